@@ -1,0 +1,148 @@
+//! A leaf in a form that makes "which cell is nearest to this class?" a tight loop.
+//!
+//! Inside a leaf only some positions of each column occur. They are numbered densely, and for the class that is growing
+//! every column keeps a small array: the loss of the class's range, widened to include each of these positions. What a
+//! cell would cost is then one look-up per column, the same for numbers and categories.
+
+use crate::table::Table;
+
+/// The cells of a leaf with dense positions.
+#[derive(Debug)]
+pub(super) struct Frame<'a> {
+    table: &'a Table,
+    cells: &'a [u32],
+    /// Per column: the positions that occur, ascending.
+    positions: Vec<Vec<u32>>,
+    /// Cell-major: the dense position of each cell in each column.
+    dense: Vec<u32>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(cells: &'a [u32], table: &'a Table) -> Self {
+        let width = table.quasi().len();
+        let positions: Vec<Vec<u32>> = (0..width)
+            .map(|column| {
+                let mut list: Vec<u32> = cells.iter().map(|cell| table.positions(*cell)[column]).collect();
+                list.sort_unstable();
+                list.dedup();
+                list
+            })
+            .collect();
+        let mut dense = Vec::with_capacity(cells.len() * width);
+        for cell in cells {
+            for (position, list) in table.positions(*cell).iter().zip(&positions) {
+                dense.push(list.partition_point(|known| known < position) as u32);
+            }
+        }
+        Self { table, cells, positions, dense }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn table(&self) -> &'a Table {
+        self.table
+    }
+
+    /// The cell of the table behind a cell of this leaf.
+    pub(super) fn cell(&self, local: usize) -> u32 {
+        self.cells[local]
+    }
+
+    fn dense(&self, local: usize) -> &[u32] {
+        let width = self.positions.len();
+        &self.dense[local * width..(local + 1) * width]
+    }
+
+    /// The weighted loss per row of one column when a class spans these dense positions.
+    fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
+        let (list, quasi) = (&self.positions[column], &self.table.quasi()[column]);
+        quasi.domain.loss(list[lo as usize], list[hi as usize]) * quasi.spec.weight as f32
+    }
+}
+
+/// The ranges of a class, one per column, in dense positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Span {
+    pub(super) fn of(frame: &Frame<'_>, local: usize) -> Self {
+        Self { ranges: frame.dense(local).iter().map(|position| (*position, *position)).collect() }
+    }
+
+    pub(super) fn include(&mut self, frame: &Frame<'_>, local: usize) {
+        for ((lo, hi), position) in self.ranges.iter_mut().zip(frame.dense(local)) {
+            *lo = (*lo).min(*position);
+            *hi = (*hi).max(*position);
+        }
+    }
+
+    /// The weighted loss per row.
+    pub(super) fn loss(&self, frame: &Frame<'_>) -> f32 {
+        let ranges = self.ranges.iter().enumerate();
+        ranges.map(|(column, (lo, hi))| frame.column_loss(column, *lo, *hi)).sum()
+    }
+
+    /// The weighted loss per row after a cell has joined.
+    pub(super) fn loss_with(&self, frame: &Frame<'_>, local: usize) -> f32 {
+        let ranges = self.ranges.iter().zip(frame.dense(local)).enumerate();
+        ranges.map(|(column, ((lo, hi), at))| frame.column_loss(column, *lo.min(at), *hi.max(at))).sum()
+    }
+}
+
+/// A span with, for every column and dense position, the loss of the span widened to that position.
+#[derive(Debug)]
+pub(super) struct Reach {
+    span: Span,
+    widened: Vec<Vec<f32>>,
+}
+
+impl Reach {
+    pub(super) fn new(frame: &Frame<'_>, local: usize) -> Self {
+        let widened = frame.positions.iter().map(|list| vec![0.0; list.len()]).collect();
+        let mut reach = Self { span: Span::of(frame, local), widened };
+        for column in 0..reach.widened.len() {
+            reach.fill(frame, column);
+        }
+        reach
+    }
+
+    /// Begins again at another cell, with the same memory.
+    pub(super) fn restart(&mut self, frame: &Frame<'_>, local: usize) {
+        self.widen_to(frame, &Span::of(frame, local));
+    }
+
+    pub(super) fn include(&mut self, frame: &Frame<'_>, local: usize) {
+        let mut span = self.span.clone();
+        span.include(frame, local);
+        self.widen_to(frame, &span);
+    }
+
+    pub(super) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The weighted loss per row of the span after a cell has joined.
+    pub(super) fn loss_with(&self, frame: &Frame<'_>, local: usize) -> f32 {
+        self.widened.iter().zip(frame.dense(local)).map(|(column, position)| column[*position as usize]).sum()
+    }
+
+    fn widen_to(&mut self, frame: &Frame<'_>, span: &Span) {
+        for column in 0..self.widened.len() {
+            if self.span.ranges[column] != span.ranges[column] {
+                self.span.ranges[column] = span.ranges[column];
+                self.fill(frame, column);
+            }
+        }
+    }
+
+    fn fill(&mut self, frame: &Frame<'_>, column: usize) {
+        let (lo, hi) = self.span.ranges[column];
+        for (position, slot) in self.widened[column].iter_mut().enumerate() {
+            *slot = frame.column_loss(column, lo.min(position as u32), hi.max(position as u32));
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Greedy clustering on cells.
+//!
+//! 1. A cell that satisfies the model alone (*rich*) is a class at no loss.
+//! 2. The other cells (*poor*) become seeds, the least isolated first. A class grows from its seed by the nearest rows:
+//!    whole poor cells, or single rows of the surplus of rich cells, which stay satisfied. While there is room for it
+//!    any row will do; once the rows still missing must bring new sensitive values, only those that help are taken.
+//! 3. Cells that could not be completed join the class where the loss grows least.
+//!
+//! Taking poor cells whole avoids remainders that cost dearly later, and a lonely row is best hidden among borrowed
+//! rows of the nearest rich cell.
+
+use super::frame::{Frame, Reach, Span};
+use super::{Class, Cluster, Portion};
+use crate::model::{Need, Privacy, Tally};
+use crate::table::Table;
+
+/// A leaf larger than this is compared with a sample of its cells only, to tell which of them are isolated.
+const ISOLATION_SAMPLE: usize = 1024;
+
+/// After so many seeds in succession that could not be completed, the others are not tried any more.
+const FAILED_SEEDS: usize = 32;
+
+/// Greedy clustering on cells.
+#[derive(Clone, Copy, Debug)]
+pub struct Greedy;
+
+impl Cluster for Greedy {
+    fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+        let frame = Frame::new(leaf, table);
+        let mut work = Work::new(&frame, privacy);
+        work.grow_all();
+        work.place_leftovers();
+        work.finish(leaf)
+    }
+}
+
+/// What has become of a cell.
+#[derive(Debug)]
+enum State {
+    /// Satisfies the model alone, and is a class of its own. Holds what it still has.
+    Rich(Tally),
+    /// Poor, and not yet in a class.
+    Free,
+    /// Poor, and in a class.
+    Taken,
+}
+
+/// A class under construction.
+#[derive(Debug)]
+struct Growing {
+    span: Span,
+    rows: u64,
+    portions: Vec<Portion>,
+}
+
+struct Work<'a> {
+    frame: &'a Frame<'a>,
+    table: &'a Table,
+    privacy: &'a Privacy,
+    states: Vec<State>,
+    /// Rich cells with at least one row to spare.
+    donors: Vec<usize>,
+    free: Vec<usize>,
+    /// Rows that rich cells have given away, by group.
+    given: rustc_hash::FxHashMap<u32, u32>,
+    classes: Vec<Growing>,
+}
+
+/// A cell that a growing class takes next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Choice {
+    Poor(usize),
+    Donor(usize),
+}
+
+impl<'a> Work<'a> {
+    fn new(frame: &'a Frame<'a>, privacy: &'a Privacy) -> Self {
+        let table = frame.table();
+        let states: Vec<State> = (0..frame.len())
+            .map(|local| {
+                let tally = Tally::of_cell(table, frame.cell(local));
+                if privacy.is_satisfied(&tally) { State::Rich(tally) } else { State::Free }
+            })
+            .collect();
+        let free = (0..states.len()).filter(|local| matches!(states[*local], State::Free)).collect();
+        let mut work = Self {
+            frame,
+            table,
+            privacy,
+            states,
+            donors: Vec::new(),
+            free,
+            given: rustc_hash::FxHashMap::default(),
+            classes: Vec::new(),
+        };
+        work.donors = (0..work.states.len()).filter(|local| work.can_give(*local)).collect();
+        work
+    }
+
+    fn grow_all(&mut self) {
+        let mut failed = 0;
+        for seed in self.least_isolated_first() {
+            if !matches!(self.states[seed], State::Free) {
+                continue;
+            }
+            failed = if self.grow(seed) { 0 } else { failed + 1 };
+            if failed == FAILED_SEEDS {
+                break;
+            }
+        }
+    }
+
+    /// The poor cells, ordered by the loss of the pair that they form with their nearest neighbour.
+    fn least_isolated_first(&self) -> Vec<usize> {
+        let Some(first) = self.free.first() else { return Vec::new() };
+        let step = self.frame.len().div_ceil(ISOLATION_SAMPLE);
+        let mut reach = Reach::new(self.frame, *first);
+        let mut seeds: Vec<(f32, usize)> = self
+            .free
+            .iter()
+            .map(|seed| {
+                reach.restart(self.frame, *seed);
+                let others = (0..self.frame.len()).step_by(step).filter(|other| other != seed);
+                let nearest = others.map(|other| reach.loss_with(self.frame, other)).fold(f32::INFINITY, f32::min);
+                (nearest, *seed)
+            })
+            .collect();
+        seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        seeds.into_iter().map(|(_, seed)| seed).collect()
+    }
+
+    /// Grows a class from a seed; gives everything back when it can't be completed.
+    fn grow(&mut self, seed: usize) -> bool {
+        let mut reach = Reach::new(self.frame, seed);
+        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut cells = Vec::new();
+        let mut borrowed: Vec<(usize, u32)> = Vec::new();
+        self.take_cell(seed, &mut tally, &mut cells);
+        loop {
+            let need = self.privacy.need(&tally);
+            let choice = match need {
+                Need::Nothing => break,
+                Need::Any(_) => self.nearest(&reach, &tally, false),
+                Need::Helping => self.nearest(&reach, &tally, true),
+            };
+            match choice {
+                Some(Choice::Poor(local)) => {
+                    reach.include(self.frame, local);
+                    self.take_cell(local, &mut tally, &mut cells);
+                }
+                Some(Choice::Donor(local)) => {
+                    reach.include(self.frame, local);
+                    let rows = if let Need::Any(rows) = need { rows } else { 1 };
+                    self.borrow(local, rows, &mut tally, &mut borrowed);
+                }
+                None => {
+                    self.give_back(&cells, &borrowed);
+                    return false;
+                }
+            }
+        }
+        self.free.retain(|local| matches!(self.states[*local], State::Free));
+        let mut portions = Class::of_cells(self.table, &cells).portions;
+        borrowed.sort_unstable();
+        let runs = borrowed.chunk_by(|a, b| a.1 == b.1);
+        portions.extend(runs.map(|run| Portion { group: run[0].1, rows: run.len() as u32 }));
+        self.classes.push(Growing { span: reach.span().clone(), rows: tally.rows(), portions });
+        true
+    }
+
+    fn take_cell(&mut self, local: usize, tally: &mut Tally, cells: &mut Vec<u32>) {
+        self.states[local] = State::Taken;
+        tally.add_cell(self.table, self.frame.cell(local));
+        cells.push(self.frame.cell(local));
+    }
+
+    /// The poor cell or donor that widens the class least; poor cells first among equals.
+    fn nearest(&self, reach: &Reach, tally: &Tally, helping: bool) -> Option<Choice> {
+        let mut best: Option<(f32, Choice)> = None;
+        let free = self.free.iter().filter(|local| matches!(self.states[**local], State::Free));
+        for local in free {
+            let loss = reach.loss_with(self.frame, *local);
+            if best.is_none_or(|(least, _)| loss < least) && (!helping || self.cell_helps(*local, tally)) {
+                best = Some((loss, Choice::Poor(*local)));
+            }
+        }
+        for local in &self.donors {
+            let loss = reach.loss_with(self.frame, *local);
+            if best.is_none_or(|(least, _)| loss < least) && self.pick(*local, tally, helping).is_some() {
+                best = Some((loss, Choice::Donor(*local)));
+            }
+        }
+        best.map(|(_, choice)| choice)
+    }
+
+    fn cell_helps(&self, local: usize, tally: &Tally) -> bool {
+        self.table.groups(self.frame.cell(local)).any(|group| self.privacy.helps(tally, self.table.codes(group)))
+    }
+
+    /// Whether a rich cell has a row to spare.
+    fn can_give(&self, local: usize) -> bool {
+        let State::Rich(own) = &self.states[local] else { return false };
+        self.table.groups(self.frame.cell(local)).any(|group| self.can_spare(own, group))
+    }
+
+    /// Whether a rich cell stays satisfied without one row of this group.
+    fn can_spare(&self, own: &Tally, group: u32) -> bool {
+        if self.rows_left(group) == 0 {
+            return false;
+        }
+        let mut rest = own.clone();
+        rest.remove(self.table.codes(group), 1);
+        self.privacy.is_satisfied(&rest)
+    }
+
+    fn rows_left(&self, group: u32) -> u32 {
+        self.table.group_rows(group) - self.given.get(&group).copied().unwrap_or(0)
+    }
+
+    /// The group from which a donor gives its next row: one that helps, or else the largest that is left.
+    fn pick(&self, local: usize, tally: &Tally, helping: bool) -> Option<u32> {
+        let State::Rich(own) = &self.states[local] else { return None };
+        let mut largest: Option<(bool, u32, u32)> = None;
+        for group in self.table.groups(self.frame.cell(local)) {
+            let helps = self.privacy.helps(tally, self.table.codes(group));
+            let rank = (helps, self.rows_left(group));
+            let better = largest.is_none_or(|(h, rows, _)| rank > (h, rows));
+            if (helps || !helping) && better && self.can_spare(own, group) {
+                largest = Some((helps, rank.1, group));
+            }
+        }
+        largest.map(|(_, _, group)| group)
+    }
+
+    /// Moves up to so many rows from a donor to the growing class.
+    fn borrow(&mut self, local: usize, rows: u64, tally: &mut Tally, borrowed: &mut Vec<(usize, u32)>) {
+        for _ in 0..rows {
+            let Some(group) = self.pick(local, tally, false) else { break };
+            let codes = self.table.codes(group);
+            if let State::Rich(own) = &mut self.states[local] {
+                own.remove(codes, 1);
+            }
+            *self.given.entry(group).or_default() += 1;
+            tally.add(codes, 1);
+            borrowed.push((local, group));
+        }
+        if !self.can_give(local) {
+            self.donors.retain(|donor| *donor != local);
+        }
+    }
+
+    fn give_back(&mut self, cells: &[u32], borrowed: &[(usize, u32)]) {
+        for local in 0..self.states.len() {
+            if matches!(self.states[local], State::Taken) && cells.contains(&self.frame.cell(local)) {
+                self.states[local] = State::Free;
+            }
+        }
+        for (local, group) in borrowed {
+            if let State::Rich(own) = &mut self.states[*local] {
+                own.add(self.table.codes(*group), 1);
+            }
+            if let Some(given) = self.given.get_mut(group) {
+                *given -= 1;
+            }
+            if let Err(at) = self.donors.binary_search(local) {
+                self.donors.insert(at, *local);
+            }
+        }
+    }
+
+    /// Puts each cell that is still free into the class where the loss grows least.
+    fn place_leftovers(&mut self) {
+        let rich_from = self.classes.len();
+        let mut homes: Vec<usize> = Vec::new();
+        for local in 0..self.states.len() {
+            if let State::Rich(own) = &self.states[local] {
+                homes.push(local);
+                let (span, rows) = (Span::of(self.frame, local), own.rows());
+                self.classes.push(Growing { span, rows, portions: Vec::new() });
+            }
+        }
+        for (class, local) in self.classes[rich_from..].iter_mut().zip(&homes) {
+            for group in self.table.groups(self.frame.cell(*local)) {
+                let rows = self.table.group_rows(group) - self.given.get(&group).copied().unwrap_or(0);
+                if rows > 0 {
+                    class.portions.push(Portion { group, rows });
+                }
+            }
+        }
+        for local in std::mem::take(&mut self.free) {
+            let cell = self.frame.cell(local);
+            let rows = self.table.cell_rows(cell);
+            let cost = |class: &Growing| {
+                let after = f64::from(class.span.loss_with(self.frame, local));
+                let before = f64::from(class.span.loss(self.frame));
+                class.rows as f64 * (after - before) + rows as f64 * after
+            };
+            let costs = self.classes.iter().map(cost).enumerate();
+            let Some((home, _)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+            let class = &mut self.classes[home];
+            class.span.include(self.frame, local);
+            class.rows += rows;
+            class.portions.extend(Class::of_cells(self.table, &[cell]).portions);
+        }
+    }
+
+    fn finish(self, leaf: &[u32]) -> Vec<Class> {
+        if self.classes.is_empty() {
+            return vec![Class::of_cells(self.table, leaf)];
+        }
+        let sorted = |mut class: Growing| {
+            class.portions.sort_unstable();
+            Class { portions: class.portions }
+        };
+        self.classes.into_iter().map(sorted).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! What can go wrong in the core. No message holds a value of the data: columns, counts and types only.
+
+use arrow::error::ArrowError;
+use thiserror::Error;
+
+use crate::feasibility::Shortfall;
+
+/// A result of the core.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the core.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// NaN or an infinity where a finite number is needed.
+    #[error("column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them")]
+    NotFinite {
+        /// The column.
+        column: String,
+        /// `quasi-identifier` or `sensitive column`.
+        role: &'static str,
+        /// How many rows, in the batch that was looked at.
+        rows: usize,
+    },
+    /// Null where the policy allows none.
+    #[error(
+        "column `{column}` has nulls in {rows} rows, and its policy says `nulls = \"error\"`; \
+         mend the input, or set `nulls` to \"value\" or \"suppress\""
+    )]
+    Null {
+        /// The column.
+        column: String,
+        /// How many rows, in the batch that was looked at.
+        rows: usize,
+    },
+    /// A hierarchy does not fit its column.
+    #[error("column `{column}`: {source}")]
+    Hierarchy {
+        /// The column.
+        column: String,
+        /// What does not fit.
+        source: crate::hierarchy::BuildError,
+    },
+    /// A type that can't be a quasi-identifier or sensitive.
+    #[error("column `{column}` is {data_type}, which can't be a {role}; drop it, or keep it as `insensitive`")]
+    Type {
+        /// The column.
+        column: String,
+        /// Its type.
+        data_type: String,
+        /// `quasi-identifier` or `sensitive column`.
+        role: &'static str,
+    },
+    /// There is nothing to release.
+    #[error("the input has no rows{}; a release needs at least k of them", suppressed_note(*.suppressed))]
+    NoRows {
+        /// Rows that were there and had to be suppressed.
+        suppressed: u64,
+    },
+    /// More rows than one table of cells can count.
+    #[error("the input has more than {limit} distinct rows in one survey; split it into several releases")]
+    TooLarge {
+        /// The limit.
+        limit: u32,
+    },
+    /// The privacy model can't be met by any release of this input.
+    #[error("the privacy target can't be met: {}", list(.0))]
+    Infeasible(Vec<Shortfall>),
+    /// A clustering lost or doubled rows; a bug of ours.
+    #[error("a clustering misplaced the rows of {groups} groups; nothing is released, please report this with the policy")]
+    Misplaced {
+        /// How many groups.
+        groups: usize,
+    },
+    /// An Arrow kernel failed; a bug of ours, or memory that ran out.
+    #[error("an Arrow kernel failed ({0}); please report this with the policy and the schema")]
+    Kernel(&'static str, #[source] ArrowError),
+}
+
+fn suppressed_note(suppressed: u64) -> String {
+    if suppressed == 0 { String::new() } else { format!(" left after {suppressed} with nulls were suppressed") }
+}
+
+fn list(shortfalls: &[Shortfall]) -> String {
+    shortfalls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Names the kernel that failed. Its own message may quote values, so it stays in the source.
+pub(crate) fn kernel(name: &'static str) -> impl FnOnce(ArrowError) -> Error {
+    move |source| Error::Kernel(name, source)
+}

@@ -1,0 +1,155 @@
+//! From a rule to a tree: builders see the distinct values of a column and give each its path to the root.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, TimeUnit};
+use chrono::{DateTime, Datelike, NaiveDate};
+use thiserror::Error;
+
+use super::{DatePart, HierarchySpec, MaskSide, ROOT, Tree};
+use crate::values::{coordinates, labels};
+
+/// Why a hierarchy does not fit the values of its column.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum BuildError {
+    /// Values that the tree does not know.
+    #[error("{count} distinct values are not in its hierarchy; add a line for each of them, or mend the values")]
+    Missing {
+        /// How many distinct values.
+        count: usize,
+    },
+    /// A rule for numbers or dates met another type.
+    #[error("its hierarchy is made for {expected}, and the column is {found}")]
+    Type {
+        /// What the rule takes.
+        expected: &'static str,
+        /// What the column has.
+        found: String,
+    },
+}
+
+/// Builds the tree for distinct, sorted, non-null `values`, and tells the leaf position of each of them.
+pub fn build_tree(spec: &HierarchySpec, values: &ArrayRef) -> Result<(Tree, Vec<u32>), BuildError> {
+    let names = labels(values).map_err(|_| BuildError::Type {
+        expected: "numbers, dates, booleans or strings",
+        found: values.data_type().to_string(),
+    })?;
+    let tree = match spec {
+        HierarchySpec::Tree(tree) => Tree::clone(tree),
+        HierarchySpec::Flat => Tree::flat(&names),
+        HierarchySpec::Intervals { origin, widths } => from_levels(&names, &interval_levels(values, *origin, widths)?),
+        HierarchySpec::DateParts(parts) => from_levels(&names, &date_levels(values, parts)?),
+        HierarchySpec::Mask(side) => from_levels(&names, &mask_levels(&names, *side)),
+    };
+    let positions: Vec<Option<u32>> = names.iter().map(|name| tree.leaf(name)).collect();
+    let count = positions.iter().filter(|position| position.is_none()).count();
+    if count > 0 {
+        return Err(BuildError::Missing { count });
+    }
+    Ok((tree, positions.into_iter().flatten().collect()))
+}
+
+/// `levels[l][i]` is the label of value `i` at level `l + 1`; the root is added.
+fn from_levels(names: &[String], levels: &[Vec<String>]) -> Tree {
+    let paths: Vec<Vec<&str>> = names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| {
+            let inner = levels.iter().map(|level| level[i].as_str());
+            std::iter::once(name.as_str()).chain(inner).chain(std::iter::once(ROOT)).collect()
+        })
+        .collect();
+    if paths.is_empty() { Tree::flat::<&str>(&[]) } else { Tree::from_sound_paths(&paths, levels.len() + 2) }
+}
+
+fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec<Vec<String>>, BuildError> {
+    let type_error = || BuildError::Type { expected: "numbers", found: values.data_type().to_string() };
+    if !values.data_type().is_numeric() {
+        return Err(type_error());
+    }
+    let coordinates = coordinates(values).ok_or_else(type_error)?;
+    let whole = values.data_type().is_integer();
+    Ok(widths
+        .iter()
+        .map(|width| coordinates.iter().map(|value| interval_label(*value, origin, *width, whole)).collect())
+        .collect())
+}
+
+/// Whole numbers get closed intervals (`[20-24]`), others half-open ones (`[20-25)`).
+fn interval_label(value: f64, origin: f64, width: f64, whole: bool) -> String {
+    let lower = origin + ((value - origin) / width).floor() * width;
+    let upper = lower + width;
+    if whole && origin.fract() == 0.0 && width.fract() == 0.0 {
+        format!("[{lower}-{}]", upper - 1.0)
+    } else {
+        format!("[{lower}-{upper})")
+    }
+}
+
+fn date_levels(values: &ArrayRef, parts: &[DatePart]) -> Result<Vec<Vec<String>>, BuildError> {
+    let dates = dates(values)
+        .ok_or_else(|| BuildError::Type { expected: "dates or timestamps", found: values.data_type().to_string() })?;
+    Ok(parts.iter().map(|part| dates.iter().map(|date| date_label(*date, *part)).collect()).collect())
+}
+
+/// The calendar day of each value, in UTC.
+fn dates(values: &ArrayRef) -> Option<Vec<NaiveDate>> {
+    let per_day = match values.data_type() {
+        DataType::Date32 => 1,
+        DataType::Date64 => 86_400_000,
+        DataType::Timestamp(unit, _) => match unit {
+            TimeUnit::Second => 86_400,
+            TimeUnit::Millisecond => 86_400_000,
+            TimeUnit::Microsecond => 86_400_000_000,
+            TimeUnit::Nanosecond => 86_400_000_000_000,
+        },
+        _ => return None,
+    };
+    let integers = match values.data_type() {
+        DataType::Date32 => cast(&cast(values, &DataType::Int32).ok()?, &DataType::Int64).ok()?,
+        _ => cast(values, &DataType::Int64).ok()?,
+    };
+    let integers = integers.as_primitive::<Int64Type>();
+    integers
+        .values()
+        .iter()
+        .map(|value| {
+            let seconds = value.div_euclid(per_day).checked_mul(86_400)?;
+            Some(DateTime::from_timestamp(seconds, 0)?.date_naive())
+        })
+        .collect()
+}
+
+fn date_label(date: NaiveDate, part: DatePart) -> String {
+    match part {
+        DatePart::Day => date.format("%Y-%m-%d").to_string(),
+        DatePart::Month => date.format("%Y-%m").to_string(),
+        DatePart::Quarter => format!("{}-Q{}", date.format("%Y"), date.month0() / 3 + 1),
+        DatePart::Year => date.format("%Y").to_string(),
+        DatePart::Decade => format!("{}s", date.year().div_euclid(10) * 10),
+    }
+}
+
+/// Level `l` hides `l` characters of the longest code; shorter codes keep what the level leaves visible.
+fn mask_levels(names: &[String], side: MaskSide) -> Vec<Vec<String>> {
+    let codes: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
+    let longest = codes.iter().map(Vec::len).max().unwrap_or(0);
+    (1..longest)
+        .map(|hidden| {
+            let visible = longest - hidden;
+            codes.iter().map(|code| mask(code, visible, hidden, side)).collect()
+        })
+        .collect()
+}
+
+fn mask(code: &[char], visible: usize, hidden: usize, side: MaskSide) -> String {
+    let stars = "*".repeat(hidden);
+    match side {
+        MaskSide::Right => code.iter().take(visible).collect::<String>() + &stars,
+        MaskSide::Left => stars + &code[code.len().saturating_sub(visible)..].iter().collect::<String>(),
+    }
+}
+
+#[cfg(test)]
+#[path = "build_tests.rs"]
+mod tests;

@@ -1,0 +1,363 @@
+//! A hierarchy as a tree over labels, with its leaves in depth-first order and constant-time common ancestors.
+//!
+//! The leaves below any node are a contiguous run of positions, so that a class of a category is a range of positions
+//! like a class of numbers. The lowest common ancestor of a range is the *highest* of the ancestors of neighbouring
+//! pairs inside it, which a sparse table answers with two look-ups.
+//!
+//! ```
+//! use throng_core::hierarchy::Tree;
+//!
+//! let tree = Tree::from_paths(&[
+//!     vec!["France", "Europe", "*"],
+//!     vec!["Japan", "Asia", "*"],
+//!     vec!["Spain", "Europe", "*"],
+//! ])?;
+//! let (france, spain) = (tree.leaf("France").unwrap(), tree.leaf("Spain").unwrap());
+//! let node = tree.common_ancestor(france.min(spain), france.max(spain));
+//! assert_eq!(tree.label(node), "Europe");
+//! assert_eq!((tree.height(node), tree.leaves_below(node)), (1, 2));
+//! # Ok::<(), throng_core::hierarchy::TreeError>(())
+//! ```
+
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+/// A node of a [`Tree`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Node(u32);
+
+impl Node {
+    /// The node as an index into tables with one entry per node.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a set of paths is not a hierarchy. Lines count from one; labels are part of the hierarchy file, not of the data,
+/// and still stay out of the message.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum TreeError {
+    /// There is no path at all.
+    #[error("the hierarchy is empty; give it at least one line, from a value to the root")]
+    Empty,
+    /// A path has another length than the first.
+    #[error("line {line} of the hierarchy has {found} levels, and line 1 has {expected}; give every line the same number")]
+    Ragged {
+        /// The line that differs.
+        line: usize,
+        /// Its length.
+        found: usize,
+        /// The length of the first line.
+        expected: usize,
+    },
+    /// The paths do not meet in one root.
+    #[error("line {line} of the hierarchy ends in another root than line 1; let every line end in the same value, usually *")]
+    Roots {
+        /// The line that differs.
+        line: usize,
+    },
+    /// A value stands at the beginning of two lines.
+    #[error("line {line} of the hierarchy repeats the value of line {first}; keep one of them")]
+    DuplicateLeaf {
+        /// The second line.
+        line: usize,
+        /// The first line.
+        first: usize,
+    },
+    /// A label of one level stands below two different labels.
+    #[error(
+        "line {line} of the hierarchy puts its level-{level} value below another value than line {first} does; \
+         a value has one place in a hierarchy"
+    )]
+    TwoParents {
+        /// The line that disagrees.
+        line: usize,
+        /// The line it disagrees with.
+        first: usize,
+        /// The level, counted from 0 at the leaves.
+        level: usize,
+    },
+    /// A label stands above itself.
+    #[error("line {line} of the hierarchy has a value above itself (levels {lower} and {upper}); remove the cycle")]
+    Cycle {
+        /// The line.
+        line: usize,
+        /// The lower of the two levels.
+        lower: usize,
+        /// The upper of the two levels.
+        upper: usize,
+    },
+}
+
+/// A finished hierarchy.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    labels: Vec<Box<str>>,
+    parents: Vec<u32>,
+    heights: Vec<u32>,
+    first_leaf: Vec<u32>,
+    last_leaf: Vec<u32>,
+    /// Node of each leaf position.
+    leaves: Vec<u32>,
+    positions: FxHashMap<Box<str>, u32>,
+    /// `ancestors[j][i]`: the lowest common ancestor of the leaves `i ..= i + 2^j`.
+    ancestors: Vec<Vec<u32>>,
+    null: Option<u32>,
+}
+
+impl Tree {
+    /// Builds a tree from paths `leaf, ..., root`, all of one length.
+    ///
+    /// Labels are compared level by level. A label that repeats directly above itself (`Other; Other; *`) is the usual
+    /// way to skip a level and is fine; a label that comes back after another one is a cycle.
+    pub fn from_paths<S: AsRef<str>>(paths: &[Vec<S>]) -> Result<Self, TreeError> {
+        let levels = paths.first().map(Vec::len).filter(|l| *l > 0).ok_or(TreeError::Empty)?;
+        let mut leaf_line: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut parent_of: FxHashMap<(usize, &str), (&str, usize)> = FxHashMap::default();
+        let root = paths[0][levels - 1].as_ref();
+        for (index, path) in paths.iter().enumerate() {
+            let line = index + 1;
+            if path.len() != levels {
+                return Err(TreeError::Ragged { line, found: path.len(), expected: levels });
+            }
+            if path[levels - 1].as_ref() != root {
+                return Err(TreeError::Roots { line });
+            }
+            if let Some(first) = leaf_line.insert(path[0].as_ref(), line) {
+                return Err(TreeError::DuplicateLeaf { line, first });
+            }
+            for upper in 2..levels {
+                for lower in 0..upper - 1 {
+                    let label = path[upper].as_ref();
+                    let skipped = path[lower..=upper].iter().all(|l| l.as_ref() == label);
+                    if path[lower].as_ref() == label && !skipped {
+                        return Err(TreeError::Cycle { line, lower, upper });
+                    }
+                }
+            }
+            for level in 1..levels.saturating_sub(1) {
+                let (label, parent) = (path[level].as_ref(), path[level + 1].as_ref());
+                let known = parent_of.entry((level, label)).or_insert((parent, line));
+                if known.0 != parent {
+                    return Err(TreeError::TwoParents { line, first: known.1, level });
+                }
+            }
+        }
+        Ok(Self::from_sound_paths(paths, levels))
+    }
+
+    /// Children keep the order in which the paths first name them.
+    pub(super) fn from_sound_paths<S: AsRef<str>>(paths: &[Vec<S>], levels: usize) -> Self {
+        let mut builder = TreeBuilder::new(paths[0][levels - 1].as_ref());
+        let mut nodes: FxHashMap<(usize, &str), u32> = FxHashMap::default();
+        for path in paths {
+            let mut parent = 0;
+            for level in (0..levels.saturating_sub(1)).rev() {
+                let label = path[level].as_ref();
+                parent = *nodes.entry((level, label)).or_insert_with(|| builder.add(label, parent));
+            }
+        }
+        builder.build()
+    }
+
+    /// A tree of one level: every label directly below `*`.
+    pub fn flat<S: AsRef<str>>(labels: &[S]) -> Self {
+        let mut builder = TreeBuilder::new(ROOT);
+        for label in labels {
+            builder.add(label.as_ref(), 0);
+        }
+        builder.build()
+    }
+
+    /// The same tree with a leaf for null, directly below the root and after all others.
+    pub fn with_null(&self) -> Self {
+        let mut builder = TreeBuilder { labels: self.labels.clone(), parents: self.parents.clone() };
+        let null = builder.add("", 0);
+        let mut tree = builder.build_with(|node| node != null);
+        tree.null = Some(tree.first_leaf[null as usize]);
+        tree
+    }
+
+    /// The number of leaves, the leaf for null included.
+    pub fn leaf_count(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The number of nodes.
+    pub fn node_count(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The position of the leaf with this label.
+    pub fn leaf(&self, label: &str) -> Option<u32> {
+        self.positions.get(label).copied()
+    }
+
+    /// The position of the leaf for null.
+    pub fn null_leaf(&self) -> Option<u32> {
+        self.null
+    }
+
+    /// The node at a leaf position.
+    pub fn leaf_node(&self, position: u32) -> Node {
+        Node(self.leaves[position as usize])
+    }
+
+    /// The lowest node above all leaves from `lo` to `hi`, in constant time.
+    pub fn common_ancestor(&self, lo: u32, hi: u32) -> Node {
+        if lo == hi {
+            return self.leaf_node(lo);
+        }
+        let level = (hi - lo).ilog2() as usize;
+        let left = self.ancestors[level][lo as usize];
+        let right = self.ancestors[level][hi as usize - (1 << level)];
+        Node(self.higher(left, right))
+    }
+
+    /// The label of a node.
+    pub fn label(&self, node: Node) -> &str {
+        &self.labels[node.index()]
+    }
+
+    /// The longest way down from a node to a leaf (the height of the subhierarchy in Def. 9).
+    pub fn height(&self, node: Node) -> u32 {
+        self.heights[node.index()]
+    }
+
+    /// The root.
+    pub fn root(&self) -> Node {
+        Node(0)
+    }
+
+    /// The node above, or none for the root.
+    pub fn parent(&self, node: Node) -> Option<Node> {
+        (node.0 != 0).then(|| Node(self.parents[node.index()]))
+    }
+
+    /// How many leaves are below a node.
+    pub fn leaves_below(&self, node: Node) -> u32 {
+        self.last_leaf[node.index()] - self.first_leaf[node.index()] + 1
+    }
+
+    /// The first and last leaf position below a node.
+    pub fn leaf_range(&self, node: Node) -> (u32, u32) {
+        (self.first_leaf[node.index()], self.last_leaf[node.index()])
+    }
+
+    /// The one that is above the other; they lie on one path, or are the same.
+    fn higher(&self, a: u32, b: u32) -> u32 {
+        if self.first_leaf[a as usize] <= self.first_leaf[b as usize]
+            && self.last_leaf[a as usize] >= self.last_leaf[b as usize]
+        {
+            a
+        } else {
+            b
+        }
+    }
+}
+
+/// The label of a root that we make ourselves.
+pub const ROOT: &str = "*";
+
+/// Grows a tree from the root down; node 0 is the root and parents come before their children.
+struct TreeBuilder {
+    labels: Vec<Box<str>>,
+    parents: Vec<u32>,
+}
+
+impl TreeBuilder {
+    fn new(root: &str) -> Self {
+        Self { labels: vec![root.into()], parents: vec![0] }
+    }
+
+    fn add(&mut self, label: &str, parent: u32) -> u32 {
+        self.labels.push(label.into());
+        self.parents.push(parent);
+        (self.labels.len() - 1) as u32
+    }
+
+    fn build(self) -> Tree {
+        self.build_with(|_| true)
+    }
+
+    /// `named` says which leaves can be found by their label.
+    fn build_with(self, named: impl Fn(u32) -> bool) -> Tree {
+        let count = self.labels.len();
+        let mut children: Vec<Vec<u32>> = vec![Vec::new(); count];
+        for node in 1..count as u32 {
+            children[self.parents[node as usize] as usize].push(node);
+        }
+        let mut heights = vec![0; count];
+        for node in (1..count).rev() {
+            let parent = self.parents[node] as usize;
+            heights[parent] = heights[parent].max(heights[node] + 1);
+        }
+        let mut leaves = Vec::new();
+        let (mut first_leaf, mut last_leaf) = (vec![0; count], vec![0; count]);
+        let mut stack = vec![0_u32];
+        while let Some(node) = stack.pop() {
+            if children[node as usize].is_empty() {
+                first_leaf[node as usize] = leaves.len() as u32;
+                last_leaf[node as usize] = leaves.len() as u32;
+                leaves.push(node);
+            }
+            stack.extend(children[node as usize].iter().rev());
+        }
+        for node in (0..count).rev() {
+            if let (Some(first), Some(last)) = (children[node].first(), children[node].last()) {
+                first_leaf[node] = first_leaf[*first as usize];
+                last_leaf[node] = last_leaf[*last as usize];
+            }
+        }
+        let positions = leaves
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| named(**node))
+            .map(|(position, node)| (self.labels[*node as usize].clone(), position as u32))
+            .collect();
+        let mut tree = Tree {
+            labels: self.labels,
+            parents: self.parents,
+            heights,
+            first_leaf,
+            last_leaf,
+            leaves,
+            positions,
+            ancestors: Vec::new(),
+            null: None,
+        };
+        tree.fill_ancestors();
+        tree
+    }
+}
+
+impl Tree {
+    fn fill_ancestors(&mut self) {
+        let neighbours: Vec<u32> = self
+            .leaves
+            .windows(2)
+            .map(|pair| {
+                let mut node = pair[0];
+                while self.last_leaf[node as usize] < self.first_leaf[pair[1] as usize] {
+                    node = self.parents[node as usize];
+                }
+                node
+            })
+            .collect();
+        self.ancestors.push(neighbours);
+        loop {
+            let level = self.ancestors.len();
+            let below = &self.ancestors[level - 1];
+            let half = 1 << (level - 1);
+            if below.len() <= half {
+                break;
+            }
+            let row = (0..below.len() - half).map(|i| self.higher(below[i], below[i + half])).collect();
+            self.ancestors.push(row);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tree_tests.rs"]
+mod tests;

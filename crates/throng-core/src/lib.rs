@@ -1,0 +1,39 @@
+//! The science of Throng: p-sensitive k-anonymity on tables of people, without an engine, a file format or a clock.
+//!
+//! ```text
+//!  batches ─► survey ─► partition ─► cluster ─► recode ─► metrics        verify
+//!             cells     leaves       classes    labels,    of the         looks at released
+//!                                               order      release        values alone
+//! ```
+//!
+//! The modules are the stages. What ties them together:
+//!
+//! - **Positions.** A quasi-identifier is a list of ordered positions ([`domain`]), and a class is a range of positions
+//!   per column. Numbers and categories run through the same loops.
+//! - **Cells.** Algorithms work on distinct tuples with counts and sensitive histograms ([`table`]), not on rows.
+//! - **A model is a deficit** ([`model`]): how far is this class from satisfying you, and does this row help?
+//! - **The release decides.** Clusters that read the same are one class ([`recode`]).
+//! - **Canonical order.** Nothing depends on the order of arrival ([`survey`], [`content`]).
+//!
+//! No error or log of this crate holds a value of the data.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+pub mod anonymize;
+pub mod cluster;
+pub mod columns;
+pub mod content;
+pub mod domain;
+mod error;
+pub mod feasibility;
+pub mod hierarchy;
+pub mod metrics;
+pub mod model;
+pub mod partition;
+pub mod recode;
+pub mod survey;
+pub mod table;
+mod values;
+pub mod verify;
+
+pub use error::{Error, Result};

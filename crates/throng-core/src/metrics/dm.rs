@@ -1,0 +1,6 @@
+//! DM: the discernibility metric, the sum of squared class sizes (equation 2 of paper A).
+
+/// The sum of squared class sizes.
+pub fn dm(class_sizes: &[u64]) -> u64 {
+    class_sizes.iter().fold(0, |sum: u64, size| sum.saturating_add(size.saturating_mul(*size)))
+}

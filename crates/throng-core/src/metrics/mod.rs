@@ -1,0 +1,78 @@
+//! How much a release still tells. Everything here is computed from the classes and labels of the release.
+
+mod avg;
+mod dm;
+mod information_loss;
+mod ncp;
+
+pub use avg::avg;
+pub use dm::dm;
+pub use information_loss::information_loss;
+pub use ncp::ncp;
+
+use crate::recode::Recoding;
+use crate::table::Table;
+
+/// The measures of a release.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Utility {
+    /// How many classes it has.
+    pub classes: u64,
+    /// The normalized average class size; 1 is the best that k allows.
+    pub avg: f64,
+    /// The discernibility metric.
+    pub dm: u64,
+    /// The mean NCP over rows and quasi-identifiers, in [0, 1].
+    pub ncp: f64,
+    /// The total information loss (Def. 10).
+    pub information_loss: f64,
+    /// The parts of each quasi-identifier.
+    pub columns: Vec<ColumnUtility>,
+}
+
+/// The measures of one quasi-identifier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColumnUtility {
+    /// Its name in the input.
+    pub name: String,
+    /// The mean NCP over rows.
+    pub ncp: f64,
+    /// Its part of the total information loss.
+    pub information_loss: f64,
+}
+
+impl Utility {
+    /// Measures a release.
+    pub fn of(table: &Table, recoding: &Recoding, k: u64) -> Self {
+        let sizes = recoding.class_rows();
+        let rows: u64 = sizes.iter().sum();
+        let columns: Vec<ColumnUtility> = table
+            .quasi()
+            .iter()
+            .enumerate()
+            .map(|(column, quasi)| ColumnUtility {
+                name: quasi.spec.name.clone(),
+                ncp: ncp(recoding, column),
+                information_loss: information_loss(recoding, column),
+            })
+            .collect();
+        Self {
+            classes: sizes.len() as u64,
+            avg: avg(rows, sizes.len() as u64, k),
+            dm: dm(sizes),
+            ncp: columns.iter().map(|column| column.ncp).sum::<f64>() / columns.len().max(1) as f64,
+            information_loss: columns.iter().map(|column| column.information_loss).sum(),
+            columns,
+        }
+    }
+}
+
+/// The sum over rows of a loss that is given per label.
+fn total(recoding: &Recoding, column: usize, per_label: &[f64]) -> f64 {
+    let classes = recoding.class_rows().iter().enumerate();
+    classes.map(|(class, rows)| *rows as f64 * per_label[recoding.label(class as u32, column) as usize]).sum()
+}
+
+#[cfg(test)]
+#[path = "metrics_tests.rs"]
+mod tests;

@@ -1,0 +1,42 @@
+//! k-anonymity (Def. 2): every class has at least k rows.
+
+use super::{Model, Tally};
+
+/// At least `k` rows.
+#[derive(Clone, Copy, Debug)]
+pub struct KAnonymity {
+    k: u64,
+}
+
+impl KAnonymity {
+    /// At least `k` rows.
+    pub fn new(k: u64) -> Self {
+        Self { k }
+    }
+}
+
+impl Model for KAnonymity {
+    fn name(&self) -> &'static str {
+        "k-anonymity"
+    }
+
+    fn column(&self) -> Option<usize> {
+        None
+    }
+
+    fn required(&self) -> u64 {
+        self.k
+    }
+
+    fn achieved(&self, class: &Tally) -> u64 {
+        class.rows()
+    }
+
+    fn helps(&self, _class: &Tally, _codes: &[u32]) -> bool {
+        true
+    }
+
+    fn any_row_helps(&self) -> bool {
+        true
+    }
+}

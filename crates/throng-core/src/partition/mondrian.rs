@@ -1,0 +1,133 @@
+//! Mondrian: cut the widest column near its median, again and again, as long as both sides satisfy the model.
+//!
+//! Works on cells. A column's width is its weighted NCP over the leaf. For the thresholds of one column, the left side
+//! satisfies the model from some threshold on and the right side up to some threshold (models are monotone), so that
+//! the allowed thresholds are a range, found with one sweep from each end that stops as soon as the model is satisfied.
+//! Of these, the one nearest to the median of the rows is taken. A category is cut only between children of the node
+//! that covers the leaf, so that a cut never runs through a subtree.
+
+use crate::model::{Privacy, Tally};
+use crate::partition::Partition;
+use crate::table::Table;
+
+/// A leaf with at most so many cells is not cut further when clustering follows.
+pub const DEFAULT_LEAF_CELLS: usize = 256;
+
+/// The Mondrian partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Mondrian {
+    /// Leaves with at most so many cells are left alone; with 1, cuts go on as long as one is allowed.
+    leaf_cells: usize,
+}
+
+impl Mondrian {
+    /// Leaves for a clustering to refine.
+    pub fn for_clustering() -> Self {
+        Self { leaf_cells: DEFAULT_LEAF_CELLS }
+    }
+
+    /// Leaves that are the classes themselves: cuts go on as long as one is allowed (strict Mondrian).
+    pub fn strict() -> Self {
+        Self { leaf_cells: 1 }
+    }
+
+    /// The same with another size of leaves.
+    pub fn with_leaf_cells(self, leaf_cells: usize) -> Self {
+        Self { leaf_cells: leaf_cells.max(1) }
+    }
+}
+
+impl Partition for Mondrian {
+    fn partition(&self, table: &Table, privacy: &Privacy) -> Vec<Vec<u32>> {
+        self.split((0..table.cell_count() as u32).collect(), table, privacy)
+    }
+}
+
+impl Mondrian {
+    fn split(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Vec<Vec<u32>> {
+        if cells.len() <= self.leaf_cells {
+            return vec![cells];
+        }
+        let Some(cut) = best_cut(&cells, table, privacy) else { return vec![cells] };
+        let (left, right): (Vec<u32>, Vec<u32>) =
+            cells.into_iter().partition(|cell| table.positions(*cell)[cut.column] <= cut.position);
+        let (mut leaves, more) =
+            rayon::join(|| self.split(left, table, privacy), || self.split(right, table, privacy));
+        leaves.extend(more);
+        leaves
+    }
+}
+
+/// Positions up to `position` of `column` go left, the others right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    column: usize,
+    position: u32,
+}
+
+/// The allowed cut of the widest column that has one.
+fn best_cut(cells: &[u32], table: &Table, privacy: &Privacy) -> Option<Cut> {
+    let mut widths: Vec<(usize, u32, u32, f64)> = table
+        .quasi()
+        .iter()
+        .enumerate()
+        .filter_map(|(column, quasi)| {
+            let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
+            let (lo, hi) = (positions.clone().min()?, positions.max()?);
+            (lo < hi).then(|| (column, lo, hi, f64::from(quasi.domain.loss(lo, hi)) * quasi.spec.weight))
+        })
+        .collect();
+    widths.sort_by(|a, b| b.3.total_cmp(&a.3).then(a.0.cmp(&b.0)));
+    widths.into_iter().find_map(|(column, lo, hi, _)| {
+        cut_near_median(cells, table, privacy, column, (lo, hi)).map(|position| Cut { column, position })
+    })
+}
+
+fn cut_near_median(
+    cells: &[u32],
+    table: &Table,
+    privacy: &Privacy,
+    column: usize,
+    (lo, hi): (u32, u32),
+) -> Option<u32> {
+    let mut by_position: Vec<(u32, u32)> = cells.iter().map(|cell| (table.positions(*cell)[column], *cell)).collect();
+    by_position.sort_unstable();
+    let first = satisfied_after(by_position.iter(), table, privacy)?;
+    // The cut falls before the position from which on the right side is satisfied.
+    let end = satisfied_after(by_position.iter().rev(), table, privacy)?;
+    let domain = &table.quasi()[column].domain;
+    let rows_of = |run: &[(u32, u32)]| run.iter().map(|(_, cell)| table.cell_rows(*cell)).sum::<u64>();
+    let runs: Vec<(u32, u64)> =
+        by_position.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, rows_of(run))).collect();
+    let total: u64 = runs.iter().map(|(_, rows)| rows).sum();
+    let mut left = 0;
+    let mut best: Option<(u64, u32)> = None;
+    for pair in runs.windows(2) {
+        let (position, rows) = pair[0];
+        left += rows;
+        if position < first || position >= end || !domain.is_border((lo, hi), (position, pair[1].0)) {
+            continue;
+        }
+        let imbalance = (2 * left).abs_diff(total);
+        if best.is_none_or(|(least, _)| imbalance < least) {
+            best = Some((imbalance, position));
+        }
+    }
+    best.map(|(_, position)| position)
+}
+
+/// The position at which the rows seen so far first satisfy the model.
+fn satisfied_after<'a>(
+    by_position: impl Iterator<Item = &'a (u32, u32)>,
+    table: &Table,
+    privacy: &Privacy,
+) -> Option<u32> {
+    let mut tally = Tally::empty(table.sensitive().len());
+    for (position, cell) in by_position {
+        tally.add_cell(table, *cell);
+        if privacy.is_satisfied(&tally) {
+            return Some(*position);
+        }
+    }
+    None
+}

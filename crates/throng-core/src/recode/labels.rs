@@ -1,0 +1,193 @@
+//! What a class shows of one quasi-identifier.
+//!
+//! A *label* is a distinct released value of a column, and two classes with equal labels in every column are one class.
+//! Labels are told apart by what a reader sees, never by how we came to them: where two ranges read the same, they are
+//! one label, and it loses as much as the wider of them.
+
+use std::collections::BTreeMap;
+
+use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field};
+use rustc_hash::FxHashMap;
+
+use crate::columns::Release;
+use crate::domain::{Domain, Kind};
+use crate::error::{Result, kernel};
+use crate::hierarchy::{ROOT, Tree};
+use crate::table::QuasiColumn;
+use crate::values::labels as texts;
+
+/// The labels of one quasi-identifier, in the order of their positions.
+#[derive(Clone, Debug)]
+pub struct Labels {
+    /// The released columns, each with one entry per label: one column, or two for [`Release::Bounds`].
+    pub columns: Vec<(Field, ArrayRef)>,
+    /// The NCP of a row with this label.
+    pub ncp: Vec<f64>,
+    /// The information loss of a row with this label (Def. 9).
+    pub information_loss: Vec<f64>,
+}
+
+/// The members of a class in one column: its first and last position, and all of them when it is released as a set.
+pub(super) type Members = Vec<u32>;
+
+impl Labels {
+    /// The labels of a column for classes with these members, and the label of each class.
+    pub(super) fn build(quasi: &QuasiColumn, classes: &[Members]) -> Result<(Self, Vec<u32>)> {
+        let keys: Vec<Members> = classes.iter().map(|members| key(quasi, members)).collect();
+        let mut places: BTreeMap<&Members, u32> = keys.iter().map(|key| (key, 0)).collect();
+        let shown = Shown::of(quasi, &places.keys().copied().collect::<Vec<_>>())?;
+        let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
+        let (mut kept, mut ncp, mut information_loss) = (Vec::new(), Vec::<f64>::new(), Vec::<f64>::new());
+        for (index, (key, place)) in places.iter_mut().enumerate() {
+            let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, key);
+            let label = *first_seen.entry(shown.texts[index].as_deref()).or_insert_with(|| {
+                kept.push(index as u32);
+                ncp.push(0.0);
+                information_loss.push(0.0);
+                kept.len() as u32 - 1
+            });
+            *place = label;
+            ncp[label as usize] = ncp[label as usize].max(key_ncp);
+            information_loss[label as usize] = information_loss[label as usize].max(key_loss);
+        }
+        let kept = UInt32Array::from(kept);
+        let columns = quasi
+            .spec
+            .released_names()
+            .into_iter()
+            .zip(&shown.columns)
+            .map(|(name, column)| {
+                let column = take(column, &kept, None).map_err(kernel("take"))?;
+                Ok((Field::new(name, column.data_type().clone(), true), column))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let label_of = keys.iter().map(|key| places[key]).collect();
+        Ok((Self { columns, ncp, information_loss }, label_of))
+    }
+
+    /// How many labels there are.
+    pub fn len(&self) -> usize {
+        self.ncp.len()
+    }
+
+    /// Whether there is no label.
+    pub fn is_empty(&self) -> bool {
+        self.ncp.is_empty()
+    }
+}
+
+/// The released fields of a column, known before any data is.
+pub fn released_fields(quasi: &crate::columns::QuasiSpec, data_type: &DataType) -> Vec<Field> {
+    let data_type = match (quasi.release, data_type) {
+        (Release::Bounds, DataType::Dictionary(_, value)) => value.as_ref().clone(),
+        (Release::Bounds, other) => other.clone(),
+        _ => DataType::Utf8,
+    };
+    quasi.released_names().into_iter().map(|name| Field::new(name, data_type.clone(), true)).collect()
+}
+
+/// What decides the label: the node for an ancestor, the range for an interval, all members for a set.
+fn key(quasi: &QuasiColumn, members: &Members) -> Members {
+    match (quasi.spec.release, quasi.domain.kind(), members.first(), members.last()) {
+        (Release::Set, _, _, _) => members.clone(),
+        (_, Kind::Category(tree), Some(lo), Some(hi)) => {
+            let (first, last) = tree.leaf_range(tree.common_ancestor(*lo, *hi));
+            vec![first, last]
+        }
+        (_, _, Some(lo), Some(hi)) => vec![*lo, *hi],
+        _ => Vec::new(),
+    }
+}
+
+/// Mean losses of a row, from the key alone.
+fn losses(domain: &Domain, release: Release, key: &Members) -> (f64, f64) {
+    let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
+    match domain.kind() {
+        Kind::Ordered { .. } => (f64::from(domain.loss(lo, hi)), f64::from(domain.loss(lo, hi))),
+        Kind::Category(tree) => {
+            let node = tree.common_ancestor(lo, hi);
+            let size = if release == Release::Set { key.len() as u32 } else { tree.leaves_below(node) };
+            let ncp = if size > 1 { f64::from(size) / tree.leaf_count() as f64 } else { 0.0 };
+            let height = f64::from(tree.height(tree.root())).max(1.0);
+            (ncp, f64::from(tree.height(node)) / height)
+        }
+    }
+}
+
+/// Keys as a reader sees them.
+struct Shown {
+    /// What tells labels apart.
+    texts: Vec<Option<String>>,
+    columns: Vec<ArrayRef>,
+}
+
+impl Shown {
+    fn of(quasi: &QuasiColumn, keys: &[&Members]) -> Result<Self> {
+        match (quasi.domain.kind(), quasi.spec.release) {
+            (Kind::Ordered { values, has_null }, Release::Bounds) => Self::bounds(values, *has_null, keys),
+            (Kind::Ordered { values, has_null }, _) => {
+                let names = texts(values).map_err(kernel("format"))?;
+                let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
+                Ok(Self::texts(keys.iter().map(|key| interval(&names, *has_null, separator, key)).collect()))
+            }
+            (Kind::Category(tree), Release::Set) => Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect())),
+            (Kind::Category(tree), _) => Ok(Self::texts(keys.iter().map(|key| ancestor(tree, key)).collect())),
+        }
+    }
+
+    fn texts(texts: Vec<Option<String>>) -> Self {
+        let column: ArrayRef = std::sync::Arc::new(StringArray::from(texts.clone()));
+        Self { texts, columns: vec![column] }
+    }
+
+    /// A class that mixes null with values has no bounds that hold for all of its rows, and shows none.
+    fn bounds(values: &ArrayRef, has_null: bool, keys: &[&Members]) -> Result<Self> {
+        let first = u32::from(has_null);
+        let bound = |position: Option<&u32>, key: &Members| {
+            let from = key.first().copied()?.checked_sub(first)?;
+            position.and_then(|position| position.checked_sub(first)).map(|at| at.max(from))
+        };
+        let lower: UInt32Array = keys.iter().map(|key| bound(key.first(), key)).collect();
+        let upper: UInt32Array = keys.iter().map(|key| bound(key.last(), key)).collect();
+        let texts = lower.iter().zip(upper.iter()).map(|(lower, upper)| Some(format!("{}/{}", lower?, upper?))).collect();
+        let columns = [lower, upper].into_iter().map(|at| take(values, &at, None).map_err(kernel("take")));
+        Ok(Self { texts, columns: columns.collect::<Result<_>>()? })
+    }
+}
+
+fn is_calendar(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
+}
+
+/// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`; `*` when null is mixed with values, and null for nothing but null.
+fn interval(names: &[String], has_null: bool, separator: &str, key: &Members) -> Option<String> {
+    let first = usize::from(has_null);
+    let (lo, hi) = (*key.first()? as usize, *key.last()? as usize);
+    match (lo.checked_sub(first), hi.checked_sub(first)) {
+        (None, None) => None,
+        (None, Some(_)) | (Some(_), None) => Some(ROOT.to_owned()),
+        (Some(lo), Some(hi)) if lo == hi => Some(names[lo].clone()),
+        (Some(lo), Some(hi)) => Some(format!("[{}{separator}{}]", names[lo], names[hi])),
+    }
+}
+
+fn ancestor(tree: &Tree, key: &Members) -> Option<String> {
+    let (lo, hi) = (*key.first()?, *key.last()?);
+    if lo == hi && tree.null_leaf() == Some(lo) {
+        return None;
+    }
+    Some(tree.label(tree.common_ancestor(lo, hi)).to_owned())
+}
+
+fn set(tree: &Tree, key: &Members) -> Option<String> {
+    let name = |position: &u32| {
+        if tree.null_leaf() == Some(*position) { "null" } else { tree.label(tree.leaf_node(*position)) }
+    };
+    match key.as_slice() {
+        [only] if tree.null_leaf() == Some(*only) => None,
+        [only] => Some(name(only).to_owned()),
+        many => Some(format!("{{{}}}", many.iter().map(name).collect::<Vec<_>>().join(", "))),
+    }
+}

@@ -1,0 +1,240 @@
+//! Gives each distinct value of a column a number, in order of arrival, batch after batch.
+
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array, new_empty_array};
+use arrow::compute::{cast, concat, take};
+use arrow::datatypes::{ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type};
+use arrow::downcast_primitive_array;
+use arrow::error::ArrowError;
+use rustc_hash::FxHashMap;
+
+use crate::domain::NULL;
+
+/// The distinct values of one column, seen so far.
+#[derive(Debug)]
+pub(super) struct Interner {
+    data_type: DataType,
+    keys: Keys,
+    /// The values in the order of their numbers, a piece per batch that brought new ones.
+    pieces: Vec<ArrayRef>,
+    len: u32,
+}
+
+#[derive(Debug)]
+enum Keys {
+    Fixed(FxHashMap<i128, u32>),
+    Narrow(FxHashMap<i64, u32>),
+    Bytes(FxHashMap<Box<[u8]>, u32>),
+}
+
+/// Why a column can't be numbered.
+#[derive(Debug)]
+pub(super) enum InternError {
+    /// So many rows are NaN or infinite.
+    NotFinite(usize),
+    /// The type has no place here.
+    Type,
+    Arrow(ArrowError),
+}
+
+impl From<ArrowError> for InternError {
+    fn from(error: ArrowError) -> Self {
+        Self::Arrow(error)
+    }
+}
+
+impl Interner {
+    /// An interner for columns of this type, or none when such a column can't take part. Dictionaries count as their
+    /// values, and all string types as one.
+    pub(super) fn new(data_type: &DataType) -> Option<Self> {
+        use DataType::*;
+        let data_type = plain_type(data_type);
+        let keys = match &data_type {
+            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 | Date32
+            | Date64 | Time32(_) | Time64(_) | Timestamp(_, _) | Boolean | Decimal32(_, _) | Decimal64(_, _) => {
+                Keys::Narrow(FxHashMap::default())
+            }
+            Decimal128(_, _) => Keys::Fixed(FxHashMap::default()),
+            Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
+            _ => return None,
+        };
+        Some(Self { data_type, keys, pieces: Vec::new(), len: 0 })
+    }
+
+    /// The number of each row's value; [`NULL`] for null.
+    pub(super) fn intern(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
+        if let DataType::Dictionary(_, _) = array.data_type() {
+            return self.intern_dictionary(array);
+        }
+        let array = match (&self.data_type, array.data_type()) {
+            (DataType::Utf8, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => array.clone(),
+            (expected, found) if expected == found => finite(array)?,
+            _ => return Err(InternError::Type),
+        };
+        let mut fresh = Vec::new();
+        let codes = match &mut self.keys {
+            Keys::Narrow(map) => {
+                let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
+                match array.data_type() {
+                    DataType::Boolean => {
+                        array.as_boolean().iter().enumerate().map(|(i, v)| lookup.copy(i, v.map(i64::from))).collect()
+                    }
+                    _ => narrow_codes(&array, &mut lookup)?,
+                }
+            }
+            Keys::Fixed(map) => {
+                let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
+                let array = array.as_primitive::<Decimal128Type>();
+                array.iter().enumerate().map(|(i, v)| lookup.copy(i, v)).collect()
+            }
+            Keys::Bytes(map) => {
+                let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
+                match array.data_type() {
+                    DataType::Utf8 => strings(array.as_string::<i32>().iter(), &mut lookup),
+                    DataType::LargeUtf8 => strings(array.as_string::<i64>().iter(), &mut lookup),
+                    DataType::Utf8View => strings(array.as_string_view().iter(), &mut lookup),
+                    _ => {
+                        let array = array.as_primitive::<Decimal256Type>();
+                        let bytes = |v: Option<arrow::datatypes::i256>| v.map(arrow::datatypes::i256::to_le_bytes);
+                        let rows = array.iter().map(bytes).enumerate();
+                        rows.map(|(i, v)| lookup.bytes(i, v.as_ref().map(<[u8; 32]>::as_slice))).collect()
+                    }
+                }
+            }
+        };
+        if !fresh.is_empty() {
+            let piece = take(&array, &UInt32Array::from(fresh), None)?;
+            self.pieces.push(cast(&piece, &self.data_type)?);
+        }
+        Ok(codes)
+    }
+
+    /// Looks at each entry of the dictionary that is in use once, and at no other.
+    fn intern_dictionary(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
+        let dictionary = array.as_any_dictionary();
+        let keys = dictionary.normalized_keys();
+        let mut entry_codes = vec![None; dictionary.values().len()];
+        let mut used = Vec::new();
+        for (row, key) in keys.iter().enumerate() {
+            if array.is_valid(row) && entry_codes[*key].is_none() {
+                entry_codes[*key] = Some(NULL);
+                used.push(*key as u32);
+            }
+        }
+        let values = take(dictionary.values(), &UInt32Array::from(used.clone()), None)?;
+        for (entry, code) in used.iter().zip(self.intern(&values)?) {
+            entry_codes[*entry as usize] = Some(code);
+        }
+        let code = |(row, key): (usize, &usize)| if array.is_valid(row) { entry_codes[*key].unwrap_or(NULL) } else { NULL };
+        Ok(keys.iter().enumerate().map(code).collect())
+    }
+
+    /// The distinct values in the order of their numbers, without null.
+    pub(super) fn distinct(&self) -> Result<ArrayRef, ArrowError> {
+        if self.pieces.is_empty() {
+            return Ok(new_empty_array(&self.data_type));
+        }
+        let pieces: Vec<&dyn Array> = self.pieces.iter().map(AsRef::as_ref).collect();
+        concat(&pieces)
+    }
+}
+
+/// The type in which distinct values of a column are kept.
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Dictionary(_, value) => plain_type(value),
+        DataType::LargeUtf8 | DataType::Utf8View => DataType::Utf8,
+        other => other.clone(),
+    }
+}
+
+struct Lookup<'a, K> {
+    map: &'a mut FxHashMap<K, u32>,
+    len: &'a mut u32,
+    fresh: &'a mut Vec<u32>,
+}
+
+impl<K> Lookup<'_, K> {
+    /// The next number, for a value that row `row` is the first to have.
+    fn next(len: &mut u32, fresh: &mut Vec<u32>, row: usize) -> u32 {
+        let code = *len;
+        *len += 1;
+        fresh.push(row as u32);
+        code
+    }
+}
+
+impl<K: std::hash::Hash + Eq> Lookup<'_, K> {
+    fn copy(&mut self, row: usize, key: Option<K>) -> u32 {
+        match key {
+            Some(key) => *self.map.entry(key).or_insert_with(|| Self::next(self.len, self.fresh, row)),
+            None => NULL,
+        }
+    }
+}
+
+impl Lookup<'_, Box<[u8]>> {
+    fn bytes(&mut self, row: usize, key: Option<&[u8]>) -> u32 {
+        let Some(key) = key else { return NULL };
+        if let Some(code) = self.map.get(key) {
+            return *code;
+        }
+        let code = Self::next(self.len, self.fresh, row);
+        self.map.insert(key.into(), code);
+        code
+    }
+}
+
+fn strings<'a>(rows: impl Iterator<Item = Option<&'a str>>, lookup: &mut Lookup<'_, Box<[u8]>>) -> Vec<u32> {
+    rows.enumerate().map(|(row, value)| lookup.bytes(row, value.map(str::as_bytes))).collect()
+}
+
+fn narrow_codes(array: &ArrayRef, lookup: &mut Lookup<'_, i64>) -> Result<Vec<u32>, InternError> {
+    let codes = downcast_primitive_array!(
+        array => array.iter().enumerate().map(|(row, v)| lookup.copy(row, v.map(Key::key))).collect(),
+        _ => return Err(InternError::Type)
+    );
+    Ok(codes)
+}
+
+/// A native value as 64 bits that are equal just when the values are.
+trait Key {
+    fn key(self) -> i64;
+}
+
+macro_rules! key {
+    ($($native:ty => |$value:ident| $bits:expr),* $(,)?) => {
+        $(impl Key for $native { fn key(self) -> i64 { let $value = self; $bits } })*
+    };
+}
+
+key!(
+    i8 => |v| v.into(), i16 => |v| v.into(), i32 => |v| v.into(), i64 => |v| v,
+    u8 => |v| v.into(), u16 => |v| v.into(), u32 => |v| v.into(), u64 => |v| v.cast_signed(),
+    half::f16 => |v| v.to_bits().into(), f32 => |v| v.to_bits().into(), f64 => |v| v.to_bits().cast_signed(),
+    // Wide and compound types have keys of their own; they never come here.
+    i128 => |_v| 0, arrow::datatypes::i256 => |_v| 0,
+    arrow::datatypes::IntervalDayTime => |_v| 0, arrow::datatypes::IntervalMonthDayNano => |_v| 0,
+);
+
+/// Refuses NaN and infinities, and makes one zero of two.
+fn finite(array: &ArrayRef) -> Result<ArrayRef, InternError> {
+    fn check<T: ArrowPrimitiveType>(
+        array: &PrimitiveArray<T>,
+        is_finite: impl Fn(T::Native) -> bool,
+        one_zero: impl Fn(T::Native) -> T::Native,
+    ) -> Result<ArrayRef, InternError> {
+        let bad = array.iter().flatten().filter(|value| !is_finite(*value)).count();
+        if bad > 0 {
+            return Err(InternError::NotFinite(bad));
+        }
+        Ok(std::sync::Arc::new(array.unary::<_, T>(one_zero)))
+    }
+    match array.data_type() {
+        DataType::Float16 => {
+            check::<Float16Type>(array.as_primitive(), half::f16::is_finite, |v| v + half::f16::ZERO)
+        }
+        DataType::Float32 => check::<Float32Type>(array.as_primitive(), f32::is_finite, |v| v + 0.0),
+        DataType::Float64 => check::<Float64Type>(array.as_primitive(), f64::is_finite, |v| v + 0.0),
+        _ => Ok(array.clone()),
+    }
+}

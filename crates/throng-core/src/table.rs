@@ -1,0 +1,134 @@
+//! The table that the algorithms see: cells with their sensitive histograms, in the order of their content.
+
+use std::ops::Range;
+
+use arrow::datatypes::DataType;
+
+use crate::columns::QuasiSpec;
+use crate::domain::Domain;
+
+/// One quasi-identifier of a table.
+#[derive(Clone, Debug)]
+pub struct QuasiColumn {
+    /// What the policy says of it.
+    pub spec: QuasiSpec,
+    /// Its type in the input.
+    pub data_type: DataType,
+    /// Its values as positions.
+    pub domain: Domain,
+}
+
+/// One sensitive column of a table. Its values are codes in ascending order of the values.
+#[derive(Clone, Debug)]
+pub struct SensitiveColumn {
+    /// Its name.
+    pub name: String,
+    /// How many distinct values it has, without null.
+    pub distinct: u32,
+}
+
+/// Cells and groups. A cell is a distinct tuple of positions; a group is a cell with one tuple of sensitive codes.
+///
+/// Both are ordered by content, and the groups of a cell lie side by side.
+#[derive(Clone, Debug)]
+pub struct Table {
+    quasi: Vec<QuasiColumn>,
+    sensitive: Vec<SensitiveColumn>,
+    positions: Vec<u32>,
+    /// Groups of cell `c`: `first_group[c] .. first_group[c + 1]`.
+    first_group: Vec<u32>,
+    codes: Vec<u32>,
+    group_rows: Vec<u32>,
+    cell_rows: Vec<u64>,
+    rows: u64,
+}
+
+impl Table {
+    /// Builds a table from groups in ascending order: a tuple of positions followed by sensitive codes, and a count.
+    pub(crate) fn from_sorted_groups<'a>(
+        quasi: Vec<QuasiColumn>,
+        sensitive: Vec<SensitiveColumn>,
+        groups: impl Iterator<Item = (&'a [u32], u32)>,
+    ) -> Self {
+        let width = quasi.len();
+        let mut table = Self {
+            quasi,
+            sensitive,
+            positions: Vec::new(),
+            first_group: Vec::new(),
+            codes: Vec::new(),
+            group_rows: Vec::new(),
+            cell_rows: Vec::new(),
+            rows: 0,
+        };
+        for (tuple, rows) in groups {
+            let (positions, codes) = tuple.split_at(width);
+            let known = table.positions.len().checked_sub(width).is_some_and(|at| &table.positions[at..] == positions);
+            if table.cell_rows.is_empty() || !known {
+                table.positions.extend_from_slice(positions);
+                table.first_group.push(table.group_rows.len() as u32);
+                table.cell_rows.push(0);
+            }
+            table.codes.extend_from_slice(codes);
+            table.group_rows.push(rows);
+            if let Some(last) = table.cell_rows.last_mut() {
+                *last += u64::from(rows);
+            }
+            table.rows += u64::from(rows);
+        }
+        table.first_group.push(table.group_rows.len() as u32);
+        table
+    }
+
+    /// The quasi-identifiers.
+    pub fn quasi(&self) -> &[QuasiColumn] {
+        &self.quasi
+    }
+
+    /// The sensitive columns.
+    pub fn sensitive(&self) -> &[SensitiveColumn] {
+        &self.sensitive
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// How many cells there are.
+    pub fn cell_count(&self) -> usize {
+        self.cell_rows.len()
+    }
+
+    /// How many groups there are.
+    pub fn group_count(&self) -> usize {
+        self.group_rows.len()
+    }
+
+    /// The positions of a cell, one per quasi-identifier.
+    pub fn positions(&self, cell: u32) -> &[u32] {
+        let width = self.quasi.len();
+        &self.positions[cell as usize * width..(cell as usize + 1) * width]
+    }
+
+    /// How many rows a cell has.
+    pub fn cell_rows(&self, cell: u32) -> u64 {
+        self.cell_rows[cell as usize]
+    }
+
+    /// The groups of a cell.
+    pub fn groups(&self, cell: u32) -> Range<u32> {
+        self.first_group[cell as usize]..self.first_group[cell as usize + 1]
+    }
+
+    /// The sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.
+    pub fn codes(&self, group: u32) -> &[u32] {
+        let width = self.sensitive.len();
+        &self.codes[group as usize * width..(group as usize + 1) * width]
+    }
+
+    /// How many rows a group has.
+    pub fn group_rows(&self, group: u32) -> u32 {
+        self.group_rows[group as usize]
+    }
+}

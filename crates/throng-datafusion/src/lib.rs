@@ -1,0 +1,24 @@
+//! Throng on DataFusion: one look at a table, and its release in canonical order.
+//!
+//! ```text
+//!  DataFrame ──► Snapshot::read ──► Table of cells ──► (throng-core: partition, cluster, recode) ──► Recoding
+//!                    │ rows that are kept                                                              │
+//!                    └────────────────────────────► Release ◄──────────────────────────────────────────┘
+//!                                                      └──► RecordBatches, any range of rows at a time
+//! ```
+//!
+//! The streams of a query are surveyed in parallel, each on its own. Identifiers are never read, quasi-identifiers are
+//! forgotten as soon as they are surveyed, and what is kept of a row is what its release shows besides. Everything is
+//! held in memory.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod error;
+mod plain;
+mod release;
+mod snapshot;
+
+pub use error::Error;
+pub use plain::{plain, plain_field};
+pub use release::{Release, released_schema};
+pub use snapshot::{OnRows, Snapshot};

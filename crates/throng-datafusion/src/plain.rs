@@ -1,0 +1,43 @@
+//! Columns as a release holds them: plain values, no dictionaries or views, and no metadata from the input.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+
+use crate::Error;
+
+/// The field in plain form, also inside nested types.
+pub fn plain_field(field: &Field) -> Field {
+    Field::new(field.name(), plain_type(field.data_type()), field.is_nullable()).with_metadata(HashMap::new())
+}
+
+fn plain_ref(field: &FieldRef) -> FieldRef {
+    Arc::new(plain_field(field))
+}
+
+fn plain_type(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::Utf8View => DataType::Utf8,
+        DataType::BinaryView => DataType::Binary,
+        DataType::Dictionary(_, value) => plain_type(value),
+        DataType::RunEndEncoded(_, value) => plain_type(value.data_type()),
+        DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain_ref).collect()),
+        DataType::List(item) | DataType::ListView(item) => DataType::List(plain_ref(item)),
+        DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(plain_ref(item)),
+        DataType::FixedSizeList(item, size) => DataType::FixedSizeList(plain_ref(item), *size),
+        DataType::Map(entries, sorted) => DataType::Map(plain_ref(entries), *sorted),
+        other => other.clone(),
+    }
+}
+
+/// The values in plain form.
+pub fn plain(array: &ArrayRef) -> Result<ArrayRef, Error> {
+    let data_type = plain_type(array.data_type());
+    if &data_type == array.data_type() {
+        return Ok(Arc::clone(array));
+    }
+    cast(array, &data_type).map_err(|source| Error::Kernel("cast", source))
+}

@@ -1,0 +1,116 @@
+//! A release as record batches, in canonical order, any range of rows at a time.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{interleave, take};
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use throng_core::recode::{Recoding, ReleaseOrder, released_fields};
+use throng_policy::Binding;
+
+use crate::snapshot::{Snapshot, kept_columns};
+use crate::{Error, plain_field};
+
+/// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
+pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
+    Arc::new(Schema::new(columns(binding, input).into_iter().map(|(field, _)| field).collect::<Vec<_>>()))
+}
+
+/// Where a released column comes from.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// A column of labels of a quasi-identifier.
+    Label { quasi: usize, part: usize },
+    /// A column that is kept as it is.
+    Kept(usize),
+}
+
+fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, Source)> {
+    let mut columns: Vec<(usize, Field, Source)> = Vec::new();
+    for (quasi, bound) in binding.quasi.iter().enumerate() {
+        for (part, field) in released_fields(&bound.spec, &bound.column.data_type).into_iter().enumerate() {
+            columns.push((bound.column.index, field, Source::Label { quasi, part }));
+        }
+    }
+    for (place, column) in kept_columns(binding).into_iter().enumerate() {
+        columns.push((column.index, plain_field(input.field(column.index)), Source::Kept(place)));
+    }
+    columns.sort_by_key(|(index, _, _)| *index);
+    columns.into_iter().map(|(_, field, source)| (field, source)).collect()
+}
+
+/// All rows of a release.
+#[derive(Debug)]
+pub struct Release {
+    schema: SchemaRef,
+    sources: Vec<Source>,
+    recoding: Recoding,
+    order: ReleaseOrder,
+    batches: Vec<RecordBatch>,
+    /// The number of the first row of each batch.
+    first_row: Vec<u32>,
+}
+
+impl Release {
+    /// Puts the rows of a snapshot into the classes of a recoding.
+    pub fn new(snapshot: Snapshot, recoding: Recoding, binding: &Binding, input: &Schema) -> Self {
+        let order = ReleaseOrder::new(&recoding, &snapshot.groups, &snapshot.content);
+        let (fields, sources): (Vec<_>, Vec<_>) = columns(binding, input).into_iter().unzip();
+        let mut first_row = Vec::with_capacity(snapshot.batches.len());
+        let mut rows = 0;
+        for batch in &snapshot.batches {
+            first_row.push(rows);
+            rows += batch.num_rows() as u32;
+        }
+        Self { schema: Arc::new(Schema::new(fields)), sources, recoding, order, batches: snapshot.batches, first_row }
+    }
+
+    /// The schema of the release.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// How many rows are released.
+    pub fn rows(&self) -> usize {
+        self.order.rows.len()
+    }
+
+    /// The classes of the release.
+    pub fn recoding(&self) -> &Recoding {
+        &self.recoding
+    }
+
+    /// A range of the release.
+    pub fn batch(&self, range: Range<usize>) -> Result<RecordBatch, Error> {
+        let rows = &self.order.rows[range];
+        let places: Vec<(usize, usize)> = rows.iter().map(|row| self.place(*row)).collect();
+        let classes: Vec<u32> = rows.iter().map(|row| self.order.class_of[*row as usize]).collect();
+        let columns = self
+            .sources
+            .iter()
+            .map(|source| match *source {
+                Source::Label { quasi, part } => self.labels(&classes, quasi, part),
+                Source::Kept(column) => self.kept(&places, column),
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        RecordBatch::try_new(self.schema(), columns).map_err(|source| Error::Kernel("batch", source))
+    }
+
+    /// The batch of a row, and its row there.
+    fn place(&self, row: u32) -> (usize, usize) {
+        let batch = self.first_row.partition_point(|first| *first <= row) - 1;
+        (batch, (row - self.first_row[batch]) as usize)
+    }
+
+    fn labels(&self, classes: &[u32], quasi: usize, part: usize) -> Result<ArrayRef, Error> {
+        let labels: UInt32Array = classes.iter().map(|class| self.recoding.label(*class, quasi)).collect();
+        let (_, values) = &self.recoding.columns()[quasi].columns[part];
+        take(values, &labels, None).map_err(|source| Error::Kernel("take", source))
+    }
+
+    fn kept(&self, places: &[(usize, usize)], column: usize) -> Result<ArrayRef, Error> {
+        let arrays: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+        interleave(&arrays, places).map_err(|source| Error::Kernel("interleave", source))
+    }
+}

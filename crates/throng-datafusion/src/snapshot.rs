@@ -1,0 +1,186 @@
+//! One look at all rows of a query: the survey, and what a release shows of each row besides its quasi-identifiers.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::prelude::DataFrame;
+use futures::TryStreamExt;
+use throng_core::content::{Checksum, ContentHasher};
+use throng_core::survey::{SUPPRESSED, Survey, SurveySpec};
+use throng_core::table::Table;
+use throng_policy::{Binding, BoundColumn};
+use tokio::task::JoinSet;
+
+use crate::{Error, plain, plain_field};
+
+/// Hears how many rows were read, a batch at a time.
+pub type OnRows = Arc<dyn Fn(u64) + Send + Sync>;
+
+/// All rows of a query.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The cells of the rows that are not suppressed.
+    pub table: Table,
+    /// How many rows were read.
+    pub rows: u64,
+    /// How many of them are left out of the release.
+    pub suppressed: u64,
+    /// The checksum of the rows that are not.
+    pub checksum: Checksum,
+    /// Sensitive and insensitive columns in plain form.
+    pub(crate) batches: Vec<RecordBatch>,
+    /// The group of each row.
+    pub(crate) groups: Vec<u32>,
+    /// The content hash of each row.
+    pub(crate) content: Vec<u128>,
+}
+
+/// Which columns of the query are for what.
+struct Reading {
+    spec: Arc<SurveySpec>,
+    /// Quasi-identifiers, then sensitive columns, by name.
+    surveyed: Vec<String>,
+    /// Sensitive and insensitive columns in the order of the input, by name.
+    kept: Vec<String>,
+    kept_types: Vec<DataType>,
+    seed: u64,
+    on_rows: OnRows,
+}
+
+/// What one stream brought.
+struct Part {
+    survey: Survey,
+    batches: Vec<RecordBatch>,
+    groups: Vec<u32>,
+    content: Vec<u128>,
+}
+
+impl Snapshot {
+    /// Reads all rows, the partitions of the query in parallel. The seed keys the content hash.
+    pub async fn read(frame: DataFrame, binding: &Binding, seed: u64, on_rows: OnRows) -> Result<Self, Error> {
+        let reading = Arc::new(Reading::new(binding, seed, on_rows));
+        let names: Vec<&str> = reading.columns_read();
+        let streams = frame.select_columns(&names)?.execute_stream_partitioned().await?;
+        let mut tasks = JoinSet::new();
+        for (index, stream) in streams.into_iter().enumerate() {
+            let reading = Arc::clone(&reading);
+            tasks.spawn(async move { Part::read(stream, &reading).await.map(|part| (index, part)) });
+        }
+        let mut parts = Vec::new();
+        while let Some(done) = tasks.join_next().await {
+            parts.push(done.map_err(|_| Error::Task)??);
+        }
+        parts.sort_by_key(|(index, _)| *index);
+        tokio::task::block_in_place(|| Self::merge(parts.into_iter().map(|(_, part)| part).collect()))
+    }
+
+    fn merge(parts: Vec<Part>) -> Result<Self, Error> {
+        let (mut surveys, mut rest) = (Vec::new(), Vec::new());
+        for part in parts {
+            surveys.push(part.survey);
+            rest.push((part.batches, part.groups, part.content));
+        }
+        let merged = Survey::merge(surveys)?;
+        let rows: usize = rest.iter().map(|(_, groups, _)| groups.len()).sum();
+        if u32::try_from(rows).is_err() {
+            return Err(Error::TooManyRows(u32::MAX));
+        }
+        let mut snapshot = Self {
+            table: merged.table,
+            rows: rows as u64,
+            suppressed: merged.suppressed,
+            checksum: Checksum::default(),
+            batches: Vec::new(),
+            groups: Vec::with_capacity(rows),
+            content: Vec::with_capacity(rows),
+        };
+        for ((batches, groups, content), of_table) in rest.into_iter().zip(merged.groups) {
+            let released = groups.iter().zip(&content).filter(|(group, _)| **group != SUPPRESSED);
+            snapshot.checksum.add(released.map(|(_, hash)| *hash));
+            let place = |group: u32| if group == SUPPRESSED { SUPPRESSED } else { of_table[group as usize] };
+            snapshot.groups.extend(groups.into_iter().map(place));
+            snapshot.content.extend(content);
+            snapshot.batches.extend(batches);
+        }
+        Ok(snapshot)
+    }
+}
+
+impl Reading {
+    fn new(binding: &Binding, seed: u64, on_rows: OnRows) -> Self {
+        let spec = SurveySpec {
+            quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
+            sensitive: binding.sensitive.iter().map(|c| (c.name.clone(), c.data_type.clone())).collect(),
+        };
+        let quasi = binding.quasi.iter().map(|quasi| quasi.column.name.clone());
+        let surveyed = quasi.chain(binding.sensitive.iter().map(|column| column.name.clone())).collect();
+        let kept = kept_columns(binding);
+        let kept_types = kept.iter().map(|column| plain_type_of(column)).collect();
+        let kept = kept.into_iter().map(|column| column.name.clone()).collect();
+        Self { spec: Arc::new(spec), surveyed, kept, kept_types, seed, on_rows }
+    }
+
+    fn columns_read(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.surveyed.iter().map(String::as_str).collect();
+        names.extend(self.kept.iter().map(String::as_str).filter(|name| !self.surveyed.iter().any(|s| s == name)));
+        names
+    }
+}
+
+fn plain_type_of(column: &BoundColumn) -> DataType {
+    use datafusion::arrow::datatypes::Field;
+    plain_field(&Field::new(&column.name, column.data_type.clone(), true)).data_type().clone()
+}
+
+/// The columns that are released with their own values, in the order of the input.
+pub(crate) fn kept_columns(binding: &Binding) -> Vec<&BoundColumn> {
+    let mut kept: Vec<&BoundColumn> = binding.sensitive.iter().chain(&binding.insensitive).collect();
+    kept.sort_by_key(|column| column.index);
+    kept
+}
+
+impl Part {
+    async fn read(mut stream: SendableRecordBatchStream, reading: &Reading) -> Result<Self, Error> {
+        let mut part = Self {
+            survey: Survey::new(Arc::clone(&reading.spec))?,
+            batches: Vec::new(),
+            groups: Vec::new(),
+            content: Vec::new(),
+        };
+        let hasher = ContentHasher::new(&reading.kept_types, reading.seed)?;
+        while let Some(batch) = stream.try_next().await? {
+            if batch.num_rows() > 0 {
+                part.push(&batch, reading, &hasher)?;
+                (reading.on_rows)(batch.num_rows() as u64);
+            }
+        }
+        Ok(part)
+    }
+
+    fn push(&mut self, batch: &RecordBatch, reading: &Reading, hasher: &ContentHasher) -> Result<(), Error> {
+        let column = |name: &String| -> Result<ArrayRef, Error> {
+            let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
+            Ok(batch.column_by_name(name).cloned().ok_or_else(missing)?)
+        };
+        let surveyed = reading.surveyed.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        self.groups.extend(self.survey.push(&surveyed)?);
+        let kept = reading.kept.iter().map(|name| plain(&column(name)?)).collect::<Result<Vec<_>, Error>>()?;
+        self.content.extend(hasher.hash(&kept, batch.num_rows())?);
+        self.batches.push(keep(kept, &reading.kept, batch.num_rows())?);
+        Ok(())
+    }
+}
+
+/// A batch of columns under their names; a batch of rows without columns keeps its count.
+fn keep(columns: Vec<ArrayRef>, names: &[String], rows: usize) -> Result<RecordBatch, Error> {
+    use datafusion::arrow::array::RecordBatchOptions;
+    use datafusion::arrow::datatypes::{Field, Schema};
+    let field = |(column, name): (&ArrayRef, &String)| Field::new(name, column.data_type().clone(), true);
+    let schema = Schema::new(columns.iter().zip(names).map(field).collect::<Vec<_>>());
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
+        .map_err(|source| Error::Kernel("batch", source))
+}

@@ -1,0 +1,59 @@
+//! What the type of a column lets a policy do with it.
+
+use arrow::datatypes::DataType;
+
+/// The kinds of types that can be generalized or counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A whole number.
+    Integer,
+    /// Another number, a float or decimal.
+    Fraction,
+    /// A date or timestamp.
+    Date,
+    /// A time of day.
+    Time,
+    /// Text.
+    Text,
+    /// True or false.
+    Boolean,
+}
+
+impl Kind {
+    /// The kind of a type; none for nested and binary types, which have no order or label to generalize by.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
+            | DataType::UInt64 => Some(Kind::Integer),
+            DataType::Float16
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Decimal32(..)
+            | DataType::Decimal64(..)
+            | DataType::Decimal128(..)
+            | DataType::Decimal256(..) => Some(Kind::Fraction),
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => Some(Kind::Date),
+            DataType::Time32(_) | DataType::Time64(_) => Some(Kind::Time),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(Kind::Text),
+            DataType::Boolean => Some(Kind::Boolean),
+            DataType::Dictionary(_, values) if !matches!(**values, DataType::Dictionary(..)) => Kind::of(values),
+            _ => None,
+        }
+    }
+
+    /// Whether an interval between two values means something.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Kind::Integer | Kind::Fraction | Kind::Date | Kind::Time)
+    }
+
+    /// Whether the values are numbers.
+    pub fn is_number(self) -> bool {
+        matches!(self, Kind::Integer | Kind::Fraction)
+    }
+}

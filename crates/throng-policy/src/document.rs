@@ -1,0 +1,197 @@
+//! The text of a policy as a tree in which every value knows where it comes from.
+//!
+//! The tree holds what is in effect: command-line flags replace values of the file before anything is checked, and are
+//! checked like them. A problem at a replaced value names the flag instead of a place.
+
+use serde_json::Value as Json;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::field_path::{FieldPath, Step};
+use crate::place::Place;
+use crate::problem::{PolicyError, Problem};
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The file: the place of its name and its own.
+    File {
+        /// Where the name stands; for the element of a list, the element.
+        key: Place,
+        /// Where the value stands.
+        value: Place,
+    },
+    /// The command line.
+    Flag(&'static str),
+}
+
+/// A value and its origin.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What was written.
+    pub value: Value,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// What was written.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// Text.
+    String(String),
+    /// A whole number. One beyond the range of `i128` is cut to it, and so is still refused for its size.
+    Integer(i128),
+    /// Another number; may be infinite or not a number.
+    Float(f64),
+    /// True or false.
+    Boolean(bool),
+    /// A date or time. No field takes one.
+    Datetime,
+    /// A list.
+    List(Vec<Node>),
+    /// A table, in the order of the file.
+    Table(Vec<(String, Node)>),
+}
+
+/// A policy file after its syntax has been checked.
+#[derive(Clone, Debug)]
+pub struct Document {
+    name: String,
+    root: Node,
+}
+
+impl Document {
+    /// Reads the text of a policy; `name` is the file's name in messages.
+    pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            return Err(PolicyError::new(name, syntax_problems(text, &errors)));
+        }
+        let origin = Origin::File { key: Place::START, value: Place::START };
+        Ok(Self { name: name.to_owned(), root: Node { value: table_value(table.get_ref(), text), origin } })
+    }
+
+    /// The name of the file in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The table at the top.
+    pub fn root(&self) -> &Node {
+        &self.root
+    }
+
+    /// The value at a path.
+    pub fn get(&self, path: &FieldPath) -> Option<&Node> {
+        path.steps().iter().try_fold(&self.root, |node, step| node.child(step))
+    }
+
+    /// Where the value at a path comes from; for one that is missing, where the nearest table around it does.
+    pub fn origin(&self, path: &FieldPath) -> Origin {
+        let mut node = &self.root;
+        for step in path.steps() {
+            match node.child(step) {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        node.origin
+    }
+
+    /// Puts the value of a flag at `table.field`, in place of what the file has there. A table that the file writes as
+    /// something else stays, so that the check of the structure can complain about it.
+    pub fn replace(&mut self, table: &str, field: &str, flag: &'static str, value: Value) {
+        let origin = Origin::Flag(flag);
+        let Some(table) = self.root.entry(table, origin, || Value::Table(Vec::new())) else { return };
+        if let Some(node) = table.entry(field, origin, || Value::Boolean(false)) {
+            *node = Node { value, origin };
+        }
+    }
+
+    /// The document as JSON, in the order of the file.
+    pub fn to_json(&self) -> Json {
+        self.root.to_json()
+    }
+}
+
+impl Node {
+    fn child(&self, step: &Step) -> Option<&Node> {
+        match (&self.value, step) {
+            (Value::Table(entries), Step::Key(name)) => {
+                entries.iter().find(|(key, _)| key == name).map(|(_, node)| node)
+            }
+            (Value::List(items), Step::Index(position)) => items.get(*position),
+            _ => None,
+        }
+    }
+
+    /// The entry of a table, made when it is missing; none when this is not a table.
+    fn entry(&mut self, name: &str, origin: Origin, value: impl FnOnce() -> Value) -> Option<&mut Node> {
+        let Value::Table(entries) = &mut self.value else { return None };
+        let position = entries.iter().position(|(key, _)| key == name).unwrap_or_else(|| {
+            entries.push((name.to_owned(), Node { value: value(), origin }));
+            entries.len() - 1
+        });
+        Some(&mut entries[position].1)
+    }
+
+    fn to_json(&self) -> Json {
+        match &self.value {
+            Value::String(text) => Json::from(text.as_str()),
+            Value::Integer(number) => match (u64::try_from(*number), i64::try_from(*number)) {
+                (Ok(number), _) => Json::from(number),
+                (_, Ok(number)) => Json::from(number),
+                _ => Json::Null,
+            },
+            Value::Float(number) => Json::from(*number),
+            Value::Boolean(flag) => Json::from(*flag),
+            Value::Datetime => Json::Null,
+            Value::List(items) => items.iter().map(Node::to_json).collect(),
+            Value::Table(entries) => entries.iter().map(|(key, node)| (key.clone(), node.to_json())).collect(),
+        }
+    }
+}
+
+fn table_value(table: &DeTable<'_>, text: &str) -> Value {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    let nodes = entries.into_iter().map(|(key, value)| {
+        let place = Place::of_offset(text, key.span().start);
+        (key.get_ref().to_string(), node(value, Some(place), text))
+    });
+    Value::Table(nodes.collect())
+}
+
+fn node(spanned: &Spanned<DeValue<'_>>, key: Option<Place>, text: &str) -> Node {
+    let value = match spanned.get_ref() {
+        DeValue::String(string) => Value::String(string.to_string()),
+        DeValue::Integer(integer) => {
+            let limit = if integer.as_str().starts_with('-') { i128::MIN } else { i128::MAX };
+            Value::Integer(i128::from_str_radix(integer.as_str(), integer.radix()).unwrap_or(limit))
+        }
+        DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
+        DeValue::Boolean(flag) => Value::Boolean(*flag),
+        DeValue::Datetime(_) => Value::Datetime,
+        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, None, text)).collect()),
+        DeValue::Table(table) => table_value(table, text),
+    };
+    let place = Place::of_offset(text, spanned.span().start);
+    Node { value, origin: Origin::File { key: key.unwrap_or(place), value: place } }
+}
+
+/// One problem per line: what follows the first on a line is mostly its echo. The messages of the parser hold no text
+/// of the file.
+fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Problem> {
+    let mut problems: Vec<Problem> = errors
+        .iter()
+        .map(|error| Problem {
+            path: String::new(),
+            place: error.span().map(|span| Place::of_offset(text, span.start)),
+            message: format!("not TOML: {}", error.message()),
+        })
+        .collect();
+    problems.sort_by_key(|problem| problem.place);
+    problems.dedup_by_key(|problem| problem.place.map(|place| place.line));
+    problems
+}

@@ -1,0 +1,81 @@
+//! The way to a field of the policy file, such as `columns.age.hierarchy.intervals[1]`.
+
+use std::fmt;
+
+/// One step down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Into the field of a table.
+    Key(String),
+    /// Into the element of a list.
+    Index(usize),
+}
+
+/// The steps from the top of the file to a field.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldPath(Vec<Step>);
+
+impl FieldPath {
+    /// The path through these tables.
+    pub fn of(keys: &[&str]) -> Self {
+        Self(keys.iter().map(|key| Step::Key((*key).to_owned())).collect())
+    }
+
+    /// The field of this name, below.
+    pub fn key(&self, name: &str) -> Self {
+        self.then(Step::Key(name.to_owned()))
+    }
+
+    /// The element at this position, below.
+    pub fn index(&self, position: usize) -> Self {
+        self.then(Step::Index(position))
+    }
+
+    /// The steps from the top.
+    pub fn steps(&self) -> &[Step] {
+        &self.0
+    }
+
+    fn then(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (depth, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Index(position) => write!(formatter, "[{position}]")?,
+                Step::Key(name) => {
+                    let separator = if depth == 0 { "" } else { "." };
+                    if is_bare(name) {
+                        write!(formatter, "{separator}{name}")?;
+                    } else {
+                        write!(formatter, "{separator}{name:?}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether TOML takes the name without quotes.
+fn is_bare(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_reads_as_it_would_be_written() {
+        let path = FieldPath::of(&["columns", "zip code", "hierarchy"]).key("intervals").index(1);
+        assert_eq!(path.to_string(), "columns.\"zip code\".hierarchy.intervals[1]");
+        assert_eq!(FieldPath::of(&["a.b", "", "c-d_1"]).to_string(), "\"a.b\".\"\".c-d_1");
+        assert_eq!(FieldPath::default().to_string(), "");
+    }
+}

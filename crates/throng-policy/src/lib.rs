@@ -1,0 +1,61 @@
+//! The policy file of Throng: what was written, what it means, and what it means for the columns of one input.
+//!
+//! ```text
+//!  policy.toml ──> Document ──> raw::Policy ──────> Policy ─────> Binding
+//!                  places,      as written:         validated,    bound to a schema:
+//!                  overrides    names and types     all errors    every column has its role
+//! ```
+//!
+//! A later stage can't hold what an earlier one would refuse. Each stage collects all of its problems instead of
+//! stopping at the first, and each [`Problem`] carries its place in the file and, where one can be guessed, a
+//! suggestion. The fields of the file are declared once, in the `raw` types: the check of the structure and
+//! [`json_schema`] are both derived from them.
+//!
+//! ```
+//! use std::path::Path;
+//! use throng_policy::{Overrides, Policy};
+//!
+//! let text = r#"
+//! version = 1
+//! input.location = "people.parquet"
+//! output.location = "released/"
+//! privacy.k = 10
+//! [columns.age]
+//! role = "quasi"
+//! wieght = 2.0
+//! "#;
+//! let error = Policy::parse(text, Path::new("."), &Overrides::default()).unwrap_err();
+//! assert_eq!(error.to_string(), "policy:8:1: columns.age.wieght: unknown field; did you mean `weight`?");
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod bind;
+mod canonical;
+mod document;
+mod field_path;
+mod hierarchy;
+mod load;
+mod location;
+mod overrides;
+mod place;
+mod policy;
+mod problem;
+mod raw;
+mod schema;
+mod settings;
+mod structure;
+mod suggest;
+mod validate;
+
+pub use bind::{Binding, BoundColumn, BoundQuasi};
+pub use overrides::Overrides;
+pub use place::Place;
+pub use policy::{Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role};
+pub use problem::{PolicyError, Problem};
+pub use schema::json_schema;
+pub use settings::{Cluster, Format, Mode, Partition};
+
+#[cfg(test)]
+#[path = "test_policies.rs"]
+mod test_policies;

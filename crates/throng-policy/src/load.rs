@@ -1,0 +1,81 @@
+//! The way from a file to a [`Policy`]: syntax, overrides, structure, meaning.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::document::{Document, Value};
+use crate::field_path::FieldPath;
+use crate::location::Environment;
+use crate::overrides::Overrides;
+use crate::policy::Policy;
+use crate::problem::{PolicyError, Problem, Report};
+use crate::validate::{Surroundings, validate};
+use crate::{raw, schema, structure};
+
+/// The name of a policy that is not in a file.
+const UNNAMED: &str = "policy";
+
+impl Policy {
+    /// Reads a policy file. Paths of hierarchy files start at its folder.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Policy, PolicyError> {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| PolicyError::unreadable(&name, error))?;
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let message = "the policy file is not UTF-8 text".to_owned();
+            PolicyError::new(&name, vec![Problem { path: String::new(), place: None, message }])
+        })?;
+        read(&name, &text, path.parent().unwrap_or(Path::new("")), overrides, &environment_variable)
+    }
+
+    /// Reads the text of a policy. Paths of hierarchy files start at `folder`.
+    pub fn parse(text: &str, folder: &Path, overrides: &Overrides) -> Result<Policy, PolicyError> {
+        read(UNNAMED, text, folder, overrides, &environment_variable)
+    }
+}
+
+fn environment_variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Reads a policy with its surroundings given, so that nothing but the arguments decides the answer.
+pub(crate) fn read(
+    name: &str,
+    text: &str,
+    folder: &Path,
+    overrides: &Overrides,
+    environment: Environment<'_>,
+) -> Result<Policy, PolicyError> {
+    let mut document = Document::parse(name, text)?;
+    overrides.apply(&mut document);
+    let document = Arc::new(document);
+
+    let mut report = Report::new(&document);
+    check_version(&document, &mut report);
+    structure::check(&document, &schema::json_schema(), &mut report);
+    report.finish()?;
+
+    let mut report = Report::new(&document);
+    match serde_json::from_value::<raw::Policy>(document.to_json()) {
+        Ok(raw) => {
+            let surroundings = Surroundings { folder, environment };
+            let policy = validate(&raw, Arc::clone(&document), &surroundings, &mut report);
+            report.finish().map(|()| policy)
+        }
+        Err(_) => {
+            // The check of the structure lets nothing through that does not deserialize. Should it ever, the error may
+            // quote a location, and stays out of the message.
+            let message = "the policy does not have the structure that its schema describes";
+            Err(PolicyError::new(name, vec![Problem { path: String::new(), place: None, message: message.to_owned() }]))
+        }
+    }
+}
+
+/// A file of another version has other fields, so this comes before they are checked.
+fn check_version(document: &Document, report: &mut Report<'_>) {
+    let path = FieldPath::of(&["version"]);
+    if let Some(Value::Integer(version)) = document.get(&path).map(|node| &node.value)
+        && *version != i128::from(raw::VERSION)
+    {
+        report.value(&path, format!("version {version} is not known here; use {}", raw::VERSION));
+    }
+}

@@ -1,0 +1,78 @@
+//! Locations of tables: environment variables are put in, and credentials are kept out.
+
+use thiserror::Error;
+
+/// How the value of an environment variable is found.
+pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// URL schemes in which the part before `@` is a container, not a user.
+const CONTAINER_SCHEMES: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
+
+/// Why a location can't be used. The location itself stays out of the message, since it may hold a secret.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum LocationError {
+    /// Nothing is there.
+    #[error("is empty; name a file, a folder or a URL")]
+    Empty,
+    /// A variable has no value.
+    #[error("the environment variable `{0}` is not set")]
+    Unset(String),
+    /// `${` without `}`, or without a name.
+    #[error("has a `${{` that does not become `${{NAME}}`; write `$$` for a dollar")]
+    Unclosed,
+    /// A dollar that means nothing.
+    #[error("has a `$` that does not begin `${{NAME}}`; write `$$` for a dollar")]
+    LoneDollar,
+    /// A user name or password.
+    #[error("holds a user name or password; secrets come only from the environment, so take it out of the location")]
+    Credentials,
+}
+
+/// Puts the values of environment variables in the place of `${NAME}`, and `$` in the place of `$$`.
+pub fn expand(written: &str, environment: Environment<'_>) -> Result<String, LocationError> {
+    let mut expanded = String::with_capacity(written.len());
+    let mut rest = written;
+    while let Some((before, after)) = rest.split_once('$') {
+        expanded.push_str(before);
+        if let Some(after) = after.strip_prefix('$') {
+            expanded.push('$');
+            rest = after;
+        } else if let Some(after) = after.strip_prefix('{') {
+            let (name, after) =
+                after.split_once('}').filter(|(name, _)| !name.is_empty()).ok_or(LocationError::Unclosed)?;
+            let value = environment(name).ok_or_else(|| LocationError::Unset(name.to_owned()))?;
+            expanded.push_str(&value);
+            rest = after;
+        } else {
+            return Err(LocationError::LoneDollar);
+        }
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+/// Refuses a location that is empty or holds credentials.
+pub fn check(location: &str) -> Result<(), LocationError> {
+    if location.is_empty() {
+        return Err(LocationError::Empty);
+    }
+    match location.split_once("://") {
+        Some((scheme, rest)) if holds_credentials(scheme, rest) => Err(LocationError::Credentials),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a user name or password stands before the host. A secret may itself contain a slash, so that what looks like
+/// a port but is no number counts too.
+fn holds_credentials(scheme: &str, rest: &str) -> bool {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((user, _)) => user.contains(':') || !CONTAINER_SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()),
+        None if authority.starts_with('[') => false,
+        None => authority.split_once(':').is_some_and(|(_, port)| !port.chars().all(|c| c.is_ascii_digit())),
+    }
+}
+
+#[cfg(test)]
+#[path = "location_tests.rs"]
+mod tests;

@@ -1,0 +1,47 @@
+//! What the command line says in place of the policy file.
+
+use crate::document::{Document, Node, Origin, Value};
+
+/// Values that replace those of the policy file. They are checked like them, and problems name the flag.
+///
+/// Locations are taken as they are: the shell has already put in its variables, so that `${NAME}` means nothing here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--input`, in place of `input.location`.
+    pub input: Option<Vec<String>>,
+    /// `--output`, in place of `output.location`.
+    pub output: Option<String>,
+    /// `--overwrite`, in place of `output.mode`; false leaves the mode to the file.
+    pub overwrite: bool,
+    /// `--k`, in place of `privacy.k`.
+    pub k: Option<u64>,
+    /// `--p`, in place of `privacy.p`.
+    pub p: Option<u64>,
+    /// `--seed`, in place of `algorithm.seed`.
+    pub seed: Option<u64>,
+}
+
+impl Overrides {
+    pub(crate) fn apply(&self, document: &mut Document) {
+        if let Some(locations) = &self.input {
+            let origin = Origin::Flag("--input");
+            let items = locations.iter().map(|location| Node { value: Value::String(location.clone()), origin });
+            document.replace("input", "location", "--input", Value::List(items.collect()));
+        }
+        if let Some(location) = &self.output {
+            document.replace("output", "location", "--output", Value::String(location.clone()));
+        }
+        if self.overwrite {
+            document.replace("output", "mode", "--overwrite", Value::String("overwrite".to_owned()));
+        }
+        for (table, field, flag, number) in [
+            ("privacy", "k", "--k", self.k),
+            ("privacy", "p", "--p", self.p),
+            ("algorithm", "seed", "--seed", self.seed),
+        ] {
+            if let Some(number) = number {
+                document.replace(table, field, flag, Value::Integer(number.into()));
+            }
+        }
+    }
+}

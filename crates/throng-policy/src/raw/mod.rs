@@ -1,0 +1,122 @@
+//! The policy file as it is written: the one declaration of its fields.
+//!
+//! The doc comments are the reference that users read, because the JSON schema carries them as descriptions. They use
+//! the words of the file, not those of the code.
+
+mod columns;
+mod hierarchy;
+mod ordered;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub use columns::{Column, Columns, DefaultEntry, Release, Role, Unlisted};
+pub use hierarchy::{
+    Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, DatePart, Hierarchy, HierarchyRule,
+    MAX_LEVELS,
+};
+pub use ordered::Ordered;
+
+use crate::settings::{Cluster, Format, Mode, Partition};
+
+/// The only version of the file format so far.
+pub const VERSION: u64 = 1;
+/// The smallest group that hides anybody.
+pub const MIN_K: u64 = 2;
+/// The smallest number of sensitive values; it asks for nothing.
+pub const MIN_P: u64 = 1;
+/// The seed of a policy that names none.
+pub const DEFAULT_SEED: u64 = 0;
+/// What separates the fields of a CSV input.
+pub const DEFAULT_CSV_DELIMITER: &str = ",";
+/// Whether a CSV input begins with the names of its columns.
+pub const DEFAULT_CSV_HEADER: bool = true;
+
+/// A policy of Throng: which table to release, what the release promises, and what each column means.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// The version of the file format. Always 1.
+    #[schemars(extend("const" = VERSION))]
+    #[expect(dead_code, reason = "checked before the file is deserialized")]
+    pub version: u64,
+    /// Where the table comes from.
+    pub input: Input,
+    /// Where the release goes.
+    pub output: Output,
+    /// What the release promises.
+    pub privacy: Privacy,
+    /// How the release is computed. The promise does not depend on it, the loss of detail does.
+    #[serde(default)]
+    #[schemars(with = "Algorithm")]
+    pub algorithm: Option<Algorithm>,
+    /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
+    pub columns: Columns,
+}
+
+/// Where the table comes from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// A file, a folder, a glob, or a URL such as `s3://bucket/folder/`; or a list of them. `${NAME}` stands for an
+    /// environment variable and `$$` for a dollar. Credentials come only from the environment.
+    pub location: Locations,
+    /// The format of the files. By default their extension tells.
+    pub format: Option<Format>,
+    /// For CSV: the one character between two fields. By default a comma.
+    #[schemars(length(min = 1, max = 1), extend("default" = DEFAULT_CSV_DELIMITER))]
+    pub delimiter: Option<String>,
+    /// For CSV: whether the first line has the names of the columns. By default it has.
+    #[schemars(extend("default" = DEFAULT_CSV_HEADER))]
+    pub header: Option<bool>,
+}
+
+/// One location, or several.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Locations {
+    /// One location.
+    One(String),
+    /// Several locations, read as one table.
+    Several(Vec<String>),
+}
+
+/// Where the release goes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// A folder or a URL such as `s3://bucket/folder/`. `${NAME}` stands for an environment variable and `$$` for a
+    /// dollar. Credentials come only from the environment.
+    pub location: String,
+    /// What happens when the location already holds a release. By default the run stops.
+    #[schemars(extend("default" = Mode::Error.as_str()))]
+    pub mode: Option<Mode>,
+}
+
+/// What the release promises.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Privacy {
+    /// Every person shares the released quasi-identifiers with at least k - 1 others. At least 2.
+    #[schemars(range(min = MIN_K))]
+    pub k: u64,
+    /// Every such group has at least p different values in each sensitive column. From 1, which asks for nothing more
+    /// than k-anonymity and is the default, up to k.
+    #[schemars(range(min = MIN_P), extend("default" = MIN_P))]
+    pub p: Option<u64>,
+}
+
+/// How the release is computed.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Algorithm {
+    /// How the table is first cut into parts. By default `mondrian`.
+    #[schemars(extend("default" = Partition::Mondrian.as_str()))]
+    pub partition: Option<Partition>,
+    /// How the rows of a part become classes. By default `auto`.
+    #[schemars(extend("default" = Cluster::Auto.as_str()))]
+    pub cluster: Option<Cluster>,
+    /// Drives every random choice. The same input, policy and seed give the same release. By default 0.
+    #[schemars(extend("default" = DEFAULT_SEED))]
+    pub seed: Option<u64>,
+}

@@ -1,0 +1,72 @@
+use super::*;
+
+fn names(table: &Value) -> Vec<&str> {
+    table["properties"].as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_schema_lists_the_fields_of_every_table() {
+    let schema = json_schema();
+    assert_eq!(schema["type"], "object");
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(names(&schema), ["version", "input", "output", "privacy", "algorithm", "columns"]);
+    let definitions = &schema["$defs"];
+    assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
+    assert_eq!(names(&definitions["Output"]), ["location", "mode"]);
+    assert_eq!(names(&definitions["Privacy"]), ["k", "p"]);
+    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "seed"]);
+    assert_eq!(names(&definitions["Columns"]), ["default"]);
+    assert_eq!(definitions["Columns"]["additionalProperties"]["$ref"], "#/$defs/Column");
+    assert_eq!(names(&definitions["Column"]), ["role", "release", "weight", "hierarchy", "nulls"]);
+    assert_eq!(
+        names(&definitions["HierarchyRule"]),
+        ["file", "delimiter", "tree", "intervals", "origin", "width", "growth", "levels", "date", "mask"]
+    );
+}
+
+#[test]
+fn the_schema_tells_what_is_required_and_what_is_the_default() {
+    let schema = json_schema();
+    assert_eq!(schema["required"], serde_json::json!(["version", "input", "output", "privacy", "columns"]));
+    assert_eq!(schema["additionalProperties"], false);
+    let definitions = &schema["$defs"];
+    assert_eq!(definitions["Privacy"]["required"], serde_json::json!(["k"]));
+    assert_eq!(definitions["Privacy"]["properties"]["k"]["minimum"], 2);
+    assert_eq!(definitions["Privacy"]["properties"]["p"]["default"], 1);
+    assert_eq!(definitions["Column"]["properties"]["weight"]["default"], 1.0);
+    assert_eq!(definitions["HierarchyRule"]["properties"]["levels"]["maximum"], 32);
+}
+
+/// Visits every schema of the tree with the way to it.
+fn visit(schema: &Value, way: &str, visitor: &mut impl FnMut(&str, &Value)) {
+    visitor(way, schema);
+    match schema {
+        Value::Object(object) => object.iter().for_each(|(key, below)| visit(below, &format!("{way}/{key}"), visitor)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(index, below)| visit(below, &format!("{way}/{index}"), visitor));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_field_and_every_choice_has_a_description() {
+    let mut described = 0;
+    visit(&json_schema(), "", &mut |way, schema| {
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let choices = schema["oneOf"].as_array().into_iter().flatten().enumerate();
+        let named = fields.map(|(name, field)| (name.clone(), field));
+        for (name, described_schema) in named.chain(choices.map(|(index, choice)| (index.to_string(), choice))) {
+            let description = described_schema["description"].as_str().unwrap_or_default();
+            assert!(description.ends_with(['.', '`']), "{way}/{name} has no description");
+            assert!(!description.contains('\n'), "{way}/{name}");
+            described += 1;
+        }
+    });
+    assert!(described > 50, "{described}");
+}
+
+#[test]
+fn no_field_can_be_null() {
+    visit(&json_schema(), "", &mut |way, schema| assert!(schema != "null" && !schema.is_null(), "{way}"));
+}

@@ -1,0 +1,122 @@
+//! The closed choices of a policy, under the names that they have in the file.
+//!
+//! They mean the same before and after validation, so that both stages share them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A format of input files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// Apache Parquet.
+    Parquet,
+    /// Text with one record per line; see `delimiter` and `header`.
+    Csv,
+    /// Arrow IPC files.
+    Arrow,
+}
+
+impl Format {
+    /// The name of the format in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::Parquet => "parquet",
+            Format::Csv => "csv",
+            Format::Arrow => "arrow",
+        }
+    }
+}
+
+/// What happens when the output location already holds a release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The run stops and leaves it untouched.
+    #[default]
+    Error,
+    /// The new release takes its place, once it has been verified.
+    Overwrite,
+}
+
+impl Mode {
+    /// The name of the mode in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Mode::Error => "error",
+            Mode::Overwrite => "overwrite",
+        }
+    }
+}
+
+/// How the table is first cut into parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Partition {
+    /// Cuts along one quasi-identifier at a time, while every part still satisfies the privacy model.
+    #[default]
+    Mondrian,
+    /// Leaves the table in one part.
+    None,
+}
+
+impl Partition {
+    /// The name of the method in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Partition::Mondrian => "mondrian",
+            Partition::None => "none",
+        }
+    }
+}
+
+/// How the rows of a part become classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cluster {
+    /// The best method for the data at hand.
+    #[default]
+    Auto,
+    /// Grows each class from the nearest rows, without a later search.
+    Greedy,
+    /// Every part is one class.
+    None,
+}
+
+impl Cluster {
+    /// The name of the method in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Cluster::Auto => "auto",
+            Cluster::Greedy => "greedy",
+            Cluster::None => "none",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    fn read<T: DeserializeOwned>(name: &str) -> T {
+        serde_json::from_value(serde_json::Value::from(name)).unwrap()
+    }
+
+    #[test]
+    fn a_choice_is_read_under_the_name_that_it_tells() {
+        for format in [Format::Parquet, Format::Csv, Format::Arrow] {
+            assert_eq!(read::<Format>(format.as_str()), format);
+        }
+        for mode in [Mode::Error, Mode::Overwrite] {
+            assert_eq!(read::<Mode>(mode.as_str()), mode);
+        }
+        for partition in [Partition::Mondrian, Partition::None] {
+            assert_eq!(read::<Partition>(partition.as_str()), partition);
+        }
+        for cluster in [Cluster::Auto, Cluster::Greedy, Cluster::None] {
+            assert_eq!(read::<Cluster>(cluster.as_str()), cluster);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Policies that several tests share, and a way to read them that depends on nothing outside of the test.
+
+use std::path::Path;
+
+use crate::load;
+use crate::overrides::Overrides;
+use crate::policy::Policy;
+use crate::problem::PolicyError;
+
+/// Every table of the file, with most of the fields.
+pub const COMPLETE: &str = r#"version = 1
+
+[input]
+location = ["${DATA}/census/", "more.csv"]
+format = "csv"
+delimiter = ";"
+header = false
+
+[output]
+location = "s3://bucket/census/"
+mode = "overwrite"
+
+[privacy]
+k = 10
+p = 3
+
+[algorithm]
+partition = "mondrian"
+cluster = "greedy"
+seed = 42
+
+[columns]
+default = "drop"
+
+[columns.person_id]
+role = "identifier"
+
+[columns.age]
+role = "quasi"
+release = "bounds"
+weight = 2
+nulls = "suppress"
+
+[columns.country]
+role = "quasi"
+hierarchy = "hierarchies/country.csv"
+
+[columns.diagnosis]
+role = "sensitive"
+
+[columns."hours per week"]
+role = "insensitive"
+"#;
+
+/// The content of `hierarchies/country.csv`.
+pub const COUNTRIES: &str = "France;Europe;*\nJapan;Asia;*\nSpain;Europe;*\n";
+
+/// Four lines that a policy needs besides its columns, so that a test begins in line 5.
+pub const HEAD: &str = "version = 1\ninput.location = \"in\"\noutput.location = \"out\"\nprivacy.k = 10\n";
+
+/// The environment of the tests.
+pub fn environment(name: &str) -> Option<String> {
+    match name {
+        "DATA" => Some("/data".to_owned()),
+        "URL" => Some("s3://AKIA:hunter2@bucket/".to_owned()),
+        "NOTHING" => Some(String::new()),
+        _ => None,
+    }
+}
+
+/// Reads a policy in a folder, with overrides.
+pub fn read_in(folder: &Path, text: &str, overrides: &Overrides) -> Result<Policy, PolicyError> {
+    load::read("policy.toml", text, folder, overrides, &environment)
+}
+
+/// Reads a policy that needs no files.
+pub fn read(text: &str) -> Result<Policy, PolicyError> {
+    read_in(Path::new("/nowhere"), text, &Overrides::default())
+}
+
+/// The lines that are printed for a policy that is wrong.
+pub fn complaints(text: &str) -> Vec<String> {
+    complaints_with(text, &Overrides::default())
+}
+
+/// The lines that are printed for a policy that is wrong under these overrides.
+pub fn complaints_with(text: &str, overrides: &Overrides) -> Vec<String> {
+    match read_in(Path::new("/nowhere"), text, overrides) {
+        Ok(_) => Vec::new(),
+        Err(error) => error.to_string().lines().map(str::to_owned).collect(),
+    }
+}
+
+/// The lines that are printed for columns that are wrong; the columns begin in line 5.
+pub fn complaints_of_columns(columns: &str) -> Vec<String> {
+    complaints(&format!("{HEAD}{columns}"))
+}
+
+/// A folder with the files of [`COMPLETE`].
+pub fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("hierarchies")).unwrap();
+    std::fs::write(folder.path().join("hierarchies/country.csv"), COUNTRIES).unwrap();
+    folder
+}

@@ -1,0 +1,62 @@
+//! Where the table comes from and where its release goes.
+
+use crate::field_path::FieldPath;
+use crate::location::{self, Environment};
+use crate::policy::{CsvOptions, Input, Output};
+use crate::problem::Report;
+use crate::raw;
+use crate::settings::Format;
+
+use super::delimiter;
+
+/// Checks `[input]`.
+pub fn input(raw: &raw::Input, environment: Environment<'_>, report: &mut Report<'_>) -> Input {
+    let table = FieldPath::of(&["input"]);
+    let path = table.key("location");
+    let locations = match &raw.location {
+        raw::Locations::One(written) => vec![location(written, &path, environment, report)],
+        raw::Locations::Several(list) => {
+            if list.is_empty() {
+                report.value(&path, "is empty; name at least one location");
+            }
+            list.iter()
+                .enumerate()
+                .map(|(position, written)| location(written, &path.index(position), environment, report))
+                .collect()
+        }
+    };
+    if let Some(format) = raw.format.filter(|format| *format != Format::Csv) {
+        for (name, is_written) in [("delimiter", raw.delimiter.is_some()), ("header", raw.header.is_some())] {
+            if is_written {
+                report.field(&table.key(name), format!("is for CSV, and the format is `{}`", format.as_str()));
+            }
+        }
+    }
+    let csv = CsvOptions {
+        delimiter: delimiter(
+            raw.delimiter.as_deref().unwrap_or(raw::DEFAULT_CSV_DELIMITER),
+            &table.key("delimiter"),
+            report,
+        ),
+        header: raw.header.unwrap_or(raw::DEFAULT_CSV_HEADER),
+    };
+    Input { locations, format: raw.format, csv }
+}
+
+/// Checks `[output]`.
+pub fn output(raw: &raw::Output, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
+    let path = FieldPath::of(&["output", "location"]);
+    Output { location: location(&raw.location, &path, environment, report), mode: raw.mode.unwrap_or_default() }
+}
+
+fn location(written: &str, path: &FieldPath, environment: Environment<'_>, report: &mut Report<'_>) -> String {
+    let expanded = match report.flag(path) {
+        Some(_) => Ok(written.to_owned()),
+        None => location::expand(written, environment),
+    };
+    let checked = expanded.and_then(|expanded| location::check(&expanded).map(|()| expanded));
+    checked.unwrap_or_else(|error| {
+        report.value(path, error.to_string());
+        String::new()
+    })
+}

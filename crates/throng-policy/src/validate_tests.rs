@@ -1,0 +1,261 @@
+use throng_core::columns::{Nulls, Release};
+use throng_core::hierarchy::HierarchySpec;
+
+use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
+use crate::{Algorithm, Cluster, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy};
+use crate::{PrivacySettings, Role};
+
+const NO_PROBLEM: [&str; 0] = [];
+
+#[test]
+fn the_complete_policy_means_what_it_says() {
+    let folder = folder();
+    let policy = read_in(folder.path(), COMPLETE, &Overrides::default()).unwrap();
+    assert_eq!(
+        policy.input,
+        Input {
+            locations: vec!["/data/census/".to_owned(), "more.csv".to_owned()],
+            format: Some(Format::Csv),
+            csv: CsvOptions { delimiter: b';', header: false },
+        }
+    );
+    assert_eq!(policy.output, Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite });
+    assert_eq!(policy.privacy, PrivacySettings { k: 10, p: 3 });
+    assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Greedy, seed: 42 });
+    assert!(policy.columns.drop_unlisted);
+    let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["person_id", "age", "country", "diagnosis", "hours per week"]);
+    let roles: Vec<&Role> = policy.columns.by_name.iter().map(|(_, role)| role).collect();
+    let [Role::Identifier, Role::Quasi(age), Role::Quasi(country), Role::Sensitive, Role::Insensitive] = roles[..]
+    else {
+        panic!("{roles:?}");
+    };
+    assert_eq!((age.release, age.weight, age.nulls), (Some(Release::Bounds), 2.0, Nulls::Suppress));
+    assert!(age.hierarchy.is_none());
+    assert_eq!((country.release, country.weight, country.nulls), (None, 1.0, Nulls::Value));
+    let Some(HierarchySpec::Tree(tree)) = country.hierarchy.as_deref() else { panic!("{country:?}") };
+    assert_eq!((tree.leaf_count(), tree.leaf("Spain")), (3, Some(1)));
+}
+
+#[test]
+fn what_is_left_out_has_its_default() {
+    let policy = read(&format!("{HEAD}[columns.age]\nrole = 'quasi'\n")).unwrap();
+    assert_eq!(
+        policy.input,
+        Input { locations: vec!["in".to_owned()], format: None, csv: CsvOptions { delimiter: b',', header: true } }
+    );
+    assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error });
+    assert_eq!(policy.privacy, PrivacySettings { k: 10, p: 1 });
+    assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Auto, seed: 0 });
+    assert!(!policy.columns.drop_unlisted);
+}
+
+#[test]
+fn a_byte_order_mark_and_windows_line_ends_change_no_place() {
+    let text = format!("\u{feff}{HEAD}[columns.age]\nrole = 'sensitive'\n").replace('\n', "\r\n");
+    assert_eq!(
+        complaints(&text),
+        ["policy.toml:5:2: columns: no column has the role `quasi`, so there is nothing to generalize; give it to \
+             the columns by which a person could be found"]
+    );
+}
+
+#[test]
+fn k_and_p_have_limits_and_reasons() {
+    let quasi = "columns.age.role = 'quasi'\n";
+    let sensitive = "columns.ill.role = 'sensitive'\n";
+    let head = "version = 1\ninput.location = 'in'\noutput.location = 'out'\n";
+    let with = |privacy: &str| complaints(&format!("{head}{privacy}\n{quasi}{sensitive}"));
+    assert_eq!(
+        with("privacy.k = 1"),
+        ["policy.toml:4:13: privacy.k: must be at least 2: k = 1 protects nobody, since a class of one row \
+             is a person"]
+    );
+    assert_eq!(
+        with("privacy = { k = 5, p = 0 }"),
+        ["policy.toml:4:24: privacy.p: must be at least 1: every class has a value"]
+    );
+    assert_eq!(
+        with("privacy = { k = 5, p = 6 }"),
+        ["policy.toml:4:24: privacy.p: p = 6 is more than k = 5, and a class of 5 rows has at most 5 values; \
+             raise k or lower p"]
+    );
+    assert_eq!(with("privacy = { k = 5, p = 5 }"), NO_PROBLEM);
+    assert_eq!(
+        complaints(&format!("{head}privacy = {{ k = 5, p = 2 }}\n{quasi}")),
+        ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or leave p out"]
+    );
+}
+
+#[test]
+fn a_policy_without_any_method_is_refused() {
+    let columns = "columns.age.role = 'quasi'\n";
+    assert_eq!(
+        complaints(&format!("{HEAD}algorithm = {{ partition = 'none', cluster = 'none' }}\n{columns}")),
+        ["policy.toml:5:45: algorithm.cluster: with neither a partition nor a cluster method the whole table would \
+             be released as one class; choose one of the two"]
+    );
+    assert_eq!(complaints(&format!("{HEAD}algorithm = {{ partition = 'none' }}\n{columns}")), NO_PROBLEM);
+    assert_eq!(complaints(&format!("{HEAD}algorithm = {{ cluster = 'none' }}\n{columns}")), NO_PROBLEM);
+}
+
+#[test]
+fn fields_of_quasi_identifiers_are_refused_elsewhere() {
+    assert_eq!(
+        complaints_of_columns(
+            "[columns.age]\nrole = 'quasi'\nweight = 0\n\
+             [columns.id]\nrole = 'identifier'\n  weight = 1.0\nhierarchy = 'nowhere.csv'\n\
+             [columns.ill]\nrole = 'sensitive'\nrelease = 'set'\nnulls = 'error'\n"
+        ),
+        [
+            "policy.toml:7:10: columns.age.weight: must be greater than zero; to keep the column as it is, make it \
+             insensitive",
+            "policy.toml:10:3: columns.id.weight: is for the role `quasi`, and this column is `identifier`",
+            "policy.toml:11:1: columns.id.hierarchy: is for the role `quasi`, and this column is `identifier`",
+            "policy.toml:14:1: columns.ill.release: is for the role `quasi`, and this column is `sensitive`",
+            "policy.toml:15:1: columns.ill.nulls: is for the role `quasi`, and this column is `sensitive`",
+        ]
+    );
+}
+
+#[test]
+fn intervals_and_bounds_have_no_hierarchy() {
+    assert_eq!(
+        complaints_of_columns(
+            "[columns.a]\nrole = 'quasi'\nrelease = 'interval'\nhierarchy = { width = 5 }\n\
+             [columns.b]\nrole = 'quasi'\nrelease = 'bounds'\nhierarchy = { mask = 'left' }\n"
+        ),
+        [
+            "policy.toml:7:11: columns.a.release: `interval` has no use for a hierarchy; take the hierarchy out, or \
+             use `ancestor`",
+            "policy.toml:11:11: columns.b.release: `bounds` has no use for a hierarchy; take the hierarchy out, or use \
+             `ancestor`",
+        ]
+    );
+}
+
+#[test]
+fn locations_are_expanded_and_never_quoted() {
+    let text = "version = 1\nprivacy.k = 2\ncolumns.a.role = 'quasi'\n\
+                input.location = ['${MISSING}/a', '${URL}', '', '$HOME/a', '${DATA']\n\
+                output.location = 's3://AKIA:hunter2@bucket/'\n";
+    let complaints = complaints(text);
+    assert_eq!(
+        complaints,
+        [
+            "policy.toml:4:19: input.location[0]: the environment variable `MISSING` is not set",
+            "policy.toml:4:35: input.location[1]: holds a user name or password; secrets come only from the \
+             environment, so take it out of the location",
+            "policy.toml:4:45: input.location[2]: is empty; name a file, a folder or a URL",
+            "policy.toml:4:49: input.location[3]: has a `$` that does not begin `${NAME}`; write `$$` for a dollar",
+            "policy.toml:4:60: input.location[4]: has a `${` that does not become `${NAME}`; write `$$` for a dollar",
+            "policy.toml:5:19: output.location: holds a user name or password; secrets come only from the environment, \
+             so take it out of the location",
+        ]
+    );
+    let shown = format!("{:?}", read(text).unwrap_err());
+    assert!(!complaints.concat().contains("hunter2") && !shown.contains("hunter2"), "{shown}");
+}
+
+#[test]
+fn options_of_csv_are_for_csv() {
+    let with = |input: &str| {
+        complaints(&format!(
+            "version = 1\noutput.location = 'o'\nprivacy.k = 2\ncolumns.a.role = 'quasi'\n[input]\n{input}"
+        ))
+    };
+    assert_eq!(
+        with("location = []\nformat = 'parquet'\nheader = true\ndelimiter = ';;'\n"),
+        [
+            "policy.toml:6:12: input.location: is empty; name at least one location",
+            "policy.toml:8:1: input.header: is for CSV, and the format is `parquet`",
+            "policy.toml:9:1: input.delimiter: is for CSV, and the format is `parquet`",
+            "policy.toml:9:13: input.delimiter: must be one ASCII character other than a quote or a line break",
+        ]
+    );
+    assert_eq!(with("location = 'x'\ndelimiter = \"\\t\"\n"), NO_PROBLEM);
+    for delimiter in ["''", "'é'", "'\"'", "\"\\n\""] {
+        assert_eq!(with(&format!("location = 'x'\ndelimiter = {delimiter}\n")).len(), 1, "{delimiter}");
+    }
+}
+
+#[test]
+fn overrides_replace_what_the_file_says() {
+    let overrides = Overrides {
+        input: Some(vec!["a$b".to_owned(), "c".to_owned()]),
+        output: Some("elsewhere".to_owned()),
+        overwrite: true,
+        k: Some(7),
+        p: Some(2),
+        seed: Some(u64::MAX),
+    };
+    let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\n\
+                [columns.a]\nrole = 'quasi'\n[columns.b]\nrole = 'sensitive'\n";
+    let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
+    assert_eq!(policy.input.locations, ["a$b", "c"]);
+    assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite });
+    assert_eq!(policy.privacy, PrivacySettings { k: 7, p: 2 });
+    assert_eq!(policy.algorithm.seed, u64::MAX);
+}
+
+#[test]
+fn problems_of_overrides_name_the_flag() {
+    let columns = "columns.a.role = 'quasi'\ncolumns.b.role = 'sensitive'\n";
+    let text = format!("{HEAD}privacy.p = 3\n{columns}");
+    let with = |overrides: Overrides| complaints_with(&text, &overrides);
+    let too_many = |p, k| {
+        format!("p = {p} is more than k = {k}, and a class of {k} rows has at most {k} values; raise k or lower p")
+    };
+    assert_eq!(with(Overrides { p: Some(11), ..Default::default() }), [format!("--p: {}", too_many(11, 10))]);
+    assert_eq!(with(Overrides { k: Some(2), ..Default::default() }), [format!("--k: {}", too_many(3, 2))]);
+    assert_eq!(with(Overrides { k: Some(2), p: Some(4), ..Default::default() }), [format!("--p: {}", too_many(4, 2))]);
+    assert_eq!(
+        with(Overrides { k: Some(1), ..Default::default() }),
+        ["--k: must be at least 2: k = 1 protects nobody, since a class of one row is a person"]
+    );
+    let secret = Some("s3://a:b@c/".to_owned());
+    let refused =
+        "holds a user name or password; secrets come only from the environment, so take it out of the location";
+    assert_eq!(
+        with(Overrides { input: Some(vec!["s3://a:b@c/".to_owned()]), output: secret, ..Default::default() }),
+        [format!("--input: {refused}"), format!("--output: {refused}")]
+    );
+    assert_eq!(
+        with(Overrides { input: Some(Vec::new()), ..Default::default() }),
+        ["--input: is empty; name at least one location"]
+    );
+}
+
+#[test]
+fn a_table_of_the_wrong_type_stays_an_error_under_overrides() {
+    let text = "version = 1\ninput = 3\noutput.location = 'o'\nprivacy.k = 2\ncolumns.a.role = 'quasi'\n";
+    assert_eq!(
+        complaints_with(text, &Overrides { input: Some(vec!["a".to_owned()]), ..Default::default() }),
+        ["policy.toml:2:9: input: expected a table, found a whole number"]
+    );
+}
+
+#[test]
+fn a_file_is_loaded_with_hierarchies_from_its_folder() {
+    let folder = folder();
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, COMPLETE.replace("${DATA}", "")).unwrap();
+    let policy = Policy::load(&file, &Overrides::default()).unwrap();
+    assert_eq!(policy.input.locations, ["/census/", "more.csv"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_from_a_bad_one() {
+    let folder = folder();
+    let file = folder.path().join("policy.toml");
+    let error = Policy::load(&file, &Overrides::default()).unwrap_err();
+    assert!(error.is_unreadable());
+    assert!(std::error::Error::source(&error).is_some());
+    assert_eq!(error.to_string(), format!("{}: there is no such policy file", file.display()));
+    assert_eq!(error.file(), file.display().to_string());
+
+    std::fs::write(&file, b"version = 1\n# \xff").unwrap();
+    let error = Policy::load(&file, &Overrides::default()).unwrap_err();
+    assert!(!error.is_unreadable());
+    assert_eq!(error.to_string(), format!("{}: the policy file is not UTF-8 text", file.display()));
+}
