@@ -1,1 +1,70 @@
-fn main(){}
+//! `throng`: turns a table of people into one that can be released.
+
+mod args;
+mod commands;
+mod logging;
+mod outcome;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+use outcome::Outcome;
+
+fn main() -> ExitCode {
+    hide_panics();
+    let args = Args::parse();
+    logging::start(args.log_format, args.verbose);
+    let threads = args.threads();
+    // The pool is set once per process; there is no other caller that could have set it before.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    let outcome = match runtime {
+        Ok(runtime) => {
+            let outcome = runtime.block_on(until_stopped(args.command, threads));
+            runtime.shutdown_background();
+            outcome
+        }
+        Err(error) => Outcome::failure(75, &format!("no threads could be started: {error}")),
+    };
+    outcome.print();
+    ExitCode::from(outcome.exit_code())
+}
+
+/// Runs a command, or gives it up when the process is asked to stop: what was staged is removed then.
+async fn until_stopped(command: Command, threads: usize) -> Outcome {
+    tokio::select! {
+        outcome = commands::run(command, threads) => outcome,
+        code = stop_signal() => Outcome::failure(code, "stopped by a signal; nothing was published"),
+    }
+}
+
+#[cfg(unix)]
+async fn stop_signal() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => tokio::select! {
+            _ = interrupt.recv() => 130,
+            _ = terminate.recv() => 143,
+        },
+        _ => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn stop_signal() -> u8 {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => 130,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// The message of a panic may quote data, so only its place is told.
+fn hide_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
+        eprintln!("throng: internal error{place}; please report it with the policy and the schema");
+    }));
+}

@@ -98,7 +98,11 @@ impl Domain {
         match &self.loss {
             _ if lo == hi => 0.0,
             Loss::Width { coordinates, has_null } => {
-                if *has_null && lo == 0 { 1.0 } else { coordinates[hi as usize] - coordinates[lo as usize] }
+                if *has_null && lo == 0 {
+                    1.0
+                } else {
+                    coordinates[hi as usize] - coordinates[lo as usize]
+                }
             }
             Loss::Ancestor(tree) => {
                 let node = tree.common_ancestor(lo, hi);
@@ -139,7 +143,10 @@ impl Loss {
                 let range = high / 2.0 - low / 2.0;
                 let scale = |value: &f64| if range > 0.0 { ((value / 2.0 - low / 2.0) / range) as f32 } else { 0.0 };
                 let null = has_null.then_some(0.0);
-                Some(Self::Width { coordinates: null.into_iter().chain(raw.iter().map(scale)).collect(), has_null: *has_null })
+                Some(Self::Width {
+                    coordinates: null.into_iter().chain(raw.iter().map(scale)).collect(),
+                    has_null: *has_null,
+                })
             }
         }
     }

@@ -12,7 +12,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Error)]
 pub enum Error {
     /// NaN or an infinity where a finite number is needed.
-    #[error("column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them")]
+    #[error(
+        "column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them"
+    )]
     NotFinite {
         /// The column.
         column: String,
@@ -66,7 +68,9 @@ pub enum Error {
     #[error("the privacy target can't be met: {}", list(.0))]
     Infeasible(Vec<Shortfall>),
     /// A clustering lost or doubled rows; a bug of ours.
-    #[error("a clustering misplaced the rows of {groups} groups; nothing is released, please report this with the policy")]
+    #[error(
+        "a clustering misplaced the rows of {groups} groups; nothing is released, please report this with the policy"
+    )]
     Misplaced {
         /// How many groups.
         groups: usize,

@@ -134,7 +134,8 @@ impl Verifier {
             .zip(&self.sensitive_rows)
             .map(|(index, rows)| {
                 let column = batch.column(*index);
-                let hashes = convert(rows, std::slice::from_ref(column), || batch.schema().field(*index).name().clone())?;
+                let hashes =
+                    convert(rows, std::slice::from_ref(column), || batch.schema().field(*index).name().clone())?;
                 let valid = column.logical_nulls();
                 let is_valid = move |row: usize| valid.as_ref().is_none_or(|nulls| nulls.is_valid(row));
                 let hash = |row: usize| is_valid(row).then(|| XxHash3_64::oneshot(hashes.row(row).data()));
@@ -194,7 +195,8 @@ impl Verifier {
         let sensitive = self.promise.sensitive.iter().enumerate().map(|(index, column)| SensitiveFindings {
             column: column.clone(),
             fewest: distinct(index).min().unwrap_or(0),
-            classes_below_p: distinct(index).filter(|count| self.promise.p > 1 && *count < self.promise.p).count() as u64,
+            classes_below_p: distinct(index).filter(|count| self.promise.p > 1 && *count < self.promise.p).count()
+                as u64,
         });
         Findings {
             rows: self.rows,

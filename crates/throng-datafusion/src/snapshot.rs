@@ -74,7 +74,8 @@ impl Snapshot {
             parts.push(done.map_err(|_| Error::Task)??);
         }
         parts.sort_by_key(|(index, _)| *index);
-        tokio::task::block_in_place(|| Self::merge(parts.into_iter().map(|(_, part)| part).collect()))
+        let parts = parts.into_iter().map(|(_, part)| part).collect();
+        tokio::task::spawn_blocking(|| Self::merge(parts)).await.map_err(|_| Error::Task)?
     }
 
     fn merge(parts: Vec<Part>) -> Result<Self, Error> {

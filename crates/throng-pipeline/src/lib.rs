@@ -1,1 +1,35 @@
+//! The job: from files on an object store to a verified release on another.
+//!
+//! ```text
+//!  survey ─► partition ─► cluster ─► recode ─► write ─► verify ─► publish
+//!  source/   throng-core             write.rs           verify.rs  publish/
+//! ```
+//!
+//! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
+//! is readable at the output location before it has been read back and verified, and any error leaves nothing behind.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod check;
+mod clock;
+mod engine;
+mod error;
+pub mod generate;
+mod job;
+mod manifest;
+mod place;
+mod progress;
+mod publish;
+mod resources;
+mod sidecar;
+mod source;
+mod verify;
+mod write;
+
+pub use check::{Checked, check};
+pub use error::{JobError, Kind};
+pub use job::{JobOptions, Released, run};
+pub use manifest::Manifest;
+pub use progress::{Observer, Silent, Stage};
+pub use sidecar::Sidecar;
+pub use verify::{promise_of, verify_release};

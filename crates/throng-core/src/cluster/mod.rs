@@ -28,8 +28,7 @@ impl Class {
     /// Whole cells as one class.
     pub fn of_cells(table: &Table, cells: &[u32]) -> Self {
         let groups = cells.iter().flat_map(|cell| table.groups(*cell));
-        let mut portions: Vec<Portion> =
-            groups.map(|group| Portion { group, rows: table.group_rows(group) }).collect();
+        let mut portions: Vec<Portion> = groups.map(|group| Portion { group, rows: table.group_rows(group) }).collect();
         portions.sort_unstable();
         Self { portions }
     }

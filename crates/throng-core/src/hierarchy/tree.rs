@@ -41,7 +41,9 @@ pub enum TreeError {
     #[error("the hierarchy is empty; give it at least one line, from a value to the root")]
     Empty,
     /// A path has another length than the first.
-    #[error("line {line} of the hierarchy has {found} levels, and line 1 has {expected}; give every line the same number")]
+    #[error(
+        "line {line} of the hierarchy has {found} levels, and line 1 has {expected}; give every line the same number"
+    )]
     Ragged {
         /// The line that differs.
         line: usize,
@@ -51,7 +53,9 @@ pub enum TreeError {
         expected: usize,
     },
     /// The paths do not meet in one root.
-    #[error("line {line} of the hierarchy ends in another root than line 1; let every line end in the same value, usually *")]
+    #[error(
+        "line {line} of the hierarchy ends in another root than line 1; let every line end in the same value, usually *"
+    )]
     Roots {
         /// The line that differs.
         line: usize,

@@ -51,8 +51,7 @@ impl Mondrian {
         let Some(cut) = best_cut(&cells, table, privacy) else { return vec![cells] };
         let (left, right): (Vec<u32>, Vec<u32>) =
             cells.into_iter().partition(|cell| table.positions(*cell)[cut.column] <= cut.position);
-        let (mut leaves, more) =
-            rayon::join(|| self.split(left, table, privacy), || self.split(right, table, privacy));
+        let (mut leaves, more) = rayon::join(|| self.split(left, table, privacy), || self.split(right, table, privacy));
         leaves.extend(more);
         leaves
     }
@@ -97,8 +96,7 @@ fn cut_near_median(
     let end = satisfied_after(by_position.iter().rev(), table, privacy)?;
     let domain = &table.quasi()[column].domain;
     let rows_of = |run: &[(u32, u32)]| run.iter().map(|(_, cell)| table.cell_rows(*cell)).sum::<u64>();
-    let runs: Vec<(u32, u64)> =
-        by_position.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, rows_of(run))).collect();
+    let runs: Vec<(u32, u64)> = by_position.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, rows_of(run))).collect();
     let total: u64 = runs.iter().map(|(_, rows)| rows).sum();
     let mut left = 0;
     let mut best: Option<(u64, u32)> = None;

@@ -151,7 +151,8 @@ impl Shown {
         };
         let lower: UInt32Array = keys.iter().map(|key| bound(key.first(), key)).collect();
         let upper: UInt32Array = keys.iter().map(|key| bound(key.last(), key)).collect();
-        let texts = lower.iter().zip(upper.iter()).map(|(lower, upper)| Some(format!("{}/{}", lower?, upper?))).collect();
+        let texts =
+            lower.iter().zip(upper.iter()).map(|(lower, upper)| Some(format!("{}/{}", lower?, upper?))).collect();
         let columns = [lower, upper].into_iter().map(|at| take(values, &at, None).map_err(kernel("take")));
         Ok(Self { texts, columns: columns.collect::<Result<_>>()? })
     }

@@ -2,7 +2,9 @@
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array, new_empty_array};
 use arrow::compute::{cast, concat, take};
-use arrow::datatypes::{ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type,
+};
 use arrow::downcast_primitive_array;
 use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
@@ -49,10 +51,25 @@ impl Interner {
         use DataType::*;
         let data_type = plain_type(data_type);
         let keys = match &data_type {
-            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 | Float16 | Float32 | Float64 | Date32
-            | Date64 | Time32(_) | Time64(_) | Timestamp(_, _) | Boolean | Decimal32(_, _) | Decimal64(_, _) => {
-                Keys::Narrow(FxHashMap::default())
-            }
+            Int8
+            | Int16
+            | Int32
+            | Int64
+            | UInt8
+            | UInt16
+            | UInt32
+            | UInt64
+            | Float16
+            | Float32
+            | Float64
+            | Date32
+            | Date64
+            | Time32(_)
+            | Time64(_)
+            | Timestamp(_, _)
+            | Boolean
+            | Decimal32(_, _)
+            | Decimal64(_, _) => Keys::Narrow(FxHashMap::default()),
             Decimal128(_, _) => Keys::Fixed(FxHashMap::default()),
             Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
             _ => return None,
@@ -124,7 +141,8 @@ impl Interner {
         for (entry, code) in used.iter().zip(self.intern(&values)?) {
             entry_codes[*entry as usize] = Some(code);
         }
-        let code = |(row, key): (usize, &usize)| if array.is_valid(row) { entry_codes[*key].unwrap_or(NULL) } else { NULL };
+        let code =
+            |(row, key): (usize, &usize)| if array.is_valid(row) { entry_codes[*key].unwrap_or(NULL) } else { NULL };
         Ok(keys.iter().enumerate().map(code).collect())
     }
 
@@ -230,9 +248,7 @@ fn finite(array: &ArrayRef) -> Result<ArrayRef, InternError> {
         Ok(std::sync::Arc::new(array.unary::<_, T>(one_zero)))
     }
     match array.data_type() {
-        DataType::Float16 => {
-            check::<Float16Type>(array.as_primitive(), half::f16::is_finite, |v| v + half::f16::ZERO)
-        }
+        DataType::Float16 => check::<Float16Type>(array.as_primitive(), half::f16::is_finite, |v| v + half::f16::ZERO),
         DataType::Float32 => check::<Float32Type>(array.as_primitive(), f32::is_finite, |v| v + 0.0),
         DataType::Float64 => check::<Float64Type>(array.as_primitive(), f64::is_finite, |v| v + 0.0),
         _ => Ok(array.clone()),

@@ -89,7 +89,9 @@ impl Survey {
         }
         let mut codes = Vec::with_capacity(columns.len());
         for (index, column) in columns.iter().enumerate() {
-            codes.push(self.interners[index].intern(column).map_err(|error| self.spec.intern_error(index, column, error))?);
+            codes.push(
+                self.interners[index].intern(column).map_err(|error| self.spec.intern_error(index, column, error))?,
+            );
         }
         let suppressing: Vec<usize> =
             (0..self.spec.quasi.len()).filter(|i| self.spec.quasi[*i].0.nulls == Nulls::Suppress).collect();

@@ -78,6 +78,7 @@ impl CensusBatches {
     }
 
     /// Makes the first `rows` rows of batch `index`.
+    #[expect(clippy::expect_used, reason = "builders match the schema field by field and take one value per row")]
     fn batch(&self, index: u64, rows: u64) -> RecordBatch {
         let population: &Population = &POPULATION;
         let mut draws = Draws::new(self.seed, index);
@@ -87,8 +88,6 @@ impl CensusBatches {
             columns.push(self.identity.of_row(row), &population.draw(&mut draws), population);
         }
         let columns = columns.finish();
-        // The builders match the schema field by field, and every one has taken one value per row.
-        #[allow(clippy::expect_used)]
         RecordBatch::try_new(self.schema.clone(), columns).expect("fifteen columns of one length in schema order")
     }
 }

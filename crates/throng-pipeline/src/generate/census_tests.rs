@@ -192,8 +192,8 @@ fn most_of_a_small_extract_is_in_small_cells() {
     let ages = numbers(&batch, "age");
     let categories = CATEGORIES.map(|column| strings(&batch, column));
     let mut cells: HashMap<(i32, [&str; 5]), u32> = HashMap::new();
-    for row in 0..batch.num_rows() {
-        *cells.entry((ages[row], categories.map(|column| column.value(row)))).or_default() += 1;
+    for (row, age) in ages.iter().enumerate() {
+        *cells.entry((*age, categories.map(|column| column.value(row)))).or_default() += 1;
     }
     let small: u32 = cells.values().filter(|count| **count < 10).sum();
     let share = f64::from(small) / batch.num_rows() as f64;

@@ -1,0 +1,193 @@
+//! The command line, as it was written.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use throng_policy::Overrides;
+
+/// Turns a table of people into one that can be released: p-sensitive k-anonymity for Parquet, CSV and Arrow.
+///
+/// Every class of people who look alike in the release has at least k members, and at least p different values of every
+/// sensitive column. A release appears only after it has been read back and verified.
+#[derive(Debug, Parser)]
+#[command(
+    name = "throng",
+    version,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  \
+        throng demo                      make a synthetic census, release it, verify it\n  \
+        throng check configs/census.toml look at a policy and its input, write nothing\n  \
+        throng run configs/census.toml   release\n\n\
+        Logs go to stderr; the last line on stdout is one JSON object with the outcome.\n\
+        Exit codes: 0 done, 2 usage, 3 privacy target can't be met, 4 verification failed,\n\
+        65 bad data, 66 no input, 70 internal error, 75 temporary I/O failure (try again), 78 bad policy."
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// How many threads to use [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+
+    /// How logs are written to stderr
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+
+    /// Log more; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+impl Args {
+    pub(crate) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.map_or_else(cores, usize::from)
+    }
+}
+
+/// How logs are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Anonymize the input of a policy, verify the release and publish it
+    ///
+    /// Reads Parquet, CSV or Arrow files, a folder or a glob; writes Parquet with `_throng/manifest.json`,
+    /// `_throng/metrics.json` and `_SUCCESS`. Any error leaves nothing behind.
+    Run(PolicyArgs),
+    /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
+    ///
+    /// Reads the input and writes nothing. Names every problem with its place in the policy file, and for each sensitive
+    /// column the highest p that would work.
+    Check(PolicyArgs),
+    /// Recompute the promises of a release from its values alone
+    ///
+    /// Works on any table, also on one that Throng has not made: `throng verify released/ --quasi age,zip --sensitive
+    /// diagnosis -k 5 -p 2`. With --policy the columns, k and p are taken from there.
+    Verify(VerifyArgs),
+    /// Print the JSON schema of the policy file, for editors and checks
+    Schema,
+    /// Make synthetic data
+    #[command(subcommand)]
+    Generate(Generate),
+    /// Make a synthetic census, release it, verify the release: everything in one go
+    Demo(DemoArgs),
+}
+
+/// A policy, and what the command line changes in it.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct PolicyArgs {
+    /// The policy file (TOML); `throng schema` describes it
+    pub(crate) policy: PathBuf,
+
+    /// Read this instead of the policy's input; may be repeated
+    #[arg(short, long, value_name = "LOCATION")]
+    input: Vec<String>,
+
+    /// Write here instead of the policy's output
+    #[arg(short, long, value_name = "LOCATION")]
+    output: Option<String>,
+
+    /// Replace a release that is already at the output, once the new one is verified
+    #[arg(long)]
+    overwrite: bool,
+
+    /// The least number of rows in a class
+    #[arg(short, long, value_name = "ROWS")]
+    k: Option<u64>,
+
+    /// The least number of distinct values of each sensitive column in a class
+    #[arg(short, long, value_name = "VALUES")]
+    p: Option<u64>,
+
+    /// Drives every random choice and the order of the release
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+}
+
+impl PolicyArgs {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            input: (!self.input.is_empty()).then(|| self.input.clone()),
+            output: self.output.clone(),
+            overwrite: self.overwrite,
+            k: self.k,
+            p: self.p,
+            seed: self.seed,
+        }
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["policy", "quasi"]))]
+pub(crate) struct VerifyArgs {
+    /// The release: a file, a folder, a glob or a URL
+    pub(crate) path: String,
+
+    /// Take columns, k and p from this policy
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["quasi", "sensitive", "k", "p"])]
+    pub(crate) policy: Option<PathBuf>,
+
+    /// The quasi-identifiers, by their names in the release
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "k")]
+    pub(crate) quasi: Vec<String>,
+
+    /// The sensitive columns
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) sensitive: Vec<String>,
+
+    /// At least so many rows in each class
+    #[arg(short, value_name = "ROWS")]
+    pub(crate) k: Option<u64>,
+
+    /// At least so many distinct values of each sensitive column in each class
+    #[arg(short, value_name = "VALUES", default_value_t = 1)]
+    pub(crate) p: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Generate {
+    /// A census extract with 15 skewed and correlated columns, for which configs/census.toml is made
+    Census(CensusArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CensusArgs {
+    /// How many people
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) rows: u64,
+
+    /// The folder for the Parquet files
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) output: PathBuf,
+
+    /// The same seed makes the same people
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Cut the people into so many files [default: one per million]
+    #[arg(long, value_name = "N")]
+    pub(crate) files: Option<usize>,
+
+    /// Replace part files that are already there
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// How many people
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    pub(crate) rows: u64,
+
+    /// The folder for input, policy and release; kept afterwards, to look around
+    #[arg(short, long, value_name = "DIR", default_value = "throng-demo")]
+    pub(crate) output: PathBuf,
+}

@@ -1,0 +1,62 @@
+//! `throng check`
+
+use serde_json::json;
+use throng_pipeline::{Checked, JobError, JobOptions, Kind};
+use throng_policy::Policy;
+
+use crate::args::PolicyArgs;
+use crate::outcome::Outcome;
+
+pub(super) async fn check(args: &PolicyArgs, options: &JobOptions) -> Result<Outcome, JobError> {
+    let policy = Policy::load(&args.policy, &args.overrides())?;
+    let checked = throng_pipeline::check(&policy, options).await?;
+    let shortfalls: Vec<String> = checked.feasibility.shortfalls.iter().map(ToString::to_string).collect();
+    let text = text(&checked, policy.privacy.k, policy.privacy.p, &shortfalls);
+    let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };
+    let columns = checked.feasibility.columns.iter().map(|column| {
+        json!({ "column": column.name, "distinct": column.distinct, "highest_p": column.distinct, "max_classes": column.max_classes })
+    });
+    let mut json = json!({
+        "outcome": if shortfalls.is_empty() { "feasible" } else { "infeasible" },
+        "rows": checked.rows,
+        "suppressed_rows": checked.suppressed_rows,
+        "files": checked.files,
+        "cells": checked.cells,
+        "max_classes": checked.feasibility.max_classes,
+        "sensitive": columns.collect::<Vec<_>>(),
+        "dropped": checked.dropped,
+    });
+    if shortfalls.is_empty() {
+        return Ok(Outcome::success(text, json));
+    }
+    json["exit_code"] = exit_code.into();
+    json["error"] = format!("the privacy target can't be met: {}", shortfalls.join("; ")).into();
+    Ok(Outcome::failure_with(exit_code, text, json))
+}
+
+fn text(checked: &Checked, k: u64, p: u64, shortfalls: &[String]) -> String {
+    let mut lines = vec![format!(
+        "{} rows in {} files; {} distinct combinations of {}",
+        checked.rows,
+        checked.files,
+        checked.cells,
+        checked.quasi.join(", ")
+    )];
+    if checked.suppressed_rows > 0 {
+        lines.push(format!("{} rows would be suppressed", checked.suppressed_rows));
+    }
+    if !checked.dropped.is_empty() {
+        lines.push(format!("left out of the release: {}", checked.dropped.join(", ")));
+    }
+    for column in &checked.feasibility.columns {
+        lines.push(format!(
+            "sensitive `{}`: {} distinct values, so p can be at most {}; at most {} classes with p = {p}",
+            column.name, column.distinct, column.distinct, column.max_classes
+        ));
+    }
+    if shortfalls.is_empty() {
+        lines.push(format!("k = {k} and p = {p} can be met, with at most {} classes", checked.feasibility.max_classes));
+    }
+    lines.extend(shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));
+    lines.join("\n")
+}

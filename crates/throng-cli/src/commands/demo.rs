@@ -1,0 +1,74 @@
+//! `throng demo`: a synthetic census, its release, and the verification of the release.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::json;
+use throng_pipeline::generate::CensusOptions;
+use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
+use throng_policy::{Overrides, Policy};
+
+use super::{generate, run, verify};
+use crate::args::DemoArgs;
+use crate::outcome::Outcome;
+
+/// The policy and its hierarchies, as they are in `configs/`.
+const FILES: [(&str, &str); 3] = [
+    ("census.toml", include_str!("../../../../configs/census.toml")),
+    ("hierarchies/census/race.csv", include_str!("../../../../configs/hierarchies/census/race.csv")),
+    ("hierarchies/census/birth_place.csv", include_str!("../../../../configs/hierarchies/census/birth_place.csv")),
+];
+
+pub(super) async fn demo(args: &DemoArgs, options: &JobOptions) -> Result<Outcome, JobError> {
+    let folder = &args.output;
+    write_policy(folder)?;
+    let (input, output) = (folder.join("input"), folder.join("release"));
+    let census = CensusOptions::new(args.rows).with_overwrite(true);
+    let made = generate::write(input.clone(), census).await?;
+    eprintln!("made {} people in {}", made.rows, input.display());
+
+    let overrides = Overrides {
+        input: Some(vec![input.display().to_string()]),
+        output: Some(output.display().to_string()),
+        overwrite: true,
+        ..Overrides::default()
+    };
+    let policy = Policy::load(&folder.join("census.toml"), &overrides)?;
+    let released = throng_pipeline::run(&policy, options).await?;
+    eprintln!("{}", run::text(&released));
+
+    let (promise, columns) = promise_of(&policy);
+    let observer = Arc::clone(&options.observer);
+    let locations = [output.display().to_string()];
+    let findings = verify_release(&locations, promise.clone(), Some(&columns), options.threads, observer).await?;
+    let verified = verify::outcome(&findings, &promise);
+    if !findings.holds() {
+        return Ok(verified);
+    }
+    let text = format!(
+        "verified: every one of {} classes holds\nlook around in {}: the policy census.toml, input/, release/ and release/_throng/metrics.json",
+        findings.classes,
+        folder.display()
+    );
+    let mut json = run::json(&released);
+    json["verified"] = json!(true);
+    json["peak_memory_bytes"] = json!(released.sidecar.resources.peak_memory_bytes);
+    Ok(Outcome::success(text, json))
+}
+
+/// Puts the policy into the folder of the demo, which must be new, empty, or from an earlier demo.
+fn write_policy(folder: &Path) -> Result<(), JobError> {
+    let is_ours = folder.join(FILES[0].0).is_file();
+    let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    if !is_ours && !is_empty {
+        let text = format!("{} holds other files; choose another folder with -o", folder.display());
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    for (name, text) in FILES {
+        let path = folder.join(name);
+        let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
+        written.map_err(|error| JobError::new(Kind::TemporaryIo, format!("writing {}: {error}", path.display())))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! `throng run`
+
+use serde_json::{Value, json};
+use throng_pipeline::{JobError, JobOptions, Released};
+use throng_policy::Policy;
+
+use crate::args::PolicyArgs;
+use crate::outcome::Outcome;
+
+pub(super) async fn run(args: &PolicyArgs, options: &JobOptions) -> Result<Outcome, JobError> {
+    let policy = Policy::load(&args.policy, &args.overrides())?;
+    let released = throng_pipeline::run(&policy, options).await?;
+    Ok(Outcome::success(text(&released), json(&released)))
+}
+
+/// A release in a few lines.
+pub(super) fn text(released: &Released) -> String {
+    let sidecar = &released.sidecar;
+    let mut lines = vec![format!(
+        "released {} rows in {} classes to {}",
+        sidecar.output.rows, sidecar.utility.classes, released.location
+    )];
+    if sidecar.output.suppressed_rows > 0 {
+        lines.push(format!("  {} rows suppressed", sidecar.output.suppressed_rows));
+    }
+    for requirement in &sidecar.privacy.requirements {
+        let column = requirement.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
+        let (model, required, achieved) = (requirement.model, requirement.required, requirement.achieved);
+        lines.push(format!("  {model}{column}: at least {achieved} in every class ({required} required)"));
+    }
+    lines.push(format!("  information lost (NCP): {:.4}", sidecar.utility.ncp));
+    for (name, column) in &sidecar.utility.columns {
+        lines.push(format!("    {name}: {:.4}", column.ncp));
+    }
+    lines.join("\n")
+}
+
+/// A release for scripts.
+pub(super) fn json(released: &Released) -> Value {
+    let sidecar = &released.sidecar;
+    json!({
+        "outcome": "released",
+        "run_id": sidecar.run_id,
+        "output": released.location,
+        "rows": sidecar.output.rows,
+        "suppressed_rows": sidecar.output.suppressed_rows,
+        "classes": sidecar.utility.classes,
+        "ncp": sidecar.utility.ncp,
+        "files": sidecar.output.files,
+        "bytes": sidecar.output.bytes,
+        "satisfied": sidecar.privacy.satisfied,
+        "total_ms": sidecar.timing_ms.get("total"),
+    })
+}

@@ -1,0 +1,12 @@
+//! `throng schema`
+
+use throng_pipeline::{JobError, Kind};
+
+use crate::outcome::Outcome;
+
+pub(super) fn schema() -> Result<Outcome, JobError> {
+    let text = serde_json::to_string_pretty(&throng_policy::json_schema())
+        .map_err(|_| JobError::new(Kind::Internal, "the schema could not be printed"))?;
+    println!("{text}");
+    Ok(Outcome::printed())
+}

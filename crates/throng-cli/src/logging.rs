@@ -1,0 +1,28 @@
+//! Logs to stderr.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+
+use crate::args::LogFormat;
+
+/// Sets the level of logs by module, like `throng_pipeline=debug`.
+const LOG_VARIABLE: &str = "THRONG_LOG";
+
+/// Starts logging. On a terminal progress bars tell what goes on, and logs only what went wrong.
+pub(crate) fn start(format: LogFormat, verbose: u8) {
+    let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text;
+    let level = match (verbose, quiet) {
+        (0, true) => "warn",
+        (0, false) => "info",
+        (1, _) => "debug",
+        _ => "trace",
+    };
+    let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(level));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // A second start in one process keeps the first.
+    let _ = match format {
+        LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogFormat::Json => logs.json().try_init(),
+    };
+}

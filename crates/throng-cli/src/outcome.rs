@@ -1,0 +1,54 @@
+//! How a command ended: text for people, one JSON object for scripts, and an exit code.
+
+use serde_json::{Value, json};
+use throng_pipeline::JobError;
+
+/// The end of a command.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    exit_code: u8,
+    /// For people, on stderr.
+    text: String,
+    /// For scripts, the last line on stdout; none for commands whose output is a document.
+    json: Option<Value>,
+}
+
+impl Outcome {
+    pub(crate) fn success(text: String, json: Value) -> Self {
+        Self { exit_code: 0, text, json: Some(json) }
+    }
+
+    /// Everything was already printed.
+    pub(crate) fn printed() -> Self {
+        Self { exit_code: 0, text: String::new(), json: None }
+    }
+
+    pub(crate) fn failure(exit_code: u8, message: &str) -> Self {
+        let json = json!({ "outcome": "error", "exit_code": exit_code, "error": message });
+        Self { exit_code, text: format!("error: {message}"), json: Some(json) }
+    }
+
+    /// A failure that has more to tell.
+    pub(crate) fn failure_with(exit_code: u8, text: String, json: Value) -> Self {
+        Self { exit_code, text, json: Some(json) }
+    }
+
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.exit_code
+    }
+
+    pub(crate) fn print(&self) {
+        if !self.text.is_empty() {
+            eprintln!("{}", self.text);
+        }
+        if let Some(json) = &self.json {
+            println!("{json}");
+        }
+    }
+}
+
+impl From<JobError> for Outcome {
+    fn from(error: JobError) -> Self {
+        Self::failure(error.kind().exit_code(), &error.to_string())
+    }
+}

@@ -1,0 +1,53 @@
+//! Progress bars, on a terminal only.
+
+use std::io::IsTerminal;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use throng_pipeline::{Observer, Silent, Stage};
+
+/// One bar that shows the current stage.
+struct Bar {
+    bar: Mutex<ProgressBar>,
+}
+
+/// Shows progress where there is somebody to see it.
+pub(crate) fn observer() -> Arc<dyn Observer> {
+    if std::io::stderr().is_terminal() {
+        Arc::new(Bar { bar: Mutex::new(ProgressBar::hidden()) })
+    } else {
+        Arc::new(Silent)
+    }
+}
+
+impl Observer for Bar {
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        let bar = stage_bar(stage.as_str(), total);
+        let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
+        before.finish_and_clear();
+    }
+
+    fn advance(&self, steps: u64) {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).inc(steps);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.bar.lock().unwrap_or_else(PoisonError::into_inner).finish_and_clear();
+    }
+}
+
+/// A bar with a label; a spinner where the end is not known. Hidden when stderr is no terminal.
+pub(crate) fn stage_bar(label: &str, total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{prefix:>10} [{bar:32}] {human_pos}/{human_len} {eta}",
+        None => "{prefix:>10} {spinner} {human_pos} {elapsed}",
+    };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar =
+        ProgressBar::new(total.unwrap_or(0)).with_style(style.progress_chars("=> ")).with_prefix(label.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}

@@ -1,0 +1,292 @@
+//! `throng run`: the stages of a job, one after the other.
+
+use std::sync::Arc;
+
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::cluster::Class;
+use throng_core::content::Checksum;
+use throng_core::feasibility::Feasibility;
+use throng_core::metrics::Utility;
+use throng_core::model::Privacy;
+use throng_core::recode::Recoding;
+use throng_core::table::Table;
+use throng_core::verify::{Findings, Promise};
+use throng_datafusion::{Release, Snapshot, released_schema};
+use throng_policy::{Binding, Cluster, CsvOptions, Format, Partition, Policy};
+use tracing::Instrument;
+
+use crate::clock::Clock;
+use crate::engine::session;
+use crate::error::{JobError, Kind};
+use crate::manifest::{self, FileEntry, Manifest};
+use crate::place::{Location, Place};
+use crate::progress::{Observer, Stage};
+use crate::publish::Staging;
+use crate::resources::peak_memory_bytes;
+use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
+use crate::source::{Source, SourceFile};
+use crate::verify::{Unchanged, examine};
+use crate::write::{digest, write};
+
+/// How a job runs; nothing here changes its result.
+#[derive(Clone)]
+pub struct JobOptions {
+    /// Streams that are read at the same time. Computation uses the global pool of rayon.
+    pub threads: usize,
+    /// Hears of the progress.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// A published release.
+#[derive(Clone, Debug)]
+pub struct Released {
+    /// The output location.
+    pub location: String,
+    /// What is also in `_throng/metrics.json`.
+    pub sidecar: Sidecar,
+    /// The data files.
+    pub files: Vec<FileEntry>,
+}
+
+/// Anonymizes the input of a policy, verifies the release and publishes it.
+pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
+    let run_id = uuid::Uuid::new_v4().simple().to_string();
+    let span = tracing::info_span!("run", %run_id);
+    async {
+        let output = Place::parse(&policy.output.location)?;
+        for location in &policy.input.locations {
+            check_apart(&Location::parse(location)?.place, &output)?;
+        }
+        let staging = Staging::begin(&output, policy.output.mode, &run_id).await?;
+        let run = RunFacts { run_id, policy_digest: digest(policy.canonical_json().as_bytes()) };
+        match anonymize(policy, options, &staging, &run).await {
+            Ok(verified) => publish(verified, staging, &run, output.to_string()).await,
+            Err(error) => {
+                staging.abandon().await;
+                Err(error)
+            }
+        }
+    }
+    .instrument(span)
+    .await
+}
+
+/// Publishing must never touch the input.
+fn check_apart(input: &Place, output: &Place) -> Result<(), JobError> {
+    if input.overlaps(output) {
+        let text = format!("the output {output} and the input {input} overlap; choose an output outside of the input");
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    Ok(())
+}
+
+/// What is ready to be published.
+struct Verified {
+    sidecar: Sidecar,
+    files: Vec<FileEntry>,
+    clock: Clock,
+}
+
+async fn anonymize(
+    policy: &Policy,
+    options: &JobOptions,
+    staging: &Staging,
+    run: &RunFacts,
+) -> Result<Verified, JobError> {
+    let mut clock = Clock::start(Arc::clone(&options.observer));
+    let span = clock.begin(Stage::Survey, None);
+    let surveyed = survey(policy, options).instrument(span).await?;
+    let Surveyed { binding, source, snapshot } = surveyed;
+    let binding = Arc::new(binding);
+    let feasibility = Feasibility::of(&snapshot.table, binding.k, binding.p);
+    if !feasibility.shortfalls.is_empty() {
+        return Err(throng_core::Error::Infeasible(feasibility.shortfalls).into());
+    }
+    let (rows_read, suppressed, expected) = (snapshot.rows, snapshot.suppressed, snapshot.checksum);
+
+    let (method, reason) = method_of(policy);
+    let (schema, bound, observer) = (Arc::clone(&source.schema), Arc::clone(&binding), Arc::clone(&options.observer));
+    let work = move || {
+        let privacy = Privacy::p_sensitive_k_anonymity(bound.k, bound.p, bound.sensitive.len());
+        let (leaves, classes) = form_classes(method, &snapshot.table, &privacy, &mut clock, observer.as_ref());
+        let _stage = clock.begin(Stage::Recode, None).entered();
+        let recoding = Recoding::new(&snapshot.table, &classes)?;
+        let utility = Utility::of(&snapshot.table, &recoding, bound.k);
+        let release = Release::new(snapshot, recoding, &bound, &schema);
+        tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
+        Ok::<_, JobError>((release, utility, leaves, clock))
+    };
+    let span = tracing::Span::current();
+    let done = tokio::task::spawn_blocking(move || span.in_scope(work)).await;
+    let (release, utility, leaves, mut clock) = done.map_err(|_| JobError::internal("anonymizing stopped"))??;
+
+    let span = clock.begin(Stage::Write, Some(release.rows() as u64));
+    let place = staging.place()?;
+    let written = write(Arc::new(release), &place, Arc::clone(&options.observer)).instrument(span).await?;
+    clock.move_time(Stage::Write, Stage::Recode, written.recoding);
+
+    let rows: u64 = written.files.iter().map(|file| file.rows).sum();
+    let span = clock.begin(Stage::Verify, Some(rows));
+    let staged = Staged { files: &written.files, place: &place, utility: &utility, checksum: expected };
+    let findings = verify(staged, &binding, &source, policy.algorithm.seed, options).instrument(span).await?;
+
+    let bytes = written.files.iter().map(|file| file.bytes).sum();
+    let sidecar = Sidecar::new(
+        run,
+        InputFacts { rows: rows_read, files: source.files.len() as u64, bytes: source.bytes() },
+        OutputFacts { rows, files: written.files.len() as u64, bytes, suppressed_rows: suppressed },
+        PrivacyFacts::of(&findings, binding.k, binding.p),
+        utility,
+        AlgorithmFacts {
+            partition: policy.algorithm.partition.as_str(),
+            cluster: match method.cluster {
+                ClusterChoice::Greedy => "greedy",
+                ClusterChoice::None => "none",
+            },
+            reason,
+            seed: policy.algorithm.seed,
+            leaves,
+        },
+        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
+    );
+    Ok(Verified { sidecar, files: written.files, clock })
+}
+
+/// The input of a policy after one look at it.
+pub(crate) struct Surveyed {
+    pub(crate) binding: Binding,
+    pub(crate) source: Source,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// Binds the policy to its input and reads it.
+pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surveyed, JobError> {
+    let session = session(options.threads);
+    let source = Source::open(&session, &policy.input.locations, policy.input.format, policy.input.csv).await?;
+    let binding = policy.bind(&source.schema)?;
+    let observer = Arc::clone(&options.observer);
+    let on_rows = Arc::new(move |rows| observer.advance(rows));
+    let snapshot = Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await?;
+    tracing::info!(rows = snapshot.rows, cells = snapshot.table.cell_count(), files = source.files.len(), "input read");
+    Ok(Surveyed { binding, source, snapshot })
+}
+
+fn form_classes(
+    method: Method,
+    table: &Table,
+    privacy: &Privacy,
+    clock: &mut Clock,
+    observer: &dyn Observer,
+) -> (u64, Vec<Class>) {
+    let leaves = clock.begin(Stage::Partition, None).in_scope(|| {
+        let leaves = method.leaves(table, privacy);
+        tracing::info!(leaves = leaves.len(), "table cut into leaves");
+        leaves
+    });
+    let classes = clock.begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
+        let classes = method.classes(&leaves, table, privacy, &|cells| observer.advance(cells as u64));
+        tracing::info!(clusters = classes.len(), "clusters formed");
+        classes
+    });
+    (leaves.len() as u64, classes)
+}
+
+/// The method that a policy asks for, and why it was taken.
+fn method_of(policy: &Policy) -> (Method, &'static str) {
+    let partition = match policy.algorithm.partition {
+        Partition::Mondrian => PartitionChoice::Mondrian,
+        Partition::None => PartitionChoice::None,
+    };
+    let (cluster, reason) = match policy.algorithm.cluster {
+        Cluster::Auto => (ClusterChoice::Greedy, "auto: greedy has the lowest loss of the methods there are"),
+        Cluster::Greedy => (ClusterChoice::Greedy, "set in the policy"),
+        Cluster::None => (ClusterChoice::None, "set in the policy"),
+    };
+    (Method { partition, cluster }, reason)
+}
+
+/// A release on its staging place, and what is known of it.
+struct Staged<'a> {
+    files: &'a [FileEntry],
+    place: &'a Place,
+    utility: &'a Utility,
+    /// Of the rows of the input that are released.
+    checksum: Checksum,
+}
+
+/// Reads the staged files back. The promise must hold in them, no row may be missing, and what they show must be what
+/// the metrics speak of.
+async fn verify(
+    staged: Staged<'_>,
+    binding: &Binding,
+    input: &Source,
+    seed: u64,
+    options: &JobOptions,
+) -> Result<Findings, JobError> {
+    let refused = |what: &str| {
+        JobError::new(
+            Kind::Verification,
+            format!("the staged release was read back and refused: {what}; nothing is published"),
+        )
+    };
+    let session = session(options.threads);
+    let mut files = Vec::new();
+    for file in staged.files {
+        let place = staged.place.child(&file.path);
+        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
+        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
+        files.push(SourceFile { place, meta });
+    }
+    let csv = CsvOptions { delimiter: b',', header: true };
+    let source = Source::of_files(&session, files, Format::Parquet, csv).await?;
+    let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
+        schema.fields().iter().map(|field| field.name().clone()).collect()
+    };
+    if names(&source.schema) != names(&released_schema(binding, &input.schema)) {
+        return Err(refused("its columns are not those of the policy"));
+    }
+    let promise = Promise {
+        quasi: binding.released_quasi_names(),
+        sensitive: binding.sensitive.iter().map(|column| column.name.clone()).collect(),
+        k: binding.k,
+        p: binding.p,
+    };
+    let kept = binding.sensitive.iter().chain(&binding.insensitive);
+    let mut kept: Vec<_> = kept.map(|column| (column.index, column.name.clone())).collect();
+    kept.sort();
+    let unchanged = Unchanged { columns: kept.into_iter().map(|(_, name)| name).collect(), seed };
+    let observer = Arc::clone(&options.observer);
+    let (findings, checksum) = examine(&session, &source, promise, Some(unchanged), observer).await?;
+    if !findings.holds() {
+        return Err(refused("a class does not satisfy the privacy model"));
+    }
+    if checksum != staged.checksum {
+        return Err(refused("rows were lost, changed or doubled"));
+    }
+    if findings.classes != staged.utility.classes || findings.sum_of_squares != staged.utility.dm {
+        return Err(refused("its classes are not those that the metrics speak of"));
+    }
+    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
+    Ok(findings)
+}
+
+async fn publish(verified: Verified, staging: Staging, run: &RunFacts, location: String) -> Result<Released, JobError> {
+    let Verified { mut sidecar, files, mut clock } = verified;
+    let span = clock.begin(Stage::Publish, None);
+    let manifest = Manifest {
+        schema_version: manifest::SCHEMA_VERSION,
+        throng_version: sidecar.throng_version.clone(),
+        run_id: run.run_id.clone(),
+        policy_digest: run.policy_digest.clone(),
+        files,
+    };
+    // The sidecar is itself published, so its clock stops at the moment when it is written.
+    let mut finish = || {
+        sidecar.set_times(&clock.times());
+        sidecar.resources.peak_memory_bytes = peak_memory_bytes();
+        sidecar.clone()
+    };
+    let files = staging.commit(manifest, &mut finish).instrument(span).await?;
+    tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
+    Ok(Released { location, sidecar, files })
+}

@@ -1,0 +1,135 @@
+//! A place on an object store: the store, the root of its URLs, and a path.
+//!
+//! Local paths are places too, on a store of the local file system, so that everything after this file speaks of stores
+//! and paths only.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use datafusion::datasource::listing::ListingTableUrl;
+use glob::Pattern;
+use object_store::ObjectStore;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use url::Url;
+
+use crate::error::{JobError, Kind};
+
+/// Environment variables that configure object stores begin with one of these.
+const STORE_VARIABLES: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
+
+/// A path on a store.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    /// `file:///`, `s3://bucket/` and so on.
+    pub(crate) root: Url,
+    pub(crate) path: Path,
+}
+
+/// A place, or a pattern of places.
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    /// The file or folder; for a pattern, the folder above its first wildcard.
+    pub(crate) place: Place,
+    pub(crate) pattern: Option<Pattern>,
+}
+
+impl Location {
+    /// Understands a local path, a URL, or a glob of either.
+    pub(crate) fn parse(text: &str) -> Result<Self, JobError> {
+        let is_wild = |part: &str| part.contains(['*', '?', '[']);
+        // A local file may have such characters in its name.
+        if !is_wild(text) || (!text.contains("://") && FilePath::new(text).exists()) {
+            return Ok(Self { place: Place::parse(text)?, pattern: None });
+        }
+        let bad = || {
+            JobError::new(
+                Kind::BadPolicy,
+                "an input location has a glob that can't be understood; see `*`, `**`, `?` and `[a-z]`",
+            )
+        };
+        let fixed: Vec<&str> = text.split('/').take_while(|part| !is_wild(part)).collect();
+        let folder = if fixed.is_empty() { ".".to_owned() } else { format!("{}/", fixed.join("/")) };
+        let place = Place::parse(&folder)?;
+        let rest = text.split('/').skip(fixed.len()).collect::<Vec<_>>().join("/");
+        let above = Pattern::escape(place.path.as_ref());
+        let pattern = if above.is_empty() { rest } else { format!("{above}/{rest}") };
+        Ok(Self { place, pattern: Some(Pattern::new(&pattern).map_err(|_| bad())?) })
+    }
+}
+
+impl Place {
+    /// Understands a local path or a URL.
+    pub(crate) fn parse(text: &str) -> Result<Self, JobError> {
+        if !text.contains("://") {
+            return Self::local(FilePath::new(text));
+        }
+        let bad = |why: &str| JobError::new(Kind::BadPolicy, format!("a location is not usable: {why}"));
+        let url = Url::parse(text).map_err(|_| bad("it is not a valid URL"))?;
+        if url.scheme() == "file" {
+            let path = url.to_file_path().map_err(|()| bad("it is not a path of this machine"))?;
+            return Self::local(&path);
+        }
+        let variables = std::env::vars()
+            .filter(|(name, _)| STORE_VARIABLES.iter().any(|prefix| name.starts_with(prefix)))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value));
+        let (store, path) = object_store::parse_url_opts(&url, variables).map_err(|_| {
+            bad("its scheme is not one of s3, gs, az or file, or its store is not configured in the environment")
+        })?;
+        let mut root = url;
+        root.set_path("/");
+        root.set_query(None);
+        Ok(Self { store: Arc::from(store), root, path })
+    }
+
+    /// A path of the local file system.
+    pub(crate) fn local(path: &FilePath) -> Result<Self, JobError> {
+        let bad = || JobError::new(Kind::BadPolicy, "a location is not a usable path of this machine");
+        let absolute = std::path::absolute(path).map_err(|_| bad())?;
+        let path = Path::from_absolute_path(absolute).map_err(|_| bad())?;
+        let root = Url::parse("file:///").map_err(|_| bad())?;
+        Ok(Self { store: Arc::new(LocalFileSystem::new()), root, path })
+    }
+
+    /// A place below this one.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        let path = name.split('/').fold(self.path.clone(), |path, part| path.join(part));
+        self.at(path)
+    }
+
+    /// Another place on the same store.
+    pub(crate) fn at(&self, path: Path) -> Self {
+        Self { store: Arc::clone(&self.store), root: self.root.clone(), path }
+    }
+
+    /// The path on this machine, for places of the local file system.
+    pub(crate) fn local_path(&self) -> Option<PathBuf> {
+        (self.root.scheme() == "file").then(|| PathBuf::from(format!("/{}", self.path)))
+    }
+
+    /// Whether one of the two is inside the other, or they are the same.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.root == other.root && (self.path.prefix_matches(&other.path) || other.path.prefix_matches(&self.path))
+    }
+
+    /// The place as the engine names it.
+    pub(crate) fn table_url(&self) -> Result<ListingTableUrl, JobError> {
+        let unusable = || JobError::internal("a path could not be turned into a URL");
+        let mut url = self.root.clone();
+        url.path_segments_mut()
+            .map_err(|()| unusable())?
+            .clear()
+            .extend(self.path.parts().map(|p| p.as_ref().to_owned()));
+        ListingTableUrl::try_new(url, None).map_err(|_| unusable())
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.local_path() {
+            Some(path) => write!(f, "{}", path.display()),
+            None => write!(f, "{}{}", self.root, self.path),
+        }
+    }
+}

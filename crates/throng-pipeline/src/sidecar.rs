@@ -1,0 +1,206 @@
+//! The sidecar `_throng/metrics.json`: what was promised and reached, and what it cost.
+//!
+//! It is published with the data, so it holds aggregates over the whole release only.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use throng_core::metrics::Utility;
+use throng_core::verify::Findings;
+
+/// The version of the sidecar's shape.
+const SCHEMA_VERSION: u32 = 1;
+
+/// `_throng/metrics.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sidecar {
+    /// The version of this shape.
+    pub schema_version: u32,
+    /// The version of Throng.
+    pub throng_version: String,
+    /// The run.
+    pub run_id: String,
+    /// The digest of the policy in effect, locations left out.
+    pub policy_digest: String,
+    /// What was read.
+    pub input: InputFacts,
+    /// What was released.
+    pub output: OutputFacts,
+    /// What was promised and reached.
+    pub privacy: PrivacyFacts,
+    /// What the release still tells.
+    pub utility: UtilityFacts,
+    /// How it was made.
+    pub algorithm: AlgorithmFacts,
+    /// How long the stages took.
+    pub timing_ms: BTreeMap<&'static str, u64>,
+    /// What it took of the machine.
+    pub resources: ResourceFacts,
+}
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct InputFacts {
+    /// Rows.
+    pub rows: u64,
+    /// Files.
+    pub files: u64,
+    /// The size of the files.
+    pub bytes: u64,
+}
+
+/// What was released.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct OutputFacts {
+    /// Rows.
+    pub rows: u64,
+    /// Files.
+    pub files: u64,
+    /// The size of the files.
+    pub bytes: u64,
+    /// Rows of the input that were left out.
+    pub suppressed_rows: u64,
+}
+
+/// What was promised and reached.
+#[derive(Clone, Debug, Serialize)]
+pub struct PrivacyFacts {
+    /// Whether every requirement holds.
+    pub satisfied: bool,
+    /// The requirements, one by one.
+    pub requirements: Vec<Requirement>,
+}
+
+/// One requirement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Requirement {
+    /// The model.
+    pub model: &'static str,
+    /// The sensitive column that it speaks of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// What every class must have.
+    pub required: u64,
+    /// What every class has, counted in the released files.
+    pub achieved: u64,
+}
+
+/// What the release still tells.
+#[derive(Clone, Debug, Serialize)]
+pub struct UtilityFacts {
+    /// Classes.
+    pub classes: u64,
+    /// The normalized average class size.
+    pub avg: f64,
+    /// The discernibility metric.
+    pub dm: u64,
+    /// The mean NCP over rows and quasi-identifiers.
+    pub ncp: f64,
+    /// The total information loss (Def. 9 and 10).
+    pub information_loss: f64,
+    /// The parts of each quasi-identifier.
+    pub columns: BTreeMap<String, ColumnFacts>,
+}
+
+/// The part of one quasi-identifier.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ColumnFacts {
+    /// The mean NCP over rows.
+    pub ncp: f64,
+    /// Its part of the total information loss.
+    pub information_loss: f64,
+}
+
+/// How the release was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct AlgorithmFacts {
+    /// How the table was cut into leaves.
+    pub partition: &'static str,
+    /// How classes were formed: what `auto` picked, where the policy says so.
+    pub cluster: &'static str,
+    /// Why.
+    pub reason: &'static str,
+    /// The seed.
+    pub seed: u64,
+    /// How many leaves there were.
+    pub leaves: u64,
+}
+
+/// What the job took of the machine.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ResourceFacts {
+    /// Threads.
+    pub threads: usize,
+    /// The most memory that the process held, where the system tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// What identifies a run.
+#[derive(Clone, Debug)]
+pub(crate) struct RunFacts {
+    pub(crate) run_id: String,
+    pub(crate) policy_digest: String,
+}
+
+impl Sidecar {
+    /// A sidecar without times, which are known last.
+    pub(crate) fn new(
+        run: &RunFacts,
+        input: InputFacts,
+        output: OutputFacts,
+        privacy: PrivacyFacts,
+        utility: Utility,
+        algorithm: AlgorithmFacts,
+        resources: ResourceFacts,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            throng_version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: run.run_id.clone(),
+            policy_digest: run.policy_digest.clone(),
+            input,
+            output,
+            privacy,
+            utility: utility.into(),
+            algorithm,
+            timing_ms: BTreeMap::new(),
+            resources,
+        }
+    }
+
+    pub(crate) fn set_times(&mut self, times: &[(&'static str, Duration)]) {
+        self.timing_ms = times.iter().map(|(stage, time)| (*stage, time.as_millis() as u64)).collect();
+    }
+}
+
+impl PrivacyFacts {
+    /// Requirements as the verifier found them in released values.
+    pub fn of(findings: &Findings, k: u64, p: u64) -> Self {
+        let size = Requirement { model: "k-anonymity", column: None, required: k, achieved: findings.smallest_class };
+        let diversity = findings.sensitive.iter().map(|found| Requirement {
+            model: "p-sensitivity",
+            column: Some(found.column.clone()),
+            required: p,
+            achieved: found.fewest,
+        });
+        Self { satisfied: findings.holds(), requirements: std::iter::once(size).chain(diversity).collect() }
+    }
+}
+
+impl From<Utility> for UtilityFacts {
+    fn from(utility: Utility) -> Self {
+        let part = |column: throng_core::metrics::ColumnUtility| {
+            (column.name, ColumnFacts { ncp: column.ncp, information_loss: column.information_loss })
+        };
+        Self {
+            classes: utility.classes,
+            avg: utility.avg,
+            dm: utility.dm,
+            ncp: utility.ncp,
+            information_loss: utility.information_loss,
+            columns: utility.columns.into_iter().map(part).collect(),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! The input: files found at the locations of a policy, with one schema, as a DataFrame.
+
+mod find;
+mod schema;
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
+use datafusion::prelude::{DataFrame, SessionContext};
+use throng_policy::{CsvOptions, Format};
+
+use crate::error::JobError;
+use crate::place::Place;
+
+/// How many records of CSV decide the types of its columns.
+const CSV_INFERENCE_RECORDS: usize = 100_000;
+
+/// Files that together are one table.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) files: Vec<SourceFile>,
+    pub(crate) schema: SchemaRef,
+    format: Format,
+    csv: CsvOptions,
+}
+
+/// One file of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceFile {
+    pub(crate) place: Place,
+    pub(crate) meta: object_store::ObjectMeta,
+}
+
+impl Source {
+    /// Finds the files of these locations and checks that their schemas agree.
+    pub(crate) async fn open(
+        session: &SessionContext,
+        locations: &[String],
+        format: Option<Format>,
+        csv: CsvOptions,
+    ) -> Result<Self, JobError> {
+        let (files, format) = find::find(locations, format).await?;
+        Self::of_files(session, files, format, csv).await
+    }
+
+    /// A table of these files.
+    pub(crate) async fn of_files(
+        session: &SessionContext,
+        files: Vec<SourceFile>,
+        format: Format,
+        csv: CsvOptions,
+    ) -> Result<Self, JobError> {
+        for file in &files {
+            session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
+        }
+        let schema = schema::common_schema(session, &files, &file_format(format, csv), format).await?;
+        Ok(Self { files, schema, format, csv })
+    }
+
+    /// The size of all files.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.meta.size).sum()
+    }
+
+    /// All rows of the table.
+    pub(crate) fn frame(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
+        let failed = |error| JobError::reading("the input", &error);
+        let options = ListingOptions::new(file_format(self.format, self.csv)).with_file_extension("");
+        // A listing reads from one store only.
+        let mut frame: Option<DataFrame> = None;
+        for files in self.files.chunk_by(|a, b| a.place.root == b.place.root) {
+            let urls = files.iter().map(|file| file.place.table_url()).collect::<Result<Vec<_>, _>>()?;
+            let config = ListingTableConfig::new_with_multi_paths(urls)
+                .with_listing_options(options.clone())
+                .with_schema(Arc::clone(&self.schema));
+            let table = ListingTable::try_new(config).map_err(failed)?;
+            let part = session.read_table(Arc::new(table)).map_err(failed)?;
+            frame = Some(match frame {
+                Some(frame) => frame.union(part).map_err(failed)?,
+                None => part,
+            });
+        }
+        frame.ok_or_else(|| JobError::internal("a source without files"))
+    }
+}
+
+fn file_format(format: Format, csv: CsvOptions) -> Arc<dyn FileFormat> {
+    match format {
+        Format::Parquet => Arc::new(ParquetFormat::default()),
+        Format::Arrow => Arc::new(ArrowFormat),
+        Format::Csv => Arc::new(
+            CsvFormat::default()
+                .with_has_header(csv.header)
+                .with_delimiter(csv.delimiter)
+                .with_newlines_in_values(true)
+                .with_schema_infer_max_rec(CSV_INFERENCE_RECORDS),
+        ),
+    }
+}

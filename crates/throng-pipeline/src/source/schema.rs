@@ -1,0 +1,97 @@
+//! One schema for all files of an input, or an error that names the file and column where they part.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::prelude::SessionContext;
+use futures::{StreamExt, TryStreamExt};
+use throng_policy::Format;
+
+use super::SourceFile;
+use crate::error::{JobError, Kind};
+
+/// How many footers are read at the same time.
+const CONCURRENT_FOOTERS: usize = 16;
+
+pub(super) async fn common_schema(
+    session: &SessionContext,
+    files: &[SourceFile],
+    format: &Arc<dyn FileFormat>,
+    kind: Format,
+) -> Result<SchemaRef, JobError> {
+    let state = session.state();
+    let read = |file: &SourceFile| {
+        let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
+        async move {
+            if file.meta.size == 0 {
+                return Err(JobError::new(
+                    Kind::BadData,
+                    format!("{} is empty (0 bytes); remove it or write it again", file.place),
+                ));
+            }
+            let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta)).await;
+            schema.map_err(|error| JobError::reading(&file.place.to_string(), &error)).map(|schema| (file, schema))
+        }
+    };
+    let schemas: Vec<(SourceFile, SchemaRef)> = futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
+        .buffered(CONCURRENT_FOOTERS)
+        .try_collect()
+        .await?;
+    let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("a source without files")) };
+    for other in rest {
+        compare(first, other, kind != Format::Csv)?;
+    }
+    if kind == Format::Csv {
+        return merged_types(&schemas);
+    }
+    let nullable =
+        |name: &str| schemas.iter().any(|(_, schema)| schema.field_with_name(name).is_ok_and(Field::is_nullable));
+    let fields = first.1.fields().iter().map(|field| {
+        Field::new(field.name(), field.data_type().clone(), nullable(field.name()))
+            .with_metadata(field.metadata().clone())
+    });
+    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+/// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
+fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobError> {
+    use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Utf8};
+    let (_, first) = &schemas[0];
+    let fields = first.fields().iter().map(|field| {
+        let types = schemas.iter().filter_map(|(_, schema)| schema.field_with_name(field.name()).ok());
+        let common = types.map(|field| field.data_type().clone()).reduce(|a, b| match (a, b) {
+            (a, b) if a == b => a,
+            (Null, other) | (other, Null) => other,
+            (Int64, Float64) | (Float64, Int64) => Float64,
+            _ => Utf8,
+        });
+        Field::new(field.name(), common.filter(|common| common != &Null).unwrap_or(Utf8), true)
+    });
+    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+}
+
+fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), types: bool) -> Result<(), JobError> {
+    let columns = |schema: &SchemaRef| -> BTreeMap<String, String> {
+        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+    };
+    let (expected, found) = (columns(&first.1), columns(&other.1));
+    let drift = |what: String| {
+        let text = format!("{} and {} do not have the same schema: {what}", first.0.place, other.0.place);
+        Err(JobError::new(Kind::BadData, format!("{text}; give all input files the same columns and types")))
+    };
+    for (name, data_type) in &expected {
+        match found.get(name) {
+            None => return drift(format!("column `{name}` is only in the first")),
+            Some(other) if types && other != data_type => {
+                return drift(format!("column `{name}` is {data_type} in the first and {other} in the second"));
+            }
+            Some(_) => {}
+        }
+    }
+    match found.keys().find(|name| !expected.contains_key(*name)) {
+        Some(name) => drift(format!("column `{name}` is only in the second")),
+        None => Ok(()),
+    }
+}
