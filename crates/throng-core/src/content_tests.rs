@@ -1,1 +1,117 @@
+use std::sync::Arc;
 
+use arrow::array::{Array, DictionaryArray, Int32Array, LargeStringArray, StringArray, StringViewArray};
+use arrow::compute::concat;
+use arrow::datatypes::Int32Type;
+use proptest::prelude::*;
+
+use super::*;
+use crate::test_tables::{cases, ints, maybe_ints, maybe_texts, texts};
+
+fn hashes(columns: &[ArrayRef], seed: u64) -> Vec<u128> {
+    let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
+    ContentHasher::new(&types, seed).unwrap().hash(columns, columns[0].len()).unwrap()
+}
+
+fn checksum(hashes: &[u128]) -> Checksum {
+    let mut sum = Checksum::default();
+    sum.add(hashes.iter().copied());
+    sum
+}
+
+#[test]
+fn equal_rows_have_equal_hashes_and_others_do_not() {
+    let found = hashes(&[ints(&[1, 2, 1, 1]), texts(&["a", "a", "a", "b"])], 7);
+    assert_eq!(found[0], found[2]);
+    assert_ne!(found[0], found[1]);
+    assert_ne!(found[0], found[3]);
+}
+
+#[test]
+fn the_seed_is_a_key() {
+    let columns = [ints(&[1, 2, 3])];
+    assert_eq!(hashes(&columns, 1), hashes(&columns, 1));
+    assert!(hashes(&columns, 1).iter().zip(hashes(&columns, 2)).all(|(one, two)| *one != two));
+}
+
+#[test]
+fn values_do_not_run_into_the_next_column() {
+    let one = hashes(&[texts(&["ab"]), texts(&["c"])], 0);
+    let other = hashes(&[texts(&["a"]), texts(&["bc"])], 0);
+    assert_ne!(one, other);
+}
+
+#[test]
+fn null_is_not_the_empty_text_nor_zero() {
+    let found = hashes(&[maybe_texts(&[None, Some("")])], 0);
+    assert_ne!(found[0], found[1]);
+    let found = hashes(&[maybe_ints(&[None, Some(0)])], 0);
+    assert_ne!(found[0], found[1]);
+}
+
+#[test]
+fn the_encoding_of_a_text_does_not_matter() {
+    let values = vec![Some("b"), None, Some("a"), Some("b")];
+    let plain: ArrayRef = Arc::new(StringArray::from(values.clone()));
+    let dictionary = DictionaryArray::<Int32Type>::new(
+        Int32Array::from(vec![Some(2), None, Some(0), Some(2)]),
+        Arc::new(StringArray::from(vec!["a", "unused", "b"])),
+    );
+    let others: [ArrayRef; 3] = [
+        Arc::new(LargeStringArray::from(values.clone())),
+        Arc::new(StringViewArray::from(values)),
+        Arc::new(dictionary),
+    ];
+    for other in others {
+        assert_eq!(hashes(&[plain.clone()], 3), hashes(&[other.clone()], 3), "{}", other.data_type());
+    }
+}
+
+#[test]
+fn rows_without_columns_are_counted_all_the_same() {
+    let hasher = ContentHasher::new(&[], 5).unwrap();
+    let mut sum = Checksum::default();
+    sum.add(hasher.hash(&[], 4).unwrap());
+    assert_eq!(sum.rows(), 4);
+}
+
+#[test]
+fn a_row_lost_doubled_or_changed_changes_the_checksum() {
+    let all = hashes(&[ints(&[1, 2, 3, 4])], 0);
+    let whole = checksum(&all);
+    assert_ne!(whole, checksum(&all[..3]));
+    assert_ne!(whole, checksum(&[all.as_slice(), &all[..1]].concat()));
+    assert_ne!(whole, checksum(&hashes(&[ints(&[1, 2, 3, 5])], 0)));
+    assert_ne!(whole, checksum(&[all[0], all[0], all[2], all[3]]));
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    #[test]
+    fn neither_batches_nor_order_matter_to_the_checksum(
+        rows in prop::collection::vec((0_i64..5, prop::option::of("[ab]{0,2}")), 1..40),
+        at in any::<prop::sample::Index>(),
+        seed: u64,
+    ) {
+        let columns = |rows: &[(i64, Option<String>)]| -> Vec<ArrayRef> {
+            let text: StringArray = rows.iter().map(|(_, text)| text.as_deref()).collect();
+            vec![ints(&rows.iter().map(|(number, _)| *number).collect::<Vec<_>>()), Arc::new(text)]
+        };
+        let whole = hashes(&columns(&rows), seed);
+        let (left, right) = rows.split_at(at.index(rows.len()));
+        let (left, right) = (hashes(&columns(left), seed), hashes(&columns(right), seed));
+        prop_assert_eq!(&whole, &[left.clone(), right.clone()].concat());
+        let mut merged = checksum(&right);
+        merged.merge(checksum(&left));
+        prop_assert_eq!(checksum(&whole), merged);
+        prop_assert_eq!(merged.rows(), rows.len() as u64);
+    }
+}
+
+#[test]
+fn a_slice_hashes_as_its_rows() {
+    let whole = ints(&[1, 2, 3, 4]);
+    let pieces = concat(&[whole.slice(2, 2).as_ref()]).unwrap();
+    assert_eq!(hashes(&[whole.slice(2, 2)], 0), hashes(&[pieces], 0));
+}

@@ -33,6 +33,8 @@ pub mod partition;
 pub mod recode;
 pub mod survey;
 pub mod table;
+#[cfg(test)]
+mod test_tables;
 mod values;
 pub mod verify;
 

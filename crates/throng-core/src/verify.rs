@@ -5,8 +5,10 @@
 //! ever taken for one. Sensitive values are told apart by a 64-bit hash: should two of them collide, a class looks less
 //! diverse than it is, and the verifier errs on the side of refusing.
 
-use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::{DataType, Schema};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Float16Type, Float32Type, Float64Type, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, Rows, SortField};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -133,9 +135,9 @@ impl Verifier {
             .iter()
             .zip(&self.sensitive_rows)
             .map(|(index, rows)| {
-                let column = batch.column(*index);
+                let column = as_read(batch.column(*index));
                 let hashes =
-                    convert(rows, std::slice::from_ref(column), || batch.schema().field(*index).name().clone())?;
+                    convert(rows, std::slice::from_ref(&column), || batch.schema().field(*index).name().clone())?;
                 let valid = column.logical_nulls();
                 let is_valid = move |row: usize| valid.as_ref().is_none_or(|nulls| nulls.is_valid(row));
                 let hash = |row: usize| is_valid(row).then(|| XxHash3_64::oneshot(hashes.row(row).data()));
@@ -212,6 +214,29 @@ impl Verifier {
 fn converter(types: &[&DataType]) -> Option<RowConverter> {
     let fields: Vec<SortField> = types.iter().map(|data_type| SortField::new((*data_type).clone())).collect();
     RowConverter::new(fields).ok()
+}
+
+/// Zeros of either sign read the same, and so do all NaNs: told apart, they would make a class look more diverse.
+fn as_read(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float16 => {
+            let one = |value: half::f16| if value.is_nan() { half::f16::NAN } else { value + half::f16::ZERO };
+            Arc::new(column.as_primitive::<Float16Type>().unary::<_, Float16Type>(one))
+        }
+        DataType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+        }
+        DataType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+        }
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_any_dictionary();
+            dictionary.with_values(as_read(dictionary.values()))
+        }
+        _ => Arc::clone(column),
+    }
 }
 
 fn convert(rows: &RowConverter, columns: &[ArrayRef], name: impl FnOnce() -> String) -> Result<Rows, VerifyError> {

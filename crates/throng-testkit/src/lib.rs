@@ -1,1 +1,29 @@
+//! Support for the tests of Throng: strategies for random tables, and brute force for tiny ones. A dev-dependency only.
+//!
+//! ```
+//! use proptest::strategy::{Strategy, ValueTree};
+//! use proptest::test_runner::TestRunner;
+//! use throng_testkit::tables;
+//!
+//! let mut runner = TestRunner::deterministic();
+//! let table = tables(1..=20, 1..=4, 0..=3).new_tree(&mut runner)?.current();
+//! assert!(table.rows <= 20 && table.quasi.len() <= 4);
+//! # Ok::<(), proptest::test_runner::Reason>(())
+//! ```
 
+// What goes wrong here is a bug of a test, which a panic shows best.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod column;
+mod partitions;
+mod random_table;
+
+use proptest::test_runner::{Config, RngSeed};
+
+pub use partitions::set_partitions;
+pub use random_table::{RandomTable, tables};
+
+/// So many cases with a fixed seed, so that a failure comes back in every run.
+pub fn cases(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(0x7468_726f_6e67), ..Config::default() }
+}

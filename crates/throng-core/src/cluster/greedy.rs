@@ -14,8 +14,9 @@ use super::{Class, Cluster, Portion};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// A leaf larger than this is compared with a sample of its cells only, to tell which of them are isolated.
-const ISOLATION_SAMPLE: usize = 1024;
+/// In a leaf with more cells than this, seeds are taken in the order of the table: to find the isolated ones would need
+/// a look at every pair. Such a leaf remains only where few classes are possible, and their seeds matter little.
+const LARGE_LEAF: usize = 4096;
 
 /// After so many seeds in succession that could not be completed, the others are not tried any more.
 const FAILED_SEEDS: usize = 32;
@@ -113,14 +114,16 @@ impl<'a> Work<'a> {
     /// The poor cells, ordered by the loss of the pair that they form with their nearest neighbour.
     fn least_isolated_first(&self) -> Vec<usize> {
         let Some(first) = self.free.first() else { return Vec::new() };
-        let step = self.frame.len().div_ceil(ISOLATION_SAMPLE);
+        if self.frame.len() > LARGE_LEAF {
+            return self.free.clone();
+        }
         let mut reach = Reach::new(self.frame, *first);
         let mut seeds: Vec<(f32, usize)> = self
             .free
             .iter()
             .map(|seed| {
                 reach.restart(self.frame, *seed);
-                let others = (0..self.frame.len()).step_by(step).filter(|other| other != seed);
+                let others = (0..self.frame.len()).filter(|other| other != seed);
                 let nearest = others.map(|other| reach.loss_with(self.frame, other)).fold(f32::INFINITY, f32::min);
                 (nearest, *seed)
             })
@@ -133,9 +136,9 @@ impl<'a> Work<'a> {
     fn grow(&mut self, seed: usize) -> bool {
         let mut reach = Reach::new(self.frame, seed);
         let mut tally = Tally::empty(self.table.sensitive().len());
-        let mut cells = Vec::new();
+        let mut taken = Vec::new();
         let mut borrowed: Vec<(usize, u32)> = Vec::new();
-        self.take_cell(seed, &mut tally, &mut cells);
+        self.take_cell(seed, &mut tally, &mut taken);
         loop {
             let need = self.privacy.need(&tally);
             let choice = match need {
@@ -146,7 +149,7 @@ impl<'a> Work<'a> {
             match choice {
                 Some(Choice::Poor(local)) => {
                     reach.include(self.frame, local);
-                    self.take_cell(local, &mut tally, &mut cells);
+                    self.take_cell(local, &mut tally, &mut taken);
                 }
                 Some(Choice::Donor(local)) => {
                     reach.include(self.frame, local);
@@ -154,12 +157,13 @@ impl<'a> Work<'a> {
                     self.borrow(local, rows, &mut tally, &mut borrowed);
                 }
                 None => {
-                    self.give_back(&cells, &borrowed);
+                    self.give_back(&taken, &borrowed);
                     return false;
                 }
             }
         }
         self.free.retain(|local| matches!(self.states[*local], State::Free));
+        let cells: Vec<u32> = taken.iter().map(|local| self.frame.cell(*local)).collect();
         let mut portions = Class::of_cells(self.table, &cells).portions;
         borrowed.sort_unstable();
         let runs = borrowed.chunk_by(|a, b| a.1 == b.1);
@@ -168,10 +172,10 @@ impl<'a> Work<'a> {
         true
     }
 
-    fn take_cell(&mut self, local: usize, tally: &mut Tally, cells: &mut Vec<u32>) {
+    fn take_cell(&mut self, local: usize, tally: &mut Tally, taken: &mut Vec<usize>) {
         self.states[local] = State::Taken;
         tally.add_cell(self.table, self.frame.cell(local));
-        cells.push(self.frame.cell(local));
+        taken.push(local);
     }
 
     /// The poor cell or donor that widens the class least; poor cells first among equals.
@@ -249,11 +253,9 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn give_back(&mut self, cells: &[u32], borrowed: &[(usize, u32)]) {
-        for local in 0..self.states.len() {
-            if matches!(self.states[local], State::Taken) && cells.contains(&self.frame.cell(local)) {
-                self.states[local] = State::Free;
-            }
+    fn give_back(&mut self, taken: &[usize], borrowed: &[(usize, u32)]) {
+        for local in taken {
+            self.states[*local] = State::Free;
         }
         for (local, group) in borrowed {
             if let State::Rich(own) = &mut self.states[*local] {
@@ -315,3 +317,7 @@ impl<'a> Work<'a> {
         self.classes.into_iter().map(sorted).collect()
     }
 }
+
+#[cfg(test)]
+#[path = "greedy_tests.rs"]
+mod tests;

@@ -68,22 +68,50 @@ fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec
         return Err(type_error());
     }
     let coordinates = coordinates(values).ok_or_else(type_error)?;
-    let whole = values.data_type().is_integer();
+    let whole = values.data_type().is_integer() && origin.fract() == 0.0;
+    let Some(finest) = widths.first() else { return Ok(Vec::new()) };
+    let precision = precision(values.data_type());
+    let steps: Vec<f64> = coordinates.iter().map(|value| step(*value, origin, *finest, precision)).collect();
     Ok(widths
         .iter()
-        .map(|width| coordinates.iter().map(|value| interval_label(*value, origin, *width, whole)).collect())
+        .map(|width| {
+            // Coarse intervals are counted in fine ones, so that they nest whatever binary numbers do to the borders.
+            let fine = (width / finest).round();
+            steps.iter().map(|step| interval_label((step / fine).floor(), origin, *width, whole)).collect()
+        })
         .collect())
 }
 
+/// In which interval from the origin on a value lies. A value that misses a border by no more than its type rounds, as
+/// 0.3 misses three times 0.1, lies on it.
+fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
+    let exact = (value - origin) / width;
+    let slack = (precision * (value.abs() + origin.abs()) / width).min(0.01);
+    if (exact - exact.round()).abs() <= slack { exact.round() } else { exact.floor() }
+}
+
+/// The relative error of a number of this type.
+fn precision(data_type: &DataType) -> f64 {
+    match data_type {
+        DataType::Float16 => f64::from(f32::EPSILON) * 8192.0,
+        DataType::Float32 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    }
+}
+
 /// Whole numbers get closed intervals (`[20-24]`), others half-open ones (`[20-25)`).
-fn interval_label(value: f64, origin: f64, width: f64, whole: bool) -> String {
-    let lower = origin + ((value - origin) / width).floor() * width;
-    let upper = lower + width;
-    if whole && origin.fract() == 0.0 && width.fract() == 0.0 {
+fn interval_label(step: f64, origin: f64, width: f64, whole: bool) -> String {
+    let (lower, upper) = (origin + step * width, origin + (step + 1.0) * width);
+    if whole && width.fract() == 0.0 {
         format!("[{lower}-{}]", upper - 1.0)
     } else {
-        format!("[{lower}-{upper})")
+        format!("[{}-{})", tidy(lower), tidy(upper))
     }
+}
+
+/// A border as a person would write it: `0.3`, not `0.30000000000000004`.
+fn tidy(border: f64) -> f64 {
+    if border.fract() == 0.0 { border } else { format!("{border:.12e}").parse().unwrap_or(border) }
 }
 
 fn date_levels(values: &ArrayRef, parts: &[DatePart]) -> Result<Vec<Vec<String>>, BuildError> {

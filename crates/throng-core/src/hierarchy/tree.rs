@@ -176,6 +176,11 @@ impl Tree {
     /// The same tree with a leaf for null, directly below the root and after all others.
     pub fn with_null(&self) -> Self {
         let mut builder = TreeBuilder { labels: self.labels.clone(), parents: self.parents.clone() };
+        if self.node_count() == 1 {
+            // A root alone is its own leaf, and must stay one when it gets company.
+            builder = TreeBuilder::new(ROOT);
+            builder.add(&self.labels[0], 0);
+        }
         let null = builder.add("", 0);
         let mut tree = builder.build_with(|node| node != null);
         tree.null = Some(tree.first_leaf[null as usize]);

@@ -1,1 +1,159 @@
+use arrow::array::ArrayRef;
+use proptest::prelude::*;
 
+use super::*;
+use crate::columns::QuasiSpec;
+use crate::domain::NULL;
+use crate::feasibility::Feasibility;
+use crate::test_tables::{
+    cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, set_partitions, survey,
+};
+
+/// Whether every cell, taken as a class, is p-sensitive k-anonymous.
+fn all_cells_satisfy((quasi, sensitive): &(Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>), k: u64, p: u64) -> bool {
+    let table = survey(quasi, sensitive).table;
+    let privacy = Privacy::p_sensitive_k_anonymity(k, p, sensitive.len());
+    (0..table.cell_count() as u32).all(|cell| privacy.is_satisfied(&Tally::of_cell(&table, cell)))
+}
+
+#[test]
+fn table_1_is_3_anonymous_and_no_more_than_1_sensitive() {
+    let data = paper_table_1();
+    assert!(all_cells_satisfy(&data, 3, 1));
+    assert!(!all_cells_satisfy(&data, 4, 1));
+    assert!(!all_cells_satisfy(&data, 3, 2));
+}
+
+#[test]
+fn table_1_with_another_illness_is_2_sensitive() {
+    let data = paper_table_1_mended();
+    assert!(all_cells_satisfy(&data, 3, 2));
+    assert!(!all_cells_satisfy(&data, 3, 3));
+}
+
+#[test]
+fn table_1_lacks_one_illness() {
+    let (quasi, sensitive) = paper_table_1();
+    let table = survey(&quasi, &sensitive).table;
+    let young = Tally::of_cell(&table, 0);
+    assert_eq!((young.rows(), young.distinct(0), young.distinct(1)), (3, 1, 2));
+    let privacy = Privacy::p_sensitive_k_anonymity(3, 2, 2);
+    let deficits: Vec<u64> = privacy.models().map(|model| model.deficit(&young)).collect();
+    assert_eq!(deficits, [0, 1, 0]);
+    assert_eq!((privacy.deficit(&young), privacy.need(&young)), (1, Need::Helping));
+    let columns: Vec<Option<usize>> = privacy.models().map(Model::column).collect();
+    assert_eq!(columns, [None, Some(0), Some(1)]);
+}
+
+#[test]
+fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
+    let columns = paper_figure_1();
+    let rows = survey(&[(interval("Age"), ints(&[1, 2, 3, 4]))], &columns);
+    assert_eq!(Feasibility::of(&rows.table, 2, 2).max_classes, 2);
+    let privacy = Privacy::p_sensitive_k_anonymity(2, 2, columns.len());
+    let valid = |partition: &Vec<Vec<usize>>| {
+        let satisfied =
+            |block: &Vec<usize>| privacy.is_satisfied(&rows.cluster(block.iter().copied()).tally(&rows.table));
+        partition.iter().all(satisfied)
+    };
+    let valid: Vec<_> = set_partitions(4).into_iter().filter(valid).collect();
+    assert_eq!(valid, [[[0, 1, 2, 3]]]);
+}
+
+#[test]
+fn null_is_no_sensitive_value() {
+    let sensitive = maybe_texts(&[Some("a"), None, None, Some("a")]);
+    let table = survey(&[(interval("Age"), ints(&[1, 1, 1, 1]))], &[sensitive]).table;
+    let all = Tally::of_cell(&table, 0);
+    assert_eq!((all.rows(), all.distinct(0), all.count(0, 0), all.count(0, NULL)), (4, 1, 2, 0));
+    let two = PSensitive::new(2, 0);
+    assert_eq!(two.deficit(&all), 1);
+    assert!(!two.helps(&all, &[NULL]));
+    assert!(!two.helps(&all, &[0]));
+    assert!(two.helps(&all, &[1]));
+}
+
+#[test]
+fn a_class_takes_any_row_while_there_is_room_for_the_ones_that_help() {
+    let privacy = Privacy::p_sensitive_k_anonymity(5, 3, 1);
+    let mut class = Tally::empty(1);
+    assert_eq!(privacy.need(&class), Need::Any(2));
+    class.add(&[7], 1);
+    // Four rows and two values are missing: two rows are free.
+    assert_eq!(privacy.need(&class), Need::Any(2));
+    class.add(&[7], 2);
+    assert_eq!(privacy.need(&class), Need::Helping);
+    class.add(&[8], 1);
+    assert_eq!(privacy.need(&class), Need::Helping);
+    class.add(&[7], 1);
+    assert_eq!((class.rows(), privacy.need(&class)), (5, Need::Helping));
+    assert!(privacy.helps(&class, &[9]));
+    assert!(!privacy.helps(&class, &[8]));
+    class.add(&[9], 1);
+    assert_eq!(privacy.need(&class), Need::Nothing);
+}
+
+#[test]
+fn with_p_of_one_the_sensitive_columns_promise_nothing() {
+    for p in [0, 1] {
+        let privacy = Privacy::p_sensitive_k_anonymity(2, p, 3);
+        assert_eq!(privacy.models().count(), 1);
+        let mut class = Tally::empty(3);
+        class.add(&[NULL, NULL, NULL], 2);
+        assert!(privacy.is_satisfied(&class));
+    }
+}
+
+#[test]
+fn models_name_what_they_require_and_what_was_achieved() {
+    let mut class = Tally::empty(1);
+    class.add(&[3], 4);
+    class.add(&[5], 1);
+    let (k, p) = (KAnonymity::new(7), PSensitive::new(2, 0));
+    assert_eq!((k.name(), k.required(), k.achieved(&class), k.deficit(&class)), ("k-anonymity", 7, 5, 2));
+    assert_eq!((p.name(), p.required(), p.achieved(&class), p.deficit(&class)), ("p-sensitivity", 2, 2, 0));
+    assert_eq!(class.counts(0).collect::<Vec<_>>(), [4, 1]);
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn what_is_added_can_be_removed(
+        rows in prop::collection::vec((0_u32..5, 0_u32..4, 1_u64..4), 0..20),
+        more in prop::collection::vec((0_u32..5, 0_u32..4, 1_u64..4), 0..20),
+    ) {
+        // Code 0 stands for null here.
+        let codes = |a: u32, b: u32| [a.checked_sub(1).unwrap_or(NULL), b.checked_sub(1).unwrap_or(NULL)];
+        let mut tally = Tally::empty(2);
+        rows.iter().for_each(|(a, b, rows)| tally.add(&codes(*a, *b), *rows));
+        let before = tally.clone();
+        more.iter().for_each(|(a, b, rows)| tally.add(&codes(*a, *b), *rows));
+        more.iter().for_each(|(a, b, rows)| tally.remove(&codes(*a, *b), *rows));
+        prop_assert_eq!(tally, before);
+    }
+
+    #[test]
+    fn a_row_that_joins_never_raises_a_deficit_and_one_that_helps_lowers_it(
+        rows in prop::collection::vec((0_u32..5, 0_u32..4), 0..20),
+        new in (0_u32..5, 0_u32..4),
+        k in 1_u64..10,
+        p in 1_u64..6,
+    ) {
+        let codes = |(a, b): (u32, u32)| [a.checked_sub(1).unwrap_or(NULL), b.checked_sub(1).unwrap_or(NULL)];
+        let mut before = Tally::empty(2);
+        rows.iter().for_each(|row| before.add(&codes(*row), 1));
+        let mut after = before.clone();
+        after.add(&codes(new), 1);
+        let privacy = Privacy::p_sensitive_k_anonymity(k, p, 2);
+        for model in privacy.models() {
+            let (old, new_deficit) = (model.deficit(&before), model.deficit(&after));
+            prop_assert!(new_deficit <= old);
+            if old > 0 {
+                prop_assert_eq!(model.helps(&before, &codes(new)), new_deficit + 1 == old);
+            }
+        }
+        prop_assert_eq!(privacy.is_satisfied(&after), privacy.deficit(&after) == 0);
+        prop_assert_eq!(privacy.need(&after) == Need::Nothing, privacy.is_satisfied(&after));
+    }
+}

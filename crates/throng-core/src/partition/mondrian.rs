@@ -3,8 +3,13 @@
 //! Works on cells. A column's width is its weighted NCP over the leaf. For the thresholds of one column, the left side
 //! satisfies the model from some threshold on and the right side up to some threshold (models are monotone), so that
 //! the allowed thresholds are a range, found with one sweep from each end that stops as soon as the model is satisfied.
-//! Of these, the one nearest to the median of the rows is taken. A category is cut only between children of the node
-//! that covers the leaf, so that a cut never runs through a subtree.
+//! Of these, the one nearest to the median of the rows is taken. A category is cut between children of the node that
+//! covers the leaf; only where no column allows that, between any two of its values.
+//!
+//! Sometimes no threshold is allowed: when a sensitive value goes with one end of every column, each cut leaves a side
+//! without it. A leaf that is still too large to be clustered is then parted value by value ([`stratified`]).
+
+mod stratified;
 
 use crate::model::{Privacy, Tally};
 use crate::partition::Partition;
@@ -48,12 +53,23 @@ impl Mondrian {
         if cells.len() <= self.leaf_cells {
             return vec![cells];
         }
-        let Some(cut) = best_cut(&cells, table, privacy) else { return vec![cells] };
-        let (left, right): (Vec<u32>, Vec<u32>) =
-            cells.into_iter().partition(|cell| table.positions(*cell)[cut.column] <= cut.position);
+        let Some((left, right)) = self.halves(&cells, table, privacy) else { return vec![cells] };
         let (mut leaves, more) = rayon::join(|| self.split(left, table, privacy), || self.split(right, table, privacy));
         leaves.extend(more);
         leaves
+    }
+
+    /// The best way to part these cells that leaves both sides satisfied.
+    fn halves(&self, cells: &[u32], table: &Table, privacy: &Privacy) -> Option<(Vec<u32>, Vec<u32>)> {
+        let spreads = spreads(cells, table);
+        let cut = [Borders::BetweenChildren, Borders::Any].iter().find_map(|borders| {
+            spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders))
+        });
+        match cut {
+            Some(cut) => Some(cells.iter().partition(|cell| table.positions(**cell)[cut.column] <= cut.position)),
+            None if self.leaf_cells > 1 => stratified::halves(cells, table, privacy, spreads.first()?.column),
+            None => None,
+        }
     }
 }
 
@@ -64,31 +80,42 @@ struct Cut {
     position: u32,
 }
 
-/// The allowed cut of the widest column that has one.
-fn best_cut(cells: &[u32], table: &Table, privacy: &Privacy) -> Option<Cut> {
-    let mut widths: Vec<(usize, u32, u32, f64)> = table
+/// The range of a column in a leaf.
+#[derive(Clone, Copy, Debug)]
+struct Spread {
+    column: usize,
+    range: (u32, u32),
+    width: f64,
+}
+
+/// Where a category may be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Borders {
+    /// Between children of the lowest node that covers the leaf, so that no cut runs through a subtree.
+    BetweenChildren,
+    /// Anywhere. One side may keep the node, and the other still gets a lower one.
+    Any,
+}
+
+/// The columns that have more than one position, the widest first.
+fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
+    let mut spreads: Vec<Spread> = table
         .quasi()
         .iter()
         .enumerate()
         .filter_map(|(column, quasi)| {
             let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
             let (lo, hi) = (positions.clone().min()?, positions.max()?);
-            (lo < hi).then(|| (column, lo, hi, f64::from(quasi.domain.loss(lo, hi)) * quasi.spec.weight))
+            let width = f64::from(quasi.domain.loss(lo, hi)) * quasi.spec.weight;
+            (lo < hi).then_some(Spread { column, range: (lo, hi), width })
         })
         .collect();
-    widths.sort_by(|a, b| b.3.total_cmp(&a.3).then(a.0.cmp(&b.0)));
-    widths.into_iter().find_map(|(column, lo, hi, _)| {
-        cut_near_median(cells, table, privacy, column, (lo, hi)).map(|position| Cut { column, position })
-    })
+    spreads.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.column.cmp(&b.column)));
+    spreads
 }
 
-fn cut_near_median(
-    cells: &[u32],
-    table: &Table,
-    privacy: &Privacy,
-    column: usize,
-    (lo, hi): (u32, u32),
-) -> Option<u32> {
+fn cut_near_median(cells: &[u32], table: &Table, privacy: &Privacy, spread: &Spread, borders: Borders) -> Option<Cut> {
+    let column = spread.column;
     let mut by_position: Vec<(u32, u32)> = cells.iter().map(|cell| (table.positions(*cell)[column], *cell)).collect();
     by_position.sort_unstable();
     let first = satisfied_after(by_position.iter(), table, privacy)?;
@@ -103,7 +130,8 @@ fn cut_near_median(
     for pair in runs.windows(2) {
         let (position, rows) = pair[0];
         left += rows;
-        if position < first || position >= end || !domain.is_border((lo, hi), (position, pair[1].0)) {
+        let is_border = borders == Borders::Any || domain.is_border(spread.range, (position, pair[1].0));
+        if position < first || position >= end || !is_border {
             continue;
         }
         let imbalance = (2 * left).abs_diff(total);
@@ -111,7 +139,7 @@ fn cut_near_median(
             best = Some((imbalance, position));
         }
     }
-    best.map(|(_, position)| position)
+    best.map(|(_, position)| Cut { column, position })
 }
 
 /// The position at which the rows seen so far first satisfy the model.
@@ -129,3 +157,7 @@ fn satisfied_after<'a>(
     }
     None
 }
+
+#[cfg(test)]
+#[path = "mondrian_tests.rs"]
+mod tests;

@@ -138,7 +138,15 @@ impl Interner {
             }
         }
         let values = take(dictionary.values(), &UInt32Array::from(used.clone()), None)?;
-        for (entry, code) in used.iter().zip(self.intern(&values)?) {
+        let codes = self.intern(&values).map_err(|error| match error {
+            // Entries were counted; the caller wants rows.
+            InternError::NotFinite(entries) => {
+                let plain = cast(array, &self.data_type).map_err(InternError::Arrow);
+                plain.and_then(|plain| finite(&plain)).err().unwrap_or(InternError::NotFinite(entries))
+            }
+            other => other,
+        })?;
+        for (entry, code) in used.iter().zip(codes) {
             entry_codes[*entry as usize] = Some(code);
         }
         let code =

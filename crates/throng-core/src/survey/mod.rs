@@ -15,7 +15,9 @@ mod merge;
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef};
+use arrow::array::{Array, ArrayRef, BooleanArray};
+use arrow::buffer::NullBuffer;
+use arrow::compute::filter;
 use arrow::datatypes::DataType;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
@@ -87,21 +89,29 @@ impl Survey {
                 return Err(Error::Null { column: quasi.name.clone(), rows: column.logical_null_count() });
             }
         }
+        let nulls = self.spec.quasi.iter().zip(columns).filter(|((quasi, _), _)| quasi.nulls == Nulls::Suppress);
+        let kept =
+            nulls.fold(None, |kept, (_, column)| NullBuffer::union(kept.as_ref(), column.logical_nulls().as_ref()));
+        let Some(kept) = kept.filter(|kept| kept.null_count() > 0) else { return self.count(columns, rows) };
+        // What stands in a row that is left out is not looked at: it must not widen a domain.
+        let mask = BooleanArray::new(kept.inner().clone(), None);
+        let columns = columns.iter().map(|column| filter(column, &mask)).collect::<Result<Vec<_>, _>>();
+        let numbers = self.count(&columns.map_err(kernel("filter"))?, rows - kept.null_count())?;
+        self.suppressed += kept.null_count() as u64;
+        let mut numbers = numbers.into_iter();
+        Ok(kept.iter().map(|kept| if kept { numbers.next().unwrap_or(SUPPRESSED) } else { SUPPRESSED }).collect())
+    }
+
+    /// Adds rows that stay in the release, and returns the group number of each.
+    fn count(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u32>> {
         let mut codes = Vec::with_capacity(columns.len());
         for (index, column) in columns.iter().enumerate() {
-            codes.push(
-                self.interners[index].intern(column).map_err(|error| self.spec.intern_error(index, column, error))?,
-            );
+            let interned = self.interners[index].intern(column);
+            codes.push(interned.map_err(|error| self.spec.intern_error(index, column, error))?);
         }
-        let suppressing: Vec<usize> =
-            (0..self.spec.quasi.len()).filter(|i| self.spec.quasi[*i].0.nulls == Nulls::Suppress).collect();
         let mut tuple = vec![0; codes.len()];
         (0..rows)
             .map(|row| {
-                if suppressing.iter().any(|column| codes[*column][row] == NULL) {
-                    self.suppressed += 1;
-                    return Ok(SUPPRESSED);
-                }
                 for (slot, column) in tuple.iter_mut().zip(&codes) {
                     *slot = column[row];
                 }

@@ -93,3 +93,7 @@ fn not_ours(output: &impl std::fmt::Display) -> JobError {
     let text = format!("{output} holds files that are not a release of Throng, and they are not overwritten");
     JobError::new(Kind::BadPolicy, format!("{text}; choose another location, or remove them"))
 }
+
+#[cfg(test)]
+#[path = "publish_tests.rs"]
+mod tests;

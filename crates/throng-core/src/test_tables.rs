@@ -1,0 +1,173 @@
+//! Small tables for the tests of this crate.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
+use arrow::datatypes::DataType;
+use proptest::test_runner::{Config, RngSeed};
+
+use crate::cluster::{Class, Portion};
+use crate::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release};
+use crate::hierarchy::{HierarchySpec, Tree};
+use crate::recode::Recoding;
+use crate::survey::{SUPPRESSED, Survey, SurveySpec};
+use crate::table::Table;
+
+/// Properties run with a fixed seed, so that a failure comes back in every run.
+pub(crate) fn cases(cases: u32) -> Config {
+    Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(0x7468_726f_6e67), ..Config::default() }
+}
+
+pub(crate) fn quasi(name: &str, release: Release, hierarchy: HierarchySpec) -> QuasiSpec {
+    QuasiSpec {
+        name: name.to_owned(),
+        release,
+        weight: DEFAULT_WEIGHT,
+        nulls: Nulls::Value,
+        hierarchy: Arc::new(hierarchy),
+    }
+}
+
+/// A number or date released as `[lo-hi]`.
+pub(crate) fn interval(name: &str) -> QuasiSpec {
+    quasi(name, Release::Interval, HierarchySpec::Flat)
+}
+
+/// A category released as its lowest common ancestor in a tree.
+pub(crate) fn ancestor(name: &str, tree: &Tree) -> QuasiSpec {
+    quasi(name, Release::Ancestor, HierarchySpec::Tree(Arc::new(tree.clone())))
+}
+
+/// A tree from lines such as `France;Europe;*`.
+pub(crate) fn tree(lines: &[&str]) -> Tree {
+    Tree::from_paths(&lines.iter().map(|line| line.split(';').collect()).collect::<Vec<Vec<&str>>>()).unwrap()
+}
+
+/// France, Spain and Italy in Europe; Japan and China in Asia.
+pub(crate) fn countries() -> Tree {
+    tree(&["France;Europe;*", "Spain;Europe;*", "Italy;Europe;*", "Japan;Asia;*", "China;Asia;*"])
+}
+
+pub(crate) fn ints(values: &[i64]) -> ArrayRef {
+    Arc::new(Int64Array::from(values.to_vec()))
+}
+
+pub(crate) fn maybe_ints(values: &[Option<i64>]) -> ArrayRef {
+    Arc::new(Int64Array::from(values.to_vec()))
+}
+
+pub(crate) fn floats(values: &[f64]) -> ArrayRef {
+    Arc::new(Float64Array::from(values.to_vec()))
+}
+
+pub(crate) fn texts(values: &[&str]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+pub(crate) fn maybe_texts(values: &[Option<&str>]) -> ArrayRef {
+    Arc::new(StringArray::from(values.to_vec()))
+}
+
+/// A table with the group of each row that went in.
+#[derive(Debug)]
+pub(crate) struct Surveyed {
+    pub(crate) table: Table,
+    pub(crate) groups: Vec<u32>,
+    pub(crate) suppressed: u64,
+}
+
+impl Surveyed {
+    /// Clusters of input rows.
+    pub(crate) fn clusters(&self, blocks: &[&[usize]]) -> Vec<Class> {
+        blocks.iter().map(|block| self.cluster(block.iter().copied())).collect()
+    }
+
+    pub(crate) fn cluster(&self, rows: impl IntoIterator<Item = usize>) -> Class {
+        let mut groups: Vec<u32> = rows.into_iter().map(|row| self.groups[row]).collect();
+        groups.sort_unstable();
+        let runs = groups.chunk_by(|a, b| a == b);
+        Class { portions: runs.map(|run| Portion { group: run[0], rows: run.len() as u32 }).collect() }
+    }
+
+    pub(crate) fn recode(&self, blocks: &[&[usize]]) -> Recoding {
+        Recoding::new(&self.table, &self.clusters(blocks)).unwrap()
+    }
+}
+
+pub(crate) fn spec_of(quasi: &[(QuasiSpec, ArrayRef)], sensitive: &[ArrayRef]) -> Arc<SurveySpec> {
+    let name = |(index, column): (usize, &ArrayRef)| (format!("s{index}"), column.data_type().clone());
+    Arc::new(SurveySpec {
+        quasi: quasi.iter().map(|(spec, column)| (spec.clone(), column.data_type().clone())).collect::<Vec<_>>(),
+        sensitive: sensitive.iter().enumerate().map(name).collect::<Vec<(String, DataType)>>(),
+    })
+}
+
+pub(crate) fn try_survey(quasi: &[(QuasiSpec, ArrayRef)], sensitive: &[ArrayRef]) -> crate::Result<Surveyed> {
+    let mut survey = Survey::new(spec_of(quasi, sensitive))?;
+    let columns: Vec<ArrayRef> = quasi.iter().map(|(_, column)| column).chain(sensitive).cloned().collect();
+    let numbers = survey.push(&columns)?;
+    let merged = Survey::merge(vec![survey])?;
+    let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
+    let groups = numbers.into_iter().map(group).collect();
+    Ok(Surveyed { table: merged.table, groups, suppressed: merged.suppressed })
+}
+
+pub(crate) fn survey(quasi: &[(QuasiSpec, ArrayRef)], sensitive: &[ArrayRef]) -> Surveyed {
+    try_survey(quasi, sensitive).unwrap()
+}
+
+/// Table 1 of paper A: Age, ZipCode; Diagnosis, Income.
+pub(crate) fn paper_table_1() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
+    let age = ints(&[20, 20, 20, 30, 30, 30, 30]);
+    let zip = texts(&["41099"; 7]);
+    let illness = ["AIDS", "AIDS", "AIDS", "Diabetes", "Diabetes", "Tuberculosis", "Tuberculosis"];
+    let income = ints(&[60_000, 60_000, 40_000, 50_000, 40_000, 50_000, 40_000]);
+    let quasi = vec![(interval("Age"), age), (quasi("ZipCode", Release::Ancestor, HierarchySpec::Flat), zip)];
+    (quasi, vec![texts(&illness), income])
+}
+
+/// Table 1 with one AIDS swapped for another illness.
+pub(crate) fn paper_table_1_mended() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
+    let (quasi, mut sensitive) = paper_table_1();
+    let mut illness: Vec<&str> = sensitive[0].as_string::<i32>().iter().flatten().collect();
+    illness[1] = "Flu";
+    sensitive[0] = texts(&illness);
+    (quasi, sensitive)
+}
+
+/// The sensitive columns A, B and C of Fig. 1 of paper A.
+pub(crate) fn paper_figure_1() -> Vec<ArrayRef> {
+    vec![ints(&[1, 1, 2, 2]), texts(&["a", "b", "a", "b"]), texts(&["alpha", "beta", "beta", "alpha"])]
+}
+
+/// Every partition of `0..n` into blocks.
+pub(crate) fn set_partitions(n: usize) -> Vec<Vec<Vec<usize>>> {
+    let mut partitions = vec![Vec::new()];
+    for item in 0..n {
+        let mut longer = Vec::new();
+        for partition in partitions {
+            for block in 0..=partition.len() {
+                let mut next: Vec<Vec<usize>> = partition.clone();
+                match next.get_mut(block) {
+                    Some(known) => known.push(item),
+                    None => next.push(vec![item]),
+                }
+                longer.push(next);
+            }
+        }
+        partitions = longer;
+    }
+    partitions
+}
+
+/// What a class shows in the first released column of a quasi-identifier.
+pub(crate) fn shown(recoding: &Recoding, class: u32, column: usize) -> Option<String> {
+    let array = recoding.columns()[column].columns[0].1.as_string::<i32>();
+    let label = recoding.label(class, column) as usize;
+    array.is_valid(label).then(|| array.value(label).to_owned())
+}
+
+/// What all classes show in one column, in their order.
+pub(crate) fn all_shown(recoding: &Recoding, column: usize) -> Vec<Option<String>> {
+    (0..recoding.class_rows().len() as u32).map(|class| shown(recoding, class, column)).collect()
+}

@@ -1,0 +1,120 @@
+//! Kinds of columns, and how a number becomes a value of such a column.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    StringArray, TimestampMicrosecondArray, UInt8Array,
+};
+use arrow::datatypes::Int32Type;
+use throng_core::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release};
+use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
+
+/// Numbers below this become distinct values, in all kinds but [`Kind::Bool`].
+pub(crate) const VALUES: u32 = 256;
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Int,
+    SmallInt,
+    Float,
+    Money,
+    Date,
+    Instant,
+    Text,
+    Code,
+    Dictionary,
+    Bool,
+}
+
+/// Kinds with a release and a hierarchy that fit them.
+pub(crate) const QUASI: [(Kind, Release, Rule); 20] = [
+    (Kind::Int, Release::Interval, Rule::Flat),
+    (Kind::Int, Release::Bounds, Rule::Flat),
+    (Kind::Int, Release::Ancestor, Rule::Intervals),
+    (Kind::SmallInt, Release::Interval, Rule::Flat),
+    (Kind::Float, Release::Interval, Rule::Flat),
+    (Kind::Float, Release::Bounds, Rule::Flat),
+    (Kind::Float, Release::Ancestor, Rule::Intervals),
+    (Kind::Money, Release::Interval, Rule::Flat),
+    (Kind::Date, Release::Interval, Rule::Flat),
+    (Kind::Date, Release::Ancestor, Rule::Dates),
+    (Kind::Instant, Release::Bounds, Rule::Flat),
+    (Kind::Instant, Release::Interval, Rule::Flat),
+    (Kind::Text, Release::Ancestor, Rule::Flat),
+    (Kind::Text, Release::Ancestor, Rule::Tree),
+    (Kind::Text, Release::Set, Rule::Tree),
+    (Kind::Code, Release::Ancestor, Rule::Mask),
+    (Kind::Dictionary, Release::Ancestor, Rule::Tree),
+    (Kind::Dictionary, Release::Set, Rule::Flat),
+    (Kind::Bool, Release::Ancestor, Rule::Flat),
+    (Kind::Bool, Release::Set, Rule::Flat),
+];
+
+/// Kinds of sensitive columns.
+pub(crate) const SENSITIVE: [Kind; 5] = [Kind::Text, Kind::Int, Kind::Float, Kind::Dictionary, Kind::Bool];
+
+/// Where the hierarchy of a column comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    Flat,
+    Tree,
+    Intervals,
+    Dates,
+    Mask,
+}
+
+pub(crate) fn spec(name: String, release: Release, rule: Rule, weight: f64, nulls: Nulls) -> QuasiSpec {
+    let hierarchy = match rule {
+        Rule::Flat => HierarchySpec::Flat,
+        Rule::Tree => HierarchySpec::Tree(Arc::new(tree())),
+        Rule::Intervals => HierarchySpec::Intervals { origin: 0.0, widths: vec![5.0, 10.0, 50.0] },
+        Rule::Dates => HierarchySpec::DateParts(vec![DatePart::Month, DatePart::Quarter, DatePart::Decade]),
+        Rule::Mask => HierarchySpec::Mask(MaskSide::Right),
+    };
+    QuasiSpec { name, release, weight: weight * DEFAULT_WEIGHT, nulls, hierarchy: Arc::new(hierarchy) }
+}
+
+/// All texts that a column may hold, in groups of unequal size; `other` skips a level.
+fn tree() -> Tree {
+    let path = |number: u32| match number {
+        7 => vec![text(7), "other".to_owned(), "other".to_owned(), "*".to_owned()],
+        _ => vec![text(number), format!("town {}", number % 11), format!("land {}", number % 11 / 4), "*".to_owned()],
+    };
+    Tree::from_paths(&(0..VALUES).map(path).collect::<Vec<_>>()).unwrap()
+}
+
+fn text(number: u32) -> String {
+    format!("t{number}")
+}
+
+/// The column whose rows are these numbers; none is null.
+pub(crate) fn array(kind: Kind, numbers: &[Option<u32>]) -> ArrayRef {
+    let signed = |number: u32| i64::from(number) - 100;
+    let rows = || numbers.iter().copied();
+    match kind {
+        Kind::Int => Arc::new(rows().map(|n| n.map(signed)).collect::<Int64Array>()),
+        Kind::SmallInt => Arc::new(rows().map(|n| n.map(|n| n as u8)).collect::<UInt8Array>()),
+        Kind::Float => Arc::new(rows().map(|n| n.map(|n| signed(n) as f64 * 0.75)).collect::<Float64Array>()),
+        Kind::Money => {
+            let cents: Decimal128Array = rows().map(|n| n.map(|n| i128::from(signed(n)) * 125)).collect();
+            Arc::new(cents.with_precision_and_scale(12, 2).unwrap())
+        }
+        Kind::Date => Arc::new(rows().map(|n| n.map(|n| signed(n) as i32 * 17)).collect::<Date32Array>()),
+        Kind::Instant => {
+            let micros = |n: u32| signed(n) * 3_600_000_001;
+            Arc::new(rows().map(|n| n.map(micros)).collect::<TimestampMicrosecondArray>())
+        }
+        Kind::Text => Arc::new(rows().map(|n| n.map(text)).collect::<StringArray>()),
+        Kind::Code => Arc::new(rows().map(|n| n.map(|n| (n * 37).to_string())).collect::<StringArray>()),
+        Kind::Dictionary => {
+            // Every text is an entry, used or not, and in no order.
+            let entries: StringArray = (0..VALUES).map(|entry| Some(text(entry * 101 % VALUES))).collect();
+            // 101 * 109 is 1 modulo 256.
+            let keys: Int32Array = rows().map(|n| n.map(|n| (n * 109 % VALUES) as i32)).collect();
+            Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(entries)))
+        }
+        Kind::Bool => Arc::new(rows().map(|n| n.map(|n| n % 2 == 1)).collect::<BooleanArray>()),
+    }
+}

@@ -1,0 +1,163 @@
+//! A temporary folder with a policy, an input and a place for the release, and the binary at work in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use arrow::array::RecordBatch;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::tables;
+
+/// A folder of its own for one test: `input/`, `out/` and `policy.toml`.
+pub struct Workshop {
+    folder: TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Workshop {
+    pub fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("workshop-").tempdir().unwrap();
+        for name in ["input", "out"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
+    /// With a table as `input/people.parquet` and a policy for it.
+    pub fn with(batch: &RecordBatch, k: u64, p: u64, columns: &str) -> Self {
+        let workshop = Self::new();
+        tables::write_parquet(&workshop.path("input/people.parquet"), batch);
+        workshop.policy(k, p, columns);
+        workshop
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Where the policy puts the release.
+    pub fn release(&self) -> PathBuf {
+        self.path("out/release")
+    }
+
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Writes `policy.toml`, from `input/` to `out/release`.
+    pub fn policy(&self, k: u64, p: u64, columns: &str) {
+        self.write("policy.toml", policy_text("input/", k, p, columns));
+    }
+
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
+        command.args(arguments).current_dir(self.folder.path()).env_remove("THRONG_LOG").stdin(Stdio::null());
+        command
+    }
+
+    pub fn throng(&self, arguments: &[&str]) -> Ended {
+        self.command(arguments).output().unwrap().into()
+    }
+
+    /// Starts a command and does not wait for its end.
+    pub fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs the policy, which must succeed, and gives the outcome.
+    pub fn run(&self, more: &[&str]) -> Value {
+        self.throng(&[&["run", "policy.toml"], more].concat()).done()
+    }
+
+    /// Runs the policy, which must fail and leave nothing at or beside the output; gives the message.
+    pub fn run_refused(&self, code: i32, more: &[&str]) -> String {
+        let before = names(&self.path("out"));
+        let message = self.throng(&[&["run", "policy.toml"], more].concat()).refused(code);
+        assert_eq!(names(&self.path("out")), before, "a run that failed changed the folder of its output");
+        message
+    }
+
+    /// The names in the folder of the output, hidden ones too.
+    pub fn out(&self) -> Vec<String> {
+        names(&self.path("out"))
+    }
+}
+
+/// A policy from a location to `out/release`.
+pub fn policy_text(input: &str, k: u64, p: u64, columns: &str) -> String {
+    format!(
+        "version = 1\n[input]\nlocation = \"{input}\"\n[output]\nlocation = \"out/release\"\n\
+         [privacy]\nk = {k}\np = {p}\n{columns}"
+    )
+}
+
+/// The names in a folder, hidden ones too, in order.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Every file below a folder with its bytes.
+pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for name in names(folder) {
+        let path = folder.join(name);
+        if path.is_dir() {
+            files.extend(contents(&path));
+        } else {
+            files.insert(path.clone(), fs::read(path).unwrap());
+        }
+    }
+    files
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ended {
+    /// The last line on stdout, which is one JSON object.
+    pub fn json(&self) -> Value {
+        let last = self.stdout.lines().last().unwrap_or_else(|| panic!("nothing on stdout: {self:?}"));
+        let json: Value = serde_json::from_str(last).unwrap_or_else(|_| panic!("the last line is no JSON: {self:?}"));
+        assert!(json.is_object(), "{json}");
+        json
+    }
+
+    /// The outcome of a command that must have succeeded.
+    pub fn done(self) -> Value {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.json()
+    }
+
+    /// The message of a command that must have failed with this code, and that says so to people and to scripts.
+    pub fn refused(&self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        let json = self.json();
+        assert_eq!(json["exit_code"], code, "{json}");
+        let message = json["error"].as_str().unwrap().to_owned();
+        assert!(self.stderr.contains("error: "), "people are told nothing: {self:?}");
+        assert!(!self.stderr.contains("panicked") && !self.stderr.contains("internal error"), "{self:?}");
+        message
+    }
+
+    /// Everything that was said.
+    pub fn said(&self) -> String {
+        format!("{}\n{}", self.stdout, self.stderr)
+    }
+}

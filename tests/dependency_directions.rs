@@ -1,0 +1,72 @@
+//! The crates of this workspace depend on each other in one direction only, and the core on no engine.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What each crate may use of the others, besides in its tests.
+const ALLOWED: [(&str, &[&str]); 6] = [
+    ("throng-core", &[]),
+    ("throng-policy", &["throng-core"]),
+    ("throng-datafusion", &["throng-core", "throng-policy"]),
+    ("throng-pipeline", &["throng-core", "throng-policy", "throng-datafusion"]),
+    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline"]),
+    ("throng-testkit", &["throng-core"]),
+];
+
+/// What the core must not know of.
+const ENGINES: [&str; 6] = ["datafusion", "tokio", "object_store", "parquet", "toml", "serde"];
+
+/// Per crate, the names of what it builds on.
+fn dependencies() -> BTreeMap<String, Vec<String>> {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1", "--manifest-path", manifest])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    packages
+        .map(|package| {
+            let used = package["dependencies"].as_array().unwrap().iter();
+            (name(package), used.filter(|used| used["kind"] != "dev").map(name).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn arrows_between_crates_point_down_only() {
+    let dependencies = dependencies();
+    for (package, allowed) in ALLOWED {
+        let used = &dependencies[package];
+        let wrong: Vec<_> =
+            used.iter().filter(|name| name.starts_with("throng-") && !allowed.contains(&name.as_str())).collect();
+        assert!(wrong.is_empty(), "{package} must not depend on {wrong:?}; it may use {allowed:?}");
+    }
+    let known = ALLOWED.map(|(package, _)| package);
+    let new: Vec<_> = dependencies
+        .keys()
+        .filter(|name| !known.contains(&name.as_str()) && !["throng-tests", "throng-benches"].contains(&name.as_str()))
+        .collect();
+    assert!(new.is_empty(), "say in this test what {new:?} may depend on");
+}
+
+#[test]
+fn the_core_knows_no_engine_and_no_file_format() {
+    let used = &dependencies()["throng-core"];
+    let wrong: Vec<_> = used.iter().filter(|name| ENGINES.contains(&name.as_str())).collect();
+    assert!(wrong.is_empty(), "throng-core must not depend on {wrong:?}");
+}
+
+#[test]
+fn the_testkit_is_for_tests_only() {
+    for (package, used) in dependencies() {
+        let is_test = ["throng-tests", "throng-benches"].contains(&package.as_str());
+        assert!(is_test || !used.iter().any(|name| name == "throng-testkit"), "{package} uses throng-testkit outside of tests");
+    }
+}
