@@ -130,7 +130,8 @@ fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
                 let known: HashMap<&str, f64> =
                     text.iter().flatten().map(String::as_str).zip(number.iter().flatten().copied()).collect();
                 let shown = texts(columns[0]);
-                let in_interval = |(at, row): (usize, &u32)| in_interval(number[*row as usize], shown[at].as_deref(), &known);
+                let in_interval =
+                    |(at, row): (usize, &u32)| in_interval(number[*row as usize], shown[at].as_deref(), &known);
                 released.rows.iter().enumerate().map(in_interval).collect()
             }
             Release::Bounds => {
@@ -144,7 +145,8 @@ fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
             Release::Ancestor => {
                 let (text, shown) = (texts(original), texts(columns[0]));
                 let paths = Paths::of(&spec.hierarchy, original);
-                let above = |(at, row): (usize, &u32)| paths.above(text[*row as usize].as_deref(), shown[at].as_deref());
+                let above =
+                    |(at, row): (usize, &u32)| paths.above(text[*row as usize].as_deref(), shown[at].as_deref());
                 released.rows.iter().enumerate().map(above).collect()
             }
             Release::Set => {
@@ -170,9 +172,9 @@ fn in_interval(number: Option<f64>, shown: Option<&str>, known: &HashMap<&str, f
             let Some(inside) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) else {
                 return known.get(text) == Some(&number);
             };
-            let ends = inside.match_indices(['-', '/']).filter_map(|(at, _)| {
-                Some((known.get(&inside[..at])?, known.get(&inside[at + 1..])?))
-            });
+            let ends = inside
+                .match_indices(['-', '/'])
+                .filter_map(|(at, _)| Some((known.get(&inside[..at])?, known.get(&inside[at + 1..])?)));
             ends.into_iter().any(|(lower, upper)| *lower <= number && number <= *upper)
         }
     }
@@ -248,7 +250,9 @@ fn promise(table: &RandomTable, k: u64, p: u64) -> Promise {
 /// An order of the rows that depends on a seed only.
 fn shuffled(rows: usize, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
-    order.sort_by_key(|row| (u64::from(*row) + 1).wrapping_mul(seed | 1).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    order.sort_by_key(|row| {
+        (u64::from(*row) + 1).wrapping_mul(seed | 1).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
     order
 }
 
@@ -297,8 +301,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             // Every row that is not suppressed is released once.
             let mut rows = released.rows.clone();
             rows.sort_unstable();
-            let kept: Vec<u32> =
-                (0..input.rows as u32).filter(|row| groups[*row as usize] != SUPPRESSED).collect();
+            let kept: Vec<u32> = (0..input.rows as u32).filter(|row| groups[*row as usize] != SUPPRESSED).collect();
             prop_assert_eq!(rows, kept, "{}", context);
             // What is released is true.
             prop_assert_eq!(not_covered(&input, &released), None, "{}", context);
@@ -321,7 +324,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
 }
 
 proptest! {
-    #![proptest_config(cases(96))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn every_method_keeps_every_model(table in tables(1..=200, 1..=4, 3..=3), (k, p) in k_and_p(), seed: u64) {
@@ -330,11 +333,21 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(96))]
+    #![proptest_config(cases(128))]
 
     #[test]
     fn small_tables_keep_every_model(table in tables(1..=24, 1..=2, 3..=3), (k, p) in k_and_p(), seed: u64) {
         check(&table, k.min(4), p.min(k.min(4)).min(2), seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    /// Large enough for Mondrian to cut before the clustering begins.
+    #[test]
+    fn large_tables_keep_every_model(table in tables(500..=900, 3..=4, 3..=3), (k, p) in k_and_p(), seed: u64) {
+        check(&table, k, p.min(3), seed)?;
     }
 }
 
@@ -354,20 +367,22 @@ fn optimum(table: &Table, groups: &[u32], privacy: &Privacy, k: u64) -> f64 {
     losses.fold(f64::INFINITY, f64::min)
 }
 
-/// What a method may lose, as a multiple of the optimum, on tables of up to seven rows.
+/// What a method may lose on tables of up to seven rows, as a multiple of the optimum. Measured over 278 tables: greedy
+/// clustering loses up to 2.25 times as much and 1.07 times in the mean, strict Mondrian up to 4.08 and 1.24, one class
+/// up to 258. The bounds leave room for other tie-breaks, and none for an algorithm that has gone astray.
 fn factor(method: Method) -> f64 {
     match (method.partition, method.cluster) {
-        (_, ClusterChoice::Greedy) => 3.0,
-        (PartitionChoice::Mondrian, ClusterChoice::None) => 6.0,
-        // One class can be as bad as it likes.
         (PartitionChoice::None, ClusterChoice::None) => f64::INFINITY,
+        (_, ClusterChoice::None) => 8.0,
+        _ => 4.0,
     }
 }
 
 #[test]
 fn tiny_tables_come_close_to_the_optimum() {
-    let mut runner = proptest::test_runner::TestRunner::new(cases(160));
-    let worst = std::cell::RefCell::new(vec![(0.0_f64, 0.0_f64, 0_u32); Method::ALL.len()]);
+    let mut runner = proptest::test_runner::TestRunner::new(cases(300));
+    // Per method: the highest ratio, the sum of the ratios, the number of tables. Shown with `--nocapture`.
+    let measured = std::cell::RefCell::new(vec![(0.0_f64, 0.0_f64, 0_u32); Method::ALL.len()]);
     let strategy = (tables(4..=7, 1..=2, 1..=1), 2_u64..=3, 1_u64..=2);
     runner
         .run(&strategy, |(input, k, p)| {
@@ -381,16 +396,16 @@ fn tiny_tables_come_close_to_the_optimum() {
             for (index, method) in Method::ALL.into_iter().enumerate() {
                 let found = Utility::of(table, &recode(method, table, &privacy), k).ncp;
                 prop_assert!(found >= least - 1e-6, "{:?} beats the optimum: {} < {}", method, found, least);
-                let mut worst = worst.borrow_mut();
-                let (highest, sum, count) = worst[index];
-                let ratio = if least > 1e-9 { found / least } else { 1.0 + found };
-                worst[index] = (highest.max(ratio), sum + ratio, count + 1);
+                // Where nothing need be lost, nothing is lost, except by one class.
+                let ratio = if least > 1e-9 { found / least } else { 1.0 + found * 100.0 };
+                let (highest, sum, count) = measured.borrow()[index];
+                measured.borrow_mut()[index] = (highest.max(ratio), sum + ratio, count + 1);
                 prop_assert!(ratio <= factor(method), "{:?}: {} against {}", method, found, least);
             }
             Ok(())
         })
         .unwrap();
-    for (method, (highest, sum, count)) in Method::ALL.iter().zip(worst.into_inner()) {
+    for (method, (highest, sum, count)) in Method::ALL.iter().zip(measured.into_inner()) {
         println!("{method:?}: at most {highest:.3} and {:.3} in the mean over {count} tables", sum / f64::from(count));
     }
 }

@@ -28,9 +28,8 @@ impl Domain {
         }
         let inner = label.strip_prefix('[')?.strip_suffix(']')?;
         let cuts = inner.char_indices().filter(|(_, character)| matches!(character, '-' | '/'));
-        let spans: Vec<(usize, usize)> = cuts
-            .filter_map(|(at, _)| Some((self.rank(&inner[..at])?, self.rank(&inner[at + 1..])?)))
-            .collect();
+        let spans: Vec<(usize, usize)> =
+            cuts.filter_map(|(at, _)| Some((self.rank(&inner[..at])?, self.rank(&inner[at + 1..])?))).collect();
         assert!(spans.len() < 2, "an interval can be read in two ways");
         spans.first().copied()
     }
@@ -43,10 +42,7 @@ impl Domain {
             (Some(_), None) => false,
             (Some(label), Some(value)) => {
                 let rank = self.rank(value).expect("a value of the input");
-                self.span(label).is_some_and(|(low, high)| low < high || label == self.0[low]) && {
-                    let (low, high) = self.span(label).unwrap();
-                    (low..=high).contains(&rank)
-                }
+                self.span(label).is_some_and(|(low, high)| (low..=high).contains(&rank))
             }
         }
     }

@@ -92,7 +92,8 @@ impl Rows {
         }
         let fewest = sensitive.iter().map(|name| {
             let values = self.column(name);
-            let distinct = |rows: &Vec<usize>| rows.iter().filter_map(|row| values[*row].as_ref()).collect::<HashSet<_>>();
+            let distinct =
+                |rows: &Vec<usize>| rows.iter().filter_map(|row| values[*row].as_ref()).collect::<HashSet<_>>();
             classes.values().map(|rows| distinct(rows).len() as u64).min().unwrap_or(0)
         });
         let fewest = fewest.collect();

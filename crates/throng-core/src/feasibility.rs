@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use crate::model::Tally;
 use crate::table::Table;
 
 /// Why no release of a table can keep its promise.
@@ -70,7 +69,6 @@ impl Feasibility {
     /// Examines a table. One class with all rows is the last resort of every algorithm, and all models are monotone: so
     /// when that class satisfies the models a release exists, and when it does not there is none.
     pub fn of(table: &Table, k: u64, p: u64) -> Self {
-        let all = Tally::of_cells(table, 0..table.cell_count() as u32);
         let rows = table.rows();
         let mut shortfalls = Vec::new();
         if rows < k {
@@ -78,17 +76,31 @@ impl Feasibility {
         }
         let mut columns = Vec::new();
         for (index, column) in table.sensitive().iter().enumerate() {
-            let distinct = all.distinct(index);
+            let counts = counts(table, index);
+            let distinct = counts.len() as u64;
             if p > 1 && distinct < p {
                 shortfalls.push(Shortfall::Distinct { column: column.name.clone(), distinct, p });
             }
-            let max_classes = if p > 1 { max_classes(all.counts(index).collect(), p) } else { rows };
+            let max_classes = if p > 1 { max_classes(counts, p) } else { rows };
             columns.push(ColumnFeasibility { name: column.name.clone(), distinct, max_classes });
         }
         let by_size = rows.checked_div(k).unwrap_or(rows);
         let max_classes = columns.iter().map(|column| column.max_classes).fold(by_size, u64::min);
         Self { rows, columns, max_classes, shortfalls }
     }
+}
+
+/// How many rows have each value of a sensitive column.
+fn counts(table: &Table, column: usize) -> Vec<u64> {
+    let mut counts = vec![0; table.sensitive()[column].distinct as usize];
+    for group in 0..table.group_count() as u32 {
+        if let Some(count) = counts.get_mut(table.codes(group)[column] as usize) {
+            *count += u64::from(table.group_rows(group));
+        }
+    }
+    // A value may have occurred in suppressed rows only.
+    counts.retain(|count| *count > 0);
+    counts
 }
 
 /// Condition 2 for one column: `min over i = 1..p of floor((n - cf_(p-i)) / i)`, with `n` the rows that have a value and

@@ -89,7 +89,7 @@ fn one_value_too_few_is_found_in_any_column() {
 fn nulls_never_count_towards_p() {
     let sensitive = maybe_texts(&[Some("a"), None, None, Some("b"), Some("c"), None]);
     let release = batch(&[("q", ints(&[1, 1, 1, 2, 2, 2])), ("s", sensitive)]);
-    let found = findings(promise(&["q"], &["s"], 3, 2), &[release.clone()]);
+    let found = findings(promise(&["q"], &["s"], 3, 2), std::slice::from_ref(&release));
     assert_eq!((found.sensitive[0].fewest, found.sensitive[0].classes_below_p), (1, 1));
     assert!(!found.holds());
     assert!(findings(promise(&["q"], &["s"], 3, 1), &[release]).holds());

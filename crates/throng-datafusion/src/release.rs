@@ -114,3 +114,7 @@ impl Release {
         interleave(&arrays, places).map_err(|source| Error::Kernel("interleave", source))
     }
 }
+
+#[cfg(test)]
+#[path = "release_tests.rs"]
+mod tests;

@@ -3,7 +3,7 @@
 //! Local paths are places too, on a store of the local file system, so that everything after this file speaks of stores
 //! and paths only.
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use datafusion::datasource::listing::ListingTableUrl;
@@ -86,7 +86,7 @@ impl Place {
     /// A path of the local file system.
     pub(crate) fn local(path: &FilePath) -> Result<Self, JobError> {
         let bad = || JobError::new(Kind::BadPolicy, "a location is not a usable path of this machine");
-        let absolute = std::path::absolute(path).map_err(|_| bad())?;
+        let absolute = without_parents(&std::path::absolute(path).map_err(|_| bad())?);
         let path = Path::from_absolute_path(absolute).map_err(|_| bad())?;
         let root = Url::parse("file:///").map_err(|_| bad())?;
         Ok(Self { store: Arc::new(LocalFileSystem::new()), root, path })
@@ -125,11 +125,68 @@ impl Place {
     }
 }
 
+/// The path without `..`. Folders that exist are resolved first, because `..` of a link is not the folder above it.
+fn without_parents(path: &FilePath) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut above, component| {
+        match component {
+            Component::ParentDir => {
+                above = above.canonicalize().unwrap_or(above);
+                above.pop();
+            }
+            other => above.push(other),
+        }
+        above
+    })
+}
+
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.local_path() {
             Some(path) => write!(f, "{}", path.display()),
             None => write!(f, "{}{}", self.root, self.path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_above_is_resolved_through_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(root.join("a/b"), root.join("link")).unwrap();
+        let resolved = |path: &str| Place::local(&root.join(path)).unwrap().local_path().unwrap();
+        assert_eq!(resolved("a/../out"), root.join("out"));
+        assert_eq!(resolved("none/../out"), root.join("out"));
+        #[cfg(unix)]
+        assert_eq!(resolved("link/../out"), root.join("a/out"));
+    }
+
+    #[test]
+    fn a_glob_is_parted_from_the_folder_above_it() {
+        let location = Location::parse("/data/2024/part-*.parquet").unwrap();
+        assert_eq!(location.place.path.as_ref(), "data/2024");
+        let pattern = location.pattern.unwrap();
+        assert!(pattern.matches("data/2024/part-1.parquet"));
+        assert!(!pattern.matches("data/2025/part-1.parquet"));
+    }
+
+    #[test]
+    fn places_overlap_when_one_is_inside_the_other() {
+        let place = |path: &str| Place::local(FilePath::new(path)).unwrap();
+        assert!(place("/data").overlaps(&place("/data/out")));
+        assert!(place("/data/out").overlaps(&place("/data")));
+        assert!(!place("/data").overlaps(&place("/database")));
+    }
+
+    #[test]
+    fn a_location_that_no_store_takes_is_refused_without_showing_it() {
+        let error = Place::parse("ftp://secret@host/x").unwrap_err();
+        assert_eq!(error.kind(), Kind::BadPolicy);
+        assert!(!error.to_string().contains("secret"), "{error}");
     }
 }

@@ -93,12 +93,12 @@ fn shape<K: Clone + std::fmt::Debug + 'static>(kinds: &'static [K]) -> impl Stra
     ];
     let nulls = prop_oneof![4 => Just(Nulls::Value), 1 => Just(Nulls::Suppress)];
     let null_every = prop_oneof![3 => Just(0), 1 => 2_u32..12];
-    (select(kinds), spread, null_every, select(vec![1.0, 0.5, 3.0]), nulls).prop_map(
-        |(kind, spread, null_every, weight, nulls)| Shape { kind, spread, null_every, weight, nulls },
-    )
+    (select(kinds), spread, null_every, select(vec![1.0, 0.5, 3.0]), nulls)
+        .prop_map(|(kind, spread, null_every, weight, nulls)| Shape { kind, spread, null_every, weight, nulls })
 }
 
-/// Random tables with so many rows (up to 256), quasi-identifiers and sensitive columns (up to 8 together).
+/// Random tables with so many rows, quasi-identifiers and sensitive columns (up to 8 together). A column has up to 256
+/// values, so that no column of a table with more rows is all distinct.
 pub fn tables(
     rows: RangeInclusive<usize>,
     quasi: RangeInclusive<usize>,
@@ -120,9 +120,10 @@ fn build(rows: &[[u32; 8]], quasi: &[Shape<QuasiKind>], sensitive: &[Shape<crate
         let spec = spec(format!("q{index}"), release, rule, shape.weight, shape.nulls);
         (spec, array(kind, &numbers(rows, index, shape)))
     });
-    let sensitive = sensitive.iter().enumerate().map(|(index, shape)| {
-        (format!("s{index}"), array(shape.kind, &numbers(rows, quasi_count + index, shape)))
-    });
+    let sensitive = sensitive
+        .iter()
+        .enumerate()
+        .map(|(index, shape)| (format!("s{index}"), array(shape.kind, &numbers(rows, quasi_count + index, shape))));
     RandomTable { quasi: quasi.collect(), sensitive: sensitive.collect(), rows: rows.len() }
 }
 

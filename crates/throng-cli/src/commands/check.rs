@@ -36,9 +36,9 @@ pub(super) async fn check(args: &PolicyArgs, options: &JobOptions) -> Result<Out
 
 fn text(checked: &Checked, k: u64, p: u64, shortfalls: &[String]) -> String {
     let mut lines = vec![format!(
-        "{} rows in {} files; {} distinct combinations of {}",
+        "{} rows in {}; {} distinct combinations of {}",
         checked.rows,
-        checked.files,
+        if checked.files == 1 { "one file".to_owned() } else { format!("{} files", checked.files) },
         checked.cells,
         checked.quasi.join(", ")
     )];

@@ -17,7 +17,7 @@ pub(super) async fn census(args: CensusArgs) -> Result<Outcome, JobError> {
     }
     let folder = args.output.clone();
     let summary = write(folder, options).await?;
-    let text = format!("wrote {} people in {} files to {}", summary.rows, summary.files, args.output.display());
+    let text = format!("wrote {} people to {} (files: {})", summary.rows, args.output.display(), summary.files);
     let json = json!({
         "outcome": "generated",
         "output": args.output.display().to_string(),

@@ -14,6 +14,8 @@ pub use k_anonymity::KAnonymity;
 pub use p_sensitive::PSensitive;
 pub use tally::Tally;
 
+use crate::table::Table;
+
 /// One requirement on every class.
 pub trait Model: Debug + Send + Sync {
     /// The name of the model in reports.
@@ -72,6 +74,15 @@ impl Privacy {
     /// Whether a class satisfies every model.
     pub fn is_satisfied(&self, class: &Tally) -> bool {
         self.models().all(|model| model.deficit(class) == 0)
+    }
+
+    /// Whether these cells together satisfy every model. Looks at no more of them than it takes.
+    pub fn is_satisfied_by(&self, table: &Table, cells: impl IntoIterator<Item = u32>) -> bool {
+        let mut class = Tally::empty(table.sensitive().len());
+        cells.into_iter().any(|cell| {
+            class.add_cell(table, cell);
+            self.is_satisfied(&class)
+        })
     }
 
     /// The most rows that any model lacks.

@@ -2,9 +2,11 @@ use arrow::array::ArrayRef;
 use proptest::prelude::*;
 
 use super::*;
+use crate::anonymize::Method;
 use crate::columns::QuasiSpec;
 use crate::domain::NULL;
 use crate::feasibility::Feasibility;
+use crate::recode::Recoding;
 use crate::test_tables::{
     cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, set_partitions, survey,
 };
@@ -58,6 +60,12 @@ fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     };
     let valid: Vec<_> = set_partitions(4).into_iter().filter(valid).collect();
     assert_eq!(valid, [[[0, 1, 2, 3]]]);
+    // No method counts on the second class: each finds the one there is.
+    for method in Method::ALL {
+        let leaves = method.leaves(&rows.table, &privacy);
+        let classes = method.classes(&leaves, &rows.table, &privacy, &|_| {});
+        assert_eq!(Recoding::new(&rows.table, &classes).unwrap().class_rows(), [4], "{method:?}");
+    }
 }
 
 #[test]

@@ -24,7 +24,6 @@ use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
 use crate::columns::{Nulls, QuasiSpec};
-use crate::domain::NULL;
 use crate::error::{Error, Result, kernel};
 use crate::table::Table;
 use interner::{InternError, Interner};

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::columns::Release;
-use crate::domain::Kind;
+use crate::domain::{Kind, NULL};
 use crate::hierarchy::{BuildError, HierarchySpec};
 use crate::test_tables::{
     cases, countries, floats, interval, ints, maybe_ints, maybe_texts, quasi, spec_of, survey, texts, try_survey,

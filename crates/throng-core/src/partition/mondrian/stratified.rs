@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Privacy, Tally};
+use crate::model::Privacy;
 use crate::table::Table;
 
 /// Parts the cells along a column, within each sensitive value; none when a side would not satisfy the model.
@@ -30,7 +30,7 @@ pub(super) fn halves(cells: &[u32], table: &Table, privacy: &Privacy, column: us
     }
     left.sort_unstable();
     right.sort_unstable();
-    let is_satisfied = |side: &Vec<u32>| privacy.is_satisfied(&Tally::of_cells(table, side.iter().copied()));
+    let is_satisfied = |side: &Vec<u32>| privacy.is_satisfied_by(table, side.iter().copied());
     (is_satisfied(&left) && is_satisfied(&right)).then_some((left, right))
 }
 

@@ -1,0 +1,141 @@
+//! Inputs that are not there, and outputs that may not be written.
+
+use std::fs;
+
+use crate::people::{COLUMNS, people};
+use crate::tables::write_parquet;
+use crate::workshop::{Workshop, contents};
+
+fn workshop() -> Workshop {
+    Workshop::with(&people(100), 3, 1, COLUMNS)
+}
+
+fn assert_says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+}
+
+#[test]
+fn a_missing_input_is_no_input() {
+    let workshop = workshop();
+    for location in ["absent.parquet", "absent/", "input/*.csv", "absent/*.parquet"] {
+        assert_says(&workshop.run_refused(66, &["--input", location]), &[location]);
+    }
+    assert_says(&workshop.run_refused(66, &["-i", "input/people.parquet", "-i", "absent/"]), &["absent/"]);
+    assert_says(&workshop.throng(&["check", "policy.toml", "-i", "absent/"]).refused(66), &["absent/"]);
+    let verify = ["verify", "absent/", "--quasi", "age", "-k", "2"];
+    assert_says(&workshop.throng(&verify).refused(66), &["absent/"]);
+}
+
+#[test]
+fn an_empty_folder_is_no_input() {
+    let workshop = workshop();
+    fs::create_dir_all(workshop.path("empty/below")).unwrap();
+    assert_says(&workshop.run_refused(66, &["--input", "empty/"]), &["empty/", "no input files"]);
+    fs::write(workshop.path("empty/_hidden.parquet"), "x").unwrap();
+    fs::write(workshop.path("empty/notes.txt"), "x").unwrap();
+    assert_says(&workshop.run_refused(66, &["--input", "empty/"]), &["empty/", "passed over"]);
+}
+
+#[test]
+fn a_file_of_an_unknown_format_is_refused() {
+    let workshop = workshop();
+    workshop.write("input/people.dat", "x");
+    assert_says(&workshop.run_refused(78, &["--input", "input/people.dat"]), &["people.dat", "format"]);
+    workshop.write("input/people.csv", "age\n3\n");
+    assert_says(&workshop.run_refused(78, &[]), &["mixes", "parquet", "csv"]);
+}
+
+#[test]
+fn a_release_is_not_replaced_unless_asked() {
+    let workshop = workshop();
+    workshop.run(&[]);
+    let before = contents(&workshop.release());
+    assert_says(&workshop.run_refused(78, &[]), &["out/release", "--overwrite", "mode = \"overwrite\""]);
+    assert_eq!(contents(&workshop.release()), before);
+}
+
+#[test]
+fn a_folder_that_is_no_release_is_never_overwritten() {
+    let workshop = workshop();
+    fs::create_dir_all(workshop.release().join("photos")).unwrap();
+    fs::write(workshop.release().join("photos/cat.jpg"), "meow").unwrap();
+    let before = contents(&workshop.release());
+    assert_says(&workshop.run_refused(78, &["--overwrite"]), &["not a release of Throng"]);
+    assert_says(&workshop.run_refused(78, &[]), &["already holds files"]);
+    assert_eq!(contents(&workshop.release()), before);
+}
+
+#[test]
+fn a_file_is_never_overwritten() {
+    let workshop = workshop();
+    fs::write(workshop.release(), "a file").unwrap();
+    workshop.run_refused(78, &["--overwrite"]);
+    workshop.run_refused(78, &[]);
+    assert_eq!(fs::read(workshop.release()).unwrap(), b"a file");
+}
+
+#[test]
+fn an_empty_folder_may_become_a_release() {
+    let workshop = workshop();
+    fs::create_dir(workshop.release()).unwrap();
+    workshop.run(&[]);
+    assert_eq!(workshop.out(), ["release"]);
+}
+
+#[test]
+fn an_output_that_overlaps_the_input_is_refused() {
+    let workshop = workshop();
+    let before = contents(&workshop.path("input"));
+    for output in ["input", "input/release", "input/../input/release", "./input/deep/release", "."] {
+        for more in [&[][..], &["--overwrite"]] {
+            let message = workshop.run_refused(78, &[&["--output", output], more].concat());
+            assert_says(&message, &["overlap", "outside of the input"]);
+        }
+    }
+    assert_eq!(contents(&workshop.path("input")), before);
+}
+
+#[test]
+fn a_release_that_is_its_own_input_is_refused() {
+    let workshop = workshop();
+    workshop.run(&[]);
+    let before = contents(&workshop.release());
+    let message = workshop.run_refused(78, &["--input", "out/release", "--overwrite"]);
+    assert_says(&message, &["overlap"]);
+    assert_eq!(contents(&workshop.release()), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_that_overlaps_the_input_through_a_link_is_refused() {
+    let workshop = workshop();
+    let before = contents(&workshop.path("input"));
+    std::os::unix::fs::symlink(workshop.path("input"), workshop.path("link")).unwrap();
+    let message = workshop.run_refused(78, &["--output", "link/release"]);
+    assert_says(&message, &["overlap"]);
+    assert_eq!(contents(&workshop.path("input")), before);
+}
+
+#[test]
+fn a_failed_run_leaves_no_folder_above_the_output() {
+    let workshop = workshop();
+    let message = workshop.run_refused(3, &["--output", "out/new/deep/release", "-k", "101"]);
+    assert_says(&message, &["k = 101"]);
+    assert!(workshop.out().is_empty(), "{:?}", workshop.out());
+}
+
+#[test]
+fn two_runs_to_one_output_leave_one_release() {
+    let workshop = Workshop::new();
+    write_parquet(&workshop.path("input/people.parquet"), &people(2000));
+    workshop.policy(3, 1, COLUMNS);
+    let runs = [(); 3].map(|()| workshop.start(&["run", "policy.toml"]));
+    let mut codes: Vec<Option<i32>> =
+        runs.into_iter().map(|run| run.wait_with_output().unwrap().status.code()).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [Some(0), Some(78), Some(78)]);
+    assert_eq!(workshop.out(), ["release"]);
+    assert_eq!(crate::released::read(&workshop.release()).num_rows(), 2000);
+}

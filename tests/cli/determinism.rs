@@ -1,0 +1,92 @@
+//! Same rows, policy and seed: same bytes, however the rows arrive.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use arrow::array::RecordBatch;
+
+use crate::people::{COLUMNS, KEPT, QUASI, people};
+use crate::released::{Rows, data_files, multiset, read};
+use crate::tables::{pieces, shuffled, write_csv, write_ipc, write_parquet};
+use crate::workshop::Workshop;
+
+const K: u64 = 5;
+
+/// The data files of a release by name.
+fn release_bytes(workshop: &Workshop) -> BTreeMap<String, Vec<u8>> {
+    let files = data_files(&workshop.release()).into_iter();
+    files.map(|file| (file.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&file).unwrap())).collect()
+}
+
+fn policy_digest(workshop: &Workshop) -> String {
+    let metrics = fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap();
+    serde_json::from_slice::<serde_json::Value>(&metrics).unwrap()["policy_digest"].as_str().unwrap().to_owned()
+}
+
+fn of_parquet(batches: &[RecordBatch], more: &[&str]) -> (BTreeMap<String, Vec<u8>>, String) {
+    let workshop = Workshop::new();
+    for (number, batch) in batches.iter().enumerate() {
+        // Names whose order is not the order of the rows.
+        write_parquet(&workshop.path(&format!("input/{}.parquet", (number * 7 + 3) % 10)), batch);
+    }
+    workshop.policy(K, 2, COLUMNS);
+    workshop.run(more);
+    (release_bytes(&workshop), policy_digest(&workshop))
+}
+
+#[test]
+fn threads_files_and_the_order_of_rows_do_not_change_a_byte() {
+    let people = people(3000);
+    let expected = of_parquet(std::slice::from_ref(&people), &["--threads", "1"]);
+    assert!(!expected.0.is_empty());
+    assert_eq!(of_parquet(std::slice::from_ref(&people), &["--threads", "2"]), expected, "two threads");
+    assert_eq!(of_parquet(&pieces(&people, 10), &["--threads", "2"]), expected, "ten files");
+    assert_eq!(of_parquet(&[shuffled(&people, 1)], &["--threads", "2"]), expected, "shuffled");
+    assert_eq!(of_parquet(&pieces(&shuffled(&people, 2), 10), &["--threads", "3"]), expected, "shuffled in ten files");
+}
+
+#[test]
+fn a_census_is_released_in_the_same_bytes_with_one_thread_and_with_two() {
+    let workshop = Workshop::new();
+    let generated = ["generate", "census", "--rows", "20000", "-o", "input", "--overwrite"];
+    let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
+    let mut releases = Vec::new();
+    for (threads, files) in [("1", "1"), ("2", "4")] {
+        workshop.throng(&[&generated[..], &["--files", files]].concat()).done();
+        let run = ["run", policy, "--input", "input", "--output", "out/release", "--overwrite", "--threads", threads];
+        workshop.throng(&run).done();
+        releases.push(release_bytes(&workshop));
+    }
+    assert!(releases[0] == releases[1], "the bytes differ");
+}
+
+#[test]
+fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
+    let people = people(600);
+    let (expected, _) = of_parquet(std::slice::from_ref(&people), &[]);
+    let writers: [(&str, fn(&std::path::Path, &RecordBatch)); 2] =
+        [("people.csv", write_csv), ("people.arrow", write_ipc)];
+    for (name, write) in writers {
+        let workshop = Workshop::new();
+        write(&workshop.path("input").join(name), &people);
+        workshop.policy(K, 2, COLUMNS);
+        workshop.run(&[]);
+        assert!(release_bytes(&workshop) == expected, "{name} gives other bytes than Parquet");
+    }
+}
+
+#[test]
+fn another_seed_gives_another_order_and_classes_of_the_same_sizes() {
+    let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
+    workshop.run(&["--seed", "0"]);
+    let first = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
+    workshop.run(&["--seed", "1", "--overwrite"]);
+    let second = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
+    workshop.run(&["--overwrite"]);
+    assert!(release_bytes(&workshop) == first.0, "seed 0 is the default");
+    assert!(first.0 != second.0, "the seed changes nothing");
+    assert_ne!(first.1.column("row"), second.1.column("row"));
+    let sizes = |rows: &Rows| rows.count(&QUASI, &[]).sizes;
+    assert_eq!(sizes(&first.1), sizes(&second.1));
+    assert_eq!(multiset(first.1.tuples(&KEPT)), multiset(second.1.tuples(&KEPT)));
+}
