@@ -140,16 +140,16 @@ pub(crate) struct VerifyArgs {
     pub(crate) quasi: Vec<String>,
 
     /// The sensitive columns
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "p")]
     pub(crate) sensitive: Vec<String>,
 
     /// At least so many rows in each class
-    #[arg(short, value_name = "ROWS")]
+    #[arg(short, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) k: Option<u64>,
 
     /// At least so many distinct values of each sensitive column in each class
-    #[arg(short, value_name = "VALUES", default_value_t = 1)]
-    pub(crate) p: u64,
+    #[arg(short, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) p: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

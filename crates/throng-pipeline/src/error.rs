@@ -89,6 +89,10 @@ impl JobError {
                 Kind::BadData,
                 format!("{what} is not readable as Parquet: {}; write the file again", parquet_reason(error)),
             ),
+            Cause::Pages => Self::new(
+                Kind::BadData,
+                format!("{what} is not readable as Parquet: its pages are damaged; write the file again"),
+            ),
             Cause::Values(error) => Self::new(Kind::BadData, format!("{what} {}", values_reason(error))),
             Cause::Memory => Self::new(Kind::TemporaryIo, format!("reading {what} ran out of memory")),
             Cause::Other => Self::new(Kind::BadData, format!("{what} could not be read; check its format and schema")),
@@ -147,6 +151,8 @@ fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
 enum Cause<'a> {
     Storage(&'a object_store::Error),
     Parquet(&'a ParquetError),
+    /// Parquet too, after Arrow has made text of the error.
+    Pages,
     Values(&'a ArrowError),
     Memory,
     Other,
@@ -162,7 +168,12 @@ fn cause(error: &DataFusionError) -> Cause<'_> {
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
             found = Cause::Parquet(error);
         } else if let Some(error) = error.downcast_ref::<ArrowError>() {
-            found = if let Cause::Parquet(_) = found { found } else { Cause::Values(error) };
+            found = match (found, error) {
+                (Cause::Parquet(error), _) => Cause::Parquet(error),
+                (_, ArrowError::ParquetError(_)) => Cause::Pages,
+                (_, ArrowError::ParseError(_) | ArrowError::CsvError(_)) => Cause::Values(error),
+                (found, _) => found,
+            };
         } else if let Some(DataFusionError::ResourcesExhausted(_)) = error.downcast_ref::<DataFusionError>() {
             return Cause::Memory;
         }
@@ -183,19 +194,89 @@ fn parquet_reason(error: &ParquetError) -> String {
     }
 }
 
-/// The place of a value that could not be parsed, without the value.
+/// What is wrong with a line of text, and where, without the value.
 fn values_reason(error: &ArrowError) -> String {
-    let text = error.to_string();
-    let number_after = |word: &str| -> Option<u64> {
-        let rest = &text[text.find(word)? + word.len()..];
-        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        digits.parse().ok()
-    };
-    let column = number_after("for column ").map(|column| format!(" in column {}", column + 1)).unwrap_or_default();
-    let line = number_after(" at line ").map(|line| format!(" at line {line}")).unwrap_or_default();
-    format!("has a value{column}{line} that does not fit the type of its column; mend the value, or quote the column")
+    match error {
+        // These count lines from one and quote no value.
+        ArrowError::CsvError(text) => {
+            let line = text.rsplit_once("line ").and_then(|(_, rest)| number(rest));
+            let line = line.map(|(line, _)| format!(" at line {line}")).unwrap_or_default();
+            format!(
+                "is not readable as CSV{line}: a line has another number of fields than the first, or is not UTF-8 \
+                 text; mend the line, or set `delimiter` under [input]"
+            )
+        }
+        _ => {
+            let place = place_of_value(&error.to_string());
+            let place = place.map(|(column, line)| format!(" in column {column} at line {line}")).unwrap_or_default();
+            format!("has a value{place} that does not fit the type of its column; mend the value, or quote the column")
+        }
+    }
+}
+
+/// The column and line of a value that could not be parsed, both counted from one. The message quotes the value and its
+/// row, which may look like a place themselves: where there are two, none is told.
+fn place_of_value(text: &str) -> Option<(u64, u64)> {
+    let mut places = text.match_indices(" column ").filter_map(|(at, word)| {
+        let (column, rest) = number(&text[at + word.len()..])?;
+        let (line, rest) = number(rest.strip_prefix(" at line ")?)?;
+        rest.starts_with([':', '.']).then_some((column + 1, line + 1))
+    });
+    let place = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+/// The number at the beginning of a text, and what follows.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
 }
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(error: ArrowError) -> String {
+        JobError::reading("people.csv", &DataFusionError::ArrowError(Box::new(error), None)).to_string()
+    }
+
+    #[test]
+    fn the_place_of_a_value_is_told_and_the_value_is_not() {
+        let text = "Error while parsing value 'x7' as type 'Int64' for column 1 at line 4. Row data: '[3,x7]'";
+        let message = told(ArrowError::ParseError(text.to_owned()));
+        assert!(message.starts_with("people.csv has a value in column 2 at line 5 that"), "{message}");
+        let text = "Error parsing column 3 at line 6: Parser error: Error parsing timestamp from 'x7'";
+        let message = told(ArrowError::ParseError(text.to_owned()));
+        assert!(message.starts_with("people.csv has a value in column 4 at line 7 that"), "{message}");
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_place_is_not_told_either() {
+        let value = "born for column 1907 at line 1843. X";
+        let text = format!("Error while parsing value '{value}' as type 'Int64' for column 1 at line 4. Row data: '[{value}]'");
+        let message = told(ArrowError::ParseError(text));
+        assert!(message.starts_with("people.csv has a value that"), "{message}");
+    }
+
+    #[test]
+    fn the_line_of_a_broken_record_is_told() {
+        for text in [
+            "incorrect number of fields for line 4, expected 2 got 3",
+            "Encountered unequal lengths between records on CSV file. Expected 2 records, found 3 records at line 4",
+            "Encountered invalid UTF-8 data for line 4 and field 2",
+        ] {
+            let message = told(ArrowError::CsvError(text.to_owned()));
+            assert!(message.starts_with("people.csv is not readable as CSV at line 4:"), "{message}");
+        }
+    }
+
+    #[test]
+    fn damaged_pages_are_not_taken_for_values() {
+        let message = told(ArrowError::ParquetError("Arrow: x7".to_owned()));
+        assert!(message.contains("its pages are damaged") && !message.contains("x7"), "{message}");
+    }
 }

@@ -108,9 +108,18 @@ impl Place {
         (self.root.scheme() == "file").then(|| PathBuf::from(format!("/{}", self.path)))
     }
 
-    /// Whether one of the two is inside the other, or they are the same.
+    /// Whether one of the two is inside the other, or they are the same. Links are followed.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.root == other.root && (self.path.prefix_matches(&other.path) || other.path.prefix_matches(&self.path))
+        match (self.local_path(), other.local_path()) {
+            (Some(this), Some(other)) => {
+                let (this, other) = (without_links(&this), without_links(&other));
+                this.starts_with(&other) || other.starts_with(&this)
+            }
+            _ => {
+                self.root == other.root
+                    && (self.path.prefix_matches(&other.path) || other.path.prefix_matches(&self.path))
+            }
+        }
     }
 
     /// The place as the engine names it.
@@ -137,6 +146,12 @@ fn without_parents(path: &FilePath) -> PathBuf {
         }
         above
     })
+}
+
+/// The path with links followed, as far as it exists.
+fn without_links(path: &FilePath) -> PathBuf {
+    let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    known.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))).unwrap_or_else(|| path.to_owned())
 }
 
 impl std::fmt::Display for Place {

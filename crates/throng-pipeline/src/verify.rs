@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::job::JobOptions;
 use crate::progress::{Observer, Stage};
 use crate::source::Source;
 
@@ -25,10 +26,9 @@ pub async fn verify_release(
     locations: &[String],
     promise: Promise,
     columns: Option<&[String]>,
-    threads: usize,
-    observer: Arc<dyn Observer>,
+    options: &JobOptions,
 ) -> Result<Findings, JobError> {
-    let session = session(threads);
+    let session = session(options.threads);
     let csv = CsvOptions { delimiter: b',', header: true };
     let source = Source::open(&session, locations, None, csv).await?;
     if let Some(columns) = columns {
@@ -39,8 +39,8 @@ pub async fn verify_release(
             return Err(JobError::new(Kind::Verification, text));
         }
     }
-    observer.begin(Stage::Verify, None);
-    Ok(examine(&session, &source, promise, None, observer).await?.0)
+    options.observer.begin(Stage::Verify, None);
+    Ok(examine(&session, &source, promise, None, Arc::clone(&options.observer)).await?.0)
 }
 
 /// What the release of a policy promises, and the columns that it may have.

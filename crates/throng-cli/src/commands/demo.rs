@@ -1,15 +1,13 @@
 //! `throng demo`: a synthetic census, its release, and the verification of the release.
 
+use serde_json::json;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
-
-use serde_json::json;
 use throng_pipeline::generate::CensusOptions;
-use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, Kind, promise_of, verify_release};
 use throng_policy::{Overrides, Policy};
 
-use super::{generate, run, verify};
+use super::{generate, job, run, verify};
 use crate::args::DemoArgs;
 use crate::outcome::Outcome;
 
@@ -20,7 +18,7 @@ const FILES: [(&str, &str); 3] = [
     ("hierarchies/census/birth_place.csv", include_str!("../../../../configs/hierarchies/census/birth_place.csv")),
 ];
 
-pub(super) async fn demo(args: &DemoArgs, options: &JobOptions) -> Result<Outcome, JobError> {
+pub(super) async fn demo(args: &DemoArgs, threads: usize) -> Result<Outcome, JobError> {
     let folder = &args.output;
     write_policy(folder)?;
     let (input, output) = (folder.join("input"), folder.join("release"));
@@ -35,13 +33,12 @@ pub(super) async fn demo(args: &DemoArgs, options: &JobOptions) -> Result<Outcom
         ..Overrides::default()
     };
     let policy = Policy::load(&folder.join("census.toml"), &overrides)?;
-    let released = throng_pipeline::run(&policy, options).await?;
+    let released = throng_pipeline::run(&policy, &job(threads)).await?;
     eprintln!("{}", run::text(&released));
 
     let (promise, columns) = promise_of(&policy);
-    let observer = Arc::clone(&options.observer);
     let locations = [output.display().to_string()];
-    let findings = verify_release(&locations, promise.clone(), Some(&columns), options.threads, observer).await?;
+    let findings = verify_release(&locations, promise.clone(), Some(&columns), &job(threads)).await?;
     let verified = verify::outcome(&findings, &promise);
     if !findings.holds() {
         return Ok(verified);

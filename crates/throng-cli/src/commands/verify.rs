@@ -1,16 +1,15 @@
 //! `throng verify`
 
-use std::sync::Arc;
-
 use serde_json::json;
 use throng_core::verify::{Findings, Promise};
-use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, Kind, promise_of, verify_release};
 use throng_policy::{Overrides, Policy};
 
+use super::job;
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
-pub(super) async fn verify(args: &VerifyArgs, options: &JobOptions) -> Result<Outcome, JobError> {
+pub(super) async fn verify(args: &VerifyArgs, threads: usize) -> Result<Outcome, JobError> {
     let (promise, columns) = match &args.policy {
         Some(policy) => {
             let (promise, columns) = promise_of(&Policy::load(policy, &Overrides::default())?);
@@ -18,12 +17,11 @@ pub(super) async fn verify(args: &VerifyArgs, options: &JobOptions) -> Result<Ou
         }
         None => {
             let (quasi, sensitive) = (args.quasi.clone(), args.sensitive.clone());
-            (Promise { quasi, sensitive, k: args.k.unwrap_or(1), p: args.p }, None)
+            (Promise { quasi, sensitive, k: args.k.unwrap_or(1), p: args.p.unwrap_or(1) }, None)
         }
     };
     let locations = [args.path.clone()];
-    let observer = Arc::clone(&options.observer);
-    let findings = verify_release(&locations, promise.clone(), columns.as_deref(), options.threads, observer).await?;
+    let findings = verify_release(&locations, promise.clone(), columns.as_deref(), &job(threads)).await?;
     Ok(outcome(&findings, &promise))
 }
 

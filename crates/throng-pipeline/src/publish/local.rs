@@ -17,6 +17,8 @@ pub(crate) struct LocalStaging {
     output: PathBuf,
     folder: PathBuf,
     mode: Mode,
+    /// Folders above that had to be made, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl LocalStaging {
@@ -25,9 +27,11 @@ impl LocalStaging {
         let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let parent = output.parent().unwrap_or(Path::new("/"));
         let folder = parent.join(format!(".{name}.throng-{run_id}"));
-        create_private(&folder)
-            .map_err(|error| JobError::file_system(format!("creating {}", folder.display()), &error))?;
-        Ok(Self { output, folder, mode })
+        let made = parent.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
+        let staging = Self { output, folder, mode, made };
+        create_private(&staging.folder)
+            .map_err(|error| JobError::file_system(format!("creating {}", staging.folder.display()), &error))?;
+        Ok(staging)
     }
 
     pub(super) fn place(&self) -> Result<Place, JobError> {
@@ -70,6 +74,10 @@ impl Drop for LocalStaging {
             && error.kind() != io::ErrorKind::NotFound
         {
             tracing::warn!(folder = %self.folder.display(), %error, "could not remove a staging folder");
+        }
+        for above in &self.made {
+            // Fails where the release, or something of others, is in it by now.
+            let _ = fs::remove_dir(above);
         }
     }
 }
