@@ -64,15 +64,17 @@ fn garbage_in_place_of_a_file_is_named() {
 }
 
 #[test]
-fn damaged_pages_are_noticed() {
+fn damaged_pages_are_told_with_their_file() {
     let workshop = workshop();
+    write_parquet(&workshop.path("input/sound.parquet"), &people(100));
     let path = workshop.path("input/people.parquet");
     let mut bytes = fs::read(&path).unwrap();
     for byte in &mut bytes[4..2000] {
         *byte = 0xff;
     }
     fs::write(&path, bytes).unwrap();
-    assert_says(&workshop.run_refused(65, &[]), &["not readable as Parquet", "write the file again"]);
+    let message = workshop.run_refused(65, &[]);
+    assert_says(&message, &["input/people.parquet is not readable as Parquet", "write the file again"]);
 }
 
 #[test]
@@ -166,9 +168,10 @@ fn a_csv_value_that_breaks_the_inferred_type_is_placed_and_not_quoted() {
     }
     text.push_str("100051,canary-in-a-number\n");
     workshop.write("input/people.csv", text);
+    workshop.write("input/more.csv", "row,age\n0,20\n");
     workshop.policy(5, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
     let ended = workshop.throng(&["run", "policy.toml", "-vv"]);
-    assert_says(&ended.refused(65), &["column 2", "line 100052", "does not fit the type"]);
+    assert_says(&ended.refused(65), &["input/people.csv", "column 2 at line 100052", "does not fit the type"]);
     assert!(!ended.said().contains("canary"), "the value is told: {}", ended.said());
     assert!(workshop.out().is_empty());
 }
@@ -179,7 +182,7 @@ fn a_csv_row_of_another_length_is_refused() {
     workshop.write("input/people.csv", "row,age\n1,20\n2,21\n3,22,canary-beyond\n");
     workshop.policy(2, 1, "[columns.row]\nrole = \"identifier\"\n[columns.age]\nrole = \"quasi\"");
     let ended = workshop.throng(&["run", "policy.toml", "-vv"]);
-    ended.refused(65);
+    assert_says(&ended.refused(65), &["input/people.csv", "line 4", "number of fields"]);
     assert!(!ended.said().contains("canary"), "{}", ended.said());
     assert!(workshop.out().is_empty());
 }

@@ -49,7 +49,7 @@ fn all_problems_of_a_policy_are_told_at_once() {
     let columns = COLUMNS.replace("role = \"sensitive\"", "role = \"sensative\"").replace("\"set\"", "\"sett\"");
     let workshop = Workshop::with(&people(50), 3, 1, &columns);
     let message = workshop.run_refused(78, &[]);
-    assert_says(&message, &["did you mean `sensitive`?", "did you mean `set`?"]);
+    assert_says(&message, &["did you mean `sensitive`", "did you mean `set`?"]);
     assert_eq!(message.lines().count(), 2, "{message}");
 }
 
@@ -138,8 +138,8 @@ fn usage_errors_have_their_own_code() {
     ] {
         let ended = workshop.throng(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
-        assert!(ended.stderr.contains("Usage: throng"), "{ended:?}");
+        assert!(ended.stderr.contains("--help"), "{ended:?}");
     }
-    assert_says(&workshop.throng(&["rnu"]).stderr, &["'run'"]);
+    assert_says(&workshop.throng(&["chek"]).stderr, &["'check'"]);
     assert!(workshop.out().is_empty());
 }

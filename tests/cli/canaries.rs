@@ -1,1 +1,147 @@
-//! x
+//! No value of the data is ever told: not in errors, not in logs at any level, not in the documents of a release.
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow::array::{Int64Array, RecordBatch};
+
+use crate::released::read;
+use crate::tables::{strings, table, write_csv, write_parquet};
+use crate::workshop::{Ended, Workshop};
+
+/// In every value of every column.
+const CANARY: &str = "canary";
+/// A number that nothing else would print.
+const CANARY_NUMBER: i64 = 7_261_503_948;
+
+const COLUMNS: &str = r#"
+[columns.name]
+role = "identifier"
+[columns.city]
+role = "quasi"
+[columns.income]
+role = "quasi"
+[columns.diagnosis]
+role = "sensitive"
+[columns.note]
+role = "insensitive"
+"#;
+
+fn people(rows: i64) -> RecordBatch {
+    let text = |name: &'static str, of: i64| strings((0..rows).map(move |row| format!("{CANARY}-{name}-{}", row % of)));
+    table(vec![
+        ("name", text("name", rows)),
+        ("city", text("city", 5)),
+        ("income", Arc::new(Int64Array::from_iter_values((0..rows).map(|row| CANARY_NUMBER + row % 7)))),
+        ("diagnosis", text("diagnosis", 4)),
+        ("note", text("note", 11)),
+    ])
+}
+
+fn workshop(columns: &str) -> Workshop {
+    Workshop::with(&people(60), 3, 2, columns)
+}
+
+fn assert_silent(ended: &Ended) {
+    let said = ended.said();
+    for secret in [CANARY, "72615039"] {
+        let line = said.lines().find(|line| line.contains(secret));
+        assert!(line.is_none(), "a value is told: {}", line.unwrap_or_default());
+    }
+}
+
+/// Runs a command that says as much as it can, in both formats of the log.
+fn loudly(workshop: &Workshop, arguments: &[&str], code: i32) {
+    for format in ["text", "json"] {
+        let ended = workshop.throng(&[arguments, &["-vv", "--log-format", format]].concat());
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert_silent(&ended);
+    }
+}
+
+#[test]
+fn a_run_that_succeeds_tells_no_value() {
+    let workshop = workshop(COLUMNS);
+    loudly(&workshop, &["run", "policy.toml", "--overwrite"], 0);
+    loudly(&workshop, &["check", "policy.toml"], 0);
+    loudly(&workshop, &["verify", "out/release", "--policy", "policy.toml"], 0);
+    for document in ["manifest.json", "metrics.json"] {
+        let text = fs::read_to_string(workshop.release().join("_throng").join(document)).unwrap();
+        assert!(!text.contains(CANARY) && !text.contains("72615039"), "{text}");
+    }
+    assert!(format!("{:?}", read(&workshop.release())).contains(CANARY), "the canaries are not in the data");
+}
+
+#[test]
+fn logs_are_there_to_be_searched() {
+    let workshop = workshop(COLUMNS);
+    let quiet = workshop.throng(&["run", "policy.toml"]).stderr.lines().count();
+    let ended = workshop.throng(&["run", "policy.toml", "--overwrite", "-vv", "--log-format", "json"]);
+    let events = ended.stderr.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
+    assert!(events.count() >= 6, "{}", ended.stderr);
+    assert!(ended.stderr.contains("\"run_id\"") && ended.stderr.contains("survey"), "{}", ended.stderr);
+    assert!(quiet >= 6);
+}
+
+#[test]
+fn a_value_that_a_hierarchy_lacks_is_not_told() {
+    let lacking = "[columns.city]\nrole = \"quasi\"\nhierarchy = { tree = { North = [\"A\"], South = [\"B\"] } }";
+    let workshop = workshop(&COLUMNS.replace("[columns.city]\nrole = \"quasi\"", lacking));
+    for command in ["run", "check"] {
+        loudly(&workshop, &[command, "policy.toml"], 65);
+    }
+}
+
+#[test]
+fn a_target_that_can_not_be_met_tells_no_value() {
+    let workshop = workshop(COLUMNS);
+    for command in ["run", "check"] {
+        loudly(&workshop, &[command, "policy.toml", "-k", "61"], 3);
+        loudly(&workshop, &[command, "policy.toml", "-k", "9", "-p", "5"], 3);
+    }
+}
+
+#[test]
+fn a_promise_that_does_not_hold_tells_no_value() {
+    let workshop = workshop(COLUMNS);
+    let verify = ["verify", "input", "--quasi", "city,income", "--sensitive", "diagnosis", "-k", "9", "-p", "3"];
+    loudly(&workshop, &verify, 4);
+    loudly(&workshop, &["verify", "input", "--policy", "policy.toml"], 4);
+}
+
+#[test]
+fn broken_files_tell_no_value() {
+    let workshop = workshop(COLUMNS);
+    let whole = fs::read(workshop.path("input/people.parquet")).unwrap();
+    let mut pages = whole.clone();
+    let end = whole.len() - 8;
+    let footer = u32::from_le_bytes(whole[end..end + 4].try_into().unwrap()) as usize;
+    pages[4..end - footer].fill(0xff);
+    for bytes in [&whole[..whole.len() / 2], &pages] {
+        workshop.write("input/people.parquet", bytes);
+        for command in ["run", "check"] {
+            loudly(&workshop, &[command, "policy.toml"], 65);
+        }
+    }
+}
+
+#[test]
+fn broken_lines_tell_no_value() {
+    let workshop = Workshop::new();
+    write_csv(&workshop.path("input/people.csv"), &people(60));
+    workshop.policy(3, 2, COLUMNS);
+    loudly(&workshop, &["check", "policy.toml"], 0);
+    let sound = fs::read_to_string(workshop.path("input/people.csv")).unwrap();
+    for broken in ["canary,canary\n", "canary-a,canary-b,72615039,d,e,f,g\n", "\"canary,72615039\n"] {
+        workshop.write("input/people.csv", format!("{sound}{broken}"));
+        loudly(&workshop, &["run", "policy.toml"], 65);
+    }
+}
+
+#[test]
+fn a_drift_of_types_tells_no_value() {
+    let workshop = workshop(COLUMNS);
+    let other = table(vec![("name", strings(["canary"])), ("city", Arc::new(Int64Array::from(vec![CANARY_NUMBER])))]);
+    write_parquet(&workshop.path("input/other.parquet"), &other);
+    loudly(&workshop, &["run", "policy.toml"], 65);
+}

@@ -22,6 +22,7 @@ mod determinism;
 mod generate;
 mod killed;
 mod locations;
+mod nested;
 mod overwrite;
 mod properties;
 mod run;

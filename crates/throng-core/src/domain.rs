@@ -94,7 +94,7 @@ impl Domain {
     }
 
     /// The NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.
-    pub fn loss(&self, lo: u32, hi: u32) -> f32 {
+    pub fn loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.loss {
             _ if lo == hi => 0.0,
             Loss::Width { coordinates, has_null } => {
@@ -106,7 +106,7 @@ impl Domain {
             }
             Loss::Ancestor(tree) => {
                 let node = tree.common_ancestor(lo, hi);
-                tree.leaves_below(node) as f32 / tree.leaf_count() as f32
+                f64::from(tree.leaves_below(node)) / tree.leaf_count() as f64
             }
         }
     }
@@ -127,7 +127,7 @@ impl Domain {
 #[derive(Clone, Debug)]
 enum Loss {
     /// Width over range; mixed with null everything is lost.
-    Width { coordinates: Vec<f32>, has_null: bool },
+    Width { coordinates: Vec<f64>, has_null: bool },
     /// Leaves below the common ancestor over all leaves.
     Ancestor(Arc<Tree>),
 }
@@ -141,7 +141,7 @@ impl Loss {
                 let (low, high) = (raw.first().copied().unwrap_or(0.0), raw.last().copied().unwrap_or(0.0));
                 // Halves, because the range of two finite numbers may be infinite.
                 let range = high / 2.0 - low / 2.0;
-                let scale = |value: &f64| if range > 0.0 { ((value / 2.0 - low / 2.0) / range) as f32 } else { 0.0 };
+                let scale = |value: &f64| if range > 0.0 { (value / 2.0 - low / 2.0) / range } else { 0.0 };
                 let null = has_null.then_some(0.0);
                 Some(Self::Width {
                     coordinates: null.into_iter().chain(raw.iter().map(scale)).collect(),

@@ -166,7 +166,14 @@ pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surv
     let binding = policy.bind(&source.schema)?;
     let observer = Arc::clone(&options.observer);
     let on_rows = Arc::new(move |rows| observer.advance(rows));
-    let snapshot = Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await?;
+    let snapshot = match Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await {
+        Err(throng_datafusion::Error::Read(error)) => {
+            let kept = binding.sensitive.iter().chain(&binding.insensitive);
+            let read = binding.quasi.iter().map(|quasi| &quasi.column).chain(kept).map(|column| column.name.as_str());
+            return Err(source.failure(&session, &read.collect::<Vec<_>>(), &error).await);
+        }
+        read => read?,
+    };
     tracing::info!(rows = snapshot.rows, cells = snapshot.table.cell_count(), files = source.files.len(), "input read");
     Ok(Surveyed { binding, source, snapshot })
 }

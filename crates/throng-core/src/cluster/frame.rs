@@ -15,6 +15,8 @@ pub(super) struct Frame<'a> {
     positions: Vec<Vec<u32>>,
     /// Cell-major: the dense position of each cell in each column.
     dense: Vec<u32>,
+    /// The weight of each column, the largest being 1.
+    weights: Vec<f64>,
 }
 
 impl<'a> Frame<'a> {
@@ -34,7 +36,9 @@ impl<'a> Frame<'a> {
                 dense.push(list.partition_point(|known| known < position) as u32);
             }
         }
-        Self { table, cells, positions, dense }
+        let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
+        let weights = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
+        Self { table, cells, positions, dense, weights }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -57,8 +61,8 @@ impl<'a> Frame<'a> {
 
     /// The weighted loss per row of one column when a class spans these dense positions.
     fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
-        let (list, quasi) = (&self.positions[column], &self.table.quasi()[column]);
-        quasi.domain.loss(list[lo as usize], list[hi as usize]) * quasi.spec.weight as f32
+        let (list, domain) = (&self.positions[column], &self.table.quasi()[column].domain);
+        (domain.loss(list[lo as usize], list[hi as usize]) * self.weights[column]) as f32
     }
 }
 

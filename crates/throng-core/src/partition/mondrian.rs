@@ -106,7 +106,7 @@ fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
         .filter_map(|(column, quasi)| {
             let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
             let (lo, hi) = (positions.clone().min()?, positions.max()?);
-            let width = f64::from(quasi.domain.loss(lo, hi)) * quasi.spec.weight;
+            let width = quasi.domain.loss(lo, hi) * quasi.spec.weight;
             (lo < hi).then_some(Spread { column, range: (lo, hi), width })
         })
         .collect();

@@ -105,7 +105,7 @@ fn key(quasi: &QuasiColumn, members: &Members) -> Members {
 fn losses(domain: &Domain, release: Release, key: &Members) -> (f64, f64) {
     let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
     match domain.kind() {
-        Kind::Ordered { .. } => (f64::from(domain.loss(lo, hi)), f64::from(domain.loss(lo, hi))),
+        Kind::Ordered { .. } => (domain.loss(lo, hi), domain.loss(lo, hi)),
         Kind::Category(tree) => {
             let node = tree.common_ancestor(lo, hi);
             let size = if release == Release::Set { key.len() as u32 } else { tree.leaves_below(node) };

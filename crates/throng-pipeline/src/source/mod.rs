@@ -11,7 +11,9 @@ use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
+use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
+use futures::TryStreamExt;
 use throng_policy::{CsvOptions, Format};
 
 use crate::error::JobError;
@@ -87,6 +89,28 @@ impl Source {
         }
         frame.ok_or_else(|| JobError::internal("a source without files"))
     }
+
+    /// An error of the engine while it read these columns, with the file in which it fails. The engine does not tell
+    /// which one that is, so that they are read again one by one.
+    pub(crate) async fn failure(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError {
+        if let [file] = self.files.as_slice() {
+            return JobError::reading(&file.place.to_string(), error);
+        }
+        for file in &self.files {
+            let alone = Self { files: vec![file.clone()], ..self.clone() };
+            let Ok(frame) = alone.frame(session) else { continue };
+            if let Err(error) = read_through(frame, columns).await {
+                return JobError::reading(&file.place.to_string(), &error);
+            }
+        }
+        JobError::reading("the input", error)
+    }
+}
+
+async fn read_through(frame: DataFrame, columns: &[&str]) -> Result<(), DataFusionError> {
+    let mut rows = frame.select_columns(columns)?.execute_stream().await?;
+    while rows.try_next().await?.is_some() {}
+    Ok(())
 }
 
 fn file_format(format: Format, csv: CsvOptions) -> Arc<dyn FileFormat> {
