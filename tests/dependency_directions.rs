@@ -67,6 +67,9 @@ fn the_core_knows_no_engine_and_no_file_format() {
 fn the_testkit_is_for_tests_only() {
     for (package, used) in dependencies() {
         let is_test = ["throng-tests", "throng-benches"].contains(&package.as_str());
-        assert!(is_test || !used.iter().any(|name| name == "throng-testkit"), "{package} uses throng-testkit outside of tests");
+        assert!(
+            is_test || !used.iter().any(|name| name == "throng-testkit"),
+            "{package} uses throng-testkit outside of tests"
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! Whether a released label stands for the value that it replaced.
 
+use throng_core::hierarchy::HierarchySpec;
+
 use crate::released::Cell;
 
 /// The distinct values of a column in ascending order, as text.
@@ -72,4 +74,34 @@ pub fn set_covers(label: &Cell, value: &Cell) -> bool {
     };
     let value = value.as_deref().unwrap_or("null");
     members.split(", ").any(|member| member == value)
+}
+
+/// An ancestor is the value, `*`, or what the hierarchy has above the value.
+pub fn ancestor_covers(hierarchy: &HierarchySpec, label: &Cell, value: &Cell) -> bool {
+    if flat_covers(label, value) {
+        return true;
+    }
+    let (Some(label), Some(value)) = (label.as_deref(), value.as_deref()) else { return false };
+    match hierarchy {
+        HierarchySpec::Flat => false,
+        HierarchySpec::Tree(tree) => {
+            let leaf = tree.leaf_node(tree.leaf(value).unwrap());
+            std::iter::successors(Some(leaf), |node| tree.parent(*node)).any(|node| tree.label(node) == label)
+        }
+        HierarchySpec::Intervals { .. } => range_covers(label, value.parse().unwrap()),
+        HierarchySpec::DateParts(_) => {
+            let (year, month) = (&value[..4], value[5..7].parse::<u32>().unwrap());
+            let quarter = format!("{year}-Q{}", (month + 2) / 3);
+            label.len() >= 4 && value.starts_with(label) || label == quarter || label == format!("{}0s", &year[..3])
+        }
+        HierarchySpec::Mask(_) => value.starts_with(label.trim_end_matches('*')),
+    }
+}
+
+/// `[20-24]` covers both of its ends, `[20-25)` only the first.
+fn range_covers(label: &str, value: f64) -> bool {
+    let Some(inner) = label.strip_prefix('[').and_then(|inner| inner.strip_suffix([']', ')'])) else { return false };
+    let cut = |(at, _): (usize, &str)| Some((inner[..at].parse::<f64>().ok()?, inner[at + 1..].parse::<f64>().ok()?));
+    let Some((low, high)) = inner.match_indices('-').find_map(cut) else { return false };
+    if label.ends_with(']') { (low..=high).contains(&value) } else { (low..high).contains(&value) }
 }

@@ -1,1 +1,90 @@
-//! x
+//! Processes that are stopped in the middle of their work leave no readable release.
+
+#![cfg(unix)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::released::{data_files, read_file};
+use crate::workshop::{Ended, Workshop, names};
+
+/// Enough people that there is time to stop a run.
+const ROWS: &str = "300000";
+
+const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
+
+const RUN: [&str; 6] = ["run", POLICY, "--input", "input", "--output", "out/release"];
+
+/// Waits until a run has come so far, or is over.
+fn wait(run: &mut Child, reached: impl Fn() -> bool) {
+    let start = Instant::now();
+    while run.try_wait().unwrap().is_none() && !reached() {
+        assert!(start.elapsed() < Duration::from_secs(60), "the run does not get there");
+        sleep(Duration::from_millis(2));
+    }
+    assert_eq!(run.try_wait().unwrap().map(|status| status.code()), None, "the run was over too soon");
+}
+
+fn signal(run: &Child, name: &str) {
+    let sent = Command::new("kill").args([name, &run.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Whether a file of the release has been staged.
+fn is_staged(out: &Path) -> bool {
+    let staging = names(out).into_iter().map(|name| out.join(name)).find(|path| path.is_dir());
+    staging.is_some_and(|folder| {
+        fs::read_dir(folder).is_ok_and(|mut entries| {
+            entries.any(|entry| entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with("part-")))
+        })
+    })
+}
+
+#[test]
+fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_readable() {
+    let workshop = Workshop::new();
+    workshop.throng(&["generate", "census", "--rows", ROWS, "-o", "input"]).done();
+    let out = workshop.path("out");
+
+    // Asked to stop: while it reads, and while it has files staged.
+    for (name, code) in [("-TERM", 143), ("-INT", 130)] {
+        for staged in [false, true] {
+            let mut run = workshop.start(&RUN);
+            wait(&mut run, || if staged { is_staged(&out) } else { !names(&out).is_empty() });
+            signal(&run, name);
+            let ended = Ended::from(run.wait_with_output().unwrap());
+            assert_eq!(ended.code, Some(code), "{ended:?}");
+            let json = ended.json();
+            assert_eq!((&json["outcome"], &json["exit_code"]), (&"error".into(), &code.into()));
+            assert!(json["error"].as_str().unwrap().contains("nothing was published"), "{json}");
+            assert!(workshop.out().is_empty(), "{name} left {:?}", workshop.out());
+        }
+    }
+
+    // Killed: there was no time to clean up, and still there is nothing that a reader would take for a release.
+    let mut run = workshop.start(&RUN);
+    wait(&mut run, || is_staged(&out));
+    run.kill().unwrap();
+    assert_eq!(run.wait().unwrap().code(), None);
+    let left = workshop.out();
+    assert!(left.iter().all(|name| name.starts_with('.')), "{left:?}");
+    assert!(data_files(&out).is_empty() && !workshop.release().exists());
+
+    // The next run is not in its way.
+    let outcome = workshop.throng(&RUN).done();
+    assert_eq!(outcome["rows"], 300_000);
+    let rows: usize =
+        data_files(&workshop.release()).iter().flat_map(|file| read_file(file)).map(|b| b.num_rows()).sum();
+    assert_eq!(rows, 300_000);
+
+    // A release that is being replaced stands until its successor is whole.
+    let before = fs::read(workshop.path("out/release/_throng/manifest.json")).unwrap();
+    let mut run = workshop.start(&[&RUN[..], &["--overwrite", "--seed", "9"]].concat());
+    wait(&mut run, || names(&out).iter().filter(|name| name.starts_with('.')).count() > left.len());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert!(fs::read(workshop.path("out/release/_throng/manifest.json")).unwrap() == before);
+}

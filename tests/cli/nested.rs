@@ -22,7 +22,8 @@ fn words() -> StringArray {
 }
 
 fn lists() -> ListArray {
-    let list = |row: usize| (row % 7 != 0).then(|| (0..row % 4).map(move |item| (item != 1).then_some((row * item) as i64)));
+    let list =
+        |row: usize| (row % 7 != 0).then(|| (0..row % 4).map(move |item| (item != 1).then_some((row * item) as i64)));
     ListArray::from_iter_primitive::<Int64Type, _, _>((0..ROWS).map(list))
 }
 
@@ -152,7 +153,11 @@ fn dictionaries_and_views_inside_of_nested_columns_become_plain_values() {
     for name in ["people.parquet", "people.arrow"] {
         let workshop = Workshop::new();
         let path = workshop.path("input").join(name);
-        if name.ends_with("arrow") { write_ipc(&path, &input) } else { crate::tables::write_parquet(&path, &input) }
+        if name.ends_with("arrow") {
+            write_ipc(&path, &input)
+        } else {
+            crate::tables::write_parquet(&path, &input)
+        }
         policy(&workshop, &input);
         workshop.run(&[]);
         let release = read(&workshop.release());

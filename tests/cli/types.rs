@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    RecordBatch, StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray, UInt64Array, new_null_array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type, TimeUnit};
@@ -236,4 +236,26 @@ fn nulls_are_values_of_a_quasi_identifier_and_none_of_a_sensitive_column() {
     let plain = multiset(labels.column("age").iter().map(Option::as_deref));
     let expected = [(None, 10), (Some("10"), 10), (Some("20"), 10), (Some("30"), 10)];
     assert_eq!(plain, expected.into_iter().collect());
+}
+
+#[test]
+fn columns_of_nothing_but_nulls_are_released_as_nulls() {
+    let empty = |(name, column): (String, ArrayRef)| (name, new_null_array(column.data_type(), ROWS as usize));
+    let mut columns: Vec<(String, ArrayRef)> = ordered().into_iter().map(empty).collect();
+    columns.extend(categories().into_iter().map(empty).map(|(name, column)| (format!("t{name}"), column)));
+    for role in ["quasi", "sensitive"] {
+        let mut all = vec![("age".to_owned(), ids())];
+        all.extend(columns.iter().cloned());
+        let policy: String = columns.iter().map(|(name, _)| format!("[columns.{name}]\nrole = \"{role}\"\n")).collect();
+        let policy = policy + "[columns.age]\nrole = \"quasi\"\n[columns.row]\nrole = \"insensitive\"";
+        let workshop = Workshop::with(&input(&all), K, 1, &policy);
+        workshop.run(&[]);
+        let release = read(&workshop.release());
+        assert_eq!(release.num_rows(), ROWS as usize);
+        for (name, _) in &columns {
+            let column = release.column_by_name(name).unwrap();
+            assert_eq!(column.logical_null_count(), ROWS as usize, "{role} {name}");
+        }
+        assert!(Rows::of(&release).count(&["age"], &[]).classes > 1, "nulls alone are no reason to lose anything");
+    }
 }

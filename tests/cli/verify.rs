@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 
 use crate::people::{COLUMNS, QUASI, people};
 use crate::released::{Rows, read};
@@ -146,7 +146,7 @@ fn a_missing_column_is_named() {
     assert!(verify(&workshop, "other").refused(65).contains("no column `zip`"));
     let quasi = ["verify", "out/release", "--quasi", "age,shoe_size", "-k", "2"];
     assert!(workshop.throng(&quasi).refused(65).contains("no column `shoe_size`"));
-    let sensitive = ["verify", "out/release", "--quasi", "age", "--sensitive", "salary", "-k", "2"];
+    let sensitive = ["verify", "out/release", "--quasi", "age", "--sensitive", "salary", "-k", "2", "-p", "2"];
     assert!(workshop.throng(&sensitive).refused(65).contains("no column `salary`"));
 }
 
@@ -160,7 +160,8 @@ fn a_release_without_rows_keeps_no_promise() {
 
 #[test]
 fn bounds_are_verified_by_both_of_their_columns() {
-    let columns = COLUMNS.replace("[columns.age]\nrole = \"quasi\"", "[columns.age]\nrole = \"quasi\"\nrelease = \"bounds\"");
+    let columns =
+        COLUMNS.replace("[columns.age]\nrole = \"quasi\"", "[columns.age]\nrole = \"quasi\"\nrelease = \"bounds\"");
     let workshop = Workshop::with(&people(300), K, 2, &columns);
     workshop.run(&[]);
     let release = read(&workshop.release());

@@ -36,8 +36,10 @@ fn main() -> ExitCode {
 /// Runs a command, or gives it up when the process is asked to stop: what was staged is removed then.
 async fn until_stopped(command: Command, threads: usize) -> Outcome {
     tokio::select! {
-        outcome = commands::run(command, threads) => outcome,
+        // Signals are heard before the command begins, so that nothing is ever staged that a signal would leave behind.
+        biased;
         code = stop_signal() => Outcome::failure(code, "stopped by a signal; nothing was published"),
+        outcome = commands::run(command, threads) => outcome,
     }
 }
 

@@ -104,6 +104,14 @@ fn nulls_behind_a_dictionary_never_count_towards_p() {
 }
 
 #[test]
+fn a_dictionary_without_entries_has_no_value() {
+    let entries = Arc::new(StringArray::from(Vec::<&str>::new()));
+    let column = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![None, None]), entries);
+    let found = findings(promise(&["q"], &["s"], 2, 2), &[batch(&[("q", ints(&[1, 1])), ("s", Arc::new(column))])]);
+    assert_eq!((found.rows, found.sensitive[0].fewest, found.holds()), (2, 0, false));
+}
+
+#[test]
 fn equal_entries_of_a_dictionary_are_one_value() {
     let entries = Arc::new(StringArray::from(vec!["a", "a"]));
     let column = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0, 1]), entries);

@@ -257,7 +257,9 @@ mod tests {
     #[test]
     fn a_value_that_looks_like_a_place_is_not_told_either() {
         let value = "born for column 1907 at line 1843. X";
-        let text = format!("Error while parsing value '{value}' as type 'Int64' for column 1 at line 4. Row data: '[{value}]'");
+        let text = format!(
+            "Error while parsing value '{value}' as type 'Int64' for column 1 at line 4. Row data: '[{value}]'"
+        );
         let message = told(ArrowError::ParseError(text));
         assert!(message.starts_with("people.csv has a value that"), "{message}");
     }

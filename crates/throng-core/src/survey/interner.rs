@@ -128,6 +128,10 @@ impl Interner {
     /// Looks at each entry of the dictionary that is in use once, and at no other.
     fn intern_dictionary(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
         let dictionary = array.as_any_dictionary();
+        if dictionary.values().is_empty() {
+            // Nothing but nulls; keys can't be normalized then.
+            return Ok(vec![NULL; array.len()]);
+        }
         let keys = dictionary.normalized_keys();
         let mut entry_codes = vec![None; dictionary.values().len()];
         let mut used = Vec::new();

@@ -160,6 +160,17 @@ fn unused_entries_of_a_dictionary_stay_out_of_the_domain() {
 }
 
 #[test]
+fn a_dictionary_without_entries_is_nothing_but_null() {
+    let column: ArrayRef = Arc::new(DictionaryArray::<Int32Type>::new(
+        Int32Array::from(vec![None, None]),
+        Arc::new(StringArray::from(Vec::<&str>::new())),
+    ));
+    let spec = quasi("q", Release::Ancestor, HierarchySpec::Flat);
+    let rows = survey(&[(spec, column.clone())], &[column]);
+    assert_eq!((rows.table.rows(), rows.table.group_count(), rows.table.sensitive()[0].distinct), (2, 1, 0));
+}
+
+#[test]
 fn all_encodings_of_a_text_are_one_column() {
     let spec = spec_of(&[(quasi("q", Release::Ancestor, HierarchySpec::Flat), texts(&[]))], &[]);
     let mut survey = Survey::new(spec).unwrap();

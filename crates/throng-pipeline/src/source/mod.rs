@@ -92,7 +92,12 @@ impl Source {
 
     /// An error of the engine while it read these columns, with the file in which it fails. The engine does not tell
     /// which one that is, so that they are read again one by one.
-    pub(crate) async fn failure(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError {
+    pub(crate) async fn failure(
+        &self,
+        session: &SessionContext,
+        columns: &[&str],
+        error: &DataFusionError,
+    ) -> JobError {
         if let [file] = self.files.as_slice() {
             return JobError::reading(&file.place.to_string(), error);
         }
