@@ -17,7 +17,7 @@ use datafusion::config::{ParquetOptions, TableParquetOptions};
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use throng_pipeline::generate::{CensusOptions, write_census};
-use throng_pipeline::{JobOptions, Silent};
+use throng_pipeline::{JobOptions, Silent, Stopper};
 use throng_policy::{Overrides, Policy};
 
 const DEFAULT_ROWS: u64 = 1_000_000;
@@ -74,7 +74,9 @@ async fn run(input: &Path, output: &Path, threads: usize) -> Result<(Duration, S
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/census.toml");
     let policy = Policy::load(&policy, &overrides)?;
     let start = Instant::now();
-    let released = throng_pipeline::run(&policy, &JobOptions { threads, observer: Arc::new(Silent) }).await?;
+    let released =
+        throng_pipeline::run(&policy, &JobOptions { threads, observer: Arc::new(Silent), stop: Stopper::new().1 })
+            .await?;
     let time = start.elapsed();
     let stages = ["survey", "partition", "cluster", "recode", "write", "verify"];
     let stage = |name: &&str| released.sidecar.timing_ms.get(*name).map_or("-".to_owned(), |time| time.to_string());

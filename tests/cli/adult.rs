@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use crate::released::{Rows, read};
+use crate::released::{Rows, data_files, read};
+use crate::tables::Draws;
 use crate::workshop::Workshop;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/adult.csv");
@@ -54,13 +55,18 @@ fn ncp(name: &str, input: &[String], labels: &[&str]) -> f64 {
     total / labels.len() as f64
 }
 
+/// The lines of Adult 30,162, header first; none where the data set is not at hand.
+fn adult() -> Option<Vec<String>> {
+    let text = fs::read_to_string(DATA).ok();
+    if text.is_none() {
+        eprintln!("skipped: there is no {DATA}");
+    }
+    text.map(|text| text.lines().take(ROWS + 1).map(str::to_owned).collect())
+}
+
 #[test]
 fn adult_is_released_whole_with_its_promise_and_little_loss() {
-    let Ok(text) = fs::read_to_string(DATA) else {
-        eprintln!("skipped: there is no {DATA}");
-        return;
-    };
-    let lines: Vec<&str> = text.lines().take(ROWS + 1).collect();
+    let Some(lines) = adult() else { return };
     let workshop = Workshop::new();
     workshop.write("input/adult.csv", lines.join("\n") + "\n");
     let policy = format!("{CONFIGS}/adult.toml");
@@ -98,4 +104,32 @@ fn adult_is_released_whole_with_its_promise_and_little_loss() {
         crate::released::multiset((0..ROWS).map(|row| before.iter().map(|c| c[row].clone()).collect::<Vec<_>>()));
     let of_row = |cells: Vec<&Option<String>>| cells.into_iter().map(|cell| cell.clone().unwrap()).collect::<Vec<_>>();
     assert_eq!(crate::released::multiset(release.tuples(&kept).into_iter().map(of_row)), before);
+}
+
+#[test]
+fn adult_is_released_in_the_same_bytes_however_its_rows_arrive() {
+    let Some(mut lines) = adult() else { return };
+    let policy = format!("{CONFIGS}/adult.toml");
+    let release = |files: &[Vec<String>], threads: &str| {
+        let workshop = Workshop::new();
+        for (number, rows) in files.iter().enumerate() {
+            workshop.write(&format!("input/{number}.csv"), rows.join("\n") + "\n");
+        }
+        let run = ["run", &policy, "--input", "input", "--output", "out/release", "--threads", threads];
+        workshop.throng(&run).done();
+        let files = data_files(&workshop.release());
+        files.iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>()
+    };
+    let expected = release(std::slice::from_ref(&lines), "1");
+    assert!(release(std::slice::from_ref(&lines), "2") == expected, "two threads give other bytes");
+    let header = lines.remove(0);
+    let mut draws = Draws::new(11);
+    for last in (1..lines.len()).rev() {
+        lines.swap(last, draws.below(last as u64 + 1) as usize);
+    }
+    let file = |rows: &[String]| std::iter::once(header.clone()).chain(rows.iter().cloned()).collect::<Vec<_>>();
+    assert!(release(&[file(&lines)], "2") == expected, "shuffled rows give other bytes");
+    let ten: Vec<Vec<String>> = lines.chunks(lines.len().div_ceil(10)).map(file).collect();
+    assert_eq!(ten.len(), 10);
+    assert!(release(&ten, "2") == expected, "ten files give other bytes");
 }

@@ -4,20 +4,14 @@ use std::fmt::Write;
 use std::fs;
 use std::sync::Arc;
 
-use arrow::array::{Float32Array, Float64Array, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch};
 
 use crate::people::{COLUMNS, people};
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
-use crate::workshop::Workshop;
+use crate::workshop::{Workshop, assert_says};
 
 fn workshop() -> Workshop {
     Workshop::with(&people(200), 3, 1, COLUMNS)
-}
-
-fn assert_says(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
 }
 
 #[test]
@@ -81,15 +75,15 @@ fn damaged_pages_are_told_with_their_file() {
 fn schemas_that_drift_are_told_by_file_and_column() {
     let people = people(200);
     let halves = pieces(&people, 2);
-    let drifted = |change: &dyn Fn(&mut Vec<(&str, arrow::array::ArrayRef)>)| -> RecordBatch {
+    let drifted = |change: fn(&mut Vec<(&str, ArrayRef)>)| -> RecordBatch {
         let names = ["row", "name", "age", "sex", "country", "zip", "diagnosis", "hours"];
         let mut columns = names.into_iter().zip(halves[1].columns().iter().cloned()).collect();
         change(&mut columns);
         table(columns)
     };
-    let other_type = drifted(&|columns| columns[2].1 = strings((0..100).map(|age| age.to_string())));
-    let missing = drifted(&|columns| drop(columns.remove(7)));
-    let more = drifted(&|columns| columns.push(("email", strings((0..100).map(|_| "x")))));
+    let other_type = drifted(|columns| columns[2].1 = strings((0..100).map(|age| age.to_string())));
+    let missing = drifted(|columns| drop(columns.remove(7)));
+    let more = drifted(|columns| columns.push(("email", strings((0..100).map(|_| "x")))));
     for (second, parts) in [
         (other_type, &["`age`", "Int64"][..]),
         (missing, &["`hours` is only in the first"]),

@@ -4,16 +4,10 @@ use std::fs;
 
 use crate::people::{COLUMNS, people};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, contents};
+use crate::workshop::{Workshop, assert_says, contents};
 
 fn workshop() -> Workshop {
     Workshop::with(&people(100), 3, 1, COLUMNS)
-}
-
-fn assert_says(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
 }
 
 #[test]

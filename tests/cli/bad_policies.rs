@@ -7,13 +7,7 @@ use arrow::datatypes::Int64Type;
 
 use crate::people::{COLUMNS, people};
 use crate::tables::table;
-use crate::workshop::Workshop;
-
-fn assert_says(message: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(message.contains(part), "`{part}` is not in: {message}");
-    }
-}
+use crate::workshop::{Workshop, assert_says};
 
 #[test]
 fn a_column_that_the_policy_does_not_name_is_refused_by_name() {

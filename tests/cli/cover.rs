@@ -91,7 +91,7 @@ pub fn ancestor_covers(hierarchy: &HierarchySpec, label: &Cell, value: &Cell) ->
         HierarchySpec::Intervals { .. } => range_covers(label, value.parse().unwrap()),
         HierarchySpec::DateParts(_) => {
             let (year, month) = (&value[..4], value[5..7].parse::<u32>().unwrap());
-            let quarter = format!("{year}-Q{}", (month + 2) / 3);
+            let quarter = format!("{year}-Q{}", month.div_ceil(3));
             label.len() >= 4 && value.starts_with(label) || label == quarter || label == format!("{}0s", &year[..3])
         }
         HierarchySpec::Mask(_) => value.starts_with(label.trim_end_matches('*')),

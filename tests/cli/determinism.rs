@@ -64,11 +64,14 @@ fn a_census_is_released_in_the_same_bytes_with_one_thread_and_with_two() {
 fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
     let people = people(600);
     let (expected, _) = of_parquet(std::slice::from_ref(&people), &[]);
-    let writers: [(&str, fn(&std::path::Path, &RecordBatch)); 2] =
-        [("people.csv", write_csv), ("people.arrow", write_ipc)];
-    for (name, write) in writers {
+    for name in ["people.csv", "people.arrow"] {
         let workshop = Workshop::new();
-        write(&workshop.path("input").join(name), &people);
+        let path = workshop.path("input").join(name);
+        if name.ends_with("csv") {
+            write_csv(&path, &people)
+        } else {
+            write_ipc(&path, &people)
+        }
         workshop.policy(K, 2, COLUMNS);
         workshop.run(&[]);
         assert!(release_bytes(&workshop) == expected, "{name} gives other bytes than Parquet");

@@ -18,6 +18,7 @@ mod bad_policies;
 mod canaries;
 mod check;
 mod configs;
+mod csv;
 mod determinism;
 mod generate;
 mod killed;

@@ -18,19 +18,20 @@ use crate::workshop::Workshop;
 const ROWS: usize = 30;
 
 fn words() -> StringArray {
-    (0..ROWS).map(|row| (row % 5 != 0).then(|| format!("word {row}"))).collect()
+    (0..ROWS).map(|row| (!row.is_multiple_of(5)).then(|| format!("word {row}"))).collect()
 }
 
 fn lists() -> ListArray {
-    let list =
-        |row: usize| (row % 7 != 0).then(|| (0..row % 4).map(move |item| (item != 1).then_some((row * item) as i64)));
+    let list = |row: usize| {
+        (!row.is_multiple_of(7)).then(|| (0..row % 4).map(move |item| (item != 1).then_some((row * item) as i64)))
+    };
     ListArray::from_iter_primitive::<Int64Type, _, _>((0..ROWS).map(list))
 }
 
 fn structs(inner: Vec<(&str, ArrayRef)>) -> StructArray {
     let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
     let fields: Fields = inner.iter().map(field).collect();
-    let nulls = arrow::buffer::NullBuffer::from((0..ROWS).map(|row| row % 6 != 0).collect::<Vec<bool>>());
+    let nulls = arrow::buffer::NullBuffer::from((0..ROWS).map(|row| !row.is_multiple_of(6)).collect::<Vec<bool>>());
     StructArray::new(fields, inner.into_iter().map(|(_, column)| column).collect(), Some(nulls))
 }
 
@@ -39,9 +40,9 @@ fn maps() -> ArrayRef {
     for row in 0..ROWS {
         for entry in 0..row % 3 {
             builder.keys().append_value(format!("key {entry}"));
-            builder.values().append_option((row % 2 == 0).then_some((row + entry) as i64));
+            builder.values().append_option(row.is_multiple_of(2).then_some((row + entry) as i64));
         }
-        builder.append(row % 8 != 0).unwrap();
+        builder.append(!row.is_multiple_of(8)).unwrap();
     }
     Arc::new(builder.finish())
 }
@@ -49,15 +50,15 @@ fn maps() -> ArrayRef {
 /// Columns that keep their type.
 fn plain() -> Vec<(&'static str, ArrayRef)> {
     let numbers: ArrayRef = Arc::new(Int32Array::from_iter_values(0..ROWS as i32));
-    let pairs = (0..ROWS).map(|row| (row % 4 != 0).then(|| [Some(row as i32), None]));
+    let pairs = (0..ROWS).map(|row| (!row.is_multiple_of(4)).then_some([Some(row as i32), None]));
     let offsets = arrow::buffer::OffsetBuffer::from_lengths((0..ROWS).map(|_| 1));
     let inner = structs(vec![("a", numbers.clone()), ("b", Arc::new(words()))]);
     let item = Arc::new(Field::new_list_field(inner.data_type().clone(), true));
-    let bytes = |row: usize| (row % 3 != 0).then(|| vec![row as u8; row % 4]);
+    let bytes = |row: usize| (!row.is_multiple_of(3)).then(|| vec![row as u8; row % 4]);
     vec![
         ("list", Arc::new(lists())),
         ("large_list", {
-            let lists = (0..ROWS).map(|row| (row % 5 != 0).then(|| vec![Some(row as i64); row % 3]));
+            let lists = (0..ROWS).map(|row| (!row.is_multiple_of(5)).then(|| vec![Some(row as i64); row % 3]));
             Arc::new(LargeListArray::from_iter_primitive::<Int64Type, _, _>(lists))
         }),
         ("pair", Arc::new(FixedSizeListArray::from_iter_primitive::<Int32Type, _, _>(pairs, 2))),

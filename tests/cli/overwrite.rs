@@ -11,7 +11,6 @@ use crate::workshop::{Workshop, contents, names};
 fn overwrite_replaces_all_of_a_release() {
     let workshop = Workshop::with(&people(300), 3, 1, COLUMNS);
     let first = workshop.run(&[]);
-    fs::write(workshop.release().join("part-99999.parquet"), "an old part").unwrap();
     write_parquet(&workshop.path("input/people.parquet"), &people(120));
     let second = workshop.run(&["--overwrite", "-k", "6"]);
     assert_ne!(first["run_id"], second["run_id"]);
@@ -22,6 +21,16 @@ fn overwrite_replaces_all_of_a_release() {
     assert!(release.count(&QUASI, &[]).smallest >= 6);
     let manifest = fs::read_to_string(workshop.path("out/release/_throng/manifest.json")).unwrap();
     assert!(manifest.contains(second["run_id"].as_str().unwrap()));
+}
+
+#[test]
+fn a_release_beside_files_of_others_is_not_overwritten() {
+    let workshop = Workshop::with(&people(300), 3, 1, COLUMNS);
+    workshop.run(&[]);
+    fs::write(workshop.release().join("notes.txt"), "precious").unwrap();
+    let before = contents(&workshop.release());
+    workshop.run_refused(78, &["--overwrite"]);
+    assert_eq!(contents(&workshop.release()), before);
 }
 
 #[test]

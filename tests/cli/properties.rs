@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use throng_core::columns::{Nulls, QuasiSpec, Release};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
-use throng_pipeline::{JobError, JobOptions, Kind, Released, Silent};
+use throng_pipeline::{JobError, JobOptions, Kind, Released, Silent, Stopper};
 use throng_policy::{Overrides, Policy};
 use throng_testkit::{RandomTable, cases, tables};
 use tokio::runtime::Runtime;
@@ -114,7 +114,10 @@ impl Job {
             write_parquet(&folder.join(format!("input/{number}.parquet")), piece);
         }
         let policy = self.policy(folder);
-        RUNTIME.block_on(throng_pipeline::run(&policy, &JobOptions { threads: 2, observer: Arc::new(Silent) }))
+        RUNTIME.block_on(throng_pipeline::run(
+            &policy,
+            &JobOptions { threads: 2, observer: Arc::new(Silent), stop: Stopper::new().1 },
+        ))
     }
 }
 

@@ -101,6 +101,13 @@ pub fn policy_text(input: &str, k: u64, p: u64, columns: &str) -> String {
     )
 }
 
+/// A message has all of these parts.
+pub fn assert_says(message: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is not in: {message}");
+    }
+}
+
 /// The names in a folder, hidden ones too, in order.
 pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =

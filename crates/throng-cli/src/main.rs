@@ -7,8 +7,10 @@ mod outcome;
 mod progress;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
+use throng_pipeline::Stopper;
 
 use args::{Args, Command};
 use outcome::Outcome;
@@ -33,13 +35,32 @@ fn main() -> ExitCode {
     ExitCode::from(outcome.exit_code())
 }
 
-/// Runs a command, or gives it up when the process is asked to stop: what was staged is removed then.
+/// How long a job may take to remove what it has staged, after a signal.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Runs a command, or stops it when the process is asked to. A job then removes what it has staged; one that is already
+/// committing its release completes it, and says so.
 async fn until_stopped(command: Command, threads: usize) -> Outcome {
-    tokio::select! {
+    let (stopper, stop) = Stopper::new();
+    let stages = matches!(command, Command::Run(_) | Command::Demo(_));
+    let mut running = std::pin::pin!(commands::run(command, threads, stop));
+    let code = tokio::select! {
         // Signals are heard before the command begins, so that nothing is ever staged that a signal would leave behind.
         biased;
-        code = stop_signal() => Outcome::failure(code, "stopped by a signal; nothing was published"),
-        outcome = commands::run(command, threads) => outcome,
+        code = stop_signal() => code,
+        outcome = &mut running => return outcome,
+    };
+    stopper.stop();
+    let stopped = Outcome::failure(code, "stopped by a signal; nothing was published");
+    if !stages {
+        return stopped;
+    }
+    match tokio::time::timeout(GRACE, running).await {
+        Ok(outcome) if outcome.exit_code() == 0 => outcome,
+        Ok(_) => stopped,
+        Err(_) => {
+            Outcome::failure(code, "stopped by a signal while storage did not answer; look at the output location")
+        }
     }
 }
 

@@ -52,9 +52,14 @@ pub struct QuasiSpec {
 impl QuasiSpec {
     /// The names that the column has in the release.
     pub fn released_names(&self) -> Vec<String> {
-        match self.release {
-            Release::Bounds => vec![format!("{}_min", self.name), format!("{}_max", self.name)],
-            Release::Interval | Release::Ancestor | Release::Set => vec![self.name.clone()],
-        }
+        released_names(&self.name, self.release)
+    }
+}
+
+/// The names that a column has in a release.
+pub fn released_names(name: &str, release: Release) -> Vec<String> {
+    match release {
+        Release::Bounds => vec![format!("{name}_min"), format!("{name}_max")],
+        Release::Interval | Release::Ancestor | Release::Set => vec![name.to_owned()],
     }
 }

@@ -11,7 +11,7 @@ use arrow::compute::{SortOptions, sort_to_indices, take};
 use crate::columns::{QuasiSpec, Release};
 use crate::error::{Error, Result, kernel};
 use crate::hierarchy::{Tree, build_tree};
-use crate::values::{coordinates, is_ordered};
+use crate::values::distances;
 
 /// The code of a null, in place of a position or of a sensitive code, while a domain is being built.
 pub const NULL: u32 = u32::MAX;
@@ -137,11 +137,9 @@ impl Loss {
         match kind {
             Kind::Category(tree) => Some(Self::Ancestor(Arc::clone(tree))),
             Kind::Ordered { values, has_null } => {
-                let raw = if is_ordered(values.data_type()) { coordinates(values)? } else { return None };
-                let (low, high) = (raw.first().copied().unwrap_or(0.0), raw.last().copied().unwrap_or(0.0));
-                // Halves, because the range of two finite numbers may be infinite.
-                let range = high / 2.0 - low / 2.0;
-                let scale = |value: &f64| if range > 0.0 { (value / 2.0 - low / 2.0) / range } else { 0.0 };
+                let raw = distances(values)?;
+                let range = raw.last().copied().unwrap_or(0.0);
+                let scale = |distance: &f64| if range > 0.0 { distance / range } else { 0.0 };
                 let null = has_null.then_some(0.0);
                 Some(Self::Width {
                     coordinates: null.into_iter().chain(raw.iter().map(scale)).collect(),

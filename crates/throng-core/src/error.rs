@@ -42,6 +42,12 @@ pub enum Error {
         /// What does not fit.
         source: crate::hierarchy::BuildError,
     },
+    /// A value that can't be written, such as a date beyond the calendar.
+    #[error("column `{column}` has values that can't be written as text, such as dates beyond the calendar; mend them")]
+    NoText {
+        /// The column.
+        column: String,
+    },
     /// A type that can't be a quasi-identifier or sensitive.
     #[error("column `{column}` is {data_type}, which can't be a {role}; drop it, or keep it as `insensitive`")]
     Type {

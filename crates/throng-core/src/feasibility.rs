@@ -31,7 +31,9 @@ pub enum Shortfall {
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Rows { rows, k } => write!(f, "the input has {rows} rows, and k = {k} needs at least that many"),
+            Self::Rows { rows, k } => {
+                write!(f, "there are {rows} rows to release, and k = {k} needs at least that many")
+            }
             Self::Distinct { column, distinct, p } => write!(
                 f,
                 "sensitive column `{column}` has {distinct} distinct values, and p = {p} needs at least that many; \

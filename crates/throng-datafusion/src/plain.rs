@@ -1,11 +1,12 @@
-//! Columns as a release holds them: plain values, no dictionaries or views, and no metadata from the input.
+//! Columns as a release holds them: plain values, no dictionaries or views, no metadata from the input, and no type that
+//! Parquet knows only through a note for Arrow: another reader would see bare integers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 
 use crate::Error;
 
@@ -22,6 +23,10 @@ fn plain_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
+        // Parquet counts in milliseconds or finer.
+        DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
+        DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
         DataType::Dictionary(_, value) => plain_type(value),
         DataType::RunEndEncoded(_, value) => plain_type(value.data_type()),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(plain_ref).collect()),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{interleave, take};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use throng_core::recode::{Recoding, ReleaseOrder, released_fields};
+use throng_core::recode::{DealKey, Recoding, ReleaseOrder, released_fields};
 use throng_policy::Binding;
 
 use crate::snapshot::{Snapshot, kept_columns};
-use crate::{Error, plain_field};
+use crate::{Error, plain, plain_field};
 
 /// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
 pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
@@ -30,7 +30,7 @@ fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, Source)> {
     let mut columns: Vec<(usize, Field, Source)> = Vec::new();
     for (quasi, bound) in binding.quasi.iter().enumerate() {
         for (part, field) in released_fields(&bound.spec, &bound.column.data_type).into_iter().enumerate() {
-            columns.push((bound.column.index, field, Source::Label { quasi, part }));
+            columns.push((bound.column.index, plain_field(&field), Source::Label { quasi, part }));
         }
     }
     for (place, column) in kept_columns(binding).into_iter().enumerate() {
@@ -54,8 +54,9 @@ pub struct Release {
 
 impl Release {
     /// Puts the rows of a snapshot into the classes of a recoding.
-    pub fn new(snapshot: Snapshot, recoding: Recoding, binding: &Binding, input: &Schema) -> Self {
-        let order = ReleaseOrder::new(&recoding, &snapshot.groups, &snapshot.content);
+    pub fn new(snapshot: Snapshot, recoding: Recoding, binding: &Binding, input: &Schema) -> Result<Self, Error> {
+        let key = DealKey::new(&snapshot.table, snapshot.seed)?;
+        let order = ReleaseOrder::new(&recoding, &snapshot.groups, &snapshot.content, &key);
         let (fields, sources): (Vec<_>, Vec<_>) = columns(binding, input).into_iter().unzip();
         let mut first_row = Vec::with_capacity(snapshot.batches.len());
         let mut rows = 0;
@@ -63,7 +64,8 @@ impl Release {
             first_row.push(rows);
             rows += batch.num_rows() as u32;
         }
-        Self { schema: Arc::new(Schema::new(fields)), sources, recoding, order, batches: snapshot.batches, first_row }
+        let schema = Arc::new(Schema::new(fields));
+        Ok(Self { schema, sources, recoding, order, batches: snapshot.batches, first_row })
     }
 
     /// The schema of the release.
@@ -74,11 +76,6 @@ impl Release {
     /// How many rows are released.
     pub fn rows(&self) -> usize {
         self.order.rows.len()
-    }
-
-    /// The classes of the release.
-    pub fn recoding(&self) -> &Recoding {
-        &self.recoding
     }
 
     /// A range of the release.
@@ -106,7 +103,7 @@ impl Release {
     fn labels(&self, classes: &[u32], quasi: usize, part: usize) -> Result<ArrayRef, Error> {
         let labels: UInt32Array = classes.iter().map(|class| self.recoding.label(*class, quasi)).collect();
         let (_, values) = &self.recoding.columns()[quasi].columns[part];
-        take(values, &labels, None).map_err(|source| Error::Kernel("take", source))
+        plain(&take(values, &labels, None).map_err(|source| Error::Kernel("take", source))?)
     }
 
     fn kept(&self, places: &[(usize, usize)], column: usize) -> Result<ArrayRef, Error> {

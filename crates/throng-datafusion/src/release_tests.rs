@@ -53,7 +53,7 @@ async fn release(batch: RecordBatch, age: &str) -> RecordBatch {
     let leaves = method.leaves(&snapshot.table, &privacy);
     let classes = method.classes(&leaves, &snapshot.table, &privacy, &|_| {});
     let recoding = Recoding::new(&snapshot.table, &classes).unwrap();
-    let release = Release::new(snapshot, recoding, &binding, &schema);
+    let release = Release::new(snapshot, recoding, &binding, &schema).unwrap();
     assert_eq!(release.schema(), released_schema(&binding, &schema));
     let whole = release.batch(0..release.rows()).unwrap();
     let pieces = [release.batch(0..3).unwrap(), release.batch(3..8).unwrap()];

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub(crate) groups: Vec<u32>,
     /// The content hash of each row.
     pub(crate) content: Vec<u128>,
+    /// The key of the content hash.
+    pub(crate) seed: u64,
 }
 
 /// Which columns of the query are for what.
@@ -75,10 +77,10 @@ impl Snapshot {
         }
         parts.sort_by_key(|(index, _)| *index);
         let parts = parts.into_iter().map(|(_, part)| part).collect();
-        tokio::task::spawn_blocking(|| Self::merge(parts)).await.map_err(|_| Error::Task)?
+        tokio::task::spawn_blocking(move || Self::merge(parts, seed)).await.map_err(|_| Error::Task)?
     }
 
-    fn merge(parts: Vec<Part>) -> Result<Self, Error> {
+    fn merge(parts: Vec<Part>, seed: u64) -> Result<Self, Error> {
         let (mut surveys, mut rest) = (Vec::new(), Vec::new());
         for part in parts {
             surveys.push(part.survey);
@@ -97,6 +99,7 @@ impl Snapshot {
             batches: Vec::new(),
             groups: Vec::with_capacity(rows),
             content: Vec::with_capacity(rows),
+            seed,
         };
         for ((batches, groups, content), of_table) in rest.into_iter().zip(merged.groups) {
             let released = groups.iter().zip(&content).filter(|(group, _)| **group != SUPPRESSED);

@@ -33,6 +33,8 @@ pub enum Kind {
     NoInput,
     /// The job itself failed: a bug of ours.
     Internal,
+    /// The caller asked the job to stop.
+    Stopped,
     /// Storage or network failed: try again.
     TemporaryIo,
     /// The policy is wrong, or does not fit the output location: mend it.
@@ -48,6 +50,7 @@ impl Kind {
             Self::BadData => 65,
             Self::NoInput => 66,
             Self::Internal => 70,
+            Self::Stopped => 130,
             Self::TemporaryIo => 75,
             Self::BadPolicy => 78,
         }
@@ -209,7 +212,7 @@ fn values_reason(error: &ArrowError) -> String {
         _ => {
             let place = place_of_value(&error.to_string());
             let place = place.map(|(column, line)| format!(" in column {column} at line {line}")).unwrap_or_default();
-            format!("has a value{place} that does not fit the type of its column; mend the value, or quote the column")
+            format!("has a value{place} that does not fit the type of its column; mend the value")
         }
     }
 }

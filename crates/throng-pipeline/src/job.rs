@@ -25,8 +25,9 @@ use crate::publish::Staging;
 use crate::resources::peak_memory_bytes;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
 use crate::source::{Source, SourceFile};
+use crate::stop::Stop;
 use crate::verify::{Unchanged, examine};
-use crate::write::{digest, write};
+use crate::write::{check_writable, digest, write};
 
 /// How a job runs; nothing here changes its result.
 #[derive(Clone)]
@@ -35,6 +36,8 @@ pub struct JobOptions {
     pub threads: usize,
     /// Hears of the progress.
     pub observer: Arc<dyn Observer>,
+    /// Tells the job to stop.
+    pub stop: Stop,
 }
 
 /// A published release.
@@ -59,7 +62,12 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobE
         }
         let staging = Staging::begin(&output, policy.output.mode, &run_id).await?;
         let run = RunFacts { run_id, policy_digest: digest(policy.canonical_json().as_bytes()) };
-        match anonymize(policy, options, &staging, &run).await {
+        let verified = tokio::select! {
+            biased;
+            () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
+            verified = anonymize(policy, options, &staging, &run) => verified,
+        };
+        match verified {
             Ok(verified) => publish(verified, staging, &run, output.to_string()).await,
             Err(error) => {
                 staging.abandon().await;
@@ -112,7 +120,7 @@ async fn anonymize(
         let _stage = clock.begin(Stage::Recode, None).entered();
         let recoding = Recoding::new(&snapshot.table, &classes)?;
         let utility = Utility::of(&snapshot.table, &recoding, bound.k);
-        let release = Release::new(snapshot, recoding, &bound, &schema);
+        let release = Release::new(snapshot, recoding, &bound, &schema)?;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         Ok::<_, JobError>((release, utility, leaves, clock))
     };
@@ -164,6 +172,7 @@ pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surv
     let session = session(options.threads);
     let source = Source::open(&session, &policy.input.locations, policy.input.format, policy.input.csv).await?;
     let binding = policy.bind(&source.schema)?;
+    check_writable(&released_schema(&binding, &source.schema))?;
     let observer = Arc::clone(&options.observer);
     let on_rows = Arc::new(move |rows| observer.advance(rows));
     let snapshot = match Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await {

@@ -23,6 +23,7 @@ mod publish;
 mod resources;
 mod sidecar;
 mod source;
+mod stop;
 mod verify;
 mod write;
 
@@ -32,4 +33,5 @@ pub use job::{JobOptions, Released, run};
 pub use manifest::Manifest;
 pub use progress::{Observer, Silent, Stage};
 pub use sidecar::Sidecar;
+pub use stop::{Stop, Stopper};
 pub use verify::{promise_of, verify_release};

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the manifest's shape.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
+/// Where the manifest is, below the output location.
+pub(crate) const MANIFEST: &str = "_throng/manifest.json";
+
 /// `_throng/manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -18,6 +21,23 @@ pub struct Manifest {
     pub policy_digest: String,
     /// The files of the release.
     pub files: Vec<FileEntry>,
+}
+
+impl Manifest {
+    /// Understands a manifest of this version. All that it lists lies directly in the release, under a visible name, so
+    /// that a document from elsewhere can't point at anything outside.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        let manifest: Self = serde_json::from_slice(bytes).ok()?;
+        let is_plain = |path: &str| !path.is_empty() && !path.contains(['/', '\\']) && !path.starts_with(['_', '.']);
+        let is_known =
+            manifest.schema_version == SCHEMA_VERSION && manifest.files.iter().all(|file| is_plain(&file.path));
+        is_known.then_some(manifest)
+    }
+
+    /// Whether a file of this name is part of the release.
+    pub(crate) fn lists(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.path == name)
+    }
 }
 
 /// One data file.

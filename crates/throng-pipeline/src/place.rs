@@ -18,6 +18,9 @@ use crate::error::{JobError, Kind};
 /// Environment variables that configure object stores begin with one of these.
 const STORE_VARIABLES: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
 
+/// The schemes of object stores.
+const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss"];
+
 /// A path on a store.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -71,12 +74,14 @@ impl Place {
             let path = url.to_file_path().map_err(|()| bad("it is not a path of this machine"))?;
             return Self::local(&path);
         }
+        if !SCHEMES.contains(&url.scheme()) {
+            return Err(bad("its scheme is not one of s3, gs, az or file"));
+        }
         let variables = std::env::vars()
             .filter(|(name, _)| STORE_VARIABLES.iter().any(|prefix| name.starts_with(prefix)))
             .map(|(name, value)| (name.to_ascii_lowercase(), value));
-        let (store, path) = object_store::parse_url_opts(&url, variables).map_err(|_| {
-            bad("its scheme is not one of s3, gs, az or file, or its store is not configured in the environment")
-        })?;
+        let (store, path) = object_store::parse_url_opts(&url, variables)
+            .map_err(|_| bad("its store is not configured in the environment"))?;
         let mut root = url;
         root.set_path("/");
         root.set_query(None);

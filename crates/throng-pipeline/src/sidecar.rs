@@ -179,7 +179,8 @@ impl PrivacyFacts {
     /// Requirements as the verifier found them in released values.
     pub fn of(findings: &Findings, k: u64, p: u64) -> Self {
         let size = Requirement { model: "k-anonymity", column: None, required: k, achieved: findings.smallest_class };
-        let diversity = findings.sensitive.iter().map(|found| Requirement {
+        // With p = 1 nothing is promised of sensitive columns.
+        let diversity = findings.sensitive.iter().filter(|_| p > 1).map(|found| Requirement {
             model: "p-sensitivity",
             column: Some(found.column.clone()),
             required: p,
@@ -192,15 +193,20 @@ impl PrivacyFacts {
 impl From<Utility> for UtilityFacts {
     fn from(utility: Utility) -> Self {
         let part = |column: throng_core::metrics::ColumnUtility| {
-            (column.name, ColumnFacts { ncp: column.ncp, information_loss: column.information_loss })
+            (column.name, ColumnFacts { ncp: round(column.ncp), information_loss: round(column.information_loss) })
         };
         Self {
             classes: utility.classes,
-            avg: utility.avg,
+            avg: round(utility.avg),
             dm: utility.dm,
-            ncp: utility.ncp,
-            information_loss: utility.information_loss,
+            ncp: round(utility.ncp),
+            information_loss: round(utility.information_loss),
             columns: utility.columns.into_iter().map(part).collect(),
         }
     }
+}
+
+/// Six digits after the point say all that a measure is worth, and less about its parts.
+fn round(measure: f64) -> f64 {
+    (measure * 1e6).round() / 1e6
 }

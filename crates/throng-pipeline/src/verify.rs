@@ -7,21 +7,29 @@ use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
-use throng_core::columns::Release;
+use object_store::{ObjectMeta, ObjectStoreExt};
+use throng_core::columns::released_names;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
 use throng_datafusion::{plain, plain_field};
-use throng_policy::{CsvOptions, Policy, Role};
+use throng_policy::{CsvOptions, Format, Policy, Role};
 use tokio::task::JoinSet;
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
+use crate::manifest::{FileEntry, MANIFEST, Manifest};
+use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
-use crate::source::Source;
+use crate::source::{Source, SourceFile, format_of};
+use crate::write::digest;
 
 /// Verifies a promise on any table: a file, a folder or a glob. A table with a column outside of `columns`, where they
 /// are given, is refused.
+///
+/// A folder with a manifest is a release: the files that the manifest lists are read, each of which must have the size
+/// and the digest that are told there. It is refused when it holds other files of data, because whoever reads the
+/// folder would read them too.
 pub async fn verify_release(
     locations: &[String],
     promise: Promise,
@@ -30,7 +38,13 @@ pub async fn verify_release(
 ) -> Result<Findings, JobError> {
     let session = session(options.threads);
     let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::open(&session, locations, None, csv).await?;
+    let source = match release_at(locations).await? {
+        Some((place, manifest)) => {
+            let files = listed_files(&place, &manifest).await?;
+            Source::of_files(&session, files, Format::Parquet, csv).await?
+        }
+        None => Source::open(&session, locations, None, csv).await?,
+    };
     if let Some(columns) = columns {
         let unknown = source.schema.fields().iter().map(|field| field.name()).filter(|name| !columns.contains(name));
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
@@ -43,6 +57,77 @@ pub async fn verify_release(
     Ok(examine(&session, &source, promise, None, Arc::clone(&options.observer)).await?.0)
 }
 
+/// The release at these locations with its manifest, if they are one folder that has one.
+async fn release_at(locations: &[String]) -> Result<Option<(Place, Manifest)>, JobError> {
+    let [location] = locations else { return Ok(None) };
+    let Location { place, pattern: None } = Location::parse(location)? else { return Ok(None) };
+    let is_file = match place.local_path() {
+        Some(path) => !path.is_dir(),
+        None => !place.path.as_ref().is_empty() && place.store.head(&place.path).await.is_ok(),
+    };
+    if is_file {
+        return Ok(None);
+    }
+    let manifest = place.child(MANIFEST);
+    let failed = |error| JobError::storage(format!("reading {manifest}"), &error);
+    let bytes = match manifest.store.get(&manifest.path).await {
+        Ok(found) => found.bytes().await.map_err(failed)?,
+        Err(object_store::Error::NotFound { .. }) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    match Manifest::parse(&bytes) {
+        Some(known) if !known.files.is_empty() => Ok(Some((place, known))),
+        Some(_) => Err(refused(&manifest, "lists no files")),
+        None => Err(refused(&manifest, "is damaged, or was written by another version of Throng")),
+    }
+}
+
+/// The files of a release, after making sure that they are what the manifest says, and all there is.
+async fn listed_files(place: &Place, manifest: &Manifest) -> Result<Vec<SourceFile>, JobError> {
+    let failed = |error| JobError::storage(format!("listing {place}"), &error);
+    let mut listed = place.store.list(Some(&place.path));
+    while let Some(object) = listed.try_next().await.map_err(failed)? {
+        let below = object.location.prefix_match(&place.path).into_iter().flatten();
+        let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
+        let is_visible = parts.iter().all(|part| !part.starts_with(['_', '.']));
+        let is_data = format_of(&object.location).is_some();
+        if is_visible && is_data && !manifest.lists(&parts.join("/")) {
+            return Err(refused(&place.at(object.location), "is not listed in the manifest; remove the file"));
+        }
+    }
+    let mut files = Vec::new();
+    for entry in &manifest.files {
+        let place = place.child(&entry.path);
+        let meta = check_file(&place, entry).await?;
+        files.push(SourceFile { place, meta });
+    }
+    Ok(files)
+}
+
+/// Compares a file with its entry in the manifest.
+async fn check_file(place: &Place, entry: &FileEntry) -> Result<ObjectMeta, JobError> {
+    let failed = |error| JobError::storage(format!("reading {place}"), &error);
+    let found = match place.store.get(&place.path).await {
+        Ok(found) => found,
+        Err(object_store::Error::NotFound { .. }) => {
+            return Err(refused(place, "is missing, though the manifest lists it"));
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    let meta = found.meta.clone();
+    if meta.size != entry.bytes {
+        return Err(refused(place, "has another size than the manifest says"));
+    }
+    if digest(&found.bytes().await.map_err(failed)?) != entry.sha256 {
+        return Err(refused(place, "has another content than the manifest says"));
+    }
+    Ok(meta)
+}
+
+fn refused(place: &Place, why: &str) -> JobError {
+    JobError::new(Kind::Verification, format!("the release is refused: {place} {why}"))
+}
+
 /// What the release of a policy promises, and the columns that it may have.
 pub fn promise_of(policy: &Policy) -> (Promise, Vec<String>) {
     let (mut quasi, mut sensitive, mut insensitive) = (Vec::new(), Vec::new(), Vec::new());
@@ -51,10 +136,11 @@ pub fn promise_of(policy: &Policy) -> (Promise, Vec<String>) {
             Role::Identifier => {}
             Role::Insensitive => insensitive.push(name.clone()),
             Role::Sensitive => sensitive.push(name.clone()),
-            Role::Quasi(column) if column.release == Some(Release::Bounds) => {
-                quasi.extend([format!("{name}_min"), format!("{name}_max")]);
-            }
-            Role::Quasi(_) => quasi.push(name.clone()),
+            Role::Quasi(column) => match column.release {
+                Some(release) => quasi.extend(released_names(name, release)),
+                // Whatever is taken then keeps the name.
+                None => quasi.push(name.clone()),
+            },
         }
     }
     let columns = quasi.iter().chain(&sensitive).chain(&insensitive).cloned().collect();
@@ -140,3 +226,7 @@ fn plain_columns(batch: &RecordBatch, names: &[String]) -> Result<Vec<ArrayRef>,
     let columns = names.iter().filter_map(|name| batch.column_by_name(name));
     columns.map(|column| Ok(plain(column)?)).collect()
 }
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;

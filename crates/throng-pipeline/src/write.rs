@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
 use datafusion::parquet::basic::{Compression, ZstdLevel};
@@ -24,6 +24,7 @@ use crate::error::{JobError, Kind};
 use crate::manifest::FileEntry;
 use crate::place::Place;
 use crate::progress::Observer;
+use crate::publish::writing;
 
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
 const ROW_GROUP_ROWS: usize = 128 * 1024;
@@ -36,6 +37,31 @@ const ZSTD_LEVEL: i32 = 1;
 
 /// Uploads are cut into parts of this size.
 const UPLOAD_PART_BYTES: usize = 16 * 1024 * 1024;
+
+/// Refuses columns whose type Parquet can't hold, before any work is done.
+pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
+    match released.fields().iter().find(|field| !is_writable(field.data_type())) {
+        None => Ok(()),
+        Some(field) => {
+            let (name, data_type) = (field.name(), field.data_type());
+            let text =
+                format!("column `{name}` is {data_type}, which Parquet can't hold; make it an `identifier` to drop it");
+            Err(JobError::new(Kind::BadPolicy, text))
+        }
+    }
+}
+
+fn is_writable(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Union(_, _) | DataType::Interval(_) => false,
+        DataType::Struct(fields) => fields.iter().all(|field| is_writable(field.data_type())),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => is_writable(item.data_type()),
+        _ => true,
+    }
+}
 
 /// What was written, and how much of the time went into recoding.
 #[derive(Debug)]
@@ -70,7 +96,7 @@ pub(crate) async fn write(
 
 /// Uploads bytes, large ones in parts.
 async fn put(place: &Place, bytes: Bytes) -> Result<(), JobError> {
-    let failed = |error| JobError::storage(format!("writing {place}"), &error);
+    let failed = |error| writing(format!("writing {place}"), &error);
     if bytes.len() <= UPLOAD_PART_BYTES {
         return place.store.put(&place.path, bytes.into()).await.map(|_| ()).map_err(failed);
     }

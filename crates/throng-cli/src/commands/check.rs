@@ -1,16 +1,15 @@
 //! `throng check`
 
 use serde_json::json;
-use throng_pipeline::{Checked, JobError, Kind};
+use throng_pipeline::{Checked, JobError, JobOptions, Kind};
 use throng_policy::Policy;
 
-use super::job;
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
 
-pub(super) async fn check(args: &PolicyArgs, threads: usize) -> Result<Outcome, JobError> {
+pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
-    let checked = throng_pipeline::check(&policy, &job(threads)).await?;
+    let checked = throng_pipeline::check(&policy, job).await?;
     let shortfalls: Vec<String> = checked.feasibility.shortfalls.iter().map(ToString::to_string).collect();
     let text = text(&checked, policy.privacy.k, policy.privacy.p, &shortfalls);
     let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };

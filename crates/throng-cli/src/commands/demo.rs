@@ -4,10 +4,10 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 use throng_pipeline::generate::CensusOptions;
-use throng_pipeline::{JobError, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
 use throng_policy::{Overrides, Policy};
 
-use super::{generate, job, run, verify};
+use super::{generate, run, verify};
 use crate::args::DemoArgs;
 use crate::outcome::Outcome;
 
@@ -18,7 +18,7 @@ const FILES: [(&str, &str); 3] = [
     ("hierarchies/census/birth_place.csv", include_str!("../../../../configs/hierarchies/census/birth_place.csv")),
 ];
 
-pub(super) async fn demo(args: &DemoArgs, threads: usize) -> Result<Outcome, JobError> {
+pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Result<Outcome, JobError> {
     let folder = &args.output;
     write_policy(folder)?;
     let (input, output) = (folder.join("input"), folder.join("release"));
@@ -33,12 +33,12 @@ pub(super) async fn demo(args: &DemoArgs, threads: usize) -> Result<Outcome, Job
         ..Overrides::default()
     };
     let policy = Policy::load(&folder.join("census.toml"), &overrides)?;
-    let released = throng_pipeline::run(&policy, &job(threads)).await?;
+    let released = throng_pipeline::run(&policy, &job()).await?;
     eprintln!("{}", run::text(&released));
 
     let (promise, columns) = promise_of(&policy);
     let locations = [output.display().to_string()];
-    let findings = verify_release(&locations, promise.clone(), Some(&columns), &job(threads)).await?;
+    let findings = verify_release(&locations, promise.clone(), Some(&columns), &job()).await?;
     let verified = verify::outcome(&findings, &promise);
     if !findings.holds() {
         return Ok(verified);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use throng_pipeline::generate::{CensusOptions, GenerateSummary, write_census};
+use throng_pipeline::generate::{CensusOptions, GenerateError, GenerateSummary, write_census};
 use throng_pipeline::{JobError, Kind};
 
 use crate::args::CensusArgs;
@@ -35,7 +35,9 @@ pub(super) async fn write(folder: PathBuf, options: CensusOptions) -> Result<Gen
     let work = move || write_census(&folder, &options, &|rows| progress.inc(rows));
     let written = tokio::task::spawn_blocking(work).await;
     bar.finish_and_clear();
-    written
-        .map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?
-        .map_err(|error| JobError::new(Kind::TemporaryIo, error.to_string()))
+    written.map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?.map_err(|error| match error {
+        // Trying again would not help.
+        GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
+        GenerateError::Io { .. } | GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
+    })
 }

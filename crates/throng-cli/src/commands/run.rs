@@ -1,16 +1,15 @@
 //! `throng run`
 
 use serde_json::{Value, json};
-use throng_pipeline::{JobError, Released};
+use throng_pipeline::{JobError, JobOptions, Released};
 use throng_policy::Policy;
 
-use super::job;
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
 
-pub(super) async fn run(args: &PolicyArgs, threads: usize) -> Result<Outcome, JobError> {
+pub(super) async fn run(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
-    let released = throng_pipeline::run(&policy, &job(threads)).await?;
+    let released = throng_pipeline::run(&policy, job).await?;
     Ok(Outcome::success(text(&released), json(&released)))
 }
 

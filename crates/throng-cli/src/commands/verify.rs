@@ -2,14 +2,13 @@
 
 use serde_json::json;
 use throng_core::verify::{Findings, Promise};
-use throng_pipeline::{JobError, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
 use throng_policy::{Overrides, Policy};
 
-use super::job;
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
-pub(super) async fn verify(args: &VerifyArgs, threads: usize) -> Result<Outcome, JobError> {
+pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let (promise, columns) = match &args.policy {
         Some(policy) => {
             let (promise, columns) = promise_of(&Policy::load(policy, &Overrides::default())?);
@@ -21,7 +20,7 @@ pub(super) async fn verify(args: &VerifyArgs, threads: usize) -> Result<Outcome,
         }
     };
     let locations = [args.path.clone()];
-    let findings = verify_release(&locations, promise.clone(), columns.as_deref(), &job(threads)).await?;
+    let findings = verify_release(&locations, promise.clone(), columns.as_deref(), job).await?;
     Ok(outcome(&findings, &promise))
 }
 

@@ -209,12 +209,7 @@ impl<'a> Work<'a> {
 
     /// Whether a rich cell stays satisfied without one row of this group.
     fn can_spare(&self, own: &Tally, group: u32) -> bool {
-        if self.rows_left(group) == 0 {
-            return false;
-        }
-        let mut rest = own.clone();
-        rest.remove(self.table.codes(group), 1);
-        self.privacy.is_satisfied(&rest)
+        self.rows_left(group) > 0 && self.privacy.spares(own, self.table.codes(group))
     }
 
     fn rows_left(&self, group: u32) -> u32 {

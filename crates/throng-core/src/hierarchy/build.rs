@@ -26,20 +26,35 @@ pub enum BuildError {
         /// What the column has.
         found: String,
     },
+    /// A value that can't be written, such as a date beyond the calendar.
+    #[error("some of its values can't be written as text, such as dates beyond the calendar; mend them")]
+    NoText,
+    /// Numbers too large to be told apart at the width of an interval.
+    #[error("its values are too large for intervals of this width; make the intervals wider, or give no hierarchy")]
+    TooFine,
+    /// A code too long to be masked character by character.
+    #[error("its longest value has {longest} characters, and a mask takes at most {MASK_LIMIT}; shorten the codes")]
+    TooLong {
+        /// The length of the longest value.
+        longest: usize,
+    },
 }
+
+/// The longest code that a mask takes: codes are short, and a free text is no code.
+const MASK_LIMIT: usize = 64;
+
+/// Doubles count one by one up to here.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Builds the tree for distinct, sorted, non-null `values`, and tells the leaf position of each of them.
 pub fn build_tree(spec: &HierarchySpec, values: &ArrayRef) -> Result<(Tree, Vec<u32>), BuildError> {
-    let names = labels(values).map_err(|_| BuildError::Type {
-        expected: "numbers, dates, booleans or strings",
-        found: values.data_type().to_string(),
-    })?;
+    let names = labels(values).map_err(|_| BuildError::NoText)?;
     let tree = match spec {
         HierarchySpec::Tree(tree) => Tree::clone(tree),
         HierarchySpec::Flat => Tree::flat(&names),
         HierarchySpec::Intervals { origin, widths } => from_levels(&names, &interval_levels(values, *origin, widths)?),
         HierarchySpec::DateParts(parts) => from_levels(&names, &date_levels(values, parts)?),
-        HierarchySpec::Mask(side) => from_levels(&names, &mask_levels(&names, *side)),
+        HierarchySpec::Mask(side) => from_levels(&names, &mask_levels(&names, *side)?),
     };
     let positions: Vec<Option<u32>> = names.iter().map(|name| tree.leaf(name)).collect();
     let count = positions.iter().filter(|position| position.is_none()).count();
@@ -72,14 +87,21 @@ fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec
     let Some(finest) = widths.first() else { return Ok(Vec::new()) };
     let precision = precision(values.data_type());
     let steps: Vec<f64> = coordinates.iter().map(|value| step(*value, origin, *finest, precision)).collect();
-    Ok(widths
+    if coordinates.iter().chain(&steps).any(|number| number.abs() >= EXACT) {
+        return Err(BuildError::TooFine);
+    }
+    widths
         .iter()
         .map(|width| {
             // Coarse intervals are counted in fine ones, so that they nest whatever binary numbers do to the borders.
             let fine = (width / finest).round();
-            steps.iter().map(|step| interval_label((step / fine).floor(), origin, *width, whole)).collect()
+            let coarse: Vec<f64> = steps.iter().map(|step| (step / fine).floor()).collect();
+            let labels: Vec<String> = coarse.iter().map(|step| interval_label(*step, origin, *width, whole)).collect();
+            // Values ascend, so that equal labels of different intervals would be neighbours.
+            let is_shared = |i: usize| coarse[i] != coarse[i - 1] && labels[i] == labels[i - 1];
+            if (1..labels.len()).any(is_shared) { Err(BuildError::TooFine) } else { Ok(labels) }
         })
-        .collect())
+        .collect()
 }
 
 /// In which interval from the origin on a value lies. A value that misses a border by no more than its type rounds, as
@@ -159,15 +181,18 @@ fn date_label(date: NaiveDate, part: DatePart) -> String {
 }
 
 /// Level `l` hides `l` characters of the longest code; shorter codes keep what the level leaves visible.
-fn mask_levels(names: &[String], side: MaskSide) -> Vec<Vec<String>> {
+fn mask_levels(names: &[String], side: MaskSide) -> Result<Vec<Vec<String>>, BuildError> {
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    if longest > MASK_LIMIT {
+        return Err(BuildError::TooLong { longest });
+    }
     let codes: Vec<Vec<char>> = names.iter().map(|name| name.chars().collect()).collect();
-    let longest = codes.iter().map(Vec::len).max().unwrap_or(0);
-    (1..longest)
+    Ok((1..longest)
         .map(|hidden| {
             let visible = longest - hidden;
             codes.iter().map(|code| mask(code, visible, hidden, side)).collect()
         })
-        .collect()
+        .collect())
 }
 
 fn mask(code: &[char], visible: usize, hidden: usize, side: MaskSide) -> String {

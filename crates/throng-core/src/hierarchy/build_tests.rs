@@ -259,3 +259,18 @@ fn a_rule_without_values_is_a_bare_root() {
         assert_eq!(tree.node_count(), 1);
     }
 }
+
+#[test]
+fn numbers_that_can_not_be_told_apart_at_the_width_are_refused() {
+    let large = ints(&[9_007_199_254_740_993, 9_007_199_254_740_997]);
+    assert_eq!(build_tree(&intervals(0.0, &[2.0, 4.0]), &large).unwrap_err(), BuildError::TooFine);
+    let close = floats(&[1e13 + 0.25, 1e13 + 0.5, 1e13 + 0.75]);
+    assert_eq!(build_tree(&intervals(0.0, &[0.25]), &close).unwrap_err(), BuildError::TooFine);
+}
+
+#[test]
+fn a_free_text_is_no_code_to_be_masked() {
+    let long = texts(&["41099", &"x".repeat(20_000)]);
+    let error = build_tree(&HierarchySpec::Mask(MaskSide::Right), &long).unwrap_err();
+    assert_eq!(error, BuildError::TooLong { longest: 20_000 });
+}

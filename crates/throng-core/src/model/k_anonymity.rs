@@ -36,6 +36,10 @@ impl Model for KAnonymity {
         true
     }
 
+    fn spares(&self, class: &Tally, _codes: &[u32]) -> bool {
+        class.rows() > self.k
+    }
+
     fn any_row_helps(&self) -> bool {
         true
     }

@@ -4,6 +4,7 @@
 //! *deficit*, zero when satisfied), and does this row help? Every model here is monotone: a class that satisfies it
 //! still does when rows join it. So models combine freely with each other and with every algorithm.
 
+mod histogram;
 mod k_anonymity;
 mod p_sensitive;
 mod tally;
@@ -37,6 +38,9 @@ pub trait Model: Debug + Send + Sync {
 
     /// Whether one more row with these sensitive codes lowers the deficit of an unsatisfied class.
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool;
+
+    /// Whether a class that satisfies the model still does without one of its rows, which has these codes.
+    fn spares(&self, class: &Tally, codes: &[u32]) -> bool;
 
     /// Whether every row helps, whatever its sensitive values.
     fn any_row_helps(&self) -> bool {
@@ -83,6 +87,11 @@ impl Privacy {
             class.add_cell(table, cell);
             self.is_satisfied(&class)
         })
+    }
+
+    /// Whether a class that satisfies every model still does without one of its rows, which has these codes.
+    pub fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.models().all(|model| model.spares(class, codes))
     }
 
     /// The most rows that any model lacks.

@@ -37,4 +37,9 @@ impl Model for PSensitive {
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
         codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 0
     }
+
+    fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
+        let is_last = codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 1;
+        class.distinct(self.column) >= self.p + u64::from(is_last)
+    }
 }

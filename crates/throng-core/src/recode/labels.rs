@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::Release;
 use crate::domain::{Domain, Kind};
-use crate::error::{Result, kernel};
+use crate::error::{Error, Result, kernel};
 use crate::hierarchy::{ROOT, Tree};
 use crate::table::QuasiColumn;
 use crate::values::labels as texts;
@@ -29,7 +29,7 @@ pub struct Labels {
     pub information_loss: Vec<f64>,
 }
 
-/// The members of a class in one column: its first and last position, and all of them when it is released as a set.
+/// The positions of a class in one column, ascending; as a key, only those that decide its label.
 pub(super) type Members = Vec<u32>;
 
 impl Labels {
@@ -38,10 +38,11 @@ impl Labels {
         let keys: Vec<Members> = classes.iter().map(|members| key(quasi, members)).collect();
         let mut places: BTreeMap<&Members, u32> = keys.iter().map(|key| (key, 0)).collect();
         let shown = Shown::of(quasi, &places.keys().copied().collect::<Vec<_>>())?;
+        let range = shown_range(&quasi.domain, places.keys().copied());
         let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
         let (mut kept, mut ncp, mut information_loss) = (Vec::new(), Vec::<f64>::new(), Vec::<f64>::new());
         for (index, (key, place)) in places.iter_mut().enumerate() {
-            let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, key);
+            let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
             let label = *first_seen.entry(shown.texts[index].as_deref()).or_insert_with(|| {
                 kept.push(index as u32);
                 ncp.push(0.0);
@@ -101,11 +102,24 @@ fn key(quasi: &QuasiColumn, members: &Members) -> Members {
     }
 }
 
-/// Mean losses of a row, from the key alone.
-fn losses(domain: &Domain, release: Release, key: &Members) -> (f64, f64) {
+/// The width of all intervals that are shown, taken together. A value that hides behind `*` is not in it: if losses were
+/// measured against it, they would tell how far out it lies.
+fn shown_range<'a>(domain: &Domain, keys: impl Iterator<Item = &'a Members>) -> f64 {
+    let shown = keys.filter_map(|key| Some((*key.first()?, *key.last()?)));
+    let shown = shown.filter(|(lo, _)| Some(*lo) != domain.null_position());
+    shown.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0.0, |(lo, hi)| domain.loss(lo, hi))
+}
+
+/// Mean losses of a row, from what is shown alone.
+fn losses(domain: &Domain, release: Release, range: f64, key: &Members) -> (f64, f64) {
     let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
     match domain.kind() {
-        Kind::Ordered { .. } => (domain.loss(lo, hi), domain.loss(lo, hi)),
+        Kind::Ordered { .. } => {
+            let is_hidden = lo < hi && Some(lo) == domain.null_position();
+            let width = domain.loss(lo, hi);
+            let loss = if is_hidden || width == 0.0 { width } else { width / range };
+            (loss, loss)
+        }
         Kind::Category(tree) => {
             let node = tree.common_ancestor(lo, hi);
             let size = if release == Release::Set { key.len() as u32 } else { tree.leaves_below(node) };
@@ -128,7 +142,7 @@ impl Shown {
         match (quasi.domain.kind(), quasi.spec.release) {
             (Kind::Ordered { values, has_null }, Release::Bounds) => Self::bounds(values, *has_null, keys),
             (Kind::Ordered { values, has_null }, _) => {
-                let names = texts(values).map_err(kernel("format"))?;
+                let names = texts(values).map_err(|_| Error::NoText { column: quasi.spec.name.clone() })?;
                 let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
                 Ok(Self::texts(keys.iter().map(|key| interval(&names, *has_null, separator, key)).collect()))
             }

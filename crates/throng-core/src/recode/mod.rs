@@ -4,9 +4,11 @@
 //! everything that is reported is computed from these classes. Classes are ordered by what they show, so that the order
 //! of a release says nothing that its values do not.
 
+mod deal;
 mod labels;
 mod order;
 
+pub use deal::DealKey;
 pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
 

@@ -1,11 +1,13 @@
 //! The order of a release: class by class, and inside a class by a keyed hash of what the row shows besides.
 //!
-//! Rows of one group are interchangeable, so where a group is shared by several classes its rows are dealt in the order
-//! of their hashes. Equal hashes mean equal rows. So neither the release nor its order depends on the order of arrival.
+//! Equal hashes mean equal rows, so neither the release nor its order depends on the order of arrival, and the order is
+//! a function of what the release shows and the seed. Which rows of a shared group a class gets is decided before, and
+//! not foreseeably ([`super::deal`]).
 
 use rayon::prelude::*;
 
 use super::Recoding;
+use super::deal::{DealKey, deal};
 use crate::survey::SUPPRESSED;
 
 /// Which row comes where.
@@ -19,8 +21,8 @@ pub struct ReleaseOrder {
 
 impl ReleaseOrder {
     /// Places rows, given the group and the content hash of each. There must be fewer than 2^32 of them.
-    pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128]) -> Self {
-        let class_of = deal(recoding, groups, content);
+    pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Self {
+        let class_of = deal(recoding, groups, content, key);
         let mut next = Vec::with_capacity(recoding.class_rows().len());
         let mut total = 0;
         for rows in recoding.class_rows() {
@@ -37,25 +39,4 @@ impl ReleaseOrder {
             .for_each(|class| class.sort_unstable_by_key(|row| content[*row as usize]));
         Self { rows, class_of }
     }
-}
-
-/// The class of each row.
-fn deal(recoding: &Recoding, groups: &[u32], content: &[u128]) -> Vec<u32> {
-    let mut class_of = vec![SUPPRESSED; groups.len()];
-    let mut shared: Vec<u32> = Vec::new();
-    for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
-        match recoding.shares(*group) {
-            [only] => class_of[row] = only.class,
-            _ => shared.push(row as u32),
-        }
-    }
-    shared.sort_unstable_by_key(|row| (groups[*row as usize], content[*row as usize]));
-    for rows in shared.chunk_by(|a, b| groups[*a as usize] == groups[*b as usize]) {
-        let shares = recoding.shares(groups[rows[0] as usize]);
-        let classes = shares.iter().flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));
-        for (row, class) in rows.iter().zip(classes) {
-            class_of[*row as usize] = class;
-        }
-    }
-    class_of
 }

@@ -212,17 +212,74 @@ fn a_split_group_is_dealt_exactly_by_quota() {
     assert_eq!(recoding.class_rows(), [3, 4]);
     assert_eq!(recoding.shares(rows.groups[0]), [Share { class: 0, rows: 2 }, Share { class: 1, rows: 3 }]);
     let content = [50, 40, 30, 20, 10, 5, 6];
-    let order = ReleaseOrder::new(&recoding, &rows.groups, &content);
-    // The least hashes go to the first class.
-    assert_eq!(order.class_of, [1, 1, 1, 0, 0, 0, 1]);
-    assert_eq!(order.rows, [5, 4, 3, 6, 2, 1, 0]);
+    let key = DealKey::new(&rows.table, 0).unwrap();
+    let order = ReleaseOrder::new(&recoding, &rows.groups, &content, &key);
+    assert_eq!(order.class_of[..5].iter().filter(|class| **class == 0).count(), 2);
+    assert_eq!(order.class_of[5..], [0, 1]);
+    // Inside a class, rows follow their hashes.
+    let hashes: Vec<u128> = order.rows.iter().map(|row| content[*row as usize]).collect();
+    assert!(hashes[..3].is_sorted() && hashes[3..].is_sorted(), "{hashes:?}");
+}
+
+/// Which of 64 rows of age 1 go with the youngest, when a person of another age is `other` years old.
+fn dealt(other: i64, seed: u64) -> Vec<bool> {
+    let mut ages = vec![1; 64];
+    ages.extend([0, 50, other]);
+    let rows = survey(&[(interval("age"), ints(&ages))], &[]);
+    let young: Vec<usize> = (0..32).chain([64]).collect();
+    let old: Vec<usize> = (32..64).chain([65, 66]).collect();
+    let recoding = rows.recode(&[&young, &old]);
+    let content: Vec<u128> = (0..67).collect();
+    let key = DealKey::new(&rows.table, seed).unwrap();
+    ReleaseOrder::new(&recoding, &rows.groups, &content, &key).class_of[..64].iter().map(|class| *class == 0).collect()
+}
+
+#[test]
+fn who_is_dealt_where_depends_on_values_that_no_release_shows() {
+    // The release is the same whether the last person is 40 or 41: their class shows [1-50] either way.
+    assert_eq!(dealt(40, 0), dealt(40, 0));
+    assert_ne!(dealt(40, 0), dealt(41, 0));
+    assert_ne!(dealt(40, 0), dealt(40, 1));
+    // Nor do the dealt rows follow the order of the public hash.
+    let first = dealt(40, 0);
+    assert!(!first.is_sorted() && !first.iter().rev().is_sorted());
+}
+
+#[test]
+fn losses_do_not_tell_how_far_out_a_hidden_value_lies() {
+    let loss = |hidden: i64| {
+        let ages = [Some(10), Some(11), Some(12), None, None, Some(hidden)];
+        let rows = survey(&[(interval("age"), maybe_ints(&ages))], &[]);
+        let recoding = rows.recode(&[&[0, 1, 2], &[3, 4, 5]]);
+        assert_eq!(all_shown(&recoding, 0), some(&["*", "[10-12]"]));
+        recoding.columns()[0].ncp.clone()
+    };
+    assert_eq!(loss(100), [1.0, 1.0]);
+    assert_eq!(loss(987_654), loss(100));
+}
+
+#[test]
+fn large_numbers_that_lie_close_together_still_lose() {
+    let ages: Vec<i64> = (0..4).map(|i| 1_000_000_000_000_000_000 + i).collect();
+    let rows = survey(&[(interval("id"), ints(&ages))], &[]);
+    let recoding = rows.recode(&[&[0, 1], &[2, 3]]);
+    assert!(recoding.columns()[0].ncp.iter().all(|ncp| (ncp - 1.0 / 3.0).abs() < 1e-12));
+}
+
+#[test]
+fn a_date_beyond_the_calendar_is_refused() {
+    let dates: ArrayRef = Arc::new(arrow::array::Date32Array::from(vec![0, i32::MAX]));
+    let rows = survey(&[(interval("born"), dates)], &[]);
+    let error = Recoding::new(&rows.table, &rows.clusters(&[&[0], &[1]])).unwrap_err();
+    assert!(matches!(error, Error::NoText { column } if column == "born"));
 }
 
 #[test]
 fn suppressed_rows_are_in_no_class() {
     let rows = survey(&[(interval("age"), ints(&[1, 1]))], &[]);
     let recoding = rows.recode(&[&[0, 1]]);
-    let order = ReleaseOrder::new(&recoding, &[rows.groups[0], SUPPRESSED, rows.groups[1]], &[2, 0, 1]);
+    let key = DealKey::new(&rows.table, 0).unwrap();
+    let order = ReleaseOrder::new(&recoding, &[rows.groups[0], SUPPRESSED, rows.groups[1]], &[2, 0, 1], &key);
     assert_eq!((order.rows, order.class_of), (vec![2, 0], vec![0, SUPPRESSED, 0]));
 }
 
@@ -266,7 +323,8 @@ fn released(rows: &[Row], seed: u64) -> Vec<(Option<String>, u8, u8)> {
     ];
     let hasher = ContentHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
     let content = hasher.hash(&columns, rows.len()).unwrap();
-    let order = ReleaseOrder::new(&recoding, &surveyed.groups, &content);
+    let key = DealKey::new(&surveyed.table, seed).unwrap();
+    let order = ReleaseOrder::new(&recoding, &surveyed.groups, &content, &key);
     let shown = all_shown(&recoding, 0);
     for (class, size) in recoding.class_rows().iter().enumerate() {
         let members = order.class_of.iter().filter(|of| **of as usize == class).count();

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use throng_policy::Mode;
 
-use super::{Finish, MANIFEST, METRICS, SUCCESS, already_there, json, not_ours};
-use crate::error::JobError;
-use crate::manifest::{FileEntry, Manifest};
+use super::{Finish, METRICS, SUCCESS, already_there, json, not_ours};
+use crate::error::{JobError, Kind};
+use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
 
-/// A hidden folder that becomes the output.
+/// A hidden folder that becomes the output. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct LocalStaging {
     output: PathBuf,
@@ -23,6 +23,7 @@ pub(crate) struct LocalStaging {
 
 impl LocalStaging {
     pub(super) fn begin(output: PathBuf, mode: Mode, run_id: &str) -> Result<Self, JobError> {
+        let output = without_link(output)?;
         check_output(&output, mode)?;
         let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let parent = output.parent().unwrap_or(Path::new("/"));
@@ -59,9 +60,12 @@ impl LocalStaging {
             Err(_) if self.output.exists() => return Err(already_there(&self.output.display())),
             Err(error) => return Err(failed(error)),
         }
-        if let Some(parent) = self.output.parent() {
-            // The release is complete; a rename that is not on disk yet is lost whole.
-            fs::File::open(parent).and_then(|folder| folder.sync_all()).map_err(failed)?;
+        // The release is visible by now, and complete. A rename that is not on disk yet can only be lost whole.
+        if let Some(parent) = self.output.parent()
+            && let Err(error) = fs::File::open(parent).and_then(|folder| folder.sync_all())
+        {
+            let output = self.output.display();
+            tracing::warn!(%output, %error, "the release is published, but may be lost if the machine stops now");
         }
         Ok(manifest.files)
     }
@@ -82,6 +86,19 @@ impl Drop for LocalStaging {
     }
 }
 
+/// The folder that an output which is a link points at, so that the release is staged beside it and the link stays.
+fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
+    match output.canonicalize() {
+        Ok(real) => Ok(real),
+        Err(_) if output.is_symlink() => {
+            let text = format!("{} is a link to a folder that can't be reached", output.display());
+            Err(JobError::new(Kind::BadPolicy, format!("{text}; create that folder, or remove the link")))
+        }
+        // Absent; or what is wrong shows when it is looked at.
+        Err(_) => Ok(output),
+    }
+}
+
 /// An output may be absent, empty, or a release of ours that may be overwritten.
 fn check_output(output: &Path, mode: Mode) -> Result<(), JobError> {
     let failed = |error: io::Error| JobError::file_system(format!("looking at {}", output.display()), &error);
@@ -96,9 +113,34 @@ fn check_output(output: &Path, mode: Mode) -> Result<(), JobError> {
     match mode {
         _ if is_empty => Ok(()),
         Mode::Error => Err(already_there(&output.display())),
-        Mode::Overwrite if output.join(MANIFEST).is_file() => Ok(()),
+        Mode::Overwrite if is_release(output).map_err(failed)? => Ok(()),
         Mode::Overwrite => Err(not_ours(&output.display())),
     }
+}
+
+/// Whether a folder is a release of ours and nothing else, so that nothing of others goes with it.
+fn is_release(folder: &Path) -> io::Result<bool> {
+    let bytes = match fs::read(folder.join(MANIFEST)) {
+        Ok(bytes) => bytes,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    };
+    let Some(manifest) = Manifest::parse(&bytes) else { return Ok(false) };
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_folder = entry.file_type()?.is_dir();
+        let is_ours = match entry.file_name().to_str() {
+            Some("_throng") => is_folder,
+            Some(name) => !is_folder && (name == SUCCESS || manifest.lists(name)),
+            None => false,
+        };
+        if !is_ours {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -122,12 +164,12 @@ fn create_private(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// What is verified may be read by whoever may read the folder above.
+/// What is verified may be read by whoever may read the folder above, and written by its owner only.
 #[cfg(unix)]
 fn make_readable(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let above = folder.parent().map(fs::metadata).transpose()?;
-    let mode = above.map_or(0o755, |above| above.permissions().mode() & 0o777);
+    let mode = above.map_or(0o755, |above| above.permissions().mode() & 0o755);
     fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700))
 }
 

@@ -11,8 +11,12 @@
 //!
 //! On the local file system a release is assembled in a hidden folder beside the output and appears by one rename. On an
 //! object store staged files lie below `_throng/staging/`; verified ones are copied to unique names, and the conditional
-//! put of the manifest is the commit.
+//! put of the manifest is the commit. Before the commit any error takes back what was done. After it the release is
+//! published: what fails then is told in the log, and nothing of the release is removed.
 
+#[cfg(test)]
+mod failing_store;
+mod leftovers;
 mod local;
 mod remote;
 
@@ -26,17 +30,21 @@ use crate::sidecar::Sidecar;
 use local::LocalStaging;
 use remote::RemoteStaging;
 
-/// Where the manifest is, below the output location.
-const MANIFEST: &str = "_throng/manifest.json";
-/// Where the sidecar is.
+/// Where the sidecar is, below the output location.
 const METRICS: &str = "_throng/metrics.json";
+/// Where runs on an object store stage their files, each in a folder of its own.
+const STAGING: &str = "_throng/staging";
 /// Written last; empty.
 const SUCCESS: &str = "_SUCCESS";
 
 /// Completes the sidecar at the moment when it is written.
 pub(crate) type Finish<'a> = &'a mut (dyn FnMut() -> Sidecar + Send);
 
-/// A release that is not visible yet. Dropping it gives it up.
+/// A release that is not visible yet.
+///
+/// On the local file system dropping it gives it up. On an object store [`abandon`](Self::abandon) must be awaited for
+/// that; a process that is killed leaves objects below `_throng/staging/`, which a later run removes after its commit,
+/// once they are older than a day.
 #[derive(Debug)]
 pub(crate) enum Staging {
     Local(LocalStaging),
@@ -60,7 +68,7 @@ impl Staging {
         }
     }
 
-    /// Makes a verified release visible.
+    /// Makes a verified release visible. An error means that it is not, except where it says that it can't tell.
     pub(crate) async fn commit(self, manifest: Manifest, sidecar: Finish<'_>) -> Result<Vec<FileEntry>, JobError> {
         match self {
             Self::Local(staging) => staging.commit(manifest, sidecar),
@@ -82,6 +90,18 @@ fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, JobError> {
         serde_json::to_vec_pretty(value).map_err(|_| JobError::internal("a document could not be written"))?;
     text.push(b'\n');
     Ok(text)
+}
+
+/// An error of an object store while the output was written or looked at. Whatever is missing then is not the input.
+pub(crate) fn writing(doing: impl std::fmt::Display, error: &object_store::Error) -> JobError {
+    use object_store::Error as Store;
+    let advice = match error {
+        Store::NotFound { .. } => "check that the output location exists, then run again",
+        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => "check the credentials in the environment",
+        _ => "try again",
+    };
+    let error = error.to_string();
+    JobError::new(Kind::TemporaryIo, format!("{doing}: {}; {advice}", error.lines().next().unwrap_or_default()))
 }
 
 fn already_there(output: &impl std::fmt::Display) -> JobError {

@@ -8,12 +8,29 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use throng_core::metrics::Utility;
 use url::Url;
 
+use super::failing_store::{FailingStore, Fault};
 use super::*;
+use crate::manifest::MANIFEST;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts};
+
+/// Ids as runs have them.
+const R1: &str = "11111111111111111111111111111111";
+const R2: &str = "22222222222222222222222222222222";
+
+/// An output on an object store.
+fn on(store: Arc<dyn ObjectStore>) -> Place {
+    Place { store, root: Url::parse("memory:///").unwrap(), path: Path::from("out") }
+}
 
 /// An output on a fresh object store.
 fn memory() -> Place {
-    Place { store: Arc::new(InMemory::new()), root: Url::parse("memory:///").unwrap(), path: Path::from("out") }
+    on(Arc::new(InMemory::new()))
+}
+
+/// An output on an object store that can be told to fail.
+fn failing() -> (Arc<FailingStore>, Place) {
+    let store = Arc::new(FailingStore::default());
+    (Arc::clone(&store), on(store))
 }
 
 fn manifest(run_id: &str) -> Manifest {
@@ -126,6 +143,168 @@ async fn objects_of_others_are_never_overwritten() {
     assert_eq!(objects(&output).await, ["out/thesis.parquet"]);
 }
 
+/// What a complete release of a run is made of.
+fn complete(run_id: &str) -> Vec<String> {
+    let names = ["_SUCCESS", "_throng/manifest.json", "_throng/metrics.json"].map(str::to_owned);
+    let parts = ["00000", "00001"].map(|number| format!("part-{run_id}-{number}.parquet"));
+    names.into_iter().chain(parts).map(|name| format!("out/{name}")).collect()
+}
+
+async fn put(output: &Place, name: &str) {
+    output.store.put(&output.child(name).path, "data".into()).await.unwrap();
+}
+
+async fn run_of(output: &Place, name: &str) -> String {
+    let bytes = output.store.get(&output.child(name).path).await.unwrap().bytes().await.unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    document["run_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn an_error_before_the_commit_leaves_nothing() {
+    for suffix in ["00001.parquet", "manifest.json"] {
+        let (store, output) = failing();
+        let staging = stage(&output, Mode::Error, R1).await.unwrap();
+        store.fail(Fault::Put, suffix, 1);
+        let error = staging.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::TemporaryIo);
+        assert!(objects(&output).await.is_empty(), "{suffix}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_before_the_commit_leaves_the_old_release_complete() {
+    for suffix in ["00001.parquet", "manifest.json"] {
+        let (store, output) = failing();
+        publish(&output, Mode::Error, R1).await.unwrap();
+        let staging = stage(&output, Mode::Overwrite, R2).await.unwrap();
+        store.fail(Fault::Put, suffix, 1);
+        staging.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap_err();
+        assert_eq!(objects(&output).await, complete(R1), "{suffix}");
+        assert_eq!(run_of(&output, MANIFEST).await, R1);
+    }
+}
+
+#[tokio::test]
+async fn what_completes_a_release_is_tried_again() {
+    for suffix in ["metrics.json", "_SUCCESS"] {
+        let (store, output) = failing();
+        store.fail(Fault::Put, suffix, 3);
+        publish(&output, Mode::Error, R1).await.unwrap();
+        assert_eq!(objects(&output).await, complete(R1), "{suffix}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_after_the_commit_keeps_the_release() {
+    for (suffix, missing) in [("metrics.json", 2), ("_SUCCESS", 1)] {
+        let (store, output) = failing();
+        store.fail(Fault::Put, suffix, usize::MAX);
+        let files = publish(&output, Mode::Error, R1).await.unwrap();
+        assert_eq!(files.len(), 2);
+        let left = objects(&output).await;
+        assert_eq!(left.len(), complete(R1).len() - missing, "{left:?}");
+        assert!(left.iter().all(|name| complete(R1).contains(name)), "{left:?}");
+        assert!(!left.iter().any(|name| name.ends_with("_SUCCESS")), "{left:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_old_mark_of_success_never_stands_beside_half_of_a_new_release() {
+    let (store, output) = failing();
+    publish(&output, Mode::Error, R1).await.unwrap();
+    store.fail(Fault::Put, "metrics.json", usize::MAX);
+    publish(&output, Mode::Overwrite, R2).await.unwrap();
+    let expected: Vec<_> = complete(R2)
+        .into_iter()
+        .filter(|name| !name.ends_with("_SUCCESS") && !name.ends_with("metrics.json"))
+        .collect();
+    assert_eq!(objects(&output).await, expected);
+    assert_eq!(run_of(&output, MANIFEST).await, R2);
+}
+
+#[tokio::test]
+async fn a_run_that_loses_the_race_to_overwrite_leaves_the_winner_complete() {
+    let output = memory();
+    publish(&output, Mode::Error, "r0").await.unwrap();
+    let first = stage(&output, Mode::Overwrite, R1).await.unwrap();
+    let second = stage(&output, Mode::Overwrite, R2).await.unwrap();
+    first.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap();
+    let error = second.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap_err();
+    assert!(error.to_string().contains("another run published"), "{error}");
+    assert_eq!(objects(&output).await, complete(R1));
+}
+
+#[tokio::test]
+async fn a_commit_whose_answer_was_lost_is_a_commit() {
+    let (store, output) = failing();
+    store.fail(Fault::Answer, "manifest.json", 1);
+    publish(&output, Mode::Error, R1).await.unwrap();
+    assert_eq!(objects(&output).await, complete(R1));
+}
+
+#[tokio::test]
+async fn files_that_a_manifest_may_list_are_kept() {
+    let (store, output) = failing();
+    store.fail(Fault::AnswerAndGet, "manifest.json", 1);
+    let error = publish(&output, Mode::Error, R1).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::TemporaryIo);
+    assert!(error.to_string().contains("_throng/manifest.json names the run 1111"), "{error}");
+    // What completes a release is missing, and nothing else.
+    assert_eq!(objects(&output).await, [&complete(R1)[1..2], &complete(R1)[3..]].concat());
+}
+
+#[tokio::test]
+async fn an_output_that_is_missing_is_not_a_missing_input() {
+    let (store, output) = failing();
+    store.fail(Fault::Absent, "manifest.json", 1);
+    let error = publish(&output, Mode::Error, R1).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::TemporaryIo);
+    assert!(error.to_string().contains("output location"), "{error}");
+}
+
+#[tokio::test]
+async fn leftovers_of_dead_runs_block_nothing_and_go_after_the_commit() {
+    let dead = "dddddddddddddddddddddddddddddddd";
+    for mode in [Mode::Error, Mode::Overwrite] {
+        let output = memory();
+        if mode == Mode::Overwrite {
+            publish(&output, Mode::Error, R1).await.unwrap();
+        }
+        let leftover = format!("part-{dead}-00000.parquet");
+        put(&output, &leftover).await;
+        put(&output, &format!("_throng/staging/{dead}/part-00000.parquet")).await;
+        let staging = stage(&output, mode, R2).await.unwrap();
+        assert!(objects(&output).await.contains(&format!("out/{leftover}")), "not before the commit");
+        staging.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap();
+        let mut expected = complete(R2);
+        // Whoever staged this a moment ago may be alive.
+        expected.insert(3, format!("out/_throng/staging/{dead}/part-00000.parquet"));
+        assert_eq!(objects(&output).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn what_was_staged_long_ago_goes_after_the_commit() {
+    let output = on(FailingStore::aged(std::time::Duration::from_secs(25 * 60 * 60)));
+    put(&output, "_throng/staging/dddddddddddddddddddddddddddddddd/part-00000.parquet").await;
+    publish(&output, Mode::Error, R1).await.unwrap();
+    assert_eq!(objects(&output).await, complete(R1));
+}
+
+#[tokio::test]
+async fn objects_of_others_beside_a_release_are_never_touched() {
+    for name in ["thesis.parquet", "part-00007.parquet", "more/part-11111111111111111111111111111111-00000.parquet"] {
+        let output = memory();
+        publish(&output, Mode::Error, R1).await.unwrap();
+        put(&output, name).await;
+        let before = objects(&output).await;
+        let error = publish(&output, Mode::Overwrite, R2).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::BadPolicy);
+        assert_eq!(objects(&output).await, before);
+    }
+}
+
 /// Every file below a folder with its content.
 fn tree(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -207,4 +386,76 @@ async fn files_of_others_are_never_overwritten() {
         assert_eq!(error.kind(), Kind::BadPolicy);
     }
     assert_eq!(tree(folder.path()).into_keys().collect::<Vec<_>>(), ["out/thesis.tex"]);
+}
+
+#[tokio::test]
+async fn only_a_folder_that_is_a_release_and_nothing_else_is_overwritten() {
+    let spoil: [fn(&std::path::Path); 6] = [
+        |out| std::fs::write(out.join("thesis.tex"), "precious").unwrap(),
+        |out| std::fs::write(out.join(".hidden"), "precious").unwrap(),
+        |out| std::fs::create_dir(out.join("more")).unwrap(),
+        |out| std::fs::write(out.join(MANIFEST), "{}").unwrap(),
+        |out| std::fs::remove_file(out.join(MANIFEST)).unwrap(),
+        |out| {
+            let text = std::fs::read_to_string(out.join(MANIFEST)).unwrap();
+            std::fs::write(out.join(MANIFEST), text.replace("part-00000", "../part-00000")).unwrap();
+        },
+    ];
+    for spoil in spoil {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().join("out");
+        let output = Place::local(&out).unwrap();
+        publish(&output, Mode::Error, R1).await.unwrap();
+        let meanwhile = stage(&output, Mode::Overwrite, "meanwhile").await.unwrap();
+        spoil(&out);
+        let before = tree(&out);
+        assert_eq!(publish(&output, Mode::Overwrite, R2).await.unwrap_err().kind(), Kind::BadPolicy);
+        let error = meanwhile.commit(manifest("meanwhile"), &mut || sidecar("meanwhile")).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::BadPolicy, "{error}");
+        assert_eq!(tree(&out), before);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "staging is gone");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_release_is_as_readable_as_the_folder_above_and_written_by_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    for (above, expected) in [(0o777, 0o755), (0o1777, 0o755), (0o775, 0o755), (0o750, 0o750), (0o700, 0o700)] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(above)).unwrap();
+        let out = folder.path().join("out");
+        publish(&Place::local(&out).unwrap(), Mode::Error, R1).await.unwrap();
+        assert_eq!(std::fs::metadata(out).unwrap().permissions().mode() & 0o777, expected, "{above:o}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_folder_stays_and_the_folder_gets_the_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, link) = (folder.path().join("disk/real"), folder.path().join("link"));
+    std::fs::create_dir_all(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let output = Place::local(&link).unwrap();
+    let staging = stage(&output, Mode::Error, R1).await.unwrap();
+    assert_eq!(std::fs::read_dir(folder.path().join("disk")).unwrap().count(), 2, "staged beside the real folder");
+    staging.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap();
+    publish(&output, Mode::Overwrite, R2).await.unwrap();
+    assert!(link.is_symlink());
+    assert!(!real.is_symlink());
+    let found: Manifest = serde_json::from_slice(&std::fs::read(real.join(MANIFEST)).unwrap()).unwrap();
+    assert_eq!(found.run_id, R2);
+    assert_eq!(std::fs::read_dir(folder.path().join("disk")).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_nowhere_is_refused_and_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(folder.path().join("absent"), &link).unwrap();
+    let error = publish(&Place::local(&link).unwrap(), Mode::Overwrite, R1).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::BadPolicy);
+    assert!(link.is_symlink());
 }

@@ -90,7 +90,8 @@ fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
     Ok(first)
 }
 
-fn format_of(path: &object_store::path::Path) -> Option<Format> {
+/// The format that the name of a file tells.
+pub(crate) fn format_of(path: &object_store::path::Path) -> Option<Format> {
     match path.extension()?.to_ascii_lowercase().as_str() {
         "parquet" | "parq" | "pq" => Some(Format::Parquet),
         "csv" => Some(Format::Csv),

@@ -1,7 +1,10 @@
 //! The input: files found at the locations of a policy, with one schema, as a DataFrame.
 
+mod codes;
 mod find;
 mod schema;
+
+pub(crate) use find::format_of;
 
 use std::sync::Arc;
 
@@ -16,7 +19,7 @@ use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use throng_policy::{CsvOptions, Format};
 
-use crate::error::JobError;
+use crate::error::{JobError, Kind};
 use crate::place::Place;
 
 /// How many records of CSV decide the types of its columns.
@@ -57,11 +60,16 @@ impl Source {
         format: Format,
         csv: CsvOptions,
     ) -> Result<Self, JobError> {
+        check_stores(&files)?;
         for file in &files {
             session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
         }
         let schema = schema::common_schema(session, &files, &file_format(format, csv), format).await?;
-        Ok(Self { files, schema, format, csv })
+        let source = Self { files, schema, format, csv };
+        match format {
+            Format::Csv => Ok(Self { schema: codes::keep_codes(session, &source).await?, ..source }),
+            Format::Parquet | Format::Arrow => Ok(source),
+        }
     }
 
     /// The size of all files.
@@ -110,6 +118,19 @@ impl Source {
         }
         JobError::reading("the input", error)
     }
+}
+
+/// The engine knows a store by its host, so that two containers of one account would be taken for one.
+fn check_stores(files: &[SourceFile]) -> Result<(), JobError> {
+    let host = |file: &SourceFile| (file.place.root.host_str().map(str::to_owned), file.place.root.port());
+    let clash =
+        files.windows(2).any(|pair| pair[0].place.root != pair[1].place.root && host(&pair[0]) == host(&pair[1]));
+    if clash {
+        let text =
+            "the input names two containers of one account, which can't be read together; release them one by one";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    Ok(())
 }
 
 async fn read_through(frame: DataFrame, columns: &[&str]) -> Result<(), DataFusionError> {

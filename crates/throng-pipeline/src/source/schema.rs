@@ -41,7 +41,7 @@ pub(super) async fn common_schema(
         .await?;
     let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("a source without files")) };
     for other in rest {
-        compare(first, other, kind != Format::Csv)?;
+        compare(first, other, kind)?;
     }
     if kind == Format::Csv {
         return merged_types(&schemas);
@@ -57,7 +57,7 @@ pub(super) async fn common_schema(
 
 /// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
 fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobError> {
-    use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Utf8};
+    use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
     let (_, first) = &schemas[0];
     let fields = first.fields().iter().map(|field| {
         let types = schemas.iter().filter_map(|(_, schema)| schema.field_with_name(field.name()).ok());
@@ -65,6 +65,7 @@ fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobErr
             (a, b) if a == b => a,
             (Null, other) | (other, Null) => other,
             (Int64, Float64) | (Float64, Int64) => Float64,
+            (Timestamp(a, None), Timestamp(b, None)) => Timestamp(a.max(b), None),
             _ => Utf8,
         });
         Field::new(field.name(), common.filter(|common| common != &Null).unwrap_or(Utf8), true)
@@ -72,7 +73,7 @@ fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobErr
     Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
 }
 
-fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), types: bool) -> Result<(), JobError> {
+fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), kind: Format) -> Result<(), JobError> {
     let columns = |schema: &SchemaRef| -> BTreeMap<String, String> {
         schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
     };
@@ -84,14 +85,19 @@ fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), typ
     for (name, data_type) in &expected {
         match found.get(name) {
             None => return drift(format!("column `{name}` is only in the first")),
-            Some(other) if types && other != data_type => {
+            Some(other) if kind != Format::Csv && other != data_type => {
                 return drift(format!("column `{name}` is {data_type} in the first and {other} in the second"));
             }
             Some(_) => {}
         }
     }
-    match found.keys().find(|name| !expected.contains_key(*name)) {
-        Some(name) => drift(format!("column `{name}` is only in the second")),
-        None => Ok(()),
+    if let Some(name) = found.keys().find(|name| !expected.contains_key(*name)) {
+        return drift(format!("column `{name}` is only in the second"));
+    }
+    // Only Parquet is read by name; in the other formats a column is where the first file has it.
+    let moved = first.1.fields().iter().zip(other.1.fields()).find(|(a, b)| a.name() != b.name());
+    match moved {
+        Some((a, b)) if kind != Format::Parquet => drift(format!("column `{}` is where `{}` was", b.name(), a.name())),
+        _ => Ok(()),
     }
 }

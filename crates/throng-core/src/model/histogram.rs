@@ -1,0 +1,71 @@
+//! How often each value of a sensitive column occurs in a class.
+
+use rustc_hash::FxHashMap;
+
+/// Up to so many distinct values are kept as a sorted list, which is smaller and faster than a map.
+const SMALL: usize = 32;
+
+/// Counts by code, null left out.
+#[derive(Clone, Debug)]
+pub(super) enum Histogram {
+    /// In ascending order of codes.
+    Small(Vec<(u32, u64)>),
+    Large(FxHashMap<u32, u64>),
+}
+
+impl Histogram {
+    pub(super) fn empty() -> Self {
+        Self::Small(Vec::new())
+    }
+
+    pub(super) fn add(&mut self, code: u32, rows: u64) {
+        match self {
+            Self::Large(map) => *map.entry(code).or_default() += rows,
+            Self::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
+                Ok(at) => list[at].1 += rows,
+                Err(at) if list.len() < SMALL => list.insert(at, (code, rows)),
+                Err(_) => {
+                    let mut map: FxHashMap<u32, u64> = list.drain(..).collect();
+                    map.insert(code, rows);
+                    *self = Self::Large(map);
+                }
+            },
+        }
+    }
+
+    /// Takes away rows that are there.
+    pub(super) fn remove(&mut self, code: u32, rows: u64) {
+        match self {
+            Self::Large(map) => {
+                if let Some(count) = map.get_mut(&code) {
+                    *count -= rows;
+                    if *count == 0 {
+                        map.remove(&code);
+                    }
+                }
+            }
+            Self::Small(list) => {
+                if let Ok(at) = list.binary_search_by_key(&code, |entry| entry.0) {
+                    list[at].1 -= rows;
+                    if list[at].1 == 0 {
+                        list.remove(at);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn distinct(&self) -> usize {
+        match self {
+            Self::Small(list) => list.len(),
+            Self::Large(map) => map.len(),
+        }
+    }
+
+    pub(super) fn count(&self, code: u32) -> u64 {
+        match self {
+            Self::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
+            Self::Large(map) => map.get(&code).copied().unwrap_or(0),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Deals the rows of a shared group to its classes.
+//!
+//! Rows of one group are interchangeable for the promise, and yet which of them goes where must not be foreseeable: who
+//! could compute it from the release would know that a row in a generalized class can't have been borrowed, and so whom
+//! the class hides. The rows are therefore dealt by a hash whose key depends on all original quasi-identifiers, which no
+//! reader of the release has. The same input and seed still give the same release.
+
+use arrow::row::{RowConverter, SortField};
+use sha2::{Digest, Sha256};
+
+use super::Recoding;
+use crate::domain::Kind;
+use crate::error::{Result, kernel};
+use crate::survey::SUPPRESSED;
+use crate::table::Table;
+
+/// The key by which rows are dealt.
+#[derive(Clone)]
+pub struct DealKey([u8; 32]);
+
+impl std::fmt::Debug for DealKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("DealKey(..)")
+    }
+}
+
+impl DealKey {
+    /// The key of a table: a digest of all its cells and groups, their original values included, and the seed.
+    pub fn new(table: &Table, seed: u64) -> Result<Self> {
+        let mut digest = Sha256::new();
+        digest.update(seed.to_le_bytes());
+        for quasi in table.quasi() {
+            if let Kind::Ordered { values, .. } = quasi.domain.kind() {
+                let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())]);
+                let rows = converter.and_then(|rows| rows.convert_columns(std::slice::from_ref(values)));
+                for value in &rows.map_err(kernel("rows"))? {
+                    digest.update(value.data());
+                }
+            }
+        }
+        for cell in 0..table.cell_count() as u32 {
+            for number in table.positions(cell) {
+                digest.update(number.to_le_bytes());
+            }
+            for group in table.groups(cell) {
+                digest.update(table.group_rows(group).to_le_bytes());
+                for code in table.codes(group) {
+                    digest.update(code.to_le_bytes());
+                }
+            }
+        }
+        Ok(Self(digest.finalize().into()))
+    }
+
+    /// The place of a row among those of its group, given the hash of its content.
+    fn place(&self, content: u128) -> [u8; 32] {
+        Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into()
+    }
+}
+
+/// The class of each row.
+pub(super) fn deal(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Vec<u32> {
+    let mut class_of = vec![SUPPRESSED; groups.len()];
+    let mut shared: Vec<(u32, [u8; 32], u32)> = Vec::new();
+    for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
+        match recoding.shares(*group) {
+            [only] => class_of[row] = only.class,
+            _ => shared.push((*group, key.place(content[row]), row as u32)),
+        }
+    }
+    shared.sort_unstable();
+    for rows in shared.chunk_by(|a, b| a.0 == b.0) {
+        let shares = recoding.shares(rows[0].0);
+        let classes = shares.iter().flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));
+        for ((_, _, row), class) in rows.iter().zip(classes) {
+            class_of[*row as usize] = class;
+        }
+    }
+    class_of
+}
