@@ -91,6 +91,7 @@ pub(crate) async fn write(
         written.files.push(entry);
         written.recoding += file.recoding;
     }
+    tracing::info!(files = written.files.len(), rows = release.rows(), "release staged");
     Ok(written)
 }
 
