@@ -169,3 +169,12 @@ fn a_table_that_is_already_anonymous_is_released_as_it_is() {
     let labels = release.column(0).as_any().downcast_ref::<StringArray>().unwrap();
     assert_eq!(multiset(labels.iter().flatten()), HashMap::from([("Female", 20), ("Male", 20)]));
 }
+
+#[test]
+fn a_run_to_which_nobody_listens_still_publishes() {
+    let workshop = Workshop::with(&people(200), K, 1, COLUMNS);
+    let mut run = workshop.start(&["run", "policy.toml"]);
+    drop((run.stdout.take(), run.stderr.take()));
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert_eq!(read(&workshop.release()).num_rows(), 200);
+}

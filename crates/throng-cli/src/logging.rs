@@ -19,7 +19,9 @@ pub(crate) fn start(format: LogFormat, verbose: u8) {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(level));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    // Nobody may be reading the logs any more, which is no reason to panic.
+    let logs =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     // A second start in one process keeps the first.
     let _ = match format {
         LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).try_init(),

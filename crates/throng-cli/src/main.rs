@@ -13,7 +13,7 @@ use clap::Parser;
 use throng_pipeline::Stopper;
 
 use args::{Args, Command};
-use outcome::Outcome;
+use outcome::{Outcome, tell};
 
 fn main() -> ExitCode {
     hide_panics();
@@ -88,6 +88,6 @@ async fn stop_signal() -> u8 {
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
-        eprintln!("throng: internal error{place}; please report it with the policy and the schema");
+        tell(&format!("throng: internal error{place}; please report it with the policy and the schema"));
     }));
 }

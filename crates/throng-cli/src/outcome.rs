@@ -1,5 +1,7 @@
 //! How a command ended: text for people, one JSON object for scripts, and an exit code.
 
+use std::io::Write;
+
 use serde_json::{Value, json};
 use throng_pipeline::JobError;
 
@@ -39,12 +41,22 @@ impl Outcome {
 
     pub(crate) fn print(&self) {
         if !self.text.is_empty() {
-            eprintln!("{}", self.text);
+            tell(&self.text);
         }
         if let Some(json) = &self.json {
-            println!("{json}");
+            write_out(&json.to_string());
         }
     }
+}
+
+/// A line for people, on stderr. Nobody may be listening any more, which must not end a job.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// A line for scripts, on stdout.
+pub(crate) fn write_out(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 impl From<JobError> for Outcome {

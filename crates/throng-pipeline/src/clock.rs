@@ -23,7 +23,7 @@ impl Clock {
         self.end();
         self.current = Some((stage, Instant::now()));
         self.observer.begin(stage, total);
-        tracing::info_span!("stage", name = stage.as_str())
+        tracing::info_span!("stage", stage = stage.as_str())
     }
 
     fn end(&mut self) {

@@ -9,7 +9,7 @@ use throng_policy::{Overrides, Policy};
 
 use super::{generate, run, verify};
 use crate::args::DemoArgs;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, tell};
 
 /// The policy and its hierarchies, as they are in `configs/`.
 const FILES: [(&str, &str); 3] = [
@@ -24,7 +24,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     let (input, output) = (folder.join("input"), folder.join("release"));
     let census = CensusOptions::new(args.rows).with_overwrite(true);
     let made = generate::write(input.clone(), census).await?;
-    eprintln!("made {} people in {}", made.rows, input.display());
+    tell(&format!("made {} people in {}", made.rows, input.display()));
 
     let overrides = Overrides {
         input: Some(vec![input.display().to_string()]),
@@ -34,7 +34,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     };
     let policy = Policy::load(&folder.join("census.toml"), &overrides)?;
     let released = throng_pipeline::run(&policy, &job()).await?;
-    eprintln!("{}", run::text(&released));
+    tell(&run::text(&released));
 
     let (promise, columns) = promise_of(&policy);
     let locations = [output.display().to_string()];
