@@ -133,7 +133,10 @@ fn usage_errors_have_their_own_code() {
         let ended = workshop.throng(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
         assert!(ended.stderr.contains("--help"), "{ended:?}");
+        assert_eq!((&ended.json()["outcome"], &ended.json()["exit_code"]), (&"error".into(), &2.into()), "{ended:?}");
     }
+    let help = workshop.throng(&["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     assert_says(&workshop.throng(&["chek"]).stderr, &["'check'"]);
     assert!(workshop.out().is_empty());
 }

@@ -17,7 +17,10 @@ use outcome::{Outcome, tell};
 
 fn main() -> ExitCode {
     hide_panics();
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return told(&error),
+    };
     logging::start(args.log_format, args.verbose);
     let threads = args.threads();
     // The pool is set once per process; there is no other caller that could have set it before.
@@ -31,6 +34,19 @@ fn main() -> ExitCode {
         }
         Err(error) => Outcome::failure(75, &format!("no threads could be started: {error}")),
     };
+    outcome.print();
+    ExitCode::from(outcome.exit_code())
+}
+
+/// Shows help where it was asked for, and else what is wrong with the command line.
+fn told(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    let outcome = Outcome::usage(first.trim_start_matches("error: "));
     outcome.print();
     ExitCode::from(outcome.exit_code())
 }

@@ -30,6 +30,11 @@ impl Outcome {
         Self { exit_code, text: format!("error: {message}"), json: Some(json) }
     }
 
+    /// A command line that is not understood; people have been told already.
+    pub(crate) fn usage(message: &str) -> Self {
+        Self { text: String::new(), ..Self::failure(2, message) }
+    }
+
     /// A failure that has more to tell.
     pub(crate) fn failure_with(exit_code: u8, text: String, json: Value) -> Self {
         Self { exit_code, text, json: Some(json) }
