@@ -60,7 +60,8 @@ pub(crate) enum Command {
     /// Anonymize the input of a policy, verify the release and publish it
     ///
     /// Reads Parquet, CSV or Arrow files, a folder or a glob; writes Parquet with `_throng/manifest.json`,
-    /// `_throng/metrics.json` and `_SUCCESS`. Any error leaves nothing behind.
+    /// `_throng/metrics.json` and `_SUCCESS`. Nothing is visible before it is verified, and an error removes what was
+    /// staged.
     Run(PolicyArgs),
     /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
     ///

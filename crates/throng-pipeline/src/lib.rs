@@ -6,7 +6,8 @@
 //! ```
 //!
 //! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
-//! is readable at the output location before it has been read back and verified, and any error leaves nothing behind.
+//! is readable at the output location before it has been read back and verified, and an error before the commit removes
+//! what was staged.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -1,11 +1,11 @@
 //! Gives each distinct value of a column a number, in order of arrival, batch after batch.
 
-use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array, new_empty_array};
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array, make_array, new_empty_array};
 use arrow::compute::{cast, concat, take};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type,
+    ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
+    Int16Type, Int32Type, Int64Type,
 };
-use arrow::downcast_primitive_array;
 use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
 
@@ -218,33 +218,24 @@ fn strings<'a>(rows: impl Iterator<Item = Option<&'a str>>, lookup: &mut Lookup<
     rows.enumerate().map(|(row, value)| lookup.bytes(row, value.map(str::as_bytes))).collect()
 }
 
+/// Values of up to 64 bits are told apart by their bits, whatever they stand for.
 fn narrow_codes(array: &ArrayRef, lookup: &mut Lookup<'_, i64>) -> Result<Vec<u32>, InternError> {
-    let codes = downcast_primitive_array!(
-        array => array.iter().enumerate().map(|(row, v)| lookup.copy(row, v.map(Key::key))).collect(),
-        _ => return Err(InternError::Type)
-    );
-    Ok(codes)
+    fn codes<T: ArrowPrimitiveType<Native: Into<i64>>>(
+        array: &ArrayRef,
+        lookup: &mut Lookup<'_, i64>,
+    ) -> Result<Vec<u32>, InternError> {
+        let bits = make_array(array.to_data().into_builder().data_type(T::DATA_TYPE).build()?);
+        let rows = bits.as_primitive::<T>().iter().enumerate();
+        Ok(rows.map(|(row, value)| lookup.copy(row, value.map(Into::into))).collect())
+    }
+    match array.data_type().primitive_width() {
+        Some(1) => codes::<Int8Type>(array, lookup),
+        Some(2) => codes::<Int16Type>(array, lookup),
+        Some(4) => codes::<Int32Type>(array, lookup),
+        Some(8) => codes::<Int64Type>(array, lookup),
+        _ => Err(InternError::Type),
+    }
 }
-
-/// A native value as 64 bits that are equal just when the values are.
-trait Key {
-    fn key(self) -> i64;
-}
-
-macro_rules! key {
-    ($($native:ty => |$value:ident| $bits:expr),* $(,)?) => {
-        $(impl Key for $native { fn key(self) -> i64 { let $value = self; $bits } })*
-    };
-}
-
-key!(
-    i8 => |v| v.into(), i16 => |v| v.into(), i32 => |v| v.into(), i64 => |v| v,
-    u8 => |v| v.into(), u16 => |v| v.into(), u32 => |v| v.into(), u64 => |v| v.cast_signed(),
-    half::f16 => |v| v.to_bits().into(), f32 => |v| v.to_bits().into(), f64 => |v| v.to_bits().cast_signed(),
-    // Wide and compound types have keys of their own; they never come here.
-    i128 => |_v| 0, arrow::datatypes::i256 => |_v| 0,
-    arrow::datatypes::IntervalDayTime => |_v| 0, arrow::datatypes::IntervalMonthDayNano => |_v| 0,
-);
 
 /// Refuses NaN and infinities, and makes one zero of two.
 fn finite(array: &ArrayRef) -> Result<ArrayRef, InternError> {
