@@ -24,7 +24,9 @@ fn a_feasible_policy_is_told_so_and_nothing_is_written() {
     assert_eq!(json["cells"], cells);
     assert_eq!(json["dropped"], serde_json::json!(["name"]));
     let most = most_classes(&diagnoses, 3);
-    let column = serde_json::json!({ "column": "diagnosis", "distinct": 5, "highest_p": 5, "max_classes": most });
+    let column = serde_json::json!({
+        "column": "diagnosis", "counted": "values", "distinct": 5, "highest_p": 5, "max_classes": most
+    });
     assert_eq!(json["sensitive"], serde_json::json!([column]));
     assert_eq!(json["max_classes"], most.min(400 / 6));
     assert!(stderr.contains("k = 6 and p = 3 can be met"), "{stderr}");

@@ -77,7 +77,7 @@ fn the_census_policy_binds_to_the_census() {
     assert_eq!(quasi, ["age", "sex", "marital_status", "race", "birth_place", "region"]);
     assert_eq!(binding.dropped, ["person_id", "name"]);
     assert_eq!(binding.sensitive.len(), 1);
-    assert_eq!((binding.k, binding.p), (10, 3));
+    assert_eq!((binding.k, binding.sensitive[0].p), (10, 3));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_adult_policy_binds_to_the_columns_of_adult() {
     let binding = named("adult.toml").bind(&schema).unwrap();
     let quasi: HashSet<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
     assert_eq!(quasi, HashSet::from(["age", "workclass", "marital-status", "race", "sex", "native-country"]));
-    assert_eq!(binding.sensitive[0].name, "occupation");
+    assert_eq!(binding.sensitive[0].column.name, "occupation");
     assert!(binding.dropped.is_empty());
-    assert_eq!((binding.k, binding.p), (10, 3));
+    assert_eq!((binding.k, binding.sensitive[0].p), (10, 3));
 }

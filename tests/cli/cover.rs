@@ -83,7 +83,7 @@ pub fn ancestor_covers(hierarchy: &HierarchySpec, label: &Cell, value: &Cell) ->
     }
     let (Some(label), Some(value)) = (label.as_deref(), value.as_deref()) else { return false };
     match hierarchy {
-        HierarchySpec::Flat => false,
+        HierarchySpec::Flat | HierarchySpec::MeanDifference => false,
         HierarchySpec::Tree(tree) => {
             let leaf = tree.leaf_node(tree.leaf(value).unwrap());
             std::iter::successors(Some(leaf), |node| tree.parent(*node)).any(|node| tree.label(node) == label)

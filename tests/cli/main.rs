@@ -23,6 +23,7 @@ mod determinism;
 mod generate;
 mod killed;
 mod locations;
+mod models;
 mod nested;
 mod overwrite;
 mod properties;

@@ -87,10 +87,20 @@ fn the_metrics_are_those_of_the_released_files() {
         { "model": "k-anonymity", "required": K, "achieved": count.smallest },
         { "model": "p-sensitivity", "column": "diagnosis", "required": 2, "achieved": count.fewest[0] },
     ]);
-    assert_eq!(metrics["privacy"], serde_json::json!({ "satisfied": true, "requirements": requirements }));
+    let privacy = &metrics["privacy"];
+    assert_eq!(keys(privacy), ["homogeneity", "requirements", "satisfied", "sensitive"]);
+    assert_eq!((&privacy["satisfied"], &privacy["requirements"]), (&true.into(), &requirements));
+    assert_eq!(privacy["homogeneity"], 0.0);
+    let diversity = &privacy["sensitive"][0];
+    assert_eq!(keys(diversity), ["column", "disclosures", "fewest", "mean", "reading"]);
+    assert_eq!((&diversity["column"], &diversity["reading"]), (&"diagnosis".into(), &"values".into()));
+    assert_eq!((&diversity["fewest"], &diversity["disclosures"]), (&count.fewest[0].into(), &0.into()));
+    let mean = diversity["mean"].as_f64().unwrap();
+    assert!(mean >= count.fewest[0] as f64 && mean <= 5.0, "{diversity}");
 
     let utility = &metrics["utility"];
-    assert_eq!(keys(utility), ["avg", "classes", "columns", "dm", "information_loss", "ncp"]);
+    assert_eq!(keys(utility), ["avg", "classes", "columns", "dm", "information_loss", "ncp", "weighted_ncp"]);
+    assert_eq!(utility["weighted_ncp"], utility["ncp"], "all weights are the same");
     assert_eq!(utility["classes"], count.classes);
     assert_eq!(utility["dm"], count.sum_of_squares);
     assert_near(&utility["avg"], 500.0 / (count.classes as f64 * K as f64));

@@ -20,6 +20,36 @@ pub enum Release {
     Ancestor,
     /// A category as the set of the values that occur in the class: `{A, B}`.
     Set,
+    /// A number or date as the mean of the class, rounded to its own type.
+    Mean,
+    /// A number or date as the lower median of the class.
+    Median,
+    /// A category as the most frequent value of the class.
+    Mode,
+}
+
+impl Release {
+    /// Whether positions are values in ascending order, without a hierarchy.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, Self::Interval | Self::Bounds | Self::Mean | Self::Median)
+    }
+
+    /// Whether every row of a class shows one stand-in value, which need not be true of it.
+    pub fn is_aggregate(self) -> bool {
+        matches!(self, Self::Mean | Self::Median | Self::Mode)
+    }
+}
+
+/// How far a quasi-identifier may be generalized (the constrained model of paper C).
+#[derive(Clone, Debug, PartialEq)]
+pub enum Limit {
+    /// Never above this level of the hierarchy; level 0 is the value itself.
+    Level(u32),
+    /// Never above the highest of these hierarchy values on the way to the root. A value below none of them is not
+    /// generalized at all.
+    Values(Arc<[String]>),
+    /// A range never crosses one of these ascending numbers, each of which begins a band.
+    Bands(Arc<[f64]>),
 }
 
 /// What happens to a row whose quasi-identifier is null.
@@ -47,6 +77,8 @@ pub struct QuasiSpec {
     pub nulls: Nulls,
     /// Its hierarchy; [`HierarchySpec::Flat`] when the policy gives none to a category.
     pub hierarchy: Arc<HierarchySpec>,
+    /// How far it may be generalized; as far as needed when none is given.
+    pub limit: Option<Limit>,
 }
 
 impl QuasiSpec {
@@ -60,6 +92,89 @@ impl QuasiSpec {
 pub fn released_names(name: &str, release: Release) -> Vec<String> {
     match release {
         Release::Bounds => vec![format!("{name}_min"), format!("{name}_max")],
-        Release::Interval | Release::Ancestor | Release::Set => vec![name.to_owned()],
+        _ => vec![name.to_owned()],
     }
 }
+
+/// A sensitive column as the policy wants it. A promise may look at its values in several ways.
+#[derive(Clone, Debug)]
+pub struct SensitiveSpec {
+    /// The name of the column in the input.
+    pub name: String,
+    /// How promises look at its values; at least one.
+    pub facets: Vec<Facet>,
+}
+
+impl SensitiveSpec {
+    /// A column of which every value counts.
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self { name: name.into(), facets: vec![Facet::Values] }
+    }
+}
+
+/// A way to look at the values of a sensitive column. Values with the same look are the same to a promise.
+#[derive(Clone, Debug)]
+pub enum Facet {
+    /// Every value is different from every other.
+    Values,
+    /// Values below a protected value are that value (extended p-sensitivity, paper A).
+    Strong(Arc<Protection>),
+    /// Values are their category ((p+, alpha)-sensitivity, paper D).
+    Categories(Arc<Categories>),
+}
+
+impl Facet {
+    /// What is counted under this facet, for reports.
+    pub fn counted(&self) -> &'static str {
+        match self {
+            Self::Values => "values",
+            Self::Strong(_) => "strong values",
+            Self::Categories(_) => "categories",
+        }
+    }
+}
+
+/// The protected values of a sensitive column.
+#[derive(Clone, Debug)]
+pub struct Protection {
+    /// The hierarchy of the column.
+    pub hierarchy: Arc<HierarchySpec>,
+    /// Labels of the hierarchy that must not be disclosed, besides all leaves.
+    pub protected: Vec<String>,
+}
+
+/// Values in ordered categories, the most sensitive first. At least two categories, and no value twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Categories {
+    /// The categories.
+    pub list: Vec<Category>,
+}
+
+impl Categories {
+    /// The weight of a category, counted from 0 (formula 1 of paper D): 0 for the most sensitive, 1 for the least.
+    ///
+    /// It tells how much a row with such a value hides the other rows of its class.
+    pub fn weight(&self, category: usize) -> f64 {
+        self.distance(0, category)
+    }
+
+    /// The normalized distance of two categories, counted from 0 (section 3 of paper D), which is also the distance of
+    /// their values. The paper defines it for the more sensitive category first; here the order does not matter.
+    pub fn distance(&self, a: usize, b: usize) -> f64 {
+        let steps = self.list.len().saturating_sub(1).max(1);
+        a.abs_diff(b) as f64 / steps as f64
+    }
+}
+
+/// One category of sensitive values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Category {
+    /// The name under which it is released.
+    pub name: String,
+    /// Its values as text.
+    pub values: Vec<String>,
+}
+
+#[cfg(test)]
+#[path = "columns_tests.rs"]
+mod tests;

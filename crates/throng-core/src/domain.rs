@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::{SortOptions, sort_to_indices, take};
+use arrow::compute::{SortOptions, cast, sort_to_indices, take};
+use arrow::datatypes::DataType;
 
-use crate::columns::{QuasiSpec, Release};
+use crate::columns::{Limit, QuasiSpec};
 use crate::error::{Error, Result, kernel};
-use crate::hierarchy::{Tree, build_tree};
-use crate::values::distances;
+use crate::hierarchy::{Tree, build_counted_tree};
+use crate::values::{coordinates, distances};
 
 /// The code of a null, in place of a position or of a sensitive code, while a domain is being built.
 pub const NULL: u32 = u32::MAX;
@@ -21,6 +22,8 @@ pub const NULL: u32 = u32::MAX;
 pub struct Domain {
     kind: Kind,
     loss: Loss,
+    /// For each position, the first one with the same maximum allowed generalization; none without a limit.
+    blocks: Option<Vec<u32>>,
 }
 
 /// What positions stand for.
@@ -38,33 +41,48 @@ pub enum Kind {
     Category(Arc<Tree>),
 }
 
+/// The distinct non-null values of a column, in any order, and the rows that have each of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Distinct<'a> {
+    /// The values.
+    pub values: &'a ArrayRef,
+    /// How many rows have each value.
+    pub rows: &'a [u64],
+    /// Whether there are rows with null besides.
+    pub has_null: bool,
+}
+
 impl Domain {
-    /// Builds the domain of a column from its distinct non-null values in any order. Also tells the position of each.
-    pub fn build(spec: &QuasiSpec, distinct: &ArrayRef, has_null: bool) -> Result<(Self, Vec<u32>)> {
-        let order = sort_to_indices(distinct, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
-        let values = take(distinct, &order, None).map_err(kernel("take"))?;
-        let (kind, by_rank) = match spec.release {
-            Release::Interval | Release::Bounds => {
-                let first = u32::from(has_null);
-                (Kind::Ordered { values, has_null }, (first..first + distinct.len() as u32).collect())
-            }
-            Release::Ancestor | Release::Set => {
-                let (tree, positions) = build_tree(&spec.hierarchy, &values)
-                    .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
-                let tree = if has_null { tree.with_null() } else { tree };
-                (Kind::Category(Arc::new(tree)), positions)
-            }
+    /// Builds the domain of a column from its distinct values. Also tells the position of each.
+    pub fn build(spec: &QuasiSpec, distinct: Distinct<'_>) -> Result<(Self, Vec<u32>)> {
+        let Distinct { values: unsorted, has_null, .. } = distinct;
+        let order = sort_to_indices(unsorted, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
+        let values = take(unsorted, &order, None).map_err(kernel("take"))?;
+        let (kind, by_rank) = if spec.release.is_ordered() {
+            let first = u32::from(has_null);
+            (Kind::Ordered { values, has_null }, (first..first + unsorted.len() as u32).collect())
+        } else {
+            let rows: Vec<u64> = order.values().iter().map(|index| distinct.rows[*index as usize]).collect();
+            let (tree, positions) = build_counted_tree(&spec.hierarchy, &values, &rows)
+                .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
+            let tree = if has_null { tree.with_null() } else { tree };
+            (Kind::Category(Arc::new(tree)), positions)
         };
-        let loss = Loss::of(&kind).ok_or_else(|| Error::Type {
+        let type_error = || Error::Type {
             column: spec.name.clone(),
-            data_type: distinct.data_type().to_string(),
+            data_type: unsorted.data_type().to_string(),
             role: "quasi-identifier with intervals",
-        })?;
-        let mut positions = vec![0; distinct.len()];
+        };
+        let loss = Loss::of(&kind).ok_or_else(type_error)?;
+        let blocks = match &spec.limit {
+            Some(limit) => Some(blocks(&kind, limit).ok_or_else(|| Error::Limit { column: spec.name.clone() })?),
+            None => None,
+        };
+        let mut positions = vec![0; unsorted.len()];
         for (rank, index) in order.values().iter().enumerate() {
             positions[*index as usize] = by_rank[rank];
         }
-        Ok((Self { kind, loss }, positions))
+        Ok((Self { kind, loss, blocks }, positions))
     }
 
     /// What the positions stand for.
@@ -93,10 +111,21 @@ impl Domain {
         }
     }
 
+    /// Whether the policy limits how far values may be generalized.
+    pub fn is_limited(&self) -> bool {
+        self.blocks.is_some()
+    }
+
+    /// What stands for the maximum allowed generalization of a position: equal for two positions if and only if they
+    /// may be in one class (MAGVal, Def. 4 of paper C).
+    pub fn block(&self, position: u32) -> u32 {
+        self.blocks.as_ref().map_or(0, |blocks| blocks[position as usize])
+    }
+
     /// The NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.
     pub fn loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.loss {
-            _ if lo == hi => 0.0,
+            Loss::Width { .. } if lo == hi => 0.0,
             Loss::Width { coordinates, has_null } => {
                 if *has_null && lo == 0 {
                     1.0
@@ -104,9 +133,18 @@ impl Domain {
                     coordinates[hi as usize] - coordinates[lo as usize]
                 }
             }
-            Loss::Ancestor(tree) => {
-                let node = tree.common_ancestor(lo, hi);
-                f64::from(tree.leaves_below(node)) / tree.leaf_count() as f64
+            Loss::Ancestor(tree) => tree.extent(tree.common_ancestor(lo, hi)),
+        }
+    }
+
+    /// The information loss of a class that spans the positions `lo ..= hi` (Def. 9 of paper A): the width of a number
+    /// over its range, the height of a category's common ancestor over the height of its hierarchy.
+    pub fn information_loss(&self, lo: u32, hi: u32) -> f64 {
+        match &self.kind {
+            Kind::Ordered { .. } => self.loss(lo, hi),
+            Kind::Category(tree) => {
+                let height = tree.height(tree.common_ancestor(lo, hi));
+                f64::from(height) / f64::from(tree.height(tree.root()).max(1))
             }
         }
     }
@@ -123,12 +161,55 @@ impl Domain {
     }
 }
 
+/// For each position the first one of its block; none when the limit does not go with the kind.
+///
+/// Null may only be in a class with other nulls, unless the limit allows the root.
+fn blocks(kind: &Kind, limit: &Limit) -> Option<Vec<u32>> {
+    match (kind, limit) {
+        (Kind::Ordered { values, has_null }, Limit::Bands(borders)) => {
+            let band = |value: &f64| borders.partition_point(|border| border <= value);
+            let bands: Vec<usize> = as_written(values)?.iter().map(band).collect();
+            let first = u32::from(*has_null);
+            let start = |band: &usize| first + bands.partition_point(|other| other < band) as u32;
+            Some(has_null.then_some(0).into_iter().chain(bands.iter().map(start)).collect())
+        }
+        (Kind::Category(tree), Limit::Level(level)) => {
+            // By height and not by steps: null and tails lie directly below the root, beside deeper branches.
+            let top = |position: u32| {
+                let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
+                let allowed = upwards.take_while(|node| tree.height(*node) <= *level);
+                allowed.last().unwrap_or(tree.leaf_node(position))
+            };
+            Some((0..tree.leaf_count() as u32).map(|position| tree.leaf_range(top(position)).0).collect())
+        }
+        (Kind::Category(tree), Limit::Values(values)) => {
+            let top = |position: u32| {
+                let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
+                let listed = upwards.filter(|node| values.iter().any(|value| value == tree.label(*node)));
+                listed.last().unwrap_or(tree.leaf_node(position))
+            };
+            Some((0..tree.leaf_count() as u32).map(|position| tree.leaf_range(top(position)).0).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Numbers as a reader takes them from a release: 0.7 in single precision is 0.7, and not the double just below it.
+fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
+    match values.data_type() {
+        DataType::Float16 | DataType::Float32 => {
+            coordinates(&cast(&cast(values, &DataType::Utf8).ok()?, &DataType::Float64).ok()?)
+        }
+        _ => coordinates(values),
+    }
+}
+
 /// The loss of a range, prepared for many look-ups.
 #[derive(Clone, Debug)]
 enum Loss {
     /// Width over range; mixed with null everything is lost.
     Width { coordinates: Vec<f64>, has_null: bool },
-    /// Leaves below the common ancestor over all leaves.
+    /// The extent of the common ancestor.
     Ancestor(Arc<Tree>),
 }
 

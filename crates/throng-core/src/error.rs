@@ -42,6 +42,37 @@ pub enum Error {
         /// What does not fit.
         source: crate::hierarchy::BuildError,
     },
+    /// A limit does not fit its column.
+    #[error(
+        "column `{column}` has a `limit` that does not fit it: a level or allowed values need a hierarchy, \
+         bands need a number without one"
+    )]
+    Limit {
+        /// The column.
+        column: String,
+    },
+    /// Values of a sensitive column that no category holds.
+    #[error(
+        "sensitive column `{column}` has {count} distinct values that are in none of its `categories`; \
+         put each of them into one"
+    )]
+    Uncategorized {
+        /// The column.
+        column: String,
+        /// How many distinct values.
+        count: usize,
+    },
+    /// More combinations of levels than can be searched.
+    #[error(
+        "the hierarchies of the quasi-identifiers allow {nodes} combinations of levels, and `incognito` searches at \
+         most {limit}; use fewer levels or columns, or another partition"
+    )]
+    Lattice {
+        /// The combinations that there are.
+        nodes: u128,
+        /// The most that are searched.
+        limit: u128,
+    },
     /// A value that can't be written, such as a date beyond the calendar.
     #[error("column `{column}` has values that can't be written as text, such as dates beyond the calendar; mend them")]
     NoText {
@@ -80,6 +111,17 @@ pub enum Error {
     Misplaced {
         /// How many groups.
         groups: usize,
+    },
+    /// A clustering went beyond a limit; a bug of ours.
+    #[error(
+        "{classes} classes would generalize column `{column}` beyond its limit; nothing is released, please report this \
+         with the policy"
+    )]
+    Beyond {
+        /// The column.
+        column: String,
+        /// How many classes.
+        classes: usize,
     },
     /// An Arrow kernel failed; a bug of ours, or memory that ran out.
     #[error("an Arrow kernel failed ({0}); please report this with the policy and the schema")]

@@ -1,10 +1,13 @@
 //! Whether a promise can be kept at all, before any work is done (Conditions 1 and 2 of paper A).
 //!
 //! Condition 1: no class can have more distinct sensitive values than the whole table. Condition 2 bounds the number of
-//! classes: of the rows that do not carry one of the `p - i` most frequent values, every class needs at least `i`.
+//! classes: of the rows that do not carry one of the `p - i` most frequent values, every class needs at least `i`. With
+//! limits on quasi-identifiers both are asked of every class of the maximum allowed microdata ([`Allowed`]).
 
 use std::fmt;
 
+use crate::model::{Model, Privacy, Tally};
+use crate::partition::Allowed;
 use crate::table::Table;
 
 /// Why no release of a table can keep its promise.
@@ -26,6 +29,16 @@ pub enum Shortfall {
         /// What was asked for.
         p: u64,
     },
+    /// The categories of all rows together weigh less than alpha.
+    Weight {
+        /// The sensitive column.
+        column: String,
+    },
+    /// With the limits of the quasi-identifiers, no class of rows satisfies the model.
+    Limits {
+        /// The rows of the table, all of which would have to be suppressed.
+        rows: u64,
+    },
 }
 
 impl fmt::Display for Shortfall {
@@ -39,16 +52,27 @@ impl fmt::Display for Shortfall {
                 "sensitive column `{column}` has {distinct} distinct values, and p = {p} needs at least that many; \
                  the highest p that works for it is {distinct}"
             ),
+            Self::Weight { column } => write!(
+                f,
+                "the categories of sensitive column `{column}` weigh less than alpha even in all rows together; lower alpha"
+            ),
+            Self::Limits { rows } => write!(
+                f,
+                "within the limits of the quasi-identifiers none of the {rows} rows can be released; raise a `limit`, or \
+                 lower k or p"
+            ),
         }
     }
 }
 
-/// What a table allows.
+/// What is possible with a table.
 #[derive(Clone, Debug)]
 pub struct Feasibility {
     /// The rows of the table.
     pub rows: u64,
-    /// The sensitive columns in the order of the table.
+    /// How many of them must be suppressed, because the limits of the quasi-identifiers leave no class for them.
+    pub suppressed: u64,
+    /// What each sensitive column allows, in the order of the table.
     pub columns: Vec<ColumnFeasibility>,
     /// The most classes that any release can have: Condition 2 over all columns, and no more than `rows / k`.
     pub max_classes: u64,
@@ -61,48 +85,86 @@ pub struct Feasibility {
 pub struct ColumnFeasibility {
     /// Its name.
     pub name: String,
-    /// Its distinct values, which is the highest `p` that can be met.
+    /// What is counted: values, strong values or categories.
+    pub counted: &'static str,
+    /// How many distinct ones there are in the whole table, which is the highest `p` that can be met.
     pub distinct: u64,
-    /// The most classes that this column allows (Condition 2); zero when `p` can't be met.
+    /// The most classes that the models of this column allow (Condition 2); zero when they can't be met.
     pub max_classes: u64,
 }
 
 impl Feasibility {
-    /// Examines a table. One class with all rows is the last resort of every algorithm, and all models are monotone: so
-    /// when that class satisfies the models a release exists, and when it does not there is none.
-    pub fn of(table: &Table, k: u64, p: u64) -> Self {
-        let rows = table.rows();
-        let mut shortfalls = Vec::new();
-        if rows < k {
-            shortfalls.push(Shortfall::Rows { rows, k });
+    /// Examines a table. A class of the maximum allowed microdata is the last resort of every algorithm, and all models
+    /// are monotone: so when it satisfies the models a release of its rows exists, and when it does not there is none.
+    pub fn of(table: &Table, privacy: &Privacy, allowed: &Allowed) -> Self {
+        let whole = Tally::of_cells(table, 0..table.cell_count() as u32);
+        let mut shortfalls: Vec<Shortfall> = privacy
+            .models()
+            .filter(|model| model.shortage(&whole) > 0)
+            .map(|model| shortfall(model, &whole, table))
+            .collect();
+        if shortfalls.is_empty() && allowed.classes.is_empty() {
+            shortfalls.push(Shortfall::Limits { rows: table.rows() });
         }
-        let mut columns = Vec::new();
-        for (index, column) in table.sensitive().iter().enumerate() {
-            let counts = counts(table, index);
-            let distinct = counts.len() as u64;
-            if p > 1 && distinct < p {
-                shortfalls.push(Shortfall::Distinct { column: column.name.clone(), distinct, p });
-            }
-            let max_classes = if p > 1 { max_classes(counts, p) } else { rows };
-            columns.push(ColumnFeasibility { name: column.name.clone(), distinct, max_classes });
+        let counts: Vec<Counts> = allowed.classes.iter().map(|cells| Counts::of(table, cells)).collect();
+        let most = |column: usize| {
+            let of_class = |class: &Counts| {
+                let models = privacy.models().filter(|model| model.column() == Some(column));
+                models.map(|model| class.most_classes(model)).fold(class.tally.rows(), u64::min)
+            };
+            counts.iter().map(of_class).sum()
+        };
+        let columns = table.sensitive().iter().enumerate().map(|(index, column)| ColumnFeasibility {
+            name: column.name.clone(),
+            counted: column.counted,
+            distinct: whole.distinct(index),
+            max_classes: most(index),
+        });
+        let most_of_class = |class: &Counts| privacy.models().map(|model| class.most_classes(model)).min();
+        Self {
+            rows: table.rows(),
+            suppressed: allowed.suppressed_rows(table),
+            columns: columns.collect(),
+            max_classes: counts.iter().map(|class| most_of_class(class).unwrap_or(0)).sum(),
+            shortfalls,
         }
-        let by_size = rows.checked_div(k).unwrap_or(rows);
-        let max_classes = columns.iter().map(|column| column.max_classes).fold(by_size, u64::min);
-        Self { rows, columns, max_classes, shortfalls }
     }
 }
 
-/// How many rows have each value of a sensitive column.
-fn counts(table: &Table, column: usize) -> Vec<u64> {
-    let mut counts = vec![0; table.sensitive()[column].distinct as usize];
-    for group in 0..table.group_count() as u32 {
-        if let Some(count) = counts.get_mut(table.codes(group)[column] as usize) {
-            *count += u64::from(table.group_rows(group));
+fn shortfall(model: &dyn Model, whole: &Tally, table: &Table) -> Shortfall {
+    let name = |column: usize| table.sensitive()[column].name.clone();
+    match (model.column(), model.distinct_values()) {
+        (Some(column), Some(p)) => Shortfall::Distinct { column: name(column), distinct: whole.distinct(column), p },
+        (Some(column), None) => Shortfall::Weight { column: name(column) },
+        (None, _) => Shortfall::Rows { rows: whole.rows(), k: model.required() },
+    }
+}
+
+/// The rows of a class of the maximum allowed microdata, and how many of them have each sensitive code.
+struct Counts {
+    tally: Tally,
+    /// Per sensitive column, the counts of the codes that occur.
+    of_codes: Vec<Vec<u64>>,
+}
+
+impl Counts {
+    fn of(table: &Table, cells: &[u32]) -> Self {
+        let tally = Tally::of_cells(table, cells.iter().copied());
+        let codes = |(column, sensitive): (usize, &crate::table::SensitiveColumn)| {
+            (0..sensitive.distinct).map(|code| tally.count(column, code)).filter(|count| *count > 0).collect()
+        };
+        let of_codes = table.sensitive().iter().enumerate().map(codes).collect();
+        Self { tally, of_codes }
+    }
+
+    /// The most classes that a model allows.
+    fn most_classes(&self, model: &dyn Model) -> u64 {
+        match (model.column(), model.distinct_values()) {
+            (Some(column), Some(p)) => max_classes(self.of_codes[column].clone(), p),
+            // What such a model asks for adds up over classes.
+            _ => model.achieved(&self.tally).checked_div(model.required()).unwrap_or(self.tally.rows()),
         }
     }
-    // A value may have occurred in suppressed rows only.
-    counts.retain(|count| *count > 0);
-    counts
 }
 
 /// Condition 2 for one column: `min over i = 1..p of floor((n - cf_(p-i)) / i)`, with `n` the rows that have a value and

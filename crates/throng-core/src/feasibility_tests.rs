@@ -1,6 +1,11 @@
 use super::*;
 use crate::test_tables::{interval, ints, maybe_texts, paper_figure_1, paper_table_1, set_partitions, survey};
 
+fn examine(table: &Table, k: u64, p: u64) -> Feasibility {
+    let privacy = Privacy::p_sensitive_k_anonymity(k, p, table.sensitive().len());
+    Feasibility::of(table, &privacy, &Allowed::of(table, &privacy))
+}
+
 /// Every list of `values` counts, in descending order, that sums to at most `rows`.
 fn frequencies(rows: u64, values: usize, highest: u64) -> Vec<Vec<u64>> {
     if values == 0 {
@@ -113,7 +118,7 @@ fn condition_2_by_hand() {
 #[test]
 fn figure_1_seems_to_allow_two_classes() {
     let table = survey(&[(interval("Age"), ints(&[1, 2, 3, 4]))], &paper_figure_1()).table;
-    let feasibility = Feasibility::of(&table, 2, 2);
+    let feasibility = examine(&table, 2, 2);
     assert_eq!(feasibility.max_classes, 2);
     assert!(feasibility.columns.iter().all(|column| column.max_classes == 2 && column.distinct == 2));
     assert!(feasibility.shortfalls.is_empty());
@@ -122,15 +127,15 @@ fn figure_1_seems_to_allow_two_classes() {
 #[test]
 fn k_bounds_the_classes_too() {
     let table = survey(&[(interval("Age"), ints(&[1, 2, 3, 4]))], &paper_figure_1()).table;
-    assert_eq!(Feasibility::of(&table, 3, 2).max_classes, 1);
-    assert_eq!(Feasibility::of(&table, 2, 1).max_classes, 2);
-    assert_eq!(Feasibility::of(&table, 1, 1).max_classes, 4);
+    assert_eq!(examine(&table, 3, 2).max_classes, 1);
+    assert_eq!(examine(&table, 2, 1).max_classes, 2);
+    assert_eq!(examine(&table, 1, 1).max_classes, 4);
 }
 
 #[test]
 fn too_few_rows_and_every_column_with_too_few_values_are_reported() {
     let (quasi, sensitive) = paper_table_1();
-    let feasibility = Feasibility::of(&survey(&quasi, &sensitive).table, 8, 4);
+    let feasibility = examine(&survey(&quasi, &sensitive).table, 8, 4);
     assert_eq!(
         feasibility.shortfalls,
         [
@@ -148,18 +153,15 @@ fn too_few_rows_and_every_column_with_too_few_values_are_reported() {
 fn nulls_are_no_values_and_bring_no_classes() {
     let sensitive = maybe_texts(&[Some("a"), Some("a"), Some("b"), None, None, None]);
     let table = survey(&[(interval("Age"), ints(&[1, 2, 3, 4, 5, 6]))], &[sensitive]).table;
-    let feasibility = Feasibility::of(&table, 2, 2);
+    let feasibility = examine(&table, 2, 2);
     assert_eq!((feasibility.columns[0].distinct, feasibility.max_classes), (2, 1));
     assert!(feasibility.shortfalls.is_empty());
-    assert_eq!(
-        Feasibility::of(&table, 2, 3).shortfalls,
-        [Shortfall::Distinct { column: "s0".to_owned(), distinct: 2, p: 3 }]
-    );
+    assert_eq!(examine(&table, 2, 3).shortfalls, [Shortfall::Distinct { column: "s0".to_owned(), distinct: 2, p: 3 }]);
 }
 
 #[test]
 fn with_p_of_one_a_column_of_nulls_is_fine() {
     let table = survey(&[(interval("Age"), ints(&[1, 2]))], &[maybe_texts(&[None, None])]).table;
-    assert!(Feasibility::of(&table, 2, 1).shortfalls.is_empty());
-    assert_eq!(Feasibility::of(&table, 2, 2).shortfalls.len(), 1);
+    assert!(examine(&table, 2, 1).shortfalls.is_empty());
+    assert_eq!(examine(&table, 2, 2).shortfalls.len(), 1);
 }

@@ -25,6 +25,7 @@ pub mod columns;
 pub mod content;
 pub mod domain;
 mod error;
+pub mod facet;
 pub mod feasibility;
 pub mod hierarchy;
 pub mod metrics;

@@ -18,12 +18,14 @@ pub struct QuasiColumn {
     pub domain: Domain,
 }
 
-/// One sensitive column of a table. Its values are codes in ascending order of the values.
+/// A sensitive column of a table under one facet ([`crate::columns::Facet`]). Its values are codes.
 #[derive(Clone, Debug)]
 pub struct SensitiveColumn {
-    /// Its name.
+    /// The name of the column in the input.
     pub name: String,
-    /// How many distinct values it has, without null.
+    /// What codes stand for: values, strong values or categories.
+    pub counted: &'static str,
+    /// How many codes there are, without null. Not all of them need occur.
     pub distinct: u32,
 }
 
@@ -85,7 +87,7 @@ impl Table {
         &self.quasi
     }
 
-    /// The sensitive columns.
+    /// The sensitive columns, each as often as it has facets.
     pub fn sensitive(&self) -> &[SensitiveColumn] {
         &self.sensitive
     }

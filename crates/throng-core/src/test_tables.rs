@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
-use arrow::datatypes::DataType;
 use proptest::test_runner::{Config, RngSeed};
 
 use crate::cluster::{Class, Portion};
-use crate::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release};
+use crate::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release, SensitiveSpec};
 use crate::hierarchy::{HierarchySpec, Tree};
 use crate::recode::Recoding;
 use crate::survey::{SUPPRESSED, Survey, SurveySpec};
@@ -25,6 +24,7 @@ pub(crate) fn quasi(name: &str, release: Release, hierarchy: HierarchySpec) -> Q
         weight: DEFAULT_WEIGHT,
         nulls: Nulls::Value,
         hierarchy: Arc::new(hierarchy),
+        limit: None,
     }
 }
 
@@ -86,7 +86,7 @@ impl Surveyed {
         let mut groups: Vec<u32> = rows.into_iter().map(|row| self.groups[row]).collect();
         groups.sort_unstable();
         let runs = groups.chunk_by(|a, b| a == b);
-        Class { portions: runs.map(|run| Portion { group: run[0], rows: run.len() as u32 }).collect() }
+        Class::of_portions(runs.map(|run| Portion { group: run[0], rows: run.len() as u32 }).collect())
     }
 
     pub(crate) fn recode(&self, blocks: &[&[usize]]) -> Recoding {
@@ -95,10 +95,11 @@ impl Surveyed {
 }
 
 pub(crate) fn spec_of(quasi: &[(QuasiSpec, ArrayRef)], sensitive: &[ArrayRef]) -> Arc<SurveySpec> {
-    let name = |(index, column): (usize, &ArrayRef)| (format!("s{index}"), column.data_type().clone());
+    let name =
+        |(index, column): (usize, &ArrayRef)| (SensitiveSpec::plain(format!("s{index}")), column.data_type().clone());
     Arc::new(SurveySpec {
         quasi: quasi.iter().map(|(spec, column)| (spec.clone(), column.data_type().clone())).collect::<Vec<_>>(),
-        sensitive: sensitive.iter().enumerate().map(name).collect::<Vec<(String, DataType)>>(),
+        sensitive: sensitive.iter().enumerate().map(name).collect::<Vec<_>>(),
     })
 }
 

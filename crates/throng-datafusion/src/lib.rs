@@ -14,11 +14,13 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod error;
+mod kept;
 mod plain;
 mod release;
 mod snapshot;
 
 pub use error::Error;
+pub use kept::kept_names;
 pub use plain::{plain, plain_field};
 pub use release::{Release, released_schema};
 pub use snapshot::{OnRows, Snapshot};

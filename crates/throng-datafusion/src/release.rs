@@ -9,7 +9,8 @@ use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use throng_core::recode::{DealKey, Recoding, ReleaseOrder, released_fields};
 use throng_policy::Binding;
 
-use crate::snapshot::{Snapshot, kept_columns};
+use crate::kept::kept_columns;
+use crate::snapshot::Snapshot;
 use crate::{Error, plain, plain_field};
 
 /// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
@@ -33,8 +34,8 @@ fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, Source)> {
             columns.push((bound.column.index, plain_field(&field), Source::Label { quasi, part }));
         }
     }
-    for (place, column) in kept_columns(binding).into_iter().enumerate() {
-        columns.push((column.index, plain_field(input.field(column.index)), Source::Kept(place)));
+    for (place, kept) in kept_columns(binding).into_iter().enumerate() {
+        columns.push((kept.source.index, kept.field(input), Source::Kept(place)));
     }
     columns.sort_by_key(|(index, _, _)| *index);
     columns.into_iter().map(|(_, field, source)| (field, source)).collect()

@@ -6,7 +6,7 @@ use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{DataType, Int32Type, Int64Type};
 use datafusion::prelude::SessionContext;
 use throng_core::anonymize::Method;
-use throng_core::model::Privacy;
+use throng_core::partition::Allowed;
 use throng_policy::{Overrides, Policy};
 
 use super::*;
@@ -48,9 +48,10 @@ async fn release(batch: RecordBatch, age: &str) -> RecordBatch {
     let binding = policy.bind(&schema).unwrap();
     let frame = SessionContext::new().read_batch(batch).unwrap();
     let snapshot = Snapshot::read(frame, &binding, 7, Arc::new(|_| {})).await.unwrap();
-    let privacy = Privacy::p_sensitive_k_anonymity(4, 2, 1);
+    let privacy = binding.privacy();
     let method = Method::ALL[0];
-    let leaves = method.leaves(&snapshot.table, &privacy);
+    let allowed = Allowed::of(&snapshot.table, &privacy);
+    let leaves = method.leaves(&allowed, &snapshot.table, &privacy).unwrap();
     let classes = method.classes(&leaves, &snapshot.table, &privacy, &|_| {});
     let recoding = Recoding::new(&snapshot.table, &classes).unwrap();
     let release = Release::new(snapshot, recoding, &binding, &schema).unwrap();

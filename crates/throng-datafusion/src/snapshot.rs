@@ -9,12 +9,14 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::DataFrame;
 use futures::TryStreamExt;
 use throng_core::content::{Checksum, ContentHasher};
+use throng_core::recode::Recoding;
 use throng_core::survey::{SUPPRESSED, Survey, SurveySpec};
 use throng_core::table::Table;
-use throng_policy::{Binding, BoundColumn};
+use throng_policy::Binding;
 use tokio::task::JoinSet;
 
-use crate::{Error, plain, plain_field};
+use crate::Error;
+use crate::kept::{Kept, kept_columns};
 
 /// Hears how many rows were read, a batch at a time.
 pub type OnRows = Arc<dyn Fn(u64) + Send + Sync>;
@@ -26,11 +28,9 @@ pub struct Snapshot {
     pub table: Table,
     /// How many rows were read.
     pub rows: u64,
-    /// How many of them are left out of the release.
+    /// How many of them are left out of the release because of their nulls.
     pub suppressed: u64,
-    /// The checksum of the rows that are not.
-    pub checksum: Checksum,
-    /// Sensitive and insensitive columns in plain form.
+    /// What the release shows of each row besides its quasi-identifiers.
     pub(crate) batches: Vec<RecordBatch>,
     /// The group of each row.
     pub(crate) groups: Vec<u32>,
@@ -45,9 +45,7 @@ struct Reading {
     spec: Arc<SurveySpec>,
     /// Quasi-identifiers, then sensitive columns, by name.
     surveyed: Vec<String>,
-    /// Sensitive and insensitive columns in the order of the input, by name.
-    kept: Vec<String>,
-    kept_types: Vec<DataType>,
+    kept: Vec<Kept>,
     seed: u64,
     on_rows: OnRows,
 }
@@ -95,15 +93,12 @@ impl Snapshot {
             table: merged.table,
             rows: rows as u64,
             suppressed: merged.suppressed,
-            checksum: Checksum::default(),
             batches: Vec::new(),
             groups: Vec::with_capacity(rows),
             content: Vec::with_capacity(rows),
             seed,
         };
         for ((batches, groups, content), of_table) in rest.into_iter().zip(merged.groups) {
-            let released = groups.iter().zip(&content).filter(|(group, _)| **group != SUPPRESSED);
-            snapshot.checksum.add(released.map(|(_, hash)| *hash));
             let place = |group: u32| if group == SUPPRESSED { SUPPRESSED } else { of_table[group as usize] };
             snapshot.groups.extend(groups.into_iter().map(place));
             snapshot.content.extend(content);
@@ -111,39 +106,34 @@ impl Snapshot {
         }
         Ok(snapshot)
     }
+
+    /// The checksum of all rows that a recoding does not leave out.
+    pub fn checksum(&self, recoding: &Recoding) -> Checksum {
+        let is_released = |group: u32| group != SUPPRESSED && !recoding.is_out(group);
+        let released = self.groups.iter().zip(&self.content).filter(|(group, _)| is_released(**group));
+        let mut checksum = Checksum::default();
+        checksum.add(released.map(|(_, hash)| *hash));
+        checksum
+    }
 }
 
 impl Reading {
     fn new(binding: &Binding, seed: u64, on_rows: OnRows) -> Self {
         let spec = SurveySpec {
             quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
-            sensitive: binding.sensitive.iter().map(|c| (c.name.clone(), c.data_type.clone())).collect(),
+            sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
         };
         let quasi = binding.quasi.iter().map(|quasi| quasi.column.name.clone());
-        let surveyed = quasi.chain(binding.sensitive.iter().map(|column| column.name.clone())).collect();
-        let kept = kept_columns(binding);
-        let kept_types = kept.iter().map(|column| plain_type_of(column)).collect();
-        let kept = kept.into_iter().map(|column| column.name.clone()).collect();
-        Self { spec: Arc::new(spec), surveyed, kept, kept_types, seed, on_rows }
+        let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| sensitive.column.name.clone())).collect();
+        Self { spec: Arc::new(spec), surveyed, kept: kept_columns(binding), seed, on_rows }
     }
 
     fn columns_read(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.surveyed.iter().map(String::as_str).collect();
-        names.extend(self.kept.iter().map(String::as_str).filter(|name| !self.surveyed.iter().any(|s| s == name)));
+        let kept = self.kept.iter().map(|kept| kept.source.name.as_str());
+        names.extend(kept.filter(|name| !self.surveyed.iter().any(|surveyed| surveyed == name)));
         names
     }
-}
-
-fn plain_type_of(column: &BoundColumn) -> DataType {
-    use datafusion::arrow::datatypes::Field;
-    plain_field(&Field::new(&column.name, column.data_type.clone(), true)).data_type().clone()
-}
-
-/// The columns that are released with their own values, in the order of the input.
-pub(crate) fn kept_columns(binding: &Binding) -> Vec<&BoundColumn> {
-    let mut kept: Vec<&BoundColumn> = binding.sensitive.iter().chain(&binding.insensitive).collect();
-    kept.sort_by_key(|column| column.index);
-    kept
 }
 
 impl Part {
@@ -154,7 +144,8 @@ impl Part {
             groups: Vec::new(),
             content: Vec::new(),
         };
-        let hasher = ContentHasher::new(&reading.kept_types, reading.seed)?;
+        let types: Vec<DataType> = reading.kept.iter().map(Kept::data_type).collect();
+        let hasher = ContentHasher::new(&types, reading.seed)?;
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
                 part.push(&batch, reading, &hasher)?;
@@ -171,7 +162,8 @@ impl Part {
         };
         let surveyed = reading.surveyed.iter().map(column).collect::<Result<Vec<_>, _>>()?;
         self.groups.extend(self.survey.push(&surveyed)?);
-        let kept = reading.kept.iter().map(|name| plain(&column(name)?)).collect::<Result<Vec<_>, Error>>()?;
+        let kept = reading.kept.iter().map(|kept| kept.of(&column(&kept.source.name)?));
+        let kept = kept.collect::<Result<Vec<_>, Error>>()?;
         self.content.extend(hasher.hash(&kept, batch.num_rows())?);
         self.batches.push(keep(kept, &reading.kept, batch.num_rows())?);
         Ok(())
@@ -179,11 +171,11 @@ impl Part {
 }
 
 /// A batch of columns under their names; a batch of rows without columns keeps its count.
-fn keep(columns: Vec<ArrayRef>, names: &[String], rows: usize) -> Result<RecordBatch, Error> {
+fn keep(columns: Vec<ArrayRef>, kept: &[Kept], rows: usize) -> Result<RecordBatch, Error> {
     use datafusion::arrow::array::RecordBatchOptions;
     use datafusion::arrow::datatypes::{Field, Schema};
-    let field = |(column, name): (&ArrayRef, &String)| Field::new(name, column.data_type().clone(), true);
-    let schema = Schema::new(columns.iter().zip(names).map(field).collect::<Vec<_>>());
+    let field = |(column, kept): (&ArrayRef, &Kept)| Field::new(&kept.name, column.data_type().clone(), true);
+    let schema = Schema::new(columns.iter().zip(kept).map(field).collect::<Vec<_>>());
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
         .map_err(|source| Error::Kernel("batch", source))

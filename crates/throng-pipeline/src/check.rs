@@ -1,10 +1,11 @@
 //! `throng check`: policy, schema and feasibility. Reads the input and writes nothing.
 
 use throng_core::feasibility::Feasibility;
+use throng_core::partition::Allowed;
 use throng_policy::Policy;
 
 use crate::error::JobError;
-use crate::job::{JobOptions, Surveyed, survey};
+use crate::job::{JobOptions, Surveyed, survey, too_many_suppressed};
 use crate::progress::Stage;
 
 /// What a policy would do with its input.
@@ -22,21 +23,32 @@ pub struct Checked {
     pub quasi: Vec<String>,
     /// The columns that would be left out.
     pub dropped: Vec<String>,
-    /// Whether the promise can be kept, and how many classes there can be at most.
+    /// What each sensitive column allows, and how many classes there can be at most.
     pub feasibility: Feasibility,
+    /// Why the policy can't be kept; empty when it can.
+    pub shortfalls: Vec<String>,
 }
 
 /// Checks a policy against its input.
 pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, JobError> {
     options.observer.begin(Stage::Survey, None);
     let Surveyed { binding, source, snapshot } = survey(policy, options).await?;
+    let privacy = binding.privacy();
+    let allowed = Allowed::of(&snapshot.table, &privacy);
+    let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
+    let suppressed_rows = snapshot.suppressed + feasibility.suppressed;
+    let mut shortfalls: Vec<String> = feasibility.shortfalls.iter().map(ToString::to_string).collect();
+    if shortfalls.is_empty() {
+        shortfalls.extend(too_many_suppressed(binding.suppression_limit, snapshot.rows, suppressed_rows));
+    }
     Ok(Checked {
         files: source.files.len() as u64,
         rows: snapshot.rows,
-        suppressed_rows: snapshot.suppressed,
+        suppressed_rows,
         cells: snapshot.table.cell_count() as u64,
         quasi: binding.quasi.iter().map(|quasi| quasi.column.name.clone()).collect(),
         dropped: binding.dropped.clone(),
-        feasibility: Feasibility::of(&snapshot.table, binding.k, binding.p),
+        feasibility,
+        shortfalls,
     })
 }

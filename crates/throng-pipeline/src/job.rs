@@ -2,25 +2,28 @@
 
 use std::sync::Arc;
 
-use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::anonymize::Method;
 use throng_core::cluster::Class;
 use throng_core::content::Checksum;
 use throng_core::feasibility::Feasibility;
 use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
+use throng_core::partition::Allowed;
 use throng_core::recode::Recoding;
 use throng_core::table::Table;
-use throng_core::verify::{Findings, Promise};
-use throng_datafusion::{Release, Snapshot, released_schema};
-use throng_policy::{Binding, Cluster, CsvOptions, Format, Partition, Policy};
+use throng_core::verify::Findings;
+use throng_datafusion::{Release, Snapshot, kept_names, released_schema};
+use throng_policy::{Binding, CsvOptions, Format, Policy};
 use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::manifest::{self, FileEntry, Manifest};
+use crate::method::method_of;
 use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
+use crate::promise::promise_of;
 use crate::publish::Staging;
 use crate::resources::peak_memory_bytes;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
@@ -106,27 +109,34 @@ async fn anonymize(
     let surveyed = survey(policy, options).instrument(span).await?;
     let Surveyed { binding, source, snapshot } = surveyed;
     let binding = Arc::new(binding);
-    let feasibility = Feasibility::of(&snapshot.table, binding.k, binding.p);
+    let privacy = binding.privacy();
+    let allowed = Allowed::of(&snapshot.table, &privacy);
+    let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
     if !feasibility.shortfalls.is_empty() {
         return Err(throng_core::Error::Infeasible(feasibility.shortfalls).into());
     }
-    let (rows_read, suppressed, expected) = (snapshot.rows, snapshot.suppressed, snapshot.checksum);
+    let (rows_read, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
+    if let Some(text) = too_many_suppressed(binding.suppression_limit, rows_read, suppressed) {
+        return Err(JobError::new(Kind::Infeasible, format!("the privacy target can't be met: {text}")));
+    }
 
-    let (method, reason) = method_of(policy);
+    let (method, reason) = method_of(&policy.algorithm, &binding);
     let (schema, bound, observer) = (Arc::clone(&source.schema), Arc::clone(&binding), Arc::clone(&options.observer));
     let work = move || {
-        let privacy = Privacy::p_sensitive_k_anonymity(bound.k, bound.p, bound.sensitive.len());
-        let (leaves, classes) = form_classes(method, &snapshot.table, &privacy, &mut clock, observer.as_ref());
+        let (leaves, classes) =
+            form_classes(method, &allowed, &snapshot.table, &privacy, &mut clock, observer.as_ref())?;
         let _stage = clock.begin(Stage::Recode, None).entered();
-        let recoding = Recoding::new(&snapshot.table, &classes)?;
+        let recoding = Recoding::without(&snapshot.table, &classes, &allowed.out)?;
         let utility = Utility::of(&snapshot.table, &recoding, bound.k);
+        let expected = snapshot.checksum(&recoding);
         let release = Release::new(snapshot, recoding, &bound, &schema)?;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
-        Ok::<_, JobError>((release, utility, leaves, clock))
+        Ok::<_, JobError>((release, utility, expected, leaves, clock))
     };
     let span = tracing::Span::current();
     let done = tokio::task::spawn_blocking(move || span.in_scope(work)).await;
-    let (release, utility, leaves, mut clock) = done.map_err(|_| JobError::internal("anonymizing stopped"))??;
+    let done = done.map_err(|_| JobError::internal("anonymizing stopped"))??;
+    let (release, utility, expected, leaves, mut clock) = done;
 
     let span = clock.begin(Stage::Write, Some(release.rows() as u64));
     let place = staging.place()?;
@@ -136,21 +146,18 @@ async fn anonymize(
     let rows: u64 = written.files.iter().map(|file| file.rows).sum();
     let span = clock.begin(Stage::Verify, Some(rows));
     let staged = Staged { files: &written.files, place: &place, utility: &utility, checksum: expected };
-    let findings = verify(staged, &binding, &source, policy.algorithm.seed, options).instrument(span).await?;
+    let findings = verify(staged, policy, &binding, &source, options).instrument(span).await?;
 
     let bytes = written.files.iter().map(|file| file.bytes).sum();
     let sidecar = Sidecar::new(
         run,
         InputFacts { rows: rows_read, files: source.files.len() as u64, bytes: source.bytes() },
         OutputFacts { rows, files: written.files.len() as u64, bytes, suppressed_rows: suppressed },
-        PrivacyFacts::of(&findings, binding.k, binding.p),
+        PrivacyFacts::of(&findings),
         utility,
         AlgorithmFacts {
             partition: policy.algorithm.partition.as_str(),
-            cluster: match method.cluster {
-                ClusterChoice::Greedy => "greedy",
-                ClusterChoice::None => "none",
-            },
+            cluster: method.cluster.as_str(),
             reason,
             seed: policy.algorithm.seed,
             leaves,
@@ -177,7 +184,8 @@ pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surv
     let on_rows = Arc::new(move |rows| observer.advance(rows));
     let snapshot = match Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await {
         Err(throng_datafusion::Error::Read(error)) => {
-            let kept = binding.sensitive.iter().chain(&binding.insensitive);
+            let sensitive = binding.sensitive.iter().map(|sensitive| &sensitive.column);
+            let kept = sensitive.chain(&binding.insensitive);
             let read = binding.quasi.iter().map(|quasi| &quasi.column).chain(kept).map(|column| column.name.as_str());
             return Err(source.failure(&session, &read.collect::<Vec<_>>(), &error).await);
         }
@@ -189,36 +197,36 @@ pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surv
 
 fn form_classes(
     method: Method,
+    allowed: &Allowed,
     table: &Table,
     privacy: &Privacy,
     clock: &mut Clock,
     observer: &dyn Observer,
-) -> (u64, Vec<Class>) {
+) -> Result<(u64, Vec<Class>), JobError> {
     let leaves = clock.begin(Stage::Partition, None).in_scope(|| {
-        let leaves = method.leaves(table, privacy);
+        let leaves = method.leaves(allowed, table, privacy)?;
         tracing::info!(leaves = leaves.len(), "table cut into leaves");
-        leaves
-    });
+        Ok::<_, JobError>(leaves)
+    })?;
     let classes = clock.begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
         let classes = method.classes(&leaves, table, privacy, &|cells| observer.advance(cells as u64));
         tracing::info!(clusters = classes.len(), "clusters formed");
         classes
     });
-    (leaves.len() as u64, classes)
+    Ok((leaves.len() as u64, classes))
 }
 
-/// The method that a policy asks for, and why it was taken.
-fn method_of(policy: &Policy) -> (Method, &'static str) {
-    let partition = match policy.algorithm.partition {
-        Partition::Mondrian => PartitionChoice::Mondrian,
-        Partition::None => PartitionChoice::None,
-    };
-    let (cluster, reason) = match policy.algorithm.cluster {
-        Cluster::Auto => (ClusterChoice::Greedy, "auto: greedy has the lowest loss of the methods there are"),
-        Cluster::Greedy => (ClusterChoice::Greedy, "set in the policy"),
-        Cluster::None => (ClusterChoice::None, "set in the policy"),
-    };
-    (Method { partition, cluster }, reason)
+/// Why so many suppressed rows are more than the policy allows, if they are.
+pub(crate) fn too_many_suppressed(limit: Option<f64>, rows: u64, suppressed: u64) -> Option<String> {
+    let limit = limit?;
+    let is_within = suppressed as f64 <= limit * rows as f64;
+    (!is_within).then(|| {
+        format!(
+            "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
+             {}; raise a `limit` or `suppression_limit`, or lower k or p",
+            (limit * rows as f64).floor()
+        )
+    })
 }
 
 /// A release on its staging place, and what is known of it.
@@ -234,9 +242,9 @@ struct Staged<'a> {
 /// the metrics speak of.
 async fn verify(
     staged: Staged<'_>,
+    policy: &Policy,
     binding: &Binding,
     input: &Source,
-    seed: u64,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
     let refused = |what: &str| {
@@ -261,16 +269,8 @@ async fn verify(
     if names(&source.schema) != names(&released_schema(binding, &input.schema)) {
         return Err(refused("its columns are not those of the policy"));
     }
-    let promise = Promise {
-        quasi: binding.released_quasi_names(),
-        sensitive: binding.sensitive.iter().map(|column| column.name.clone()).collect(),
-        k: binding.k,
-        p: binding.p,
-    };
-    let kept = binding.sensitive.iter().chain(&binding.insensitive);
-    let mut kept: Vec<_> = kept.map(|column| (column.index, column.name.clone())).collect();
-    kept.sort();
-    let unchanged = Unchanged { columns: kept.into_iter().map(|(_, name)| name).collect(), seed };
+    let (promise, _) = promise_of(policy);
+    let unchanged = Unchanged { columns: kept_names(binding), seed: policy.algorithm.seed };
     let observer = Arc::clone(&options.observer);
     let (findings, checksum) = examine(&session, &source, promise, Some(unchanged), observer).await?;
     if !findings.holds() {

@@ -3,11 +3,12 @@
 //! It is published with the data, so it holds aggregates over the whole release only.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 use throng_core::metrics::Utility;
-use throng_core::verify::Findings;
+use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 
 /// The version of the sidecar's shape.
 const SCHEMA_VERSION: u32 = 1;
@@ -70,6 +71,10 @@ pub struct PrivacyFacts {
     pub satisfied: bool,
     /// The requirements, one by one.
     pub requirements: Vec<Requirement>,
+    /// The highest homogeneity of a class (Def. 12 of paper A); zero when every class is as diverse as required.
+    pub homogeneity: f64,
+    /// How diverse the classes are in each sensitive column.
+    pub sensitive: Vec<SensitiveFacts>,
 }
 
 /// One requirement.
@@ -80,10 +85,35 @@ pub struct Requirement {
     /// The sensitive column that it speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// What every class must have.
-    pub required: u64,
-    /// What every class has, counted in the released files.
-    pub achieved: u64,
+    /// What every class must have; for a limit, how many rows may lie beyond it.
+    pub required: Quantity,
+    /// What every class has, counted in the released files; for a limit, how many rows lie beyond it.
+    pub achieved: Quantity,
+}
+
+/// A number in the units of its model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Quantity {
+    /// Rows or distinct values.
+    Count(u64),
+    /// A total weight of categories.
+    Weight(f64),
+}
+
+/// What the classes show of one sensitive column, read as its promise reads it.
+#[derive(Clone, Debug, Serialize)]
+pub struct SensitiveFacts {
+    /// The column.
+    pub column: String,
+    /// What counts as one value: `values`, `strong values` or `categories`.
+    pub reading: &'static str,
+    /// The fewest distinct values of a class.
+    pub fewest: u64,
+    /// The mean of the distinct values over classes.
+    pub mean: f64,
+    /// Classes all of whose values are the same, as counted in paper D.
+    pub disclosures: u64,
 }
 
 /// What the release still tells.
@@ -97,8 +127,13 @@ pub struct UtilityFacts {
     pub dm: u64,
     /// The mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
+    /// The same with the weights of the quasi-identifiers.
+    pub weighted_ncp: f64,
     /// The total information loss (Def. 9 and 10).
     pub information_loss: f64,
+    /// The mean of SSE / SST over the quasi-identifiers that show means or medians, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sse_sst: Option<f64>,
     /// The parts of each quasi-identifier.
     pub columns: BTreeMap<String, ColumnFacts>,
 }
@@ -110,6 +145,9 @@ pub struct ColumnFacts {
     pub ncp: f64,
     /// Its part of the total information loss.
     pub information_loss: f64,
+    /// SSE / SST, where it shows means or medians.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sse_sst: Option<f64>,
 }
 
 /// How the release was made.
@@ -177,30 +215,65 @@ impl Sidecar {
 
 impl PrivacyFacts {
     /// Requirements as the verifier found them in released values.
-    pub fn of(findings: &Findings, k: u64, p: u64) -> Self {
-        let size = Requirement { model: "k-anonymity", column: None, required: k, achieved: findings.smallest_class };
-        // With p = 1 nothing is promised of sensitive columns.
-        let diversity = findings.sensitive.iter().filter(|_| p > 1).map(|found| Requirement {
-            model: "p-sensitivity",
-            column: Some(found.column.clone()),
-            required: p,
-            achieved: found.fewest,
-        });
-        Self { satisfied: findings.holds(), requirements: std::iter::once(size).chain(diversity).collect() }
+    pub fn of(findings: &Findings) -> Self {
+        let requirement = |found: &RequirementFindings| Requirement {
+            model: found.model,
+            column: found.column.clone(),
+            required: found.required.into(),
+            achieved: found.achieved.into(),
+        };
+        let sensitive = |found: &Diversity| SensitiveFacts {
+            column: found.column.clone(),
+            reading: found.reading,
+            fewest: found.fewest,
+            mean: round(found.mean),
+            disclosures: found.disclosures,
+        };
+        Self {
+            satisfied: findings.holds(),
+            requirements: findings.requirements.iter().map(requirement).collect(),
+            homogeneity: round(findings.homogeneity),
+            sensitive: findings.diversity.iter().map(sensitive).collect(),
+        }
+    }
+}
+
+impl From<Amount> for Quantity {
+    fn from(amount: Amount) -> Self {
+        match amount {
+            Amount::Count(count) => Self::Count(count),
+            Amount::Weight(weight) => Self::Weight(round(weight)),
+        }
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => count.fmt(f),
+            Self::Weight(weight) => weight.fmt(f),
+        }
     }
 }
 
 impl From<Utility> for UtilityFacts {
     fn from(utility: Utility) -> Self {
         let part = |column: throng_core::metrics::ColumnUtility| {
-            (column.name, ColumnFacts { ncp: round(column.ncp), information_loss: round(column.information_loss) })
+            let facts = ColumnFacts {
+                ncp: round(column.ncp),
+                information_loss: round(column.information_loss),
+                sse_sst: column.sse_sst.map(round),
+            };
+            (column.name, facts)
         };
         Self {
             classes: utility.classes,
             avg: round(utility.avg),
             dm: utility.dm,
             ncp: round(utility.ncp),
+            weighted_ncp: round(utility.weighted_ncp),
             information_loss: round(utility.information_loss),
+            sse_sst: utility.sse_sst.map(round),
             columns: utility.columns.into_iter().map(part).collect(),
         }
     }

@@ -8,11 +8,10 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
-use throng_core::columns::released_names;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
 use throng_datafusion::{plain, plain_field};
-use throng_policy::{CsvOptions, Format, Policy, Role};
+use throng_policy::{CsvOptions, Format};
 use tokio::task::JoinSet;
 
 use crate::engine::session;
@@ -128,25 +127,6 @@ fn refused(place: &Place, why: &str) -> JobError {
     JobError::new(Kind::Verification, format!("the release is refused: {place} {why}"))
 }
 
-/// What the release of a policy promises, and the columns that it may have.
-pub fn promise_of(policy: &Policy) -> (Promise, Vec<String>) {
-    let (mut quasi, mut sensitive, mut insensitive) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, role) in &policy.columns.by_name {
-        match role {
-            Role::Identifier => {}
-            Role::Insensitive => insensitive.push(name.clone()),
-            Role::Sensitive => sensitive.push(name.clone()),
-            Role::Quasi(column) => match column.release {
-                Some(release) => quasi.extend(released_names(name, release)),
-                // Whatever is taken then keeps the name.
-                None => quasi.push(name.clone()),
-            },
-        }
-    }
-    let columns = quasi.iter().chain(&sensitive).chain(&insensitive).cloned().collect();
-    (Promise { quasi, sensitive, k: policy.privacy.k, p: policy.privacy.p }, columns)
-}
-
 /// The columns whose content must have come through unchanged, and the key of their hash.
 #[derive(Clone, Debug)]
 pub(crate) struct Unchanged {
@@ -162,7 +142,7 @@ pub(crate) async fn examine(
     unchanged: Option<Unchanged>,
     observer: Arc<dyn Observer>,
 ) -> Result<(Findings, Checksum), JobError> {
-    let mut names: Vec<&str> = promise.quasi.iter().chain(&promise.sensitive).map(String::as_str).collect();
+    let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
     // Finds missing and repeated columns before the engine words it in its own way.
     Verifier::new(promise.clone(), &source.schema)?;

@@ -6,7 +6,7 @@ use throng_core::hierarchy::HierarchySpec;
 
 use super::*;
 use crate::test_policies::{COMPLETE, HEAD, folder, read, read_in};
-use crate::{Overrides, PolicyError};
+use crate::{Overrides, PolicyError, SensitiveRelease};
 
 fn schema(columns: &[(&str, DataType)]) -> Schema {
     Schema::new(columns.iter().map(|(name, data_type)| Field::new(*name, data_type.clone(), true)).collect::<Vec<_>>())
@@ -34,12 +34,11 @@ fn the_complete_policy_binds_in_schema_order() {
         ("person_id", DataType::Binary),
     ]);
     let binding = policy.bind(&schema).unwrap();
-    assert_eq!((binding.k, binding.p), (10, 3));
+    assert_eq!((binding.k, binding.alpha, binding.suppression_limit), (10, None, None));
     assert_eq!(binding.dropped, ["row", "person_id"]);
-    assert_eq!(
-        binding.sensitive,
-        [BoundColumn { name: "diagnosis".to_owned(), index: 3, data_type: DataType::Utf8View }]
-    );
+    let [diagnosis] = &binding.sensitive[..] else { panic!("{binding:?}") };
+    assert_eq!(diagnosis.column, BoundColumn { name: "diagnosis".to_owned(), index: 3, data_type: DataType::Utf8View });
+    assert_eq!((diagnosis.p, diagnosis.release), (3, SensitiveRelease::Value));
     assert_eq!(
         binding.insensitive,
         [BoundColumn { name: "hours per week".to_owned(), index: 0, data_type: DataType::Int32 }]
@@ -117,9 +116,9 @@ fn every_supported_type_has_its_default_release() {
 }
 
 #[test]
-fn ancestors_and_sets_are_for_every_supported_type() {
+fn ancestors_sets_and_modes_are_for_every_supported_type() {
     for data_type in ordered_types().into_iter().chain(labelled_types()) {
-        for (name, release) in [("ancestor", Release::Ancestor), ("set", Release::Set)] {
+        for (name, release) in [("ancestor", Release::Ancestor), ("set", Release::Set), ("mode", Release::Mode)] {
             let written = format!("columns.a = {{ role = 'quasi', release = '{name}' }}");
             let binding = bound(&written, &[("a", data_type.clone())]).unwrap();
             assert_eq!(binding.quasi[0].spec.release, release, "{data_type}");
@@ -128,23 +127,78 @@ fn ancestors_and_sets_are_for_every_supported_type() {
 }
 
 #[test]
-fn intervals_and_bounds_are_for_what_has_an_order() {
-    for (name, release) in [("interval", Release::Interval), ("bounds", Release::Bounds)] {
+fn ordered_releases_are_for_what_has_an_order() {
+    for (name, release, others) in [
+        ("interval", Release::Interval, "`ancestor` or `set`"),
+        ("bounds", Release::Bounds, "`ancestor` or `set`"),
+        ("mean", Release::Mean, "`mode`, `ancestor` or `set`"),
+        ("median", Release::Median, "`mode`, `ancestor` or `set`"),
+    ] {
         let written = format!("columns.a = {{ role = 'quasi', release = '{name}' }}");
         for data_type in ordered_types() {
+            if name == "mean" && matches!(data_type, DataType::Decimal256(..)) {
+                continue;
+            }
             let binding = bound(&written, &[("a", data_type)]).unwrap();
             assert_eq!(binding.quasi[0].spec.release, release);
+            assert_eq!(binding.quasi[0].spec.released_names().len(), if name == "bounds" { 2 } else { 1 });
         }
         for data_type in labelled_types() {
             assert_eq!(
                 refused(&written, &[("a", data_type.clone())]),
                 [format!(
                     "policy.toml:5:41: columns.a.release: `{name}` is for numbers, dates and times, and the column has \
-                     type {data_type}; use `ancestor` or `set`"
+                     type {data_type}; use {others}"
                 )]
             );
         }
     }
+}
+
+#[test]
+fn the_widest_decimals_have_no_mean() {
+    let written = "columns.a = { role = 'quasi', release = 'mean' }";
+    for data_type in [DataType::Decimal256(50, 2), dictionary(DataType::Decimal256(50, 2))] {
+        assert_eq!(
+            refused(written, &[("a", data_type.clone())]),
+            [format!(
+                "policy.toml:5:41: columns.a.release: there is no `mean` for columns of type {data_type}; use `median` \
+                 or `interval`"
+            )]
+        );
+    }
+}
+
+#[test]
+fn with_mdr_what_has_an_order_gets_regular_intervals() {
+    let mdr = "algorithm.partition = 'mdr'\n";
+    for data_type in ordered_types() {
+        for release in ["", ", release = 'ancestor'"] {
+            let written = format!("{mdr}columns.a = {{ role = 'quasi'{release} }}");
+            let spec = &bound(&written, &[("a", data_type.clone())]).unwrap().quasi[0].spec;
+            assert_eq!(spec.release, Release::Ancestor);
+            assert!(matches!(*spec.hierarchy, HierarchySpec::MeanDifference), "{data_type}");
+        }
+        for name in ["interval", "bounds", "mean", "median"] {
+            assert_eq!(
+                refused(
+                    &format!("{mdr}columns.a = {{ role = 'quasi', release = '{name}' }}"),
+                    &[("a", data_type.clone())]
+                ),
+                [format!(
+                    "policy.toml:6:41: columns.a.release: `{name}` does not go with the partition `mdr`, which gives \
+                     this column a hierarchy of regular intervals; leave `release` out, or choose another partition"
+                )]
+            );
+        }
+        let set = bound(&format!("{mdr}columns.a = {{ role = 'quasi', release = 'set' }}"), &[("a", data_type)]);
+        assert!(matches!(*set.unwrap().quasi[0].spec.hierarchy, HierarchySpec::Flat));
+    }
+    let written =
+        format!("{mdr}columns.a = {{ role = 'quasi', hierarchy = {{ width = 5 }} }}\ncolumns.b.role = 'quasi'");
+    let binding = bound(&written, &[("a", DataType::Int64), ("b", DataType::Utf8)]).unwrap();
+    assert!(matches!(*binding.quasi[0].spec.hierarchy, HierarchySpec::Intervals { .. }));
+    assert!(matches!(*binding.quasi[1].spec.hierarchy, HierarchySpec::Flat));
 }
 
 #[test]
@@ -262,7 +316,7 @@ fn unlisted_columns_are_dropped_when_the_policy_says_so() {
 fn a_column_may_be_called_default() {
     let written = "columns.a.role = 'quasi'\ncolumns.default.role = 'sensitive'\n";
     let binding = bound(written, &[("default", DataType::Utf8), ("a", DataType::Int8)]).unwrap();
-    assert_eq!(binding.sensitive[0].name, "default");
+    assert_eq!(binding.sensitive[0].column.name, "default");
     assert!(refused(written, &[("a", DataType::Int8)])[0].contains("columns.default: the input has no such column"));
 }
 

@@ -1,18 +1,20 @@
 //! The promise of a policy as stable text, for its digest.
 
 use serde_json::{Value, json};
-use throng_core::columns::{Nulls, Release};
-use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
+use throng_core::columns::{Category, Limit, Nulls};
+use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide};
 
-use crate::policy::{Policy, Quasi, Role};
-use crate::raw::VERSION;
+use crate::hierarchy::paths;
+use crate::policy::{Policy, PrivacySettings, Quasi, Role, Sensitive};
+use crate::raw::{Release, VERSION};
 
 impl Policy {
     /// The policy in effect, after overrides and with the content of its hierarchies, as one line of JSON.
     ///
     /// Two policies with the same text promise the same and compute it in the same way. Where the data comes from,
     /// how its files are read and where the release goes are no part of it, so that it can be published. Columns are
-    /// sorted by name, since their order in the file means nothing.
+    /// sorted by name, since their order in the file means nothing. What a policy leaves out is left out here where the
+    /// first version of the file had no such field, so that a policy keeps its text when fields are added.
     pub fn canonical_json(&self) -> String {
         let mut columns: Vec<(&str, &Role)> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
@@ -21,7 +23,7 @@ impl Policy {
             columns.into_iter().map(|(name, role)| (name.to_owned(), role_json(role))).collect();
         json!({
             "version": VERSION,
-            "privacy": { "k": self.privacy.k, "p": self.privacy.p },
+            "privacy": privacy_json(&self.privacy),
             "algorithm": {
                 "partition": self.algorithm.partition.as_str(),
                 "cluster": self.algorithm.cluster.as_str(),
@@ -34,39 +36,69 @@ impl Policy {
     }
 }
 
+fn privacy_json(privacy: &PrivacySettings) -> Value {
+    let mut text = json!({ "k": privacy.k, "p": privacy.p });
+    if let Some(alpha) = privacy.alpha {
+        text["alpha"] = json!(alpha);
+    }
+    if let Some(share) = privacy.suppression_limit {
+        text["suppression_limit"] = json!(share);
+    }
+    text
+}
+
 fn role_json(role: &Role) -> Value {
     match role {
         Role::Identifier => json!({ "role": "identifier" }),
         Role::Insensitive => json!({ "role": "insensitive" }),
-        Role::Sensitive => json!({ "role": "sensitive" }),
+        Role::Sensitive(sensitive) => sensitive_json(sensitive),
         Role::Quasi(quasi) => quasi_json(quasi),
     }
 }
 
+fn sensitive_json(sensitive: &Sensitive) -> Value {
+    let mut text = json!({ "role": "sensitive" });
+    if let Some(p) = sensitive.p {
+        text["p"] = json!(p);
+    }
+    if let Some(protection) = &sensitive.protection {
+        text["hierarchy"] = hierarchy_json(&protection.hierarchy);
+        text["protected"] = json!(protection.protected);
+    }
+    if let Some(categories) = &sensitive.categories {
+        let category = |category: &Category| json!({ "name": category.name, "values": category.values });
+        text["categories"] = categories.list.iter().map(category).collect();
+        text["release"] = json!(Release::from(sensitive.release).as_str());
+    }
+    text
+}
+
 fn quasi_json(quasi: &Quasi) -> Value {
-    let release = quasi.release.map(|release| match release {
-        Release::Interval => "interval",
-        Release::Bounds => "bounds",
-        Release::Ancestor => "ancestor",
-        Release::Set => "set",
-    });
     let nulls = match quasi.nulls {
         Nulls::Value => "value",
         Nulls::Suppress => "suppress",
         Nulls::Error => "error",
     };
-    json!({
+    let mut text = json!({
         "role": "quasi",
-        "release": release,
+        "release": quasi.release.map(|release| Release::from(release).as_str()),
         "weight": quasi.weight,
         "nulls": nulls,
         "hierarchy": quasi.hierarchy.as_deref().map(hierarchy_json),
-    })
+    });
+    if let Some(limit) = &quasi.limit {
+        text["limit"] = match limit {
+            Limit::Level(level) => json!(level),
+            Limit::Values(values) => json!(**values),
+            Limit::Bands(borders) => json!(**borders),
+        };
+    }
+    text
 }
 
 fn hierarchy_json(hierarchy: &HierarchySpec) -> Value {
     match hierarchy {
-        HierarchySpec::Tree(tree) => json!({ "tree": paths(tree) }),
+        HierarchySpec::Tree(tree) => json!({ "tree": paths(tree).collect::<Vec<_>>() }),
         HierarchySpec::Intervals { origin, widths } => json!({ "intervals": widths, "origin": origin }),
         HierarchySpec::DateParts(parts) => {
             let parts: Vec<&str> = parts.iter().map(|part| date_part(*part)).collect();
@@ -75,6 +107,7 @@ fn hierarchy_json(hierarchy: &HierarchySpec) -> Value {
         HierarchySpec::Mask(MaskSide::Right) => json!({ "mask": "right" }),
         HierarchySpec::Mask(MaskSide::Left) => json!({ "mask": "left" }),
         HierarchySpec::Flat => json!({ "flat": true }),
+        HierarchySpec::MeanDifference => json!({ "mean-difference": true }),
     }
 }
 
@@ -86,17 +119,6 @@ fn date_part(part: DatePart) -> &'static str {
         DatePart::Year => "year",
         DatePart::Decade => "decade",
     }
-}
-
-/// The labels from each leaf to the root, in the order of the leaves.
-fn paths(tree: &Tree) -> Vec<Vec<&str>> {
-    let leaves = 0..u32::try_from(tree.leaf_count()).unwrap_or(u32::MAX);
-    leaves
-        .map(|position| {
-            let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
-            upwards.map(|node| tree.label(node)).collect()
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 use crate::Overrides;
-use crate::test_policies::{COMPLETE, HEAD, folder, read, read_in};
+use crate::test_policies::{COMPLETE, EXTENDED, HEAD, folder, read, read_in};
 
 #[test]
 fn the_canonical_text_is_the_promise_in_effect() {
@@ -41,4 +41,40 @@ fn locations_files_and_the_order_of_columns_do_not_count() {
     assert_eq!(one.canonical_json(), read(other).unwrap().canonical_json());
     let seeded = read_in("/".as_ref(), other, &Overrides { seed: Some(1), ..Default::default() }).unwrap();
     assert_ne!(one.canonical_json(), seeded.canonical_json());
+}
+
+#[test]
+fn what_is_promised_beyond_k_and_p_is_told() {
+    let folder = folder();
+    let policy = read_in(folder.path(), EXTENDED, &Overrides::default()).unwrap();
+    assert_eq!(
+        policy.canonical_json(),
+        concat!(
+            r#"{"version":1,"privacy":{"k":4,"p":2,"alpha":2.0,"suppression_limit":0.05},"#,
+            r#""algorithm":{"partition":"basic-mondrian","cluster":"enhanced-pk","seed":0},"unlisted":"error","columns":{"#,
+            r#""age":{"role":"quasi","release":"median","weight":1.0,"nulls":"value","hierarchy":null,"limit":[18.0,65.0]},"#,
+            r#""city":{"role":"quasi","release":"mode","weight":1.0,"nulls":"value","hierarchy":{"tree":"#,
+            r#"[["Oslo","North","*"],["Bergen","North","*"],["Rome","South","*"]]},"limit":["North"]},"#,
+            r#""country":{"role":"quasi","release":null,"weight":1.0,"nulls":"value","hierarchy":"#,
+            r#"{"tree":[["France","Europe","*"],["Spain","Europe","*"],["Japan","Asia","*"]]},"limit":1},"#,
+            r#""illness":{"role":"sensitive","p":4,"categories":[{"name":"1","values":["HIV","Cancer"]},"#,
+            r#"{"name":"Lung","values":["Phthisis"]},{"name":"3","values":["Asthma"]},{"name":"4","values":["Flu"]}],"#,
+            r#""release":"both"},"income":{"role":"sensitive"},"#,
+            r#""treatment":{"role":"sensitive","p":3,"hierarchy":{"tree":"#,
+            r#"[["bypass","surgery","*"],["stent","surgery","*"],["aspirin","drug","*"],["none","none","*"]]},"#,
+            r#""protected":["surgery"]},"#,
+            r#""zip":{"role":"quasi","release":null,"weight":1.0,"nulls":"value","hierarchy":null,"limit":0}}}"#
+        )
+    );
+}
+
+#[test]
+fn the_release_of_categories_is_told_also_when_it_is_the_default() {
+    let with = |release: &str| {
+        let column = format!("{{ role = 'sensitive', categories = [['x'], ['y']]{release} }}");
+        read(&format!("{HEAD}columns.a.role = 'quasi'\ncolumns.b = {column}\n")).unwrap().canonical_json()
+    };
+    assert!(with("").contains(r#""release":"category"}"#), "{}", with(""));
+    assert_eq!(with(""), with(", release = 'category'"));
+    assert_ne!(with(""), with(", release = 'value'"));
 }

@@ -48,10 +48,12 @@ mod structure;
 mod suggest;
 mod validate;
 
-pub use bind::{Binding, BoundColumn, BoundQuasi};
+pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
 pub use overrides::Overrides;
 pub use place::Place;
-pub use policy::{Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role};
+pub use policy::{
+    Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease,
+};
 pub use problem::{PolicyError, Problem};
 pub use schema::json_schema;
 pub use settings::{Cluster, Format, Mode, Partition};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use throng_core::columns::{Nulls, Release};
+use throng_core::columns::{Categories, Limit, Nulls, Protection, Release};
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::document::Document;
@@ -55,12 +55,16 @@ pub struct Output {
 }
 
 /// What the release promises: `1 <= p <= k` and `2 <= k`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivacySettings {
     /// The least number of rows in a class.
     pub k: u64,
-    /// The least number of distinct values of each sensitive column in a class.
+    /// The least number of distinct values of each sensitive column in a class, unless the column has its own.
     pub p: u64,
+    /// The least weight of the categories of a class; finite and not negative. Some column has categories then.
+    pub alpha: Option<f64>,
+    /// The largest share of the rows of the input that may be suppressed, from 0 to 1.
+    pub suppression_limit: Option<f64>,
 }
 
 /// How the release is computed.
@@ -90,8 +94,8 @@ pub enum Role {
     Identifier,
     /// Says nothing that needs protection; released as it is.
     Insensitive,
-    /// What must not be learned; released as it is, and counted by p.
-    Sensitive,
+    /// What must not be learned; counted by p.
+    Sensitive(Sensitive),
     /// Enough to find the person together with others; generalized.
     Quasi(Quasi),
 }
@@ -99,7 +103,7 @@ pub enum Role {
 /// How a quasi-identifier is generalized.
 #[derive(Clone, Debug)]
 pub struct Quasi {
-    /// How it is written; none leaves the choice to its type. Never an interval or bounds together with a hierarchy.
+    /// How it is written; none leaves the choice to its type. Never an ordered release together with a hierarchy.
     pub release: Option<Release>,
     /// Its weight in the loss; finite and greater than zero.
     pub weight: f64,
@@ -107,4 +111,47 @@ pub struct Quasi {
     pub nulls: Nulls,
     /// How its values become less specific.
     pub hierarchy: Option<Arc<HierarchySpec>>,
+    /// How far it may be generalized. Fits the hierarchy, as far as that is known without data; whether it also fits
+    /// the release is only known together with the type.
+    pub limit: Option<Limit>,
+}
+
+/// What is promised about a sensitive column, and how it is released.
+#[derive(Clone, Debug, Default)]
+pub struct Sensitive {
+    /// Its own p, from 1 to k, in place of that of the policy. Either is at most the number of its categories.
+    pub p: Option<u64>,
+    /// The values of its hierarchy, other than the root, that must not be learned either. The hierarchy is a tree.
+    pub protection: Option<Arc<Protection>>,
+    /// Its values in categories, the most sensitive first.
+    pub categories: Option<Arc<Categories>>,
+    /// How it is written; the value where it has no categories.
+    pub release: SensitiveRelease,
+}
+
+/// How a sensitive column is written into the release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum SensitiveRelease {
+    /// The value as it is.
+    #[default]
+    Value,
+    /// The name of its category in place of the value.
+    Category,
+    /// The value as it is, and its category in a column of its own.
+    Both,
+}
+
+impl SensitiveRelease {
+    /// The names that a column has in the release.
+    pub fn released_names(self, name: &str) -> Vec<String> {
+        match self {
+            Self::Value | Self::Category => vec![name.to_owned()],
+            Self::Both => vec![name.to_owned(), Self::category_name(name)],
+        }
+    }
+
+    /// The name of the column that shows the category beside the value.
+    pub fn category_name(name: &str) -> String {
+        format!("{name}_category")
+    }
 }

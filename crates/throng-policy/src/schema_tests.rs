@@ -13,11 +13,15 @@ fn the_schema_lists_the_fields_of_every_table() {
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
     assert_eq!(names(&definitions["Output"]), ["location", "mode"]);
-    assert_eq!(names(&definitions["Privacy"]), ["k", "p"]);
+    assert_eq!(names(&definitions["Privacy"]), ["k", "p", "alpha", "suppression_limit"]);
     assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "seed"]);
     assert_eq!(names(&definitions["Columns"]), ["default"]);
     assert_eq!(definitions["Columns"]["additionalProperties"]["$ref"], "#/$defs/Column");
-    assert_eq!(names(&definitions["Column"]), ["role", "release", "weight", "hierarchy", "nulls"]);
+    assert_eq!(
+        names(&definitions["Column"]),
+        ["role", "release", "weight", "hierarchy", "nulls", "limit", "p", "protected", "categories"]
+    );
+    assert_eq!(names(&definitions["NamedCategory"]), ["name", "values"]);
     assert_eq!(
         names(&definitions["HierarchyRule"]),
         ["file", "delimiter", "tree", "intervals", "origin", "width", "growth", "levels", "date", "mask"]
@@ -35,6 +39,30 @@ fn the_schema_tells_what_is_required_and_what_is_the_default() {
     assert_eq!(definitions["Privacy"]["properties"]["p"]["default"], 1);
     assert_eq!(definitions["Column"]["properties"]["weight"]["default"], 1.0);
     assert_eq!(definitions["HierarchyRule"]["properties"]["levels"]["maximum"], 32);
+}
+
+fn choices(definition: &Value) -> Vec<&str> {
+    definition["oneOf"].as_array().unwrap().iter().map(|choice| choice["const"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn the_schema_lists_the_choices_and_the_forms() {
+    let schema = json_schema();
+    let definitions = &schema["$defs"];
+    assert_eq!(choices(&definitions["Partition"]), ["mondrian", "basic-mondrian", "mdr", "incognito", "none"]);
+    assert_eq!(
+        choices(&definitions["Cluster"]),
+        ["auto", "greedy", "greedy-pk", "enhanced-pk", "switching", "mdav", "random-seed", "none"]
+    );
+    assert_eq!(
+        choices(&definitions["Release"]),
+        ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both"]
+    );
+    let limit = definitions["Limit"]["anyOf"].as_array().unwrap();
+    let types: Vec<_> = limit.iter().map(|form| (form["type"].as_str(), form["items"]["type"].as_str())).collect();
+    assert_eq!(types, [(Some("integer"), None), (Some("array"), Some("string")), (Some("array"), Some("number"))]);
+    assert_eq!(definitions["Privacy"]["properties"]["suppression_limit"]["maximum"], 1);
+    assert_eq!(definitions["Column"]["properties"]["categories"]["minItems"], 2);
 }
 
 /// Visits every schema of the tree with the way to it.

@@ -51,11 +51,20 @@ impl Mode {
 
 /// How the table is first cut into parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Partition {
     /// Cuts along one quasi-identifier at a time, while every part still satisfies the privacy model.
     #[default]
     Mondrian,
+    /// Mondrian as in the literature: numbers are cut at the median, categories into the children of their node in the
+    /// hierarchy.
+    BasicMondrian,
+    /// Mondrian with regular intervals (MDR trees) for numbers, dates and times without a hierarchy, and with the order
+    /// of the columns found by trial.
+    Mdr,
+    /// Full-domain generalization: every value of a column is released on the same level of its hierarchy. Goes with
+    /// the cluster methods `auto` and `none` only, and forms no smaller classes.
+    Incognito,
     /// Leaves the table in one part.
     None,
 }
@@ -65,6 +74,9 @@ impl Partition {
     pub fn as_str(self) -> &'static str {
         match self {
             Partition::Mondrian => "mondrian",
+            Partition::BasicMondrian => "basic-mondrian",
+            Partition::Mdr => "mdr",
+            Partition::Incognito => "incognito",
             Partition::None => "none",
         }
     }
@@ -72,13 +84,27 @@ impl Partition {
 
 /// How the rows of a part become classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Cluster {
     /// The best method for the data at hand.
     #[default]
     Auto,
-    /// Grows each class from the nearest rows, without a later search.
+    /// Grows each class from the nearest rows, without a later search. Rows that are alike are handled as one, so that
+    /// it is fast.
     Greedy,
+    /// GreedyPKClustering as published: grows one class after the other, row by row. Slow on large parts.
+    GreedyPk,
+    /// EnhancedPKClustering as published: as many classes as the sensitive values allow, all grown side by side. Slow on
+    /// large parts.
+    EnhancedPk,
+    /// For `alpha`: forms classes without it first, and then swaps rows between classes until every one satisfies it.
+    Switching,
+    /// Microaggregation: each class grows around the row that is farthest from the mean of the rows that are left. For
+    /// numbers, with `release = "mean"`.
+    Mdav,
+    /// Microaggregation: each class grows around the row that is nearest to a random point. For numbers, with
+    /// `release = "mean"`.
+    RandomSeed,
     /// Every part is one class.
     None,
 }
@@ -89,6 +115,11 @@ impl Cluster {
         match self {
             Cluster::Auto => "auto",
             Cluster::Greedy => "greedy",
+            Cluster::GreedyPk => "greedy-pk",
+            Cluster::EnhancedPk => "enhanced-pk",
+            Cluster::Switching => "switching",
+            Cluster::Mdav => "mdav",
+            Cluster::RandomSeed => "random-seed",
             Cluster::None => "none",
         }
     }
@@ -112,10 +143,12 @@ mod tests {
         for mode in [Mode::Error, Mode::Overwrite] {
             assert_eq!(read::<Mode>(mode.as_str()), mode);
         }
-        for partition in [Partition::Mondrian, Partition::None] {
+        use Partition::{BasicMondrian, Incognito, Mdr, Mondrian};
+        for partition in [Mondrian, BasicMondrian, Mdr, Incognito, Partition::None] {
             assert_eq!(read::<Partition>(partition.as_str()), partition);
         }
-        for cluster in [Cluster::Auto, Cluster::Greedy, Cluster::None] {
+        use Cluster::{Auto, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+        for cluster in [Auto, Greedy, GreedyPk, EnhancedPk, Switching, Mdav, RandomSeed, Cluster::None] {
             assert_eq!(read::<Cluster>(cluster.as_str()), cluster);
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! Deserializing would stop at the first mistake. This walk finds all of them, each with its place, and what it lets
 //! through deserializes. It knows as much of JSON schema as our own types need: tables, lists, scalars, closed choices,
-//! and alternatives that differ in type. Limits of numbers are left to validation, which can say why they are there.
+//! and alternatives that differ in type, or in the type of their items. Limits of numbers are left to validation, which
+//! can say why they are there.
 
 use serde_json::{Map, Value as Json};
 
@@ -24,25 +25,46 @@ struct Structure<'a, 'b> {
 
 impl<'a> Structure<'a, '_> {
     fn check(&mut self, node: &Node, schema: &'a Json, path: &FieldPath) {
-        let wanted = self.types(schema);
-        let Some(schema) = self.matching(node, schema) else {
-            self.report.value(path, format!("expected {}, found {}", described(&wanted), found(&node.value)));
+        let fitting = self.fitting(node, schema);
+        let Some(schema) = fitting.first() else {
+            self.report.value(path, expected(&self.types(schema), node));
             return;
         };
         match &node.value {
             Value::Table(entries) => self.check_table(entries, schema, path),
-            Value::List(items) => {
+            Value::List(items) => self.check_list(items, &fitting, path),
+            Value::String(text) => self.check_choice(text, schema, path),
+            Value::Integer(number) => self.check_size(*number, schema["type"] == "integer", path),
+            Value::Float(number) if !number.is_finite() => self.report.value(path, "must be a finite number"),
+            Value::Float(_) | Value::Boolean(_) | Value::Datetime => {}
+        }
+    }
+
+    fn check_size(&mut self, number: i128, is_count: bool, path: &FieldPath) {
+        if is_count && number < 0 {
+            self.report.value(path, "must not be negative");
+        } else if u64::try_from(number).is_err() && i64::try_from(number).is_err() {
+            self.report.value(path, "is too large a number");
+        }
+    }
+
+    /// Where several kinds of lists will do, the first item says which of them is meant.
+    fn check_list(&mut self, items: &[Node], kinds: &[&'a Json], path: &FieldPath) {
+        let Some(first) = items.first() else { return };
+        let meant = match kinds {
+            [only] => Some(*only),
+            several => several.iter().copied().find(|kind| !self.fitting(first, &kind["items"]).is_empty()),
+        };
+        match meant {
+            Some(kind) => {
                 for (position, item) in items.iter().enumerate() {
-                    self.check(item, &schema["items"], &path.index(position));
+                    self.check(item, &kind["items"], &path.index(position));
                 }
             }
-            Value::String(text) => self.check_choice(text, schema, path),
-            Value::Integer(number) if schema["type"] == "integer" && u64::try_from(*number).is_err() => {
-                let size = if *number < 0 { "must not be negative" } else { "is too large a number" };
-                self.report.value(path, size);
+            None => {
+                let wanted: Vec<&str> = kinds.iter().flat_map(|kind| self.types(&kind["items"])).collect();
+                self.report.value(&path.index(0), expected(&wanted, first));
             }
-            Value::Float(number) if !number.is_finite() => self.report.value(path, "must be a finite number"),
-            Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime => {}
         }
     }
 
@@ -56,7 +78,7 @@ impl<'a> Structure<'a, '_> {
             match (schema["properties"].get(name), others) {
                 (Some(field), _) => self.check(node, field, &path),
                 (None, Some(other)) => match did_you_mean(name, known()) {
-                    Some(guess) if self.matching(node, other).is_none() => {
+                    Some(guess) if self.fitting(node, other).is_empty() => {
                         self.report.field(&path, format!("expected {}; {guess}", described(&self.types(other))));
                     }
                     _ => self.check(node, other, &path),
@@ -85,12 +107,13 @@ impl<'a> Structure<'a, '_> {
         self.report.value(path, format!("unknown value `{}`; {advice}", text.escape_debug()));
     }
 
-    /// The schema, or the one of its alternatives, that is for values of this type.
-    fn matching(&self, node: &Node, schema: &'a Json) -> Option<&'a Json> {
+    /// The schema, or those of its alternatives, that are for values of this type.
+    fn fitting(&self, node: &Node, schema: &'a Json) -> Vec<&'a Json> {
         let schema = self.resolved(schema);
         match schema["anyOf"].as_array() {
-            Some(alternatives) => alternatives.iter().find_map(|alternative| self.matching(node, alternative)),
-            None => self.types(schema).into_iter().any(|wanted| is_of_type(&node.value, wanted)).then_some(schema),
+            Some(alternatives) => alternatives.iter().flat_map(|alternative| self.fitting(node, alternative)).collect(),
+            None if self.types(schema).into_iter().any(|wanted| is_of_type(&node.value, wanted)) => vec![schema],
+            None => Vec::new(),
         }
     }
 
@@ -127,18 +150,25 @@ fn is_of_type(value: &Value, wanted: &str) -> bool {
     }
 }
 
+fn expected(wanted: &[&str], node: &Node) -> String {
+    format!("expected {}, found {}", described(wanted), found(&node.value))
+}
+
 /// The types of a schema in the words of the file.
 fn described(wanted: &[&str]) -> String {
-    let names: Vec<String> = wanted
-        .iter()
-        .map(|name| match *name {
+    let mut names: Vec<String> = Vec::new();
+    for name in wanted {
+        let name = match *name {
             "object" => "a table".to_owned(),
             "array" => "a list".to_owned(),
             "integer" => "a whole number".to_owned(),
             "boolean" => "true or false".to_owned(),
             other => format!("a {other}"),
-        })
-        .collect();
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     joined(&names, "or")
 }
 

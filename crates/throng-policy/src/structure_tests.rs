@@ -1,6 +1,6 @@
 use crate::Overrides;
 use crate::document::Document;
-use crate::test_policies::{COMPLETE, complaints, complaints_of_columns, folder, read_in};
+use crate::test_policies::{COMPLETE, EXTENDED, complaints, complaints_of_columns, folder, read_in};
 
 #[test]
 fn an_empty_file_misses_every_required_field() {
@@ -63,9 +63,10 @@ role = 2024-02-29
             "policy.toml:7:8: output.mode: unknown value `overwrit`; did you mean `overwrite`?",
             "policy.toml:9:5: privacy.k: must not be negative",
             "policy.toml:10:5: privacy.p: expected a whole number, found a number with a fraction",
-            "policy.toml:11:1: privacy.l: unknown field; use `k` or `p`",
+            "policy.toml:11:1: privacy.l: unknown field; use `k`, `p`, `alpha` or `suppression_limit`",
             "policy.toml:13:8: algorithm.seed: is too large a number",
-            "policy.toml:14:11: algorithm.cluster: unknown value `magic`; use `auto`, `greedy` or `none`",
+            "policy.toml:14:11: algorithm.cluster: unknown value `magic`; use `auto`, `greedy`, `greedy-pk`, \
+             `enhanced-pk`, `switching`, `mdav`, `random-seed` or `none`",
             "policy.toml:16:8: columns.age.role: unknown value `quazi`; did you mean `quasi`?",
             "policy.toml:17:1: columns.age.wieght: unknown field; did you mean `weight`?",
             "policy.toml:18:10: columns.zip.role: required field is missing",
@@ -91,6 +92,73 @@ fn the_elements_of_lists_and_inline_tables_have_their_own_places() {
             "policy.toml:10:50: columns.b.hierarchy.tree.B.C: expected a list or a table, found a string",
         ]
     );
+}
+
+/// Problems of a limit that is written in line 7 from column 9 on, without what they all begin with.
+fn refused_limit(written: &str) -> Vec<String> {
+    let complaints = complaints_of_columns(&format!("[columns.a]\nrole = 'quasi'\nlimit = {written}\n"));
+    complaints.iter().map(|line| line.strip_prefix("policy.toml:7:").unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_limit_is_a_level_or_a_list_whose_first_item_tells_its_kind() {
+    assert_eq!(refused_limit("3"), [""; 0]);
+    assert_eq!(refused_limit("['x', 'y']"), [""; 0]);
+    assert_eq!(refused_limit("[-1, 2.5]"), [""; 0]);
+    let form = "9: columns.a.limit: expected a whole number or a list, found";
+    assert_eq!(refused_limit("1.5"), [format!("{form} a number with a fraction")]);
+    assert_eq!(refused_limit("'x'"), [format!("{form} a string")]);
+    assert_eq!(refused_limit("{ level = 1 }"), [format!("{form} a table")]);
+    assert_eq!(refused_limit("-1"), ["9: columns.a.limit: must not be negative"]);
+    assert_eq!(
+        refused_limit("['x', 3, 2.5]"),
+        [
+            "15: columns.a.limit[1]: expected a string, found a whole number",
+            "18: columns.a.limit[2]: expected a string, found a number with a fraction",
+        ]
+    );
+    assert_eq!(refused_limit("[3, 'x']"), ["13: columns.a.limit[1]: expected a number, found a string"]);
+    assert_eq!(refused_limit("[0, inf]"), ["13: columns.a.limit[1]: must be a finite number"]);
+    assert_eq!(
+        refused_limit("[true, 'x']"),
+        ["10: columns.a.limit[0]: expected a string or a number, found true or false"]
+    );
+    assert_eq!(refused_limit("[['x']]"), ["10: columns.a.limit[0]: expected a string or a number, found a list"]);
+}
+
+#[test]
+fn a_category_is_a_list_or_a_table() {
+    let refused = |written: &str| {
+        complaints_of_columns(&format!(
+            "columns.q.role = 'quasi'\n[columns.a]\nrole = 'sensitive'\ncategories = {written}\n"
+        ))
+    };
+    assert_eq!(refused("[['x'], { name = 'N', values = ['y'] }]"), [""; 0]);
+    assert_eq!(refused("{ N = ['x'] }"), ["policy.toml:8:14: columns.a.categories: expected a list, found a table"]);
+    assert_eq!(
+        refused("['x', [1], { nmae = 'N', values = 'y' }]"),
+        [
+            "policy.toml:8:15: columns.a.categories[0]: expected a list or a table, found a string",
+            "policy.toml:8:21: columns.a.categories[1][0]: expected a string, found a whole number",
+            "policy.toml:8:25: columns.a.categories[2].name: required field is missing",
+            "policy.toml:8:27: columns.a.categories[2].nmae: unknown field; did you mean `name`?",
+            "policy.toml:8:48: columns.a.categories[2].values: expected a list, found a string",
+        ]
+    );
+}
+
+#[test]
+fn a_whole_number_that_is_too_large_is_refused_where_a_fraction_would_do() {
+    assert_eq!(
+        complaints_of_columns(
+            "[columns.a]\nrole = 'quasi'\nweight = 99999999999999999999\nlimit = [0, -99999999999999999999]\n"
+        ),
+        [
+            "policy.toml:7:10: columns.a.weight: is too large a number",
+            "policy.toml:8:13: columns.a.limit[1]: is too large a number",
+        ]
+    );
+    assert_eq!(complaints_of_columns("[columns.a]\nrole = 'quasi'\nweight = 18446744073709551615\n"), [""; 0]);
 }
 
 #[test]
@@ -159,23 +227,31 @@ fn whatever_passes_the_check_deserializes() {
         "{ tree = {} }",
         "{ file = 'x' }",
         "[0.5, -2]",
+        "[99999999999999999999]",
+        "['x', 1]",
+        "[1, 'x']",
+        "[['x'], ['y']]",
+        "[{ name = 'x', values = ['y'] }, {}]",
     ];
     let mut replaced = 0;
-    for (number, line) in COMPLETE.lines().enumerate() {
-        let Some((field, _)) = line.split_once(" = ") else { continue };
-        for value in values {
-            let lines = COMPLETE.lines().enumerate();
-            let text: Vec<String> = lines
-                .map(|(other, line)| if other == number { format!("{field} = {value}") } else { line.to_owned() })
-                .collect();
-            let text = text.join("\n");
-            replaced += 1;
-            Document::parse("policy.toml", &text).unwrap();
-            if let Err(error) = read_in(folder.path(), &text, &Overrides::default()) {
-                assert!(!error.to_string().contains("its schema describes"), "{field} = {value}: {error}");
-                assert!(error.problems().iter().all(|problem| problem.place.is_some()), "{field} = {value}: {error}");
+    for policy in [COMPLETE, EXTENDED] {
+        for (number, line) in policy.lines().enumerate() {
+            let Some((field, _)) = line.split_once(" = ") else { continue };
+            for value in values {
+                let lines = policy.lines().enumerate();
+                let text: Vec<String> = lines
+                    .map(|(other, line)| if other == number { format!("{field} = {value}") } else { line.to_owned() })
+                    .collect();
+                let text = text.join("\n");
+                replaced += 1;
+                Document::parse("policy.toml", &text).unwrap();
+                if let Err(error) = read_in(folder.path(), &text, &Overrides::default()) {
+                    assert!(!error.to_string().contains("its schema describes"), "{field} = {value}: {error}");
+                    let has_place = error.problems().iter().all(|problem| problem.place.is_some());
+                    assert!(has_place, "{field} = {value}: {error}");
+                }
             }
         }
     }
-    assert_eq!(replaced, values.len() * 22);
+    assert_eq!(replaced, values.len() * (22 + 30));
 }

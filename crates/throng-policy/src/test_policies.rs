@@ -52,6 +52,61 @@ role = "sensitive"
 role = "insensitive"
 "#;
 
+/// The fields that are about papers beyond p-sensitive k-anonymity, besides what a policy needs.
+pub const EXTENDED: &str = r#"version = 1
+
+[input]
+location = "patients.parquet"
+
+[output]
+location = "out"
+
+[privacy]
+k = 4
+p = 2
+alpha = 2
+suppression_limit = 0.05
+
+[algorithm]
+partition = "basic-mondrian"
+cluster = "enhanced-pk"
+
+[columns.age]
+role = "quasi"
+release = "median"
+limit = [18, 65]
+
+[columns.country]
+role = "quasi"
+hierarchy = "hierarchies/country.csv"
+limit = 1
+
+[columns.city]
+role = "quasi"
+release = "mode"
+hierarchy = { tree = { North = ["Oslo", "Bergen"], South = ["Rome"] } }
+limit = ["North"]
+
+[columns.zip]
+role = "quasi"
+limit = 0
+
+[columns.income]
+role = "sensitive"
+
+[columns.treatment]
+role = "sensitive"
+p = 3
+hierarchy = { tree = { surgery = ["bypass", "stent"], drug = ["aspirin"], none = ["none"] } }
+protected = ["surgery"]
+
+[columns.illness]
+role = "sensitive"
+p = 4
+categories = [["HIV", "Cancer"], { name = "Lung", values = ["Phthisis"] }, ["Asthma"], ["Flu"]]
+release = "both"
+"#;
+
 /// The content of `hierarchies/country.csv`.
 pub const COUNTRIES: &str = "France;Europe;*\nJapan;Asia;*\nSpain;Europe;*\n";
 

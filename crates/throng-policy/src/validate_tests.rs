@@ -3,9 +3,13 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{Algorithm, Cluster, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy};
-use crate::{PrivacySettings, Role};
+use crate::{PrivacySettings, Role, SensitiveRelease};
 
 const NO_PROBLEM: [&str; 0] = [];
+
+fn plain(k: u64, p: u64) -> PrivacySettings {
+    PrivacySettings { k, p, alpha: None, suppression_limit: None }
+}
 
 #[test]
 fn the_complete_policy_means_what_it_says() {
@@ -20,19 +24,22 @@ fn the_complete_policy_means_what_it_says() {
         }
     );
     assert_eq!(policy.output, Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite });
-    assert_eq!(policy.privacy, PrivacySettings { k: 10, p: 3 });
+    assert_eq!(policy.privacy, plain(10, 3));
     assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Greedy, seed: 42 });
     assert!(policy.columns.drop_unlisted);
     let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["person_id", "age", "country", "diagnosis", "hours per week"]);
     let roles: Vec<&Role> = policy.columns.by_name.iter().map(|(_, role)| role).collect();
-    let [Role::Identifier, Role::Quasi(age), Role::Quasi(country), Role::Sensitive, Role::Insensitive] = roles[..]
+    let [Role::Identifier, Role::Quasi(age), Role::Quasi(country), Role::Sensitive(ill), Role::Insensitive] = roles[..]
     else {
         panic!("{roles:?}");
     };
     assert_eq!((age.release, age.weight, age.nulls), (Some(Release::Bounds), 2.0, Nulls::Suppress));
     assert!(age.hierarchy.is_none());
     assert_eq!((country.release, country.weight, country.nulls), (None, 1.0, Nulls::Value));
+    assert!(age.limit.is_none() && country.limit.is_none());
+    assert!(ill.p.is_none() && ill.protection.is_none() && ill.categories.is_none());
+    assert_eq!(ill.release, SensitiveRelease::Value);
     let Some(HierarchySpec::Tree(tree)) = country.hierarchy.as_deref() else { panic!("{country:?}") };
     assert_eq!((tree.leaf_count(), tree.leaf("Spain")), (3, Some(1)));
 }
@@ -45,7 +52,7 @@ fn what_is_left_out_has_its_default() {
         Input { locations: vec!["in".to_owned()], format: None, csv: CsvOptions { delimiter: b',', header: true } }
     );
     assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error });
-    assert_eq!(policy.privacy, PrivacySettings { k: 10, p: 1 });
+    assert_eq!(policy.privacy, plain(10, 1));
     assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Auto, seed: 0 });
     assert!(!policy.columns.drop_unlisted);
 }
@@ -100,38 +107,89 @@ fn a_policy_without_any_method_is_refused() {
 }
 
 #[test]
-fn fields_of_quasi_identifiers_are_refused_elsewhere() {
+fn full_domain_generalization_takes_no_cluster_method() {
+    let with = |cluster: &str| {
+        complaints(&format!("{HEAD}algorithm = {{ partition = 'incognito'{cluster} }}\ncolumns.age.role = 'quasi'\n"))
+    };
+    for fine in ["", ", cluster = 'auto'", ", cluster = 'none'"] {
+        assert_eq!(with(fine), NO_PROBLEM);
+    }
+    for name in ["greedy", "greedy-pk", "enhanced-pk", "switching", "mdav", "random-seed"] {
+        assert_eq!(
+            with(&format!(", cluster = '{name}'")),
+            [format!(
+                "policy.toml:5:50: algorithm.cluster: `{name}` would cut the classes of `incognito`, which shows every \
+                 value of a column on the same level; leave it out, or choose another partition"
+            )]
+        );
+    }
+}
+
+#[test]
+fn the_share_of_suppressed_rows_is_a_share() {
+    let with = |share: &str| {
+        read(&format!("{HEAD}privacy.suppression_limit = {share}\ncolumns.age.role = 'quasi'\n"))
+            .map(|policy| policy.privacy.suppression_limit)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(with("0"), Ok(Some(0.0)));
+    assert_eq!(with("1"), Ok(Some(1.0)));
+    assert_eq!(with("0.05"), Ok(Some(0.05)));
+    for share in ["1.01", "5", "-0.1"] {
+        let refused = "privacy.suppression_limit: must be from 0 to 1: it is a share of the rows of the input";
+        assert_eq!(with(share), Err(format!("policy.toml:5:29: {refused}")));
+    }
+}
+
+#[test]
+fn fields_of_a_role_are_refused_elsewhere() {
     assert_eq!(
         complaints_of_columns(
             "[columns.age]\nrole = 'quasi'\nweight = 0\n\
              [columns.id]\nrole = 'identifier'\n  weight = 1.0\nhierarchy = 'nowhere.csv'\n\
-             [columns.ill]\nrole = 'sensitive'\nrelease = 'set'\nnulls = 'error'\n"
+             [columns.ill]\nrole = 'sensitive'\nrelease = 'set'\nnulls = 'error'\nweight = 2\nlimit = 1\n\
+             [columns.zip]\nrole = 'quasi'\np = 2\nprotected = ['x']\ncategories = [['x'], ['y']]\nrelease = 'both'\n\
+             [columns.eyes]\nrole = 'insensitive'\nrelease = 'value'\np = 2\nlimit = 0\n"
         ),
         [
             "policy.toml:7:10: columns.age.weight: must be greater than zero; to keep the column as it is, make it \
              insensitive",
             "policy.toml:10:3: columns.id.weight: is for the role `quasi`, and this column is `identifier`",
-            "policy.toml:11:1: columns.id.hierarchy: is for the role `quasi`, and this column is `identifier`",
-            "policy.toml:14:1: columns.ill.release: is for the role `quasi`, and this column is `sensitive`",
+            "policy.toml:11:1: columns.id.hierarchy: is for the roles `quasi` and `sensitive`, and this column is \
+             `identifier`",
+            "policy.toml:14:11: columns.ill.release: `set` is for the role `quasi`, and this column is `sensitive`",
             "policy.toml:15:1: columns.ill.nulls: is for the role `quasi`, and this column is `sensitive`",
+            "policy.toml:16:1: columns.ill.weight: is for the role `quasi`, and this column is `sensitive`",
+            "policy.toml:17:1: columns.ill.limit: is for the role `quasi`, and this column is `sensitive`",
+            "policy.toml:20:1: columns.zip.p: is for the role `sensitive`, and this column is `quasi`",
+            "policy.toml:21:1: columns.zip.protected: is for the role `sensitive`, and this column is `quasi`",
+            "policy.toml:22:1: columns.zip.categories: is for the role `sensitive`, and this column is `quasi`",
+            "policy.toml:23:11: columns.zip.release: `both` is for the role `sensitive`, and this column is `quasi`",
+            "policy.toml:26:1: columns.eyes.release: is for the roles `quasi` and `sensitive`, and this column is \
+             `insensitive`",
+            "policy.toml:27:1: columns.eyes.p: is for the role `sensitive`, and this column is `insensitive`",
+            "policy.toml:28:1: columns.eyes.limit: is for the role `quasi`, and this column is `insensitive`",
         ]
     );
 }
 
 #[test]
-fn intervals_and_bounds_have_no_hierarchy() {
-    assert_eq!(
-        complaints_of_columns(
-            "[columns.a]\nrole = 'quasi'\nrelease = 'interval'\nhierarchy = { width = 5 }\n\
-             [columns.b]\nrole = 'quasi'\nrelease = 'bounds'\nhierarchy = { mask = 'left' }\n"
-        ),
-        [
-            "policy.toml:7:11: columns.a.release: `interval` has no use for a hierarchy; take the hierarchy out, or \
-             use `ancestor`",
-            "policy.toml:11:11: columns.b.release: `bounds` has no use for a hierarchy; take the hierarchy out, or use \
-             `ancestor`",
-        ]
-    );
+fn ordered_releases_have_no_hierarchy() {
+    for name in ["interval", "bounds", "mean", "median"] {
+        assert_eq!(
+            complaints_of_columns(&format!(
+                "[columns.a]\nrole = 'quasi'\nrelease = '{name}'\nhierarchy = {{ width = 5 }}\n"
+            )),
+            [format!(
+                "policy.toml:7:11: columns.a.release: `{name}` has no use for a hierarchy; take the hierarchy out, or \
+                 use `ancestor`"
+            )]
+        );
+    }
+    for name in ["ancestor", "set", "mode"] {
+        let written = format!("[columns.a]\nrole = 'quasi'\nrelease = '{name}'\nhierarchy = {{ width = 5 }}\n");
+        assert_eq!(complaints_of_columns(&written), NO_PROBLEM);
+    }
 }
 
 #[test]
@@ -194,7 +252,7 @@ fn overrides_replace_what_the_file_says() {
     let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
     assert_eq!(policy.input.locations, ["a$b", "c"]);
     assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite });
-    assert_eq!(policy.privacy, PrivacySettings { k: 7, p: 2 });
+    assert_eq!(policy.privacy, plain(7, 2));
     assert_eq!(policy.algorithm.seed, u64::MAX);
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 /// Kinds with a release and a hierarchy that fit them.
-pub(crate) const QUASI: [(Kind, Release, Rule); 20] = [
+pub(crate) const QUASI: [(Kind, Release, Rule); 27] = [
     (Kind::Int, Release::Interval, Rule::Flat),
     (Kind::Int, Release::Bounds, Rule::Flat),
     (Kind::Int, Release::Ancestor, Rule::Intervals),
@@ -50,6 +50,13 @@ pub(crate) const QUASI: [(Kind, Release, Rule); 20] = [
     (Kind::Dictionary, Release::Set, Rule::Flat),
     (Kind::Bool, Release::Ancestor, Rule::Flat),
     (Kind::Bool, Release::Set, Rule::Flat),
+    (Kind::Int, Release::Mean, Rule::Flat),
+    (Kind::Float, Release::Mean, Rule::Flat),
+    (Kind::Money, Release::Mean, Rule::Flat),
+    (Kind::Date, Release::Median, Rule::Flat),
+    (Kind::Text, Release::Mode, Rule::Tree),
+    (Kind::Int, Release::Ancestor, Rule::MeanDifference),
+    (Kind::Float, Release::Ancestor, Rule::MeanDifference),
 ];
 
 /// Kinds of sensitive columns.
@@ -63,6 +70,7 @@ pub(crate) enum Rule {
     Intervals,
     Dates,
     Mask,
+    MeanDifference,
 }
 
 pub(crate) fn spec(name: String, release: Release, rule: Rule, weight: f64, nulls: Nulls) -> QuasiSpec {
@@ -72,8 +80,9 @@ pub(crate) fn spec(name: String, release: Release, rule: Rule, weight: f64, null
         Rule::Intervals => HierarchySpec::Intervals { origin: 0.0, widths: vec![5.0, 10.0, 50.0] },
         Rule::Dates => HierarchySpec::DateParts(vec![DatePart::Month, DatePart::Quarter, DatePart::Decade]),
         Rule::Mask => HierarchySpec::Mask(MaskSide::Right),
+        Rule::MeanDifference => HierarchySpec::MeanDifference,
     };
-    QuasiSpec { name, release, weight: weight * DEFAULT_WEIGHT, nulls, hierarchy: Arc::new(hierarchy) }
+    QuasiSpec { name, release, weight: weight * DEFAULT_WEIGHT, nulls, hierarchy: Arc::new(hierarchy), limit: None }
 }
 
 /// All texts that a column may hold, in groups of unequal size; `other` skips a level.

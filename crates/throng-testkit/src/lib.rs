@@ -21,7 +21,7 @@ mod random_table;
 use proptest::test_runner::{Config, RngSeed};
 
 pub use partitions::set_partitions;
-pub use random_table::{RandomTable, tables};
+pub use random_table::{Look, RandomTable, tables};
 
 /// So many cases with a fixed seed, so that a failure comes back in every run.
 pub fn cases(cases: u32) -> Config {

@@ -1,13 +1,16 @@
 //! Random tables: mixed types, nulls, duplicates, and the corner cases that real tables have.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
 use proptest::sample::select;
-use throng_core::columns::{Nulls, QuasiSpec};
+use throng_core::columns::{Categories, Category, Facet, Limit, Nulls, Protection, QuasiSpec, SensitiveSpec};
+use throng_core::hierarchy::{HierarchySpec, Tree};
 use throng_core::survey::{Merged, SUPPRESSED, Survey, SurveySpec};
 
 use crate::column::{QUASI, SENSITIVE, VALUES, array, spec};
@@ -17,8 +20,8 @@ use crate::column::{QUASI, SENSITIVE, VALUES, array, spec};
 pub struct RandomTable {
     /// The quasi-identifiers.
     pub quasi: Vec<(QuasiSpec, ArrayRef)>,
-    /// The sensitive columns with their names.
-    pub sensitive: Vec<(String, ArrayRef)>,
+    /// The sensitive columns.
+    pub sensitive: Vec<(SensitiveSpec, ArrayRef)>,
     /// How many rows there are.
     pub rows: usize,
 }
@@ -28,7 +31,7 @@ impl RandomTable {
     pub fn spec(&self) -> Arc<SurveySpec> {
         Arc::new(SurveySpec {
             quasi: self.quasi.iter().map(|(spec, column)| (spec.clone(), column.data_type().clone())).collect(),
-            sensitive: self.sensitive.iter().map(|(name, column)| (name.clone(), column.data_type().clone())).collect(),
+            sensitive: self.sensitive.iter().map(|(spec, column)| (spec.clone(), column.data_type().clone())).collect(),
         })
     }
 
@@ -54,15 +57,82 @@ impl RandomTable {
         let moved = |column: &ArrayRef| take(column, &order, None).unwrap();
         Self {
             quasi: self.quasi.iter().map(|(spec, column)| (spec.clone(), moved(column))).collect(),
-            sensitive: self.sensitive.iter().map(|(name, column)| (name.clone(), moved(column))).collect(),
+            sensitive: self.sensitive.iter().map(|(spec, column)| (spec.clone(), moved(column))).collect(),
             rows: self.rows,
         }
     }
 
-    /// The same table with its first sensitive columns only.
-    pub fn with_sensitive(&self, count: usize) -> Self {
-        Self { sensitive: self.sensitive[..count].to_vec(), ..self.clone() }
+    /// The same table with its first sensitive columns only, each looked at in one of these ways.
+    pub fn with_looks(&self, looks: &[Look]) -> Self {
+        let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &Look)| {
+            (SensitiveSpec { facets: vec![look.facet(column)], ..spec.clone() }, column.clone())
+        };
+        Self { sensitive: self.sensitive.iter().zip(looks).map(looked_at).collect(), ..self.clone() }
     }
+
+    /// The same table with limits on its quasi-identifiers: bands for numbers, levels for categories, and none for dates.
+    pub fn with_limits(&self) -> Self {
+        let limited = |(spec, column): &(QuasiSpec, ArrayRef)| {
+            let limit = match (spec.release.is_ordered(), column.data_type().is_numeric()) {
+                (true, true) => Some(Limit::Bands(Arc::from([-50.0, 0.0, 20.0]))),
+                (true, false) => None,
+                (false, _) => Some(Limit::Level(1)),
+            };
+            (QuasiSpec { limit, ..spec.clone() }, column.clone())
+        };
+        Self { quasi: self.quasi.iter().map(limited).collect(), ..self.clone() }
+    }
+}
+
+/// How a promise looks at a sensitive column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// At its values.
+    Values,
+    /// At its values in a hierarchy of which a part is protected.
+    Strong,
+    /// At three categories of its values.
+    Categories,
+}
+
+impl Look {
+    fn facet(self, column: &ArrayRef) -> Facet {
+        let texts = distinct_texts(column);
+        match self {
+            Self::Values => Facet::Values,
+            Self::Strong => {
+                let path = |text: &String| vec![text.clone(), format!("part {}", part(text, 4)), "*".to_owned()];
+                let tree = Tree::from_paths(&texts.iter().map(path).collect::<Vec<_>>());
+                let hierarchy = match tree {
+                    Ok(tree) => HierarchySpec::Tree(Arc::new(tree)),
+                    // A column of nulls has no values, and no tree either.
+                    Err(_) => HierarchySpec::Flat,
+                };
+                let protected = vec!["part 1".to_owned(), "part 3".to_owned()];
+                Facet::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy), protected }))
+            }
+            Self::Categories => {
+                let values = |number| texts.iter().filter(|text| part(text, 3) == number).cloned().collect();
+                let category = |number: u32| Category { name: format!("category {number}"), values: values(number) };
+                Facet::Categories(Arc::new(Categories { list: (0..3).map(category).collect() }))
+            }
+        }
+    }
+}
+
+/// One of so many parts, by the letters of a text.
+fn part(text: &str, parts: u32) -> u32 {
+    text.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % parts
+}
+
+fn distinct_texts(column: &ArrayRef) -> Vec<String> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).unwrap();
+    let nulls = column.logical_nulls();
+    let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+    let texts: BTreeSet<String> =
+        (0..column.len()).filter(is_valid).map(|row| formatter.value(row).to_string()).collect();
+    texts.into_iter().collect()
 }
 
 /// How often values of a column repeat.
@@ -120,10 +190,10 @@ fn build(rows: &[[u32; 8]], quasi: &[Shape<QuasiKind>], sensitive: &[Shape<crate
         let spec = spec(format!("q{index}"), release, rule, shape.weight, shape.nulls);
         (spec, array(kind, &numbers(rows, index, shape)))
     });
-    let sensitive = sensitive
-        .iter()
-        .enumerate()
-        .map(|(index, shape)| (format!("s{index}"), array(shape.kind, &numbers(rows, quasi_count + index, shape))));
+    let sensitive = sensitive.iter().enumerate().map(|(index, shape)| {
+        let column = array(shape.kind, &numbers(rows, quasi_count + index, shape));
+        (SensitiveSpec::plain(format!("s{index}")), column)
+    });
     RandomTable { quasi: quasi.collect(), sensitive: sensitive.collect(), rows: rows.len() }
 }
 

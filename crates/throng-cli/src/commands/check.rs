@@ -10,11 +10,17 @@ use crate::outcome::Outcome;
 pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
     let checked = throng_pipeline::check(&policy, job).await?;
-    let shortfalls: Vec<String> = checked.feasibility.shortfalls.iter().map(ToString::to_string).collect();
-    let text = text(&checked, policy.privacy.k, policy.privacy.p, &shortfalls);
+    let shortfalls = &checked.shortfalls;
+    let text = text(&checked, &policy);
     let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };
     let columns = checked.feasibility.columns.iter().map(|column| {
-        json!({ "column": column.name, "distinct": column.distinct, "highest_p": column.distinct, "max_classes": column.max_classes })
+        json!({
+            "column": column.name,
+            "counted": column.counted,
+            "distinct": column.distinct,
+            "highest_p": column.distinct,
+            "max_classes": column.max_classes,
+        })
     });
     let mut json = json!({
         "outcome": if shortfalls.is_empty() { "feasible" } else { "infeasible" },
@@ -34,7 +40,8 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     Ok(Outcome::failure_with(exit_code, text, json))
 }
 
-fn text(checked: &Checked, k: u64, p: u64, shortfalls: &[String]) -> String {
+fn text(checked: &Checked, policy: &Policy) -> String {
+    let (k, p) = (policy.privacy.k, policy.privacy.p);
     let mut lines = vec![format!(
         "{} rows in {}; {} distinct combinations of {}",
         checked.rows,
@@ -50,13 +57,13 @@ fn text(checked: &Checked, k: u64, p: u64, shortfalls: &[String]) -> String {
     }
     for column in &checked.feasibility.columns {
         lines.push(format!(
-            "sensitive `{}`: {} distinct values, so p can be at most {}; at most {} classes with p = {p}",
-            column.name, column.distinct, column.distinct, column.max_classes
+            "sensitive `{}`: {} distinct {}, so p can be at most {}; at most {} classes",
+            column.name, column.distinct, column.counted, column.distinct, column.max_classes
         ));
     }
-    if shortfalls.is_empty() {
+    if checked.shortfalls.is_empty() {
         lines.push(format!("k = {k} and p = {p} can be met, with at most {} classes", checked.feasibility.max_classes));
     }
-    lines.extend(shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));
+    lines.extend(checked.shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));
     lines.join("\n")
 }

@@ -1,6 +1,7 @@
 //! `throng run`
 
 use serde_json::{Value, json};
+use throng_core::verify::CONSTRAINED;
 use throng_pipeline::{JobError, JobOptions, Released};
 use throng_policy::Policy;
 
@@ -26,11 +27,15 @@ pub(super) fn text(released: &Released) -> String {
     for requirement in &sidecar.privacy.requirements {
         let column = requirement.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
         let (model, required, achieved) = (requirement.model, requirement.required, requirement.achieved);
-        lines.push(format!("  {model}{column}: at least {achieved} in every class ({required} required)"));
+        lines.push(match model {
+            CONSTRAINED => format!("  {model}{column}: {achieved} rows beyond the limit"),
+            _ => format!("  {model}{column}: at least {achieved} in every class ({required} required)"),
+        });
     }
     lines.push(format!("  information lost (NCP): {:.4}", sidecar.utility.ncp));
     for (name, column) in &sidecar.utility.columns {
-        lines.push(format!("    {name}: {:.4}", column.ncp));
+        let variance = column.sse_sst.map(|share| format!(", SSE/SST {share:.4}")).unwrap_or_default();
+        lines.push(format!("    {name}: {:.4}{variance}", column.ncp));
     }
     lines.join("\n")
 }

@@ -1,7 +1,7 @@
 //! `throng verify`
 
-use serde_json::json;
-use throng_core::verify::{Findings, Promise};
+use serde_json::{Value, json};
+use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
 use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
 use throng_policy::{Overrides, Policy};
 
@@ -15,8 +15,9 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
             (promise, Some(columns))
         }
         None => {
-            let (quasi, sensitive) = (args.quasi.clone(), args.sensitive.clone());
-            (Promise { quasi, sensitive, k: args.k.unwrap_or(1), p: args.p.unwrap_or(1) }, None)
+            let sensitive = args.sensitive.iter().map(|name| SensitivePromise::plain(name, args.p.unwrap_or(1)));
+            let (quasi, sensitive) = (args.quasi.clone(), sensitive.collect());
+            (Promise { quasi, k: args.k.unwrap_or(1), sensitive, limits: Vec::new() }, None)
         }
     };
     let locations = [args.path.clone()];
@@ -28,14 +29,22 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
 pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
     let holds = findings.holds();
     let mut lines = vec![format!("{} rows in {} classes", findings.rows, findings.classes)];
-    lines.push(line("k-anonymity", findings.smallest_class, promise.k, findings.classes_below_k));
-    for column in &findings.sensitive {
-        let model = format!("p-sensitivity of `{}`", column.column);
-        lines.push(line(&model, column.fewest, promise.p, column.classes_below_p));
+    lines.extend(findings.requirements.iter().map(line));
+    for labels in findings.labels.iter().filter(|labels| labels.mismatches > 0) {
+        lines.push(format!(
+            "  `{}` shows another category than that of the value: {} rows",
+            labels.column, labels.mismatches
+        ));
     }
     lines.push(if holds { "verified" } else { "error: the promise does not hold" }.to_owned());
-    let sensitive = findings.sensitive.iter().map(|column| {
-        json!({ "column": column.column, "fewest": column.fewest, "required": promise.p, "classes_below": column.classes_below_p })
+    let sensitive = findings.requirements.iter().filter(|found| found.column.is_some()).map(|found| {
+        json!({
+            "column": found.column,
+            "model": found.model,
+            "fewest": number(found.achieved),
+            "required": number(found.required),
+            "classes_below": found.failing_classes,
+        })
     });
     let json = json!({
         "outcome": if holds { "verified" } else { "refused" },
@@ -53,7 +62,19 @@ pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
     }
 }
 
-fn line(model: &str, achieved: u64, required: u64, below: u64) -> String {
-    let verdict = if below == 0 { "holds".to_owned() } else { format!("broken by {below} classes") };
-    format!("  {model}: at least {achieved} in every class, {required} required: {verdict}")
+fn number(amount: Amount) -> Value {
+    match amount {
+        Amount::Count(count) => count.into(),
+        Amount::Weight(weight) => weight.into(),
+    }
+}
+
+fn line(found: &RequirementFindings) -> String {
+    let (achieved, required, failing) = (found.achieved, found.required, found.failing_classes);
+    let column = found.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
+    let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {failing} classes") };
+    match found.model {
+        CONSTRAINED => format!("  {CONSTRAINED}{column}: {achieved} rows beyond the limit: {verdict}"),
+        model => format!("  {model}{column}: at least {achieved} in every class, {required} required: {verdict}"),
+    }
 }

@@ -6,6 +6,15 @@
 
 use crate::table::Table;
 
+/// What a range of positions loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// The NCP, which the project lowers.
+    Ncp,
+    /// The information loss of Def. 9 of paper A, which the clusterings of papers A and D lower.
+    InformationLoss,
+}
+
 /// The cells of a leaf with dense positions.
 #[derive(Debug)]
 pub(super) struct Frame<'a> {
@@ -17,10 +26,11 @@ pub(super) struct Frame<'a> {
     dense: Vec<u32>,
     /// The weight of each column, the largest being 1.
     weights: Vec<f64>,
+    measure: Measure,
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(cells: &'a [u32], table: &'a Table) -> Self {
+    pub(super) fn new(cells: &'a [u32], table: &'a Table, measure: Measure) -> Self {
         let width = table.quasi().len();
         let positions: Vec<Vec<u32>> = (0..width)
             .map(|column| {
@@ -38,7 +48,7 @@ impl<'a> Frame<'a> {
         }
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         let weights = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
-        Self { table, cells, positions, dense, weights }
+        Self { table, cells, positions, dense, weights, measure }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -54,15 +64,31 @@ impl<'a> Frame<'a> {
         self.cells[local]
     }
 
-    fn dense(&self, local: usize) -> &[u32] {
+    /// The positions of a column that occur, ascending.
+    pub(super) fn positions(&self, column: usize) -> &[u32] {
+        &self.positions[column]
+    }
+
+    /// The weight of a column; that of the heaviest is 1.
+    pub(super) fn weight(&self, column: usize) -> f64 {
+        self.weights[column]
+    }
+
+    /// The dense positions of a cell, one per column.
+    pub(super) fn dense(&self, local: usize) -> &[u32] {
         let width = self.positions.len();
         &self.dense[local * width..(local + 1) * width]
     }
 
     /// The weighted loss per row of one column when a class spans these dense positions.
-    fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
+    pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
         let (list, domain) = (&self.positions[column], &self.table.quasi()[column].domain);
-        (domain.loss(list[lo as usize], list[hi as usize]) * self.weights[column]) as f32
+        let (lo, hi) = (list[lo as usize], list[hi as usize]);
+        let loss = match self.measure {
+            Measure::Ncp => domain.loss(lo, hi),
+            Measure::InformationLoss => domain.information_loss(lo, hi),
+        };
+        (loss * self.weights[column]) as f32
     }
 }
 
@@ -75,6 +101,15 @@ pub(super) struct Span {
 impl Span {
     pub(super) fn of(frame: &Frame<'_>, local: usize) -> Self {
         Self { ranges: frame.dense(local).iter().map(|position| (*position, *position)).collect() }
+    }
+
+    pub(super) fn new(ranges: Vec<(u32, u32)>) -> Self {
+        Self { ranges }
+    }
+
+    /// The least positions of the leaf, for a [`Reach`] that is yet to be moved to a class.
+    pub(super) fn origin(frame: &Frame<'_>) -> Self {
+        Self { ranges: vec![(0, 0); frame.positions.len()] }
     }
 
     pub(super) fn include(&mut self, frame: &Frame<'_>, local: usize) {
@@ -105,9 +140,9 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    pub(super) fn new(frame: &Frame<'_>, local: usize) -> Self {
+    pub(super) fn new(frame: &Frame<'_>, span: Span) -> Self {
         let widened = frame.positions.iter().map(|list| vec![0.0; list.len()]).collect();
-        let mut reach = Self { span: Span::of(frame, local), widened };
+        let mut reach = Self { span, widened };
         for column in 0..reach.widened.len() {
             reach.fill(frame, column);
         }
@@ -116,13 +151,13 @@ impl Reach {
 
     /// Begins again at another cell, with the same memory.
     pub(super) fn restart(&mut self, frame: &Frame<'_>, local: usize) {
-        self.widen_to(frame, &Span::of(frame, local));
+        self.move_to(frame, &Span::of(frame, local));
     }
 
     pub(super) fn include(&mut self, frame: &Frame<'_>, local: usize) {
         let mut span = self.span.clone();
         span.include(frame, local);
-        self.widen_to(frame, &span);
+        self.move_to(frame, &span);
     }
 
     pub(super) fn span(&self) -> &Span {
@@ -134,7 +169,8 @@ impl Reach {
         self.widened.iter().zip(frame.dense(local)).map(|(column, position)| column[*position as usize]).sum()
     }
 
-    fn widen_to(&mut self, frame: &Frame<'_>, span: &Span) {
+    /// Goes on with another span, with the same memory.
+    pub(super) fn move_to(&mut self, frame: &Frame<'_>, span: &Span) {
         for column in 0..self.widened.len() {
             if self.span.ranges[column] != span.ranges[column] {
                 self.span.ranges[column] = span.ranges[column];

@@ -9,7 +9,7 @@
 //! Taking poor cells whole avoids remainders that cost dearly later, and a lonely row is best hidden among borrowed
 //! rows of the nearest rich cell.
 
-use super::frame::{Frame, Reach, Span};
+use super::frame::{Frame, Measure, Reach, Span};
 use super::{Class, Cluster, Portion};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
@@ -27,7 +27,7 @@ pub struct Greedy;
 
 impl Cluster for Greedy {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-        let frame = Frame::new(leaf, table);
+        let frame = Frame::new(leaf, table, Measure::Ncp);
         let mut work = Work::new(&frame, privacy);
         work.grow_all();
         work.place_leftovers();
@@ -117,7 +117,7 @@ impl<'a> Work<'a> {
         if self.frame.len() > LARGE_LEAF {
             return self.free.clone();
         }
-        let mut reach = Reach::new(self.frame, *first);
+        let mut reach = Reach::new(self.frame, Span::of(self.frame, *first));
         let mut seeds: Vec<(f32, usize)> = self
             .free
             .iter()
@@ -134,7 +134,7 @@ impl<'a> Work<'a> {
 
     /// Grows a class from a seed; gives everything back when it can't be completed.
     fn grow(&mut self, seed: usize) -> bool {
-        let mut reach = Reach::new(self.frame, seed);
+        let mut reach = Reach::new(self.frame, Span::of(self.frame, seed));
         let mut tally = Tally::empty(self.table.sensitive().len());
         let mut taken = Vec::new();
         let mut borrowed: Vec<(usize, u32)> = Vec::new();
@@ -305,11 +305,7 @@ impl<'a> Work<'a> {
         if self.classes.is_empty() {
             return vec![Class::of_cells(self.table, leaf)];
         }
-        let sorted = |mut class: Growing| {
-            class.portions.sort_unstable();
-            Class { portions: class.portions }
-        };
-        self.classes.into_iter().map(sorted).collect()
+        self.classes.into_iter().map(|class| Class::of_portions(class.portions)).collect()
     }
 }
 

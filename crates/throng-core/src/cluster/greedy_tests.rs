@@ -142,7 +142,7 @@ proptest! {
         for cell in cells().filter(|cell| privacy.is_satisfied(&Tally::of_cell(table, *cell))) {
             let own = |class: &Class| {
                 let portions = class.portions.iter().filter(|portion| table.groups(cell).contains(&portion.group));
-                Class { portions: portions.copied().collect() }.tally(table)
+                Class::of_portions(portions.copied().collect()).tally(table)
             };
             prop_assert!(classes.iter().any(|class| privacy.is_satisfied(&own(class))));
         }

@@ -1,9 +1,26 @@
 //! Cluster: form the classes of a leaf.
 
+mod ascending;
+mod enhanced_pk;
 mod frame;
 mod greedy;
+mod greedy_pk;
+#[cfg(test)]
+mod literal_rows;
+mod mdav;
+mod microaggregation;
+mod pool;
+mod random_seed;
+mod space;
+mod switching;
+mod unassigned;
 
+pub use enhanced_pk::EnhancedPk;
 pub use greedy::Greedy;
+pub use greedy_pk::GreedyPk;
+pub use mdav::Mdav;
+pub use random_seed::RandomSeed;
+pub use switching::Switching;
 
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
@@ -22,6 +39,8 @@ pub struct Portion {
 pub struct Class {
     /// The portions, each group at most once, in ascending order.
     pub portions: Vec<Portion>,
+    /// Positions from and to in each column, where the class must show more than its rows need.
+    pub cover: Option<Vec<(u32, u32)>>,
 }
 
 impl Class {
@@ -30,7 +49,14 @@ impl Class {
         let groups = cells.iter().flat_map(|cell| table.groups(*cell));
         let mut portions: Vec<Portion> = groups.map(|group| Portion { group, rows: table.group_rows(group) }).collect();
         portions.sort_unstable();
-        Self { portions }
+        Self { portions, cover: None }
+    }
+
+    /// Portions in any order, in which a group may come more than once.
+    pub fn of_portions(mut portions: Vec<Portion>) -> Self {
+        portions.sort_unstable();
+        let sum = |run: &[Portion]| Portion { group: run[0].group, rows: run.iter().map(|portion| portion.rows).sum() };
+        Self { portions: portions.chunk_by(|a, b| a.group == b.group).map(sum).collect(), cover: None }
     }
 
     /// What a model may know of this class.
@@ -48,14 +74,4 @@ pub trait Cluster: Send + Sync {
     /// The classes of a leaf that satisfies the model. Every row of the leaf is in exactly one class, and every class
     /// satisfies the model.
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class>;
-}
-
-/// No clustering: the leaf is the class.
-#[derive(Clone, Copy, Debug)]
-pub struct OneClass;
-
-impl Cluster for OneClass {
-    fn cluster(&self, leaf: &[u32], table: &Table, _privacy: &Privacy) -> Vec<Class> {
-        vec![Class::of_cells(table, leaf)]
-    }
 }

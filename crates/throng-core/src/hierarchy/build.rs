@@ -6,6 +6,7 @@ use arrow::datatypes::{DataType, Int64Type, TimeUnit};
 use chrono::{DateTime, Datelike, NaiveDate};
 use thiserror::Error;
 
+use super::mean_difference::mean_difference_tree;
 use super::{DatePart, HierarchySpec, MaskSide, ROOT, Tree};
 use crate::values::{coordinates, labels};
 
@@ -44,12 +45,22 @@ pub enum BuildError {
 const MASK_LIMIT: usize = 64;
 
 /// Doubles count one by one up to here.
-const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Builds the tree for distinct, sorted, non-null `values`, and tells the leaf position of each of them.
 pub fn build_tree(spec: &HierarchySpec, values: &ArrayRef) -> Result<(Tree, Vec<u32>), BuildError> {
+    build_counted_tree(spec, values, &vec![1; values.len()])
+}
+
+/// The same for values that occur so often; only [`HierarchySpec::MeanDifference`] looks at that.
+pub fn build_counted_tree(
+    spec: &HierarchySpec,
+    values: &ArrayRef,
+    rows: &[u64],
+) -> Result<(Tree, Vec<u32>), BuildError> {
     let names = labels(values).map_err(|_| BuildError::NoText)?;
     let tree = match spec {
+        HierarchySpec::MeanDifference => return mean_difference_tree(values, rows),
         HierarchySpec::Tree(tree) => Tree::clone(tree),
         HierarchySpec::Flat => Tree::flat(&names),
         HierarchySpec::Intervals { origin, widths } => from_levels(&names, &interval_levels(values, *origin, widths)?),
@@ -106,14 +117,14 @@ fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec
 
 /// In which interval from the origin on a value lies. A value that misses a border by no more than its type rounds, as
 /// 0.3 misses three times 0.1, lies on it.
-fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
+pub(super) fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
     let exact = (value - origin) / width;
     let slack = (precision * (value.abs() + origin.abs()) / width).min(0.01);
     if (exact - exact.round()).abs() <= slack { exact.round() } else { exact.floor() }
 }
 
 /// The relative error of a number of this type.
-fn precision(data_type: &DataType) -> f64 {
+pub(super) fn precision(data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => f64::from(f32::EPSILON) * 8192.0,
         DataType::Float32 => f64::from(f32::EPSILON),

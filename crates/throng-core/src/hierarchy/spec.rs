@@ -22,6 +22,8 @@ pub enum HierarchySpec {
     Mask(MaskSide),
     /// Every value directly below the root.
     Flat,
+    /// Numbers in the regular intervals of a mean difference recommending tree (paper B).
+    MeanDifference,
 }
 
 /// A part of the calendar, as a level of a hierarchy of dates. Ordered from fine to coarse.

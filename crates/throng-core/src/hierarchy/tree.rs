@@ -107,6 +107,8 @@ pub struct Tree {
     /// `ancestors[j][i]`: the lowest common ancestor of the leaves `i ..= i + 2^j`.
     ancestors: Vec<Vec<u32>>,
     null: Option<u32>,
+    /// The share of the domain that each node covers, where leaves are not equally wide.
+    extents: Option<Vec<f64>>,
 }
 
 impl Tree {
@@ -184,7 +186,15 @@ impl Tree {
         let null = builder.add("", 0);
         let mut tree = builder.build_with(|node| node != null);
         tree.null = Some(tree.first_leaf[null as usize]);
+        if let (Some(extents), true) = (&self.extents, self.node_count() > 1) {
+            tree.extents = Some(extents.iter().copied().chain([0.0]).collect());
+        }
         tree
+    }
+
+    /// The same tree, whose nodes cover these shares of the domain, one per node.
+    pub fn with_extents(self, extents: Vec<f64>) -> Self {
+        Self { extents: Some(extents), ..self }
     }
 
     /// The number of leaves, the leaf for null included.
@@ -248,6 +258,28 @@ impl Tree {
         self.last_leaf[node.index()] - self.first_leaf[node.index()] + 1
     }
 
+    /// The share of the domain that a node covers, which is the NCP of showing it. By default all leaves count the same,
+    /// and a single one counts nothing.
+    pub fn extent(&self, node: Node) -> f64 {
+        match &self.extents {
+            Some(extents) => extents[node.index()],
+            None if self.leaves_below(node) == 1 => 0.0,
+            None => f64::from(self.leaves_below(node)) / self.leaf_count() as f64,
+        }
+    }
+
+    /// The node so many levels above a leaf, or the root where there are not so many.
+    pub fn ancestor(&self, position: u32, levels: u32) -> Node {
+        let mut node = self.leaf_node(position);
+        for _ in 0..levels {
+            match self.parent(node) {
+                Some(parent) => node = parent,
+                None => break,
+            }
+        }
+        node
+    }
+
     /// The first and last leaf position below a node.
     pub fn leaf_range(&self, node: Node) -> (u32, u32) {
         (self.first_leaf[node.index()], self.last_leaf[node.index()])
@@ -269,23 +301,24 @@ impl Tree {
 pub const ROOT: &str = "*";
 
 /// Grows a tree from the root down; node 0 is the root and parents come before their children.
-struct TreeBuilder {
+pub(super) struct TreeBuilder {
     labels: Vec<Box<str>>,
     parents: Vec<u32>,
 }
 
 impl TreeBuilder {
-    fn new(root: &str) -> Self {
+    pub(super) fn new(root: &str) -> Self {
         Self { labels: vec![root.into()], parents: vec![0] }
     }
 
-    fn add(&mut self, label: &str, parent: u32) -> u32 {
+    /// Adds a node after the other children of its parent. Leaves need not be equally deep.
+    pub(super) fn add(&mut self, label: &str, parent: u32) -> u32 {
         self.labels.push(label.into());
         self.parents.push(parent);
         (self.labels.len() - 1) as u32
     }
 
-    fn build(self) -> Tree {
+    pub(super) fn build(self) -> Tree {
         self.build_with(|_| true)
     }
 
@@ -334,6 +367,7 @@ impl TreeBuilder {
             positions,
             ancestors: Vec::new(),
             null: None,
+            extents: None,
         };
         tree.fill_ancestors();
         tree

@@ -6,5 +6,5 @@ use crate::recode::Recoding;
 
 /// The part of a column in the total information loss.
 pub fn information_loss(recoding: &Recoding, column: usize) -> f64 {
-    total(recoding, column, &recoding.columns()[column].information_loss)
+    total(recoding, |class| recoding.information_loss(class, column))
 }

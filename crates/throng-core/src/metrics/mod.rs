@@ -4,13 +4,15 @@ mod avg;
 mod dm;
 mod information_loss;
 mod ncp;
+mod sse_sst;
 
 pub use avg::avg;
 pub use dm::dm;
 pub use information_loss::information_loss;
-pub use ncp::ncp;
+pub use ncp::{ncp, weighted_ncp};
+pub use sse_sst::sse_sst;
 
-use crate::recode::Recoding;
+use crate::recode::{Recoding, SquaredErrors};
 use crate::table::Table;
 
 /// The measures of a release.
@@ -24,6 +26,10 @@ pub struct Utility {
     pub dm: u64,
     /// The mean NCP over rows and quasi-identifiers, in [0, 1].
     pub ncp: f64,
+    /// The same with the weights of the quasi-identifiers.
+    pub weighted_ncp: f64,
+    /// The mean of SSE / SST over the quasi-identifiers that show means or medians, if there are any.
+    pub sse_sst: Option<f64>,
     /// The total information loss (Def. 10).
     pub information_loss: f64,
     /// The parts of each quasi-identifier.
@@ -39,6 +45,8 @@ pub struct ColumnUtility {
     pub ncp: f64,
     /// Its part of the total information loss.
     pub information_loss: f64,
+    /// SSE / SST, where it shows means or medians.
+    pub sse_sst: Option<f64>,
 }
 
 impl Utility {
@@ -54,23 +62,26 @@ impl Utility {
                 name: quasi.spec.name.clone(),
                 ncp: ncp(recoding, column),
                 information_loss: information_loss(recoding, column),
+                sse_sst: recoding.squared_errors(column).map(SquaredErrors::ratio),
             })
             .collect();
+        let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
         Self {
             classes: sizes.len() as u64,
             avg: avg(rows, sizes.len() as u64, k),
             dm: dm(sizes),
             ncp: columns.iter().map(|column| column.ncp).sum::<f64>() / columns.len().max(1) as f64,
+            weighted_ncp: weighted_ncp(&columns, &weights),
+            sse_sst: sse_sst(&columns),
             information_loss: columns.iter().map(|column| column.information_loss).sum(),
             columns,
         }
     }
 }
 
-/// The sum over rows of a loss that is given per label.
-fn total(recoding: &Recoding, column: usize, per_label: &[f64]) -> f64 {
-    let classes = recoding.class_rows().iter().enumerate();
-    classes.map(|(class, rows)| *rows as f64 * per_label[recoding.label(class as u32, column) as usize]).sum()
+/// The sum over rows of a loss that is the same for all rows of a class.
+fn total(recoding: &Recoding, of_class: impl Fn(u32) -> f64) -> f64 {
+    recoding.class_rows().iter().zip(0..).map(|(rows, class)| *rows as f64 * of_class(class)).sum()
 }
 
 #[cfg(test)]

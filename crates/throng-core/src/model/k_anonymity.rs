@@ -32,8 +32,8 @@ impl Model for KAnonymity {
         class.rows()
     }
 
-    fn helps(&self, _class: &Tally, _codes: &[u32]) -> bool {
-        true
+    fn brings(&self, _class: &Tally, _codes: &[u32]) -> u64 {
+        1
     }
 
     fn spares(&self, class: &Tally, _codes: &[u32]) -> bool {

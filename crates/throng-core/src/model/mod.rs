@@ -8,12 +8,15 @@ mod histogram;
 mod k_anonymity;
 mod p_sensitive;
 mod tally;
+mod weight;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 pub use k_anonymity::KAnonymity;
-pub use p_sensitive::PSensitive;
+pub use p_sensitive::{Counted, PSensitive};
 pub use tally::Tally;
+pub use weight::CategoryWeight;
 
 use crate::table::Table;
 
@@ -22,50 +25,71 @@ pub trait Model: Debug + Send + Sync {
     /// The name of the model in reports.
     fn name(&self) -> &'static str;
 
-    /// The sensitive column that the model speaks of, as an index.
+    /// The sensitive column that the model speaks of, as an index into [`Table::sensitive`].
     fn column(&self) -> Option<usize>;
 
-    /// What a class must reach.
+    /// What a class must reach, in units of the model.
     fn required(&self) -> u64;
 
-    /// What this class has reached.
+    /// What this class has reached, in units of the model.
     fn achieved(&self, class: &Tally) -> u64;
 
-    /// How many rows this class lacks at least; zero when it satisfies the model.
-    fn deficit(&self, class: &Tally) -> u64 {
-        self.required().saturating_sub(self.achieved(class))
+    /// The most units that one row can bring.
+    fn units_per_row(&self) -> u64 {
+        1
     }
 
-    /// Whether one more row with these sensitive codes lowers the deficit of an unsatisfied class.
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool;
+    /// How many units one more row with these sensitive codes brings to a class.
+    fn brings(&self, class: &Tally, codes: &[u32]) -> u64;
 
     /// Whether a class that satisfies the model still does without one of its rows, which has these codes.
     fn spares(&self, class: &Tally, codes: &[u32]) -> bool;
 
-    /// Whether every row helps, whatever its sensitive values.
+    /// Whether every row brings one unit, whatever its sensitive values.
     fn any_row_helps(&self) -> bool {
         false
+    }
+
+    /// For a model that counts distinct values: how many it asks for.
+    fn distinct_values(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether this is a part of (p+, alpha)-sensitivity.
+    fn is_p_plus_alpha(&self) -> bool {
+        false
+    }
+
+    /// What this class lacks, in units of the model; zero when it satisfies the model.
+    fn shortage(&self, class: &Tally) -> u64 {
+        self.required().saturating_sub(self.achieved(class))
+    }
+
+    /// How many rows this class lacks at least; zero when it satisfies the model.
+    fn deficit(&self, class: &Tally) -> u64 {
+        self.shortage(class).div_ceil(self.units_per_row())
     }
 }
 
 /// The models of one release, taken together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Privacy {
-    models: Vec<Box<dyn Model>>,
+    models: Vec<Arc<dyn Model>>,
 }
 
 impl Privacy {
     /// All of these models at once.
-    pub fn new(models: Vec<Box<dyn Model>>) -> Self {
+    pub fn new(models: Vec<Arc<dyn Model>>) -> Self {
         Self { models }
     }
 
     /// p-sensitive k-anonymity over so many sensitive columns (Def. 3). With `p` of 1 or less the sensitive columns
     /// promise nothing, and plain k-anonymity is left.
     pub fn p_sensitive_k_anonymity(k: u64, p: u64, sensitive_columns: usize) -> Self {
-        let mut models: Vec<Box<dyn Model>> = vec![Box::new(KAnonymity::new(k))];
+        let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
         if p > 1 {
-            models.extend((0..sensitive_columns).map(|column| Box::new(PSensitive::new(p, column)) as Box<dyn Model>));
+            let of_column = |column| Arc::new(PSensitive::new(p, column, Counted::Values)) as Arc<dyn Model>;
+            models.extend((0..sensitive_columns).map(of_column));
         }
         Self { models }
     }
@@ -73,6 +97,11 @@ impl Privacy {
     /// The models, one by one.
     pub fn models(&self) -> impl Iterator<Item = &dyn Model> {
         self.models.iter().map(AsRef::as_ref)
+    }
+
+    /// The same without the models of (p+, alpha)-sensitivity.
+    pub fn without_p_plus_alpha(&self) -> Self {
+        Self { models: self.models.iter().filter(|model| !model.is_p_plus_alpha()).cloned().collect() }
     }
 
     /// Whether a class satisfies every model.
@@ -117,7 +146,35 @@ impl Privacy {
 
     /// Whether a row with these codes lowers the deficit of a model that not every row helps.
     pub fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.models().any(|m| !m.any_row_helps() && m.deficit(class) > 0 && m.helps(class, codes))
+        self.models().any(|m| !m.any_row_helps() && m.shortage(class) > 0 && m.brings(class, codes) > 0)
+    }
+
+    /// What a class lacks over all models, each in its own units.
+    pub fn shortage(&self, class: &Tally) -> u64 {
+        self.models().map(|model| model.shortage(class)).sum()
+    }
+
+    /// How much a row with these codes makes a class more diverse (`Div`, Def. 11 of paper A), with equal weights: the
+    /// sum over the models that not every row helps of what it brings times what is lacking, both in rows.
+    pub fn diversity(&self, class: &Tally, codes: &[u32]) -> f64 {
+        let (mut sum, mut models) = (0.0, 0_u32);
+        for model in self.models().filter(|model| !model.any_row_helps()) {
+            models += 1;
+            let lacking = model.shortage(class);
+            if lacking > 0 {
+                let units = model.units_per_row() as f64;
+                sum += (model.brings(class, codes).min(lacking) as f64 / units) * (lacking as f64 / units);
+            }
+        }
+        if models == 0 { 0.0 } else { sum / f64::from(models) }
+    }
+
+    /// How far a class is from satisfying the models that not every row helps (`Hom`, Def. 12 of paper A), with equal
+    /// weights; zero if and only if it satisfies all of them (Property 1).
+    pub fn homogeneity(&self, class: &Tally) -> f64 {
+        let of_kind = || self.models().filter(|model| !model.any_row_helps());
+        let lacking = of_kind().map(|model| model.shortage(class) as f64 / model.units_per_row() as f64);
+        lacking.sum::<f64>() / of_kind().count().max(1) as f64
     }
 }
 

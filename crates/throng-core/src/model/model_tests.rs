@@ -6,6 +6,7 @@ use crate::anonymize::Method;
 use crate::columns::QuasiSpec;
 use crate::domain::NULL;
 use crate::feasibility::Feasibility;
+use crate::partition::Allowed;
 use crate::recode::Recoding;
 use crate::test_tables::{
     cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, set_partitions, survey,
@@ -51,8 +52,9 @@ fn table_1_lacks_one_illness() {
 fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     let columns = paper_figure_1();
     let rows = survey(&[(interval("Age"), ints(&[1, 2, 3, 4]))], &columns);
-    assert_eq!(Feasibility::of(&rows.table, 2, 2).max_classes, 2);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 2, columns.len());
+    let allowed = Allowed::of(&rows.table, &privacy);
+    assert_eq!(Feasibility::of(&rows.table, &privacy, &allowed).max_classes, 2);
     let valid = |partition: &Vec<Vec<usize>>| {
         let satisfied =
             |block: &Vec<usize>| privacy.is_satisfied(&rows.cluster(block.iter().copied()).tally(&rows.table));
@@ -62,7 +64,7 @@ fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     assert_eq!(valid, [[[0, 1, 2, 3]]]);
     // No method counts on the second class: each finds the one there is.
     for method in Method::ALL {
-        let leaves = method.leaves(&rows.table, &privacy);
+        let leaves = method.leaves(&allowed, &rows.table, &privacy).unwrap();
         let classes = method.classes(&leaves, &rows.table, &privacy, &|_| {});
         assert_eq!(Recoding::new(&rows.table, &classes).unwrap().class_rows(), [4], "{method:?}");
     }
@@ -74,11 +76,11 @@ fn null_is_no_sensitive_value() {
     let table = survey(&[(interval("Age"), ints(&[1, 1, 1, 1]))], &[sensitive]).table;
     let all = Tally::of_cell(&table, 0);
     assert_eq!((all.rows(), all.distinct(0), all.count(0, 0), all.count(0, NULL)), (4, 1, 2, 0));
-    let two = PSensitive::new(2, 0);
+    let two = PSensitive::new(2, 0, Counted::Values);
     assert_eq!(two.deficit(&all), 1);
-    assert!(!two.helps(&all, &[NULL]));
-    assert!(!two.helps(&all, &[0]));
-    assert!(two.helps(&all, &[1]));
+    assert_eq!(two.brings(&all, &[NULL]), 0);
+    assert_eq!(two.brings(&all, &[0]), 0);
+    assert_eq!(two.brings(&all, &[1]), 1);
 }
 
 #[test]
@@ -117,7 +119,7 @@ fn models_name_what_they_require_and_what_was_achieved() {
     let mut class = Tally::empty(1);
     class.add(&[3], 4);
     class.add(&[5], 1);
-    let (k, p) = (KAnonymity::new(7), PSensitive::new(2, 0));
+    let (k, p) = (KAnonymity::new(7), PSensitive::new(2, 0, Counted::Values));
     assert_eq!((k.name(), k.required(), k.achieved(&class), k.deficit(&class)), ("k-anonymity", 7, 5, 2));
     assert_eq!((p.name(), p.required(), p.achieved(&class), p.deficit(&class)), ("p-sensitivity", 2, 2, 0));
     assert_eq!((class.count(0, 3), class.count(0, 4), class.count(0, 5)), (4, 0, 1));
@@ -172,7 +174,7 @@ proptest! {
             let (old, new_deficit) = (model.deficit(&before), model.deficit(&after));
             prop_assert!(new_deficit <= old);
             if old > 0 {
-                prop_assert_eq!(model.helps(&before, &codes(new)), new_deficit + 1 == old);
+                prop_assert_eq!(model.brings(&before, &codes(new)) > 0, new_deficit + 1 == old);
             }
         }
         if privacy.is_satisfied(&after) {
@@ -181,4 +183,63 @@ proptest! {
         prop_assert_eq!(privacy.is_satisfied(&after), privacy.deficit(&after) == 0);
         prop_assert_eq!(privacy.need(&after) == Need::Nothing, privacy.is_satisfied(&after));
     }
+}
+
+/// Codes are categories from 0, the most sensitive, to 3.
+fn of_categories(categories: &[u32]) -> Tally {
+    let mut class = Tally::empty(1);
+    for category in categories {
+        class.add(&[*category], 1);
+    }
+    class
+}
+
+#[test]
+fn the_weight_of_one_value_of_each_category_is_two() {
+    // {Cancer, Phthisis, Asthma, Flu} of paper D: 0 + 1/3 + 2/3 + 1.
+    let model = CategoryWeight::new(2.0, 0, 4);
+    let class = of_categories(&[0, 1, 2, 3]);
+    assert_eq!(model.weight(model.achieved(&class)), 2.0);
+    assert_eq!((model.required(), model.shortage(&class)), (6, 0));
+}
+
+#[test]
+fn the_deficit_of_a_weight_is_counted_in_rows() {
+    let model = CategoryWeight::new(2.0, 0, 4);
+    // One third is there, so five units are missing, and a row brings at most three.
+    let class = of_categories(&[0, 1, NULL]);
+    assert_eq!((model.achieved(&class), model.shortage(&class), model.deficit(&class)), (1, 5, 2));
+    let brought: Vec<u64> = [0, 1, 2, 3, NULL].iter().map(|code| model.brings(&class, &[*code])).collect();
+    assert_eq!(brought, [0, 1, 2, 3, 0]);
+    let rich = of_categories(&[3, 3, 1]);
+    let spared: Vec<bool> = [0, 1, 2, 3].iter().map(|code| model.spares(&rich, &[*code])).collect();
+    assert_eq!(spared, [true, true, false, false]);
+}
+
+#[test]
+fn fractions_of_alpha_are_rounded_up_to_what_categories_can_weigh() {
+    assert_eq!(CategoryWeight::new(0.0, 0, 4).required(), 0);
+    assert_eq!(CategoryWeight::new(1.0 / 3.0, 0, 4).required(), 1);
+    assert_eq!(CategoryWeight::new(0.34, 0, 4).required(), 2);
+    assert_eq!(CategoryWeight::new(0.1 + 0.2, 0, 11).required(), 3);
+}
+
+#[test]
+fn diversity_and_homogeneity_by_hand() {
+    // p = 3 over two columns, equal weights: Def. 11 and 12 of paper A.
+    let privacy = Privacy::p_sensitive_k_anonymity(5, 3, 2);
+    let mut class = Tally::empty(2);
+    assert_eq!(privacy.homogeneity(&class), 3.0);
+    class.add(&[1, 1], 1);
+    class.add(&[2, 1], 1);
+    // Column 0 has two of three values, column 1 one.
+    assert_eq!(privacy.homogeneity(&class), (1.0 + 2.0) / 2.0);
+    assert_eq!(privacy.diversity(&class, &[1, 1]), 0.0);
+    assert_eq!(privacy.diversity(&class, &[3, 1]), 0.5);
+    assert_eq!(privacy.diversity(&class, &[1, 7]), 1.0);
+    assert_eq!(privacy.diversity(&class, &[3, 7]), 1.5);
+    assert_eq!(privacy.diversity(&class, &[NULL, NULL]), 0.0);
+    class.add(&[3, 2], 1);
+    class.add(&[4, 3], 1);
+    assert_eq!((privacy.homogeneity(&class), privacy.diversity(&class, &[9, 9])), (0.0, 0.0));
 }

@@ -1,25 +1,44 @@
-//! p-sensitivity (Def. 3): every class has at least p distinct values of a sensitive column. Null is no value.
+//! p-sensitivity (Def. 3 of paper A): every class has at least p distinct values of a sensitive column. Null is no value.
+//!
+//! What counts as one value is decided by the facet of the column: the value itself, its strong ancestor (extended
+//! p-sensitivity, Def. 6), or its category (the p+ of paper D).
 
 use super::{Model, Tally};
 use crate::domain::NULL;
 
-/// At least `p` distinct values of one sensitive column.
+/// At least `p` distinct codes of one sensitive column.
 #[derive(Clone, Copy, Debug)]
 pub struct PSensitive {
     p: u64,
     column: usize,
+    counted: Counted,
+}
+
+/// What the codes of the column stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counted {
+    /// Values.
+    Values,
+    /// Strong ancestors of values.
+    StrongValues,
+    /// Categories of values.
+    Categories,
 }
 
 impl PSensitive {
-    /// At least `p` distinct values of the sensitive column with this index.
-    pub fn new(p: u64, column: usize) -> Self {
-        Self { p, column }
+    /// At least `p` distinct codes of the sensitive column with this index.
+    pub fn new(p: u64, column: usize, counted: Counted) -> Self {
+        Self { p, column, counted }
     }
 }
 
 impl Model for PSensitive {
     fn name(&self) -> &'static str {
-        "p-sensitivity"
+        match self.counted {
+            Counted::Values => "p-sensitivity",
+            Counted::StrongValues => "extended p-sensitivity",
+            Counted::Categories => "p+-sensitivity",
+        }
     }
 
     fn column(&self) -> Option<usize> {
@@ -34,12 +53,20 @@ impl Model for PSensitive {
         class.distinct(self.column)
     }
 
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 0
+    fn brings(&self, class: &Tally, codes: &[u32]) -> u64 {
+        u64::from(codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 0)
     }
 
     fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
         let is_last = codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 1;
         class.distinct(self.column) >= self.p + u64::from(is_last)
+    }
+
+    fn distinct_values(&self) -> Option<u64> {
+        Some(self.p)
+    }
+
+    fn is_p_plus_alpha(&self) -> bool {
+        self.counted == Counted::Categories
     }
 }

@@ -1,25 +1,50 @@
 //! Partition: cut the table into leaves that each satisfy the privacy model, and so can be clustered on their own.
 
+mod allowed;
+mod basic;
+mod incognito;
+mod mdr;
 mod mondrian;
 
+pub use allowed::Allowed;
+pub use basic::BasicMondrian;
+pub use incognito::{Incognito, LATTICE_LIMIT};
+pub use mdr::Mdr;
 pub use mondrian::{DEFAULT_LEAF_CELLS, Mondrian};
 
+use crate::error::Result;
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// Cuts a table into leaves.
-pub trait Partition: Send + Sync {
-    /// The leaves, as lists of cells. Every cell is in exactly one leaf, and every leaf satisfies the model, provided
-    /// that the whole table does.
-    fn partition(&self, table: &Table, privacy: &Privacy) -> Vec<Vec<u32>>;
+/// Some cells of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Leaf {
+    /// The cells.
+    pub cells: Vec<u32>,
+    /// Positions from and to in each column, where the leaf must show more than its cells need.
+    pub cover: Option<Vec<(u32, u32)>>,
 }
 
-/// No cut: the whole table is one leaf.
+impl Leaf {
+    /// These cells, which show no more than they need.
+    pub fn of(cells: Vec<u32>) -> Self {
+        Self { cells, cover: None }
+    }
+}
+
+/// Cuts a table into leaves.
+pub trait Partition: Send + Sync {
+    /// The leaves of these cells, which together satisfy the model. Every cell is in exactly one leaf, and every leaf
+    /// satisfies the model.
+    fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>>;
+}
+
+/// No cut: all cells are one leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Whole;
 
 impl Partition for Whole {
-    fn partition(&self, table: &Table, _privacy: &Privacy) -> Vec<Vec<u32>> {
-        vec![(0..table.cell_count() as u32).collect()]
+    fn partition(&self, cells: Vec<u32>, _table: &Table, _privacy: &Privacy) -> Result<Vec<Leaf>> {
+        Ok(vec![Leaf::of(cells)])
     }
 }

@@ -11,8 +11,9 @@
 
 mod stratified;
 
+use crate::error::Result;
 use crate::model::{Privacy, Tally};
-use crate::partition::Partition;
+use crate::partition::{Leaf, Partition};
 use crate::table::Table;
 
 /// A leaf with at most so many cells is not cut further when clustering follows.
@@ -43,8 +44,8 @@ impl Mondrian {
 }
 
 impl Partition for Mondrian {
-    fn partition(&self, table: &Table, privacy: &Privacy) -> Vec<Vec<u32>> {
-        self.split((0..table.cell_count() as u32).collect(), table, privacy)
+    fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
+        Ok(self.split(cells, table, privacy).into_iter().map(Leaf::of).collect())
     }
 }
 

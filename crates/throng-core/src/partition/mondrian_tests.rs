@@ -11,23 +11,28 @@ fn k_anonymity(k: u64) -> Privacy {
     Privacy::p_sensitive_k_anonymity(k, 1, 0)
 }
 
+fn cut(mondrian: Mondrian, table: &Table, privacy: &Privacy) -> Vec<Vec<u32>> {
+    let leaves = mondrian.partition((0..table.cell_count() as u32).collect(), table, privacy).unwrap();
+    leaves.into_iter().map(|leaf| leaf.cells).collect()
+}
+
 #[test]
 fn strict_cuts_by_hand() {
     // Eight rows. The median cut falls after 4; then after 2 and after 6. Pairs are the smallest leaves that k = 2 allows.
     let rows = survey(&[(interval("age"), ints(&[1, 2, 3, 4, 5, 6, 7, 100]))], &[]);
-    let leaves = Mondrian::strict().partition(&rows.table, &k_anonymity(2));
+    let leaves = cut(Mondrian::strict(), &rows.table, &k_anonymity(2));
     assert_eq!(leaves, [[0, 1], [2, 3], [4, 5], [6, 7]]);
     // With k = 3 each half has four rows and can't be cut again.
-    let leaves = Mondrian::strict().partition(&rows.table, &k_anonymity(3));
+    let leaves = cut(Mondrian::strict(), &rows.table, &k_anonymity(3));
     assert_eq!(leaves, [[0, 1, 2, 3], [4, 5, 6, 7]]);
-    assert_eq!(Mondrian::strict().partition(&rows.table, &k_anonymity(5)).len(), 1);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &k_anonymity(5)).len(), 1);
 }
 
 #[test]
 fn the_median_counts_rows_and_not_cells() {
     // Six of eight rows are 1, so that the cut nearest to the median falls after the first cell.
     let rows = survey(&[(interval("age"), ints(&[1, 1, 1, 1, 1, 1, 2, 3]))], &[]);
-    assert_eq!(Mondrian::strict().partition(&rows.table, &k_anonymity(2)), [vec![0], vec![1, 2]]);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &k_anonymity(2)), [vec![0], vec![1, 2]]);
 }
 
 #[test]
@@ -35,7 +40,7 @@ fn the_cut_moves_from_the_median_to_where_both_sides_satisfy_the_model() {
     // By age: a a a b a b. The left side has two values from the fourth row on, the right one up to the fifth: the only
     // allowed cut falls after the fourth, though the median is after the third. Neither side can be cut again.
     let rows = survey(&[(interval("age"), ints(&[1, 2, 3, 4, 5, 6]))], &[texts(&["a", "a", "a", "b", "a", "b"])]);
-    let leaves = Mondrian::strict().partition(&rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 1));
+    let leaves = cut(Mondrian::strict(), &rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 1));
     assert_eq!(leaves, [vec![0, 1, 2, 3], vec![4, 5]]);
 }
 
@@ -48,9 +53,9 @@ fn the_widest_column_is_cut_first_and_weights_widen() {
     };
     // Both columns span their whole domain: the first one is cut. Cells are (0,0) (0,1) (10,0) (10,1).
     let rows = survey(&columns(1.0), &[]);
-    assert_eq!(Mondrian::strict().partition(&rows.table, &k_anonymity(2)), [[0, 1], [2, 3]]);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &k_anonymity(2)), [[0, 1], [2, 3]]);
     let rows = survey(&columns(2.0), &[]);
-    assert_eq!(Mondrian::strict().partition(&rows.table, &k_anonymity(2)), [[0, 2], [1, 3]]);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &k_anonymity(2)), [[0, 2], [1, 3]]);
 }
 
 #[test]
@@ -61,7 +66,7 @@ fn a_column_without_an_allowed_cut_gives_way_to_the_next() {
     narrow.weight = 0.1;
     let light = survey(&[(interval("x"), ints(&[0, 0, 0, 9])), (narrow, ints(&[1, 1, 2, 2]))], &[]);
     for table in [&rows.table, &light.table] {
-        assert_eq!(Mondrian::strict().partition(table, &k_anonymity(2)), [vec![0], vec![1, 2]]);
+        assert_eq!(cut(Mondrian::strict(), table, &k_anonymity(2)), [vec![0], vec![1, 2]]);
     }
 }
 
@@ -71,10 +76,10 @@ fn categories_are_cut_between_children() {
     // the median into Asia, and the cut stays at its border.
     let names = ["France", "Spain", "Italy", "Japan", "Japan", "Japan", "China", "China"];
     let rows = survey(&[(ancestor("country", &countries()), texts(&names))], &[]);
-    let leaves = Mondrian::strict().partition(&rows.table, &k_anonymity(3));
+    let leaves = cut(Mondrian::strict(), &rows.table, &k_anonymity(3));
     assert_eq!(leaves, [[0, 1, 2].as_slice(), &[3, 4]]);
     // With k = 2 Asia is cut between its own children, and Europe (three rows) is not.
-    let leaves = Mondrian::strict().partition(&rows.table, &k_anonymity(2));
+    let leaves = cut(Mondrian::strict(), &rows.table, &k_anonymity(2));
     assert_eq!(leaves, [[0, 1, 2].as_slice(), &[3], &[4]]);
 }
 
@@ -83,19 +88,19 @@ fn a_leaf_that_is_small_enough_is_left_to_the_clustering() {
     let rows = survey(&[(interval("age"), ints(&(0..16).collect::<Vec<_>>()))], &[]);
     let sizes = |cells: usize| -> Vec<usize> {
         let mondrian = Mondrian::for_clustering().with_leaf_cells(cells);
-        mondrian.partition(&rows.table, &k_anonymity(2)).iter().map(Vec::len).collect()
+        cut(mondrian, &rows.table, &k_anonymity(2)).iter().map(Vec::len).collect()
     };
     assert_eq!(sizes(16), [16]);
     assert_eq!(sizes(8), [8, 8]);
     assert_eq!(sizes(5), [4; 4]);
     assert_eq!(sizes(0), [2; 8]);
-    assert_eq!(Mondrian::for_clustering().partition(&rows.table, &k_anonymity(2)).len(), 1);
+    assert_eq!(cut(Mondrian::for_clustering(), &rows.table, &k_anonymity(2)).len(), 1);
 }
 
 #[test]
 fn figure_1_is_one_leaf() {
     let rows = survey(&[(interval("age"), ints(&[1, 2, 3, 4]))], &paper_figure_1());
-    let leaves = Mondrian::strict().partition(&rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 3));
+    let leaves = cut(Mondrian::strict(), &rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 3));
     assert_eq!(leaves, [[0, 1, 2, 3]]);
 }
 
@@ -125,7 +130,7 @@ proptest! {
         let cells = 0..table.cell_count() as u32;
         prop_assume!(privacy.is_satisfied(&Tally::of_cells(&table, cells.clone())));
         for mondrian in [Mondrian::strict(), Mondrian::strict().with_leaf_cells(leaf_cells)] {
-            let leaves = mondrian.partition(&table, &privacy);
+            let leaves = cut(mondrian, &table, &privacy);
             for leaf in &leaves {
                 prop_assert!(privacy.is_satisfied(&Tally::of_cells(&table, leaf.iter().copied())));
             }
@@ -157,7 +162,7 @@ proptest! {
         let rows = |cells: std::ops::Range<u32>| cells.map(|cell| table.cell_rows(cell)).sum::<u64>();
         let is_allowed =
             |cell: u32| child(cell) != child(cell - 1) && rows(0..cell) >= k && rows(cell..cells) >= k;
-        let leaves = Mondrian::strict().with_leaf_cells(cells as usize - 1).partition(&table, &k_anonymity(k));
+        let leaves = cut(Mondrian::strict().with_leaf_cells(cells as usize - 1), &table, &k_anonymity(k));
         if (1..cells).any(is_allowed) {
             prop_assert_eq!(leaves.len(), 2);
             prop_assert!(leaves[0].iter().all(|left| leaves[1].iter().all(|right| child(*left) != child(*right))));
@@ -170,7 +175,7 @@ fn where_no_border_between_children_is_allowed_any_other_will_do() {
     // Europe has two rows, and k = 3 needs one more from Asia on its side.
     let names = ["France", "France", "Japan", "China", "China", "China"];
     let rows = survey(&[(ancestor("country", &countries()), texts(&names))], &[]);
-    assert_eq!(Mondrian::strict().partition(&rows.table, &k_anonymity(3)), [[0, 1].as_slice(), &[2]]);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &k_anonymity(3)), [[0, 1].as_slice(), &[2]]);
 }
 
 #[test]
@@ -179,8 +184,8 @@ fn a_leaf_that_no_threshold_can_part_is_parted_value_by_value() {
     let ages: Vec<i64> = (1..=8).collect();
     let rows = survey(&[(interval("age"), ints(&ages))], &[texts(&["a", "a", "a", "a", "b", "b", "b", "b"])]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 2, 1);
-    let leaves = Mondrian::for_clustering().with_leaf_cells(4).partition(&rows.table, &privacy);
+    let leaves = cut(Mondrian::for_clustering().with_leaf_cells(4), &rows.table, &privacy);
     assert_eq!(leaves, [[0, 1, 4, 5], [2, 3, 6, 7]]);
     // Leaves of strict Mondrian do not overlap.
-    assert_eq!(Mondrian::strict().partition(&rows.table, &privacy).len(), 1);
+    assert_eq!(cut(Mondrian::strict(), &rows.table, &privacy).len(), 1);
 }

@@ -64,6 +64,7 @@ pub(super) fn deal(recoding: &Recoding, groups: &[u32], content: &[u128], key: &
     let mut shared: Vec<(u32, [u8; 32], u32)> = Vec::new();
     for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
         match recoding.shares(*group) {
+            [] => {}
             [only] => class_of[row] = only.class,
             _ => shared.push((*group, key.place(content[row]), row as u32)),
         }

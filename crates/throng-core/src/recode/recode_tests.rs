@@ -199,7 +199,7 @@ fn a_lost_or_doubled_row_is_our_bug() {
         assert!(matches!(Recoding::new(&rows.table, &wrong), Err(Error::Misplaced { .. })), "{wrong:?}");
     }
     let mut doubled = whole.clone();
-    doubled.push(Class { portions: vec![Portion { group: 1, rows: 1 }] });
+    doubled.push(Class::of_portions(vec![Portion { group: 1, rows: 1 }]));
     assert!(matches!(Recoding::new(&rows.table, &doubled), Err(Error::Misplaced { groups: 1 })));
 }
 

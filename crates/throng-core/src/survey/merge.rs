@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::{SortOptions, sort_to_indices};
 use rayon::prelude::*;
 
 use super::{Groups, Interner, Merged, Survey, distinct};
-use crate::domain::{Domain, NULL};
-use crate::error::{Error, Result, kernel};
+use crate::domain::{Distinct, Domain, NULL};
+use crate::error::{Error, Result};
+use crate::facet;
 use crate::table::{QuasiColumn, SensitiveColumn, Table};
 
 pub(super) fn merge(surveys: Vec<Survey>) -> Result<Merged> {
@@ -17,34 +17,26 @@ pub(super) fn merge(surveys: Vec<Survey>) -> Result<Merged> {
         Some(survey) => survey.spec.clone(),
         None => return Err(Error::NoRows { suppressed }),
     };
-    let quasi_count = spec.quasi.len();
     let mut quasi = Vec::new();
     let mut sensitive = Vec::new();
-    // translate[column][survey][number]: the position or code in the table.
-    let mut translate: Vec<Vec<Vec<u32>>> = Vec::new();
-    let mut null_codes = Vec::new();
-    for index in 0..quasi_count + spec.sensitive.len() {
+    let mut coded: Vec<Coded> = Vec::new();
+    for (index, (quasi_spec, data_type)) in spec.quasi.iter().enumerate() {
         let (values, numbers) = union(&surveys, index)?;
-        let places = match spec.quasi.get(index) {
-            Some((quasi_spec, data_type)) => {
-                let has_null = has_null(&surveys, index);
-                let (domain, positions) = Domain::build(quasi_spec, &values, has_null)?;
-                null_codes.push(domain.null_position().unwrap_or(NULL));
-                quasi.push(QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain });
-                positions
-            }
-            None => {
-                null_codes.push(NULL);
-                let name = spec.sensitive[index - quasi_count].0.clone();
-                sensitive.push(SensitiveColumn { name, distinct: values.len() as u32 });
-                ranks(&values)?
-            }
-        };
-        translate.push(
-            numbers.into_iter().map(|of_survey| of_survey.iter().map(|n| places[*n as usize]).collect()).collect(),
-        );
+        let (rows, has_null) = occurrences(&surveys, index, &numbers, values.len());
+        let (domain, positions) = Domain::build(quasi_spec, Distinct { values: &values, rows: &rows, has_null })?;
+        coded.push(Coded::new(index, &numbers, &positions, domain.null_position().unwrap_or(NULL)));
+        quasi.push(QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain });
     }
-    let (groups, arrivals) = union_of_groups(&surveys, &translate, &null_codes)?;
+    for (index, (column, _)) in spec.sensitive.iter().enumerate() {
+        let index = spec.quasi.len() + index;
+        let (values, numbers) = union(&surveys, index)?;
+        for looked_at in &column.facets {
+            let (codes, distinct) = facet::codes(looked_at, &column.name, &values)?;
+            coded.push(Coded::new(index, &numbers, &codes, NULL));
+            sensitive.push(SensitiveColumn { name: column.name.clone(), counted: looked_at.counted(), distinct });
+        }
+    }
+    let (groups, arrivals) = union_of_groups(&surveys, &coded)?;
     let mut order: Vec<u32> = (0..groups.len() as u32).collect();
     order.par_sort_unstable_by(|a, b| compare(&groups, *a, *b));
     let mut rank = vec![0; order.len()];
@@ -75,34 +67,49 @@ fn union(surveys: &[Survey], column: usize) -> Result<(ArrayRef, Vec<Vec<u32>>)>
     Ok((distinct(&all)?, numbers))
 }
 
-fn has_null(surveys: &[Survey], column: usize) -> bool {
-    surveys.iter().any(|survey| (0..survey.groups.len()).any(|group| survey.groups.tuple(group)[column] == NULL))
-}
-
-/// The rank of each value in ascending order.
-fn ranks(values: &ArrayRef) -> Result<Vec<u32>> {
-    let order = sort_to_indices(values, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
-    let mut ranks = vec![0; values.len()];
-    for (rank, index) in order.values().iter().enumerate() {
-        ranks[*index as usize] = rank as u32;
+/// How many rows have each value of the union, and whether any has null.
+fn occurrences(surveys: &[Survey], column: usize, numbers: &[Vec<u32>], distinct: usize) -> (Vec<u64>, bool) {
+    let (mut rows, mut has_null) = (vec![0; distinct], false);
+    for (survey, numbers) in surveys.iter().zip(numbers) {
+        for group in 0..survey.groups.len() {
+            match survey.groups.tuple(group)[column] {
+                NULL => has_null = true,
+                number => rows[numbers[number as usize] as usize] += u64::from(survey.groups.rows[group]),
+            }
+        }
     }
-    Ok(ranks)
+    (rows, has_null)
 }
 
-fn union_of_groups(
-    surveys: &[Survey],
-    translate: &[Vec<Vec<u32>>],
-    null_codes: &[u32],
-) -> Result<(Groups, Vec<Vec<u32>>)> {
-    let mut groups = Groups::new(translate.len());
-    let mut tuple = vec![0; translate.len()];
+/// One column of the table's tuples: positions or codes for the numbers of one column of the surveys.
+struct Coded {
+    /// The column of the surveys.
+    column: usize,
+    /// For each survey and each of its numbers: the position or code.
+    of_number: Vec<Vec<u32>>,
+    of_null: u32,
+}
+
+impl Coded {
+    fn new(column: usize, numbers: &[Vec<u32>], places: &[u32], of_null: u32) -> Self {
+        let placed = |of_survey: &Vec<u32>| of_survey.iter().map(|number| places[*number as usize]).collect();
+        Self { column, of_number: numbers.iter().map(placed).collect(), of_null }
+    }
+}
+
+fn union_of_groups(surveys: &[Survey], coded: &[Coded]) -> Result<(Groups, Vec<Vec<u32>>)> {
+    let mut groups = Groups::new(coded.len());
+    let mut tuple = vec![0; coded.len()];
     let mut arrivals = Vec::with_capacity(surveys.len());
     for (number, survey) in surveys.iter().enumerate() {
         let mut list = Vec::with_capacity(survey.groups.len());
         for group in 0..survey.groups.len() {
-            for (column, code) in survey.groups.tuple(group).iter().enumerate() {
-                tuple[column] =
-                    if *code == NULL { null_codes[column] } else { translate[column][number][*code as usize] };
+            let numbers = survey.groups.tuple(group);
+            for (slot, coded) in tuple.iter_mut().zip(coded) {
+                *slot = match numbers[coded.column] {
+                    NULL => coded.of_null,
+                    known => coded.of_number[number][known as usize],
+                };
             }
             list.push(groups.count(&tuple, survey.groups.rows[group])?);
         }

@@ -6,7 +6,7 @@
 //!  surveys ──► Survey::merge ─► Table of cells, and for each survey: its group number ──► group of the table
 //! ```
 //!
-//! A *group* is a distinct tuple of quasi-identifiers and sensitive values; a *cell* is a distinct tuple of
+//! A *group* is a distinct tuple of quasi-identifiers and of looks at sensitive values; a *cell* is a distinct tuple of
 //! quasi-identifiers, and so a run of groups. Rows of one group are interchangeable for every model and every loss.
 //! In the merged [`Table`] cells and groups are ordered by content, so nothing later depends on the order of arrival.
 
@@ -23,7 +23,7 @@ use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
 
-use crate::columns::{Nulls, QuasiSpec};
+use crate::columns::{Nulls, QuasiSpec, SensitiveSpec};
 use crate::error::{Error, Result, kernel};
 use crate::table::Table;
 use interner::{InternError, Interner};
@@ -37,7 +37,7 @@ pub struct SurveySpec {
     /// The quasi-identifiers and their types.
     pub quasi: Vec<(QuasiSpec, DataType)>,
     /// The sensitive columns and their types.
-    pub sensitive: Vec<(String, DataType)>,
+    pub sensitive: Vec<(SensitiveSpec, DataType)>,
 }
 
 /// The distinct values and groups of one stream of batches.
@@ -64,7 +64,7 @@ impl Survey {
     /// A survey that has seen nothing.
     pub fn new(spec: Arc<SurveySpec>) -> Result<Self> {
         let quasi = spec.quasi.iter().map(|(quasi, data_type)| (&quasi.name, data_type, "quasi-identifier"));
-        let sensitive = spec.sensitive.iter().map(|(name, data_type)| (name, data_type, "sensitive column"));
+        let sensitive = spec.sensitive.iter().map(|(column, data_type)| (&column.name, data_type, "sensitive column"));
         let interners = quasi
             .chain(sensitive)
             .map(|(name, data_type, role)| {
@@ -129,7 +129,7 @@ impl SurveySpec {
     fn intern_error(&self, index: usize, column: &ArrayRef, error: InternError) -> Error {
         let (name, role) = match self.quasi.get(index) {
             Some((quasi, _)) => (quasi.name.clone(), "quasi-identifier"),
-            None => (self.sensitive[index - self.quasi.len()].0.clone(), "sensitive column"),
+            None => (self.sensitive[index - self.quasi.len()].0.name.clone(), "sensitive column"),
         };
         match error {
             InternError::NotFinite(rows) => Error::NotFinite { column: name, role, rows },

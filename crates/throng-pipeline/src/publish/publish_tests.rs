@@ -46,12 +46,21 @@ fn manifest(run_id: &str) -> Manifest {
 }
 
 fn sidecar(run_id: &str) -> Sidecar {
-    let utility = Utility { classes: 1, avg: 1.0, dm: 1, ncp: 0.0, information_loss: 0.0, columns: Vec::new() };
+    let utility = Utility {
+        classes: 1,
+        avg: 1.0,
+        dm: 1,
+        ncp: 0.0,
+        weighted_ncp: 0.0,
+        sse_sst: None,
+        information_loss: 0.0,
+        columns: Vec::new(),
+    };
     Sidecar::new(
         &RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned() },
         InputFacts { rows: 2, files: 1, bytes: 8 },
         OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
-        PrivacyFacts { satisfied: true, requirements: Vec::new() },
+        PrivacyFacts { satisfied: true, requirements: Vec::new(), homogeneity: 0.0, sensitive: Vec::new() },
         utility,
         AlgorithmFacts { partition: "mondrian", cluster: "greedy", reason: "test", seed: 0, leaves: 1 },
         ResourceFacts { threads: 1, peak_memory_bytes: None },

@@ -57,3 +57,11 @@ impl Kind {
         matches!(self, Kind::Integer | Kind::Fraction)
     }
 }
+
+/// Whether the mean of an ordered type can be written in that type: the widest decimals are too wide to be added up.
+pub fn has_mean(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => has_mean(values),
+        other => !matches!(other, DataType::Decimal256(..)),
+    }
+}

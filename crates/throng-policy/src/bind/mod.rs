@@ -4,8 +4,10 @@
 //! not name stops the run, unless the policy asks to drop such columns.
 
 mod kind;
+mod limit;
 mod names;
 mod quasi;
+mod sensitive;
 
 use std::collections::HashMap;
 
@@ -16,7 +18,10 @@ use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role};
 use crate::problem::{PolicyError, Report};
 
+pub use sensitive::BoundSensitive;
+
 use kind::Kind;
+use names::Released;
 
 /// What each column of an input is, and what is promised about it.
 #[derive(Clone, Debug)]
@@ -24,15 +29,17 @@ pub struct Binding {
     /// The quasi-identifiers, in schema order.
     pub quasi: Vec<BoundQuasi>,
     /// The sensitive columns, in schema order.
-    pub sensitive: Vec<BoundColumn>,
+    pub sensitive: Vec<BoundSensitive>,
     /// The columns that are released as they are, in schema order.
     pub insensitive: Vec<BoundColumn>,
     /// The columns that are left out, in schema order: identifiers and, if the policy says so, those it does not name.
     pub dropped: Vec<String>,
     /// The least number of rows in a class.
     pub k: u64,
-    /// The least number of distinct values of each sensitive column in a class.
-    pub p: u64,
+    /// The least weight of the categories of each sensitive column with categories in a class.
+    pub alpha: Option<f64>,
+    /// The largest share of the rows of the input that may be suppressed; any when none is given.
+    pub suppression_limit: Option<f64>,
 }
 
 /// A column of the input.
@@ -63,15 +70,18 @@ impl Binding {
 
     /// The names of all columns of the release, in schema order.
     pub fn released_names(&self) -> Vec<String> {
-        self.released().into_iter().flat_map(|(_, names)| names).collect()
+        self.released().into_iter().flat_map(|released| released.names).collect()
     }
 
     /// Each released column with the names that it has in the release, in schema order.
-    fn released(&self) -> Vec<(&BoundColumn, Vec<String>)> {
-        let kept = self.sensitive.iter().chain(&self.insensitive).map(|column| (column, vec![column.name.clone()]));
-        let generalized = self.quasi.iter().map(|quasi| (&quasi.column, quasi.spec.released_names()));
-        let mut released: Vec<_> = kept.chain(generalized).collect();
-        released.sort_by_key(|(column, _)| column.index);
+    fn released(&self) -> Vec<Released<'_>> {
+        let kept = self.insensitive.iter().map(|column| Released::new(column, vec![column.name.clone()], "name"));
+        let sensitive =
+            self.sensitive.iter().map(|bound| Released::new(&bound.column, bound.released_names(), "category"));
+        let generalized =
+            self.quasi.iter().map(|quasi| Released::new(&quasi.column, quasi.spec.released_names(), "bound"));
+        let mut released: Vec<_> = kept.chain(sensitive).chain(generalized).collect();
+        released.sort_by_key(|released| released.column.index);
         released
     }
 }
@@ -90,7 +100,8 @@ impl Policy {
             insensitive: Vec::new(),
             dropped: Vec::new(),
             k: self.privacy.k,
-            p: self.privacy.p,
+            alpha: self.privacy.alpha,
+            suppression_limit: self.privacy.suppression_limit,
         };
         for (index, field) in schema.fields().iter().enumerate() {
             let column = BoundColumn { name: field.name().clone(), index, data_type: field.data_type().clone() };
@@ -98,13 +109,13 @@ impl Policy {
             match roles.get(column.name.as_str()) {
                 None | Some(Role::Identifier) => binding.dropped.push(column.name),
                 Some(Role::Insensitive) => binding.insensitive.push(column),
-                Some(Role::Sensitive) => {
+                Some(Role::Sensitive(sensitive)) => {
                     supported_kind(&column, "sensitive", &path, &mut report);
-                    binding.sensitive.push(column);
+                    binding.sensitive.push(BoundSensitive::new(column, sensitive, self.privacy.p));
                 }
                 Some(Role::Quasi(quasi)) => {
                     if let Some(kind) = supported_kind(&column, "quasi", &path, &mut report) {
-                        let spec = quasi::bind(&column, kind, quasi, &path, &mut report);
+                        let spec = quasi::bind(&column, kind, quasi, self.algorithm.partition, &path, &mut report);
                         binding.quasi.push(BoundQuasi { column, spec });
                     }
                 }

@@ -50,20 +50,39 @@ pub fn check(columns: &Columns, schema: &Schema, report: &mut Report<'_>) {
     }
 }
 
-/// Reports names that two columns would have in the release. The input has each name once, so that one of the two is a
-/// bound such as `age_min`.
-pub fn check_released(released: &[(&BoundColumn, Vec<String>)], report: &mut Report<'_>) {
-    let mut owners: HashMap<&str, &BoundColumn> = HashMap::new();
-    for (column, names) in released {
-        for name in names {
-            let Some(other) = owners.insert(name, column).filter(|other| other.name != column.name) else { continue };
-            let (bounds, kept) = if column.name == *name { (other, *column) } else { (*column, other) };
+/// A column with the names that it has in the release.
+pub struct Released<'a> {
+    /// The column of the input.
+    pub column: &'a BoundColumn,
+    /// Its names in the release.
+    pub names: Vec<String>,
+    /// What a name stands for that is not its own.
+    added: &'static str,
+}
+
+impl<'a> Released<'a> {
+    /// A column that has these names in the release; those that are not its own stand for `added`.
+    pub fn new(column: &'a BoundColumn, names: Vec<String>, added: &'static str) -> Self {
+        Self { column, names, added }
+    }
+}
+
+/// Reports names that two columns would have in the release. The input has each name once, so that one of the two is
+/// added, such as `age_min` or `ill_category`; and the endings of added names tell them apart, so that the other is not.
+pub fn check_released(released: &[Released<'_>], report: &mut Report<'_>) {
+    let mut owners: HashMap<&str, &Released<'_>> = HashMap::new();
+    for one in released {
+        for name in &one.names {
+            let Some(other) = owners.insert(name, one).filter(|other| other.column.name != one.column.name) else {
+                continue;
+            };
+            let (adding, kept) = if one.column.name == *name { (other, one) } else { (one, other) };
             report.value(
-                &FieldPath::of(&["columns", &bounds.name, "release"]),
+                &FieldPath::of(&["columns", &adding.column.name, "release"]),
                 format!(
-                    "its bound `{name}` would have the name that column `{}` has in the release; choose another \
-                     release, or rename that column",
-                    kept.name
+                    "its {} `{name}` would have the name that column `{}` has in the release; choose another release, \
+                     or rename that column",
+                    adding.added, kept.column.name
                 ),
             );
         }

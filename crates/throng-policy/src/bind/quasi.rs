@@ -8,34 +8,81 @@ use throng_core::hierarchy::HierarchySpec;
 use crate::field_path::FieldPath;
 use crate::policy::Quasi;
 use crate::problem::Report;
+use crate::raw;
+use crate::settings::Partition;
 
 use super::BoundColumn;
-use super::kind::Kind;
+use super::kind::{Kind, has_mean};
+use super::limit;
 
-/// Makes the choices that the type decides, and refuses those that do not go with it.
-pub fn bind(column: &BoundColumn, kind: Kind, quasi: &Quasi, path: &FieldPath, report: &mut Report<'_>) -> QuasiSpec {
+/// Makes the choices that the type and the partition decide, and refuses those that do not go with them.
+pub fn bind(
+    column: &BoundColumn,
+    kind: Kind,
+    quasi: &Quasi,
+    partition: Partition,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) -> QuasiSpec {
+    let is_regular = partition == Partition::Mdr && kind.is_ordered() && quasi.hierarchy.is_none();
     let release = quasi.release.unwrap_or(match &quasi.hierarchy {
-        None if kind.is_ordered() => Release::Interval,
+        None if kind.is_ordered() && !is_regular => Release::Interval,
         _ => Release::Ancestor,
     });
-    let hierarchy = quasi.hierarchy.clone().unwrap_or_else(|| Arc::new(HierarchySpec::Flat));
-    if matches!(release, Release::Interval | Release::Bounds) && !kind.is_ordered() {
-        let name = if release == Release::Interval { "interval" } else { "bounds" };
-        report.value(
-            &path.key("release"),
-            format!(
-                "`{name}` is for numbers, dates and times, and the column has type {}; use `ancestor` or `set`",
-                column.data_type
-            ),
-        );
-    }
+    let hierarchy = quasi.hierarchy.clone().unwrap_or_else(|| {
+        let is_tree = is_regular && release == Release::Ancestor;
+        Arc::new(if is_tree { HierarchySpec::MeanDifference } else { HierarchySpec::Flat })
+    });
+    check_release(release, column, kind, is_regular, &path.key("release"), report);
     if let Some((form, wanted)) = unfit(&hierarchy, kind) {
         report.value(
             &path.key("hierarchy"),
             format!("{form} are for {wanted}, and the column has type {}", column.data_type),
         );
     }
-    QuasiSpec { name: column.name.clone(), release, weight: quasi.weight, nulls: quasi.nulls, hierarchy }
+    let limit = quasi.limit.clone();
+    let spec =
+        QuasiSpec { name: column.name.clone(), release, weight: quasi.weight, nulls: quasi.nulls, hierarchy, limit };
+    limit::check(&spec, column, kind, &path.key("limit"), report);
+    spec
+}
+
+/// Refuses a release that does not go with the type, or with the regular intervals of `mdr`.
+fn check_release(
+    release: Release,
+    column: &BoundColumn,
+    kind: Kind,
+    is_regular: bool,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) {
+    if !release.is_ordered() {
+        return;
+    }
+    let name = raw::Release::from(release).as_str();
+    if !kind.is_ordered() {
+        let others = if release.is_aggregate() { "`mode`, `ancestor` or `set`" } else { "`ancestor` or `set`" };
+        report.value(
+            path,
+            format!(
+                "`{name}` is for numbers, dates and times, and the column has type {}; use {others}",
+                column.data_type
+            ),
+        );
+    } else if is_regular {
+        report.value(
+            path,
+            format!(
+                "`{name}` does not go with the partition `mdr`, which gives this column a hierarchy of regular \
+                 intervals; leave `release` out, or choose another partition"
+            ),
+        );
+    } else if release == Release::Mean && !has_mean(&column.data_type) {
+        report.value(
+            path,
+            format!("there is no `mean` for columns of type {}; use `median` or `interval`", column.data_type),
+        );
+    }
 }
 
 /// The form of the hierarchy and what it is for, when it does not go with the kind.

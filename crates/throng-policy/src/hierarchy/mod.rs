@@ -4,10 +4,13 @@ mod calendar;
 mod file;
 mod inline;
 mod intervals;
+mod shape;
 
 use std::path::Path;
 
 use throng_core::hierarchy::HierarchySpec;
+
+pub use shape::{height, labels, paths};
 
 use crate::field_path::FieldPath;
 use crate::problem::Report;

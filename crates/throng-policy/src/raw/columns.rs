@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use throng_core::columns::DEFAULT_WEIGHT;
 
-use super::{Hierarchy, Ordered};
+use super::{Category, Hierarchy, Limit, MIN_CATEGORIES, MIN_P, Ordered, Release};
 
 /// The roles of the columns, by name.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,19 +41,36 @@ pub enum Unlisted {
 pub struct Column {
     /// What the column says about a person.
     pub role: Role,
-    /// For quasi-identifiers: how a generalized value is written. By default `interval` for numbers, dates and times
-    /// without a hierarchy, and `ancestor` for all others.
+    /// How the column is written into the release. For quasi-identifiers by default `interval` for numbers, dates and
+    /// times without a hierarchy, and `ancestor` for all others; for sensitive columns with `categories` by default
+    /// `category`.
     pub release: Option<Release>,
     /// For quasi-identifiers: how much the detail of this column counts against that of others. Greater than zero, by
     /// default 1.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT))]
     pub weight: Option<f64>,
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
-    /// table with exactly one of `file`, `tree`, `intervals`, `width`, `date` and `mask`.
+    /// table with exactly one of `file`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns: a file
+    /// or a `tree`, of which `protected` names values.
     pub hierarchy: Option<Hierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]
     pub nulls: Option<Nulls>,
+    /// For quasi-identifiers: how far values may be generalized, as a level, a list of values of the hierarchy, or a
+    /// list of ascending numbers at which bands begin. Rows that can't be released within the limits are suppressed.
+    pub limit: Option<Limit>,
+    /// For sensitive columns: the `p` of this column, in place of that of `[privacy]`. From 1 to k.
+    #[schemars(range(min = MIN_P))]
+    pub p: Option<u64>,
+    /// For sensitive columns with a hierarchy: values of the hierarchy that must not be learned either. All values below
+    /// one of them count as one value.
+    #[schemars(length(min = 1))]
+    pub protected: Option<Vec<String>>,
+    /// For sensitive columns: the values in categories, the most sensitive first. Each category is a list of values, or
+    /// a table such as `{ name = "Top Secret", values = ["HIV"] }`. Then `p` counts categories in place of values, and
+    /// `alpha` weighs them.
+    #[schemars(length(min = MIN_CATEGORIES))]
+    pub categories: Option<Vec<Category>>,
 }
 
 /// What a column says about a person.
@@ -64,7 +81,7 @@ pub enum Role {
     Identifier,
     /// Known to others, and together with other columns enough to find the person. Released in generalized form.
     Quasi,
-    /// What must not be learned about the person. Released as it is, and counted by `p`.
+    /// What must not be learned about the person. Counted by `p`, and released as it is or as its category.
     Sensitive,
     /// Says nothing that needs protection. Released as it is.
     Insensitive,
@@ -78,31 +95,6 @@ impl Role {
             Role::Quasi => "quasi",
             Role::Sensitive => "sensitive",
             Role::Insensitive => "insensitive",
-        }
-    }
-}
-
-/// How a generalized value is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Release {
-    /// Numbers, dates and times as text: `25`, or `[25-39]`.
-    Interval,
-    /// Numbers, dates and times as two columns of their own type, `NAME_min` and `NAME_max`.
-    Bounds,
-    /// The lowest common ancestor in the hierarchy.
-    Ancestor,
-    /// The set of the values that occur: `{A, B}`.
-    Set,
-}
-
-impl From<Release> for throng_core::columns::Release {
-    fn from(release: Release) -> Self {
-        match release {
-            Release::Interval => Self::Interval,
-            Release::Bounds => Self::Bounds,
-            Release::Ancestor => Self::Ancestor,
-            Release::Set => Self::Set,
         }
     }
 }

@@ -3,19 +3,25 @@
 //! The doc comments are the reference that users read, because the JSON schema carries them as descriptions. They use
 //! the words of the file, not those of the code.
 
+mod categories;
 mod columns;
 mod hierarchy;
+mod limit;
 mod ordered;
+mod release;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use columns::{Column, Columns, DefaultEntry, Release, Role, Unlisted};
+pub use categories::{Category, MIN_CATEGORIES};
+pub use columns::{Column, Columns, DefaultEntry, Role, Unlisted};
 pub use hierarchy::{
     Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, DatePart, Hierarchy, HierarchyRule,
     MAX_LEVELS,
 };
+pub use limit::Limit;
 pub use ordered::Ordered;
+pub use release::Release;
 
 use crate::settings::{Cluster, Format, Mode, Partition};
 
@@ -101,9 +107,18 @@ pub struct Privacy {
     #[schemars(range(min = MIN_K))]
     pub k: u64,
     /// Every such group has at least p different values in each sensitive column. From 1, which asks for nothing more
-    /// than k-anonymity and is the default, up to k.
+    /// than k-anonymity and is the default, up to k. A column may have a `p` of its own.
     #[schemars(range(min = MIN_P), extend("default" = MIN_P))]
     pub p: Option<u64>,
+    /// In every such group the categories of a sensitive column weigh at least alpha together: a row of the first
+    /// category of the column weighs 0, a row of the last one 1, and the others lie evenly between. Needs a sensitive
+    /// column with `categories`, and holds for each of them. By default nothing is weighed.
+    #[schemars(range(min = 0))]
+    pub alpha: Option<f64>,
+    /// The largest share of the rows of the input that may be suppressed, from 0 to 1. The run fails when more of them
+    /// would have to be. By default there is no limit.
+    #[schemars(range(min = 0, max = 1))]
+    pub suppression_limit: Option<f64>,
 }
 
 /// How the release is computed.

@@ -1,15 +1,15 @@
 //! What each column means.
 
 use std::path::Path;
-use std::sync::Arc;
-
-use throng_core::columns::DEFAULT_WEIGHT;
 
 use crate::field_path::FieldPath;
-use crate::hierarchy;
-use crate::policy::{Columns, Quasi, Role};
+use crate::policy::{Columns, Role};
 use crate::problem::Report;
 use crate::raw;
+use crate::suggest::joined;
+
+use super::quasi::quasi;
+use super::sensitive::sensitive;
 
 /// Checks `[columns]`.
 pub fn columns(raw: &raw::Columns, folder: &Path, report: &mut Report<'_>) -> Columns {
@@ -35,55 +35,35 @@ pub fn columns(raw: &raw::Columns, folder: &Path, report: &mut Report<'_>) -> Co
 }
 
 fn role(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Role {
-    if column.role != raw::Role::Quasi {
-        refuse_fields_of_quasi(column, path, report);
-    }
+    refuse_fields_of_other_roles(column, path, report);
     match column.role {
         raw::Role::Identifier => Role::Identifier,
         raw::Role::Insensitive => Role::Insensitive,
-        raw::Role::Sensitive => Role::Sensitive,
+        raw::Role::Sensitive => Role::Sensitive(sensitive(column, path, folder, report)),
         raw::Role::Quasi => Role::Quasi(quasi(column, path, folder, report)),
     }
 }
 
-fn refuse_fields_of_quasi(column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) {
-    for (name, is_written) in [
-        ("release", column.release.is_some()),
-        ("weight", column.weight.is_some()),
-        ("hierarchy", column.hierarchy.is_some()),
-        ("nulls", column.nulls.is_some()),
+fn refuse_fields_of_other_roles(column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) {
+    const QUASI: &[raw::Role] = &[raw::Role::Quasi];
+    const SENSITIVE: &[raw::Role] = &[raw::Role::Sensitive];
+    const EITHER: &[raw::Role] = &[raw::Role::Quasi, raw::Role::Sensitive];
+    for (name, is_written, roles) in [
+        ("release", column.release.is_some(), EITHER),
+        ("weight", column.weight.is_some(), QUASI),
+        ("hierarchy", column.hierarchy.is_some(), EITHER),
+        ("nulls", column.nulls.is_some(), QUASI),
+        ("limit", column.limit.is_some(), QUASI),
+        ("p", column.p.is_some(), SENSITIVE),
+        ("protected", column.protected.is_some(), SENSITIVE),
+        ("categories", column.categories.is_some(), SENSITIVE),
     ] {
-        if is_written {
-            let role = column.role.as_str();
-            report.field(&path.key(name), format!("is for the role `quasi`, and this column is `{role}`"));
+        if is_written && !roles.contains(&column.role) {
+            let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.as_str())).collect();
+            let noun = if names.len() == 1 { "role" } else { "roles" };
+            let message =
+                format!("is for the {noun} {}, and this column is `{}`", joined(&names, "and"), column.role.as_str());
+            report.field(&path.key(name), message);
         }
-    }
-}
-
-fn quasi(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Quasi {
-    let weight = column.weight.unwrap_or(DEFAULT_WEIGHT);
-    if weight <= 0.0 {
-        report
-            .value(&path.key("weight"), "must be greater than zero; to keep the column as it is, make it insensitive");
-    }
-    if let (Some(release @ (raw::Release::Interval | raw::Release::Bounds)), Some(_)) =
-        (column.release, &column.hierarchy)
-    {
-        let name = if release == raw::Release::Interval { "interval" } else { "bounds" };
-        report.value(
-            &path.key("release"),
-            format!("`{name}` has no use for a hierarchy; take the hierarchy out, or use `ancestor`"),
-        );
-    }
-    let hierarchy = column
-        .hierarchy
-        .as_ref()
-        .and_then(|written| hierarchy::hierarchy(written, &path.key("hierarchy"), folder, report))
-        .map(Arc::new);
-    Quasi {
-        release: column.release.map(Into::into),
-        weight,
-        nulls: column.nulls.map(Into::into).unwrap_or_default(),
-        hierarchy,
     }
 }

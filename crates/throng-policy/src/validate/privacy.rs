@@ -1,34 +1,91 @@
 //! What the release promises.
 
 use crate::field_path::FieldPath;
-use crate::policy::{Columns, PrivacySettings, Role};
+use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
 use crate::problem::Report;
 use crate::raw;
 
-/// Checks `[privacy]`, also against the roles of the columns.
+/// Checks `[privacy]` and the `p` of each column, also against the roles of the columns.
 pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
-    let (k_path, p_path) = (FieldPath::of(&["privacy", "k"]), FieldPath::of(&["privacy", "p"]));
+    let table = FieldPath::of(&["privacy"]);
     let (k, p) = (raw.k, raw.p.unwrap_or(raw::MIN_P));
     if k < raw::MIN_K {
         report.value(
-            &k_path,
+            &table.key("k"),
             format!("must be at least {}: k = {k} protects nobody, since a class of one row is a person", raw::MIN_K),
         );
     }
+    let p_path = table.key("p");
+    check_p(p, k, &p_path, report);
+    let sensitive: Vec<(&str, &Sensitive)> = columns.by_name.iter().filter_map(sensitive_column).collect();
+    if p > raw::MIN_P && sensitive.is_empty() {
+        report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or leave p out"));
+    }
+    for (name, column) in &sensitive {
+        let own_path = FieldPath::of(&["columns", name, "p"]);
+        if let Some(own) = column.p {
+            check_p(own, k, &own_path, report);
+        }
+        check_p_of_categories(name, column, p, [&own_path, &p_path], report);
+    }
+    if let Some(alpha) = raw.alpha {
+        check_alpha(alpha, &sensitive, &table.key("alpha"), report);
+    }
+    if raw.suppression_limit.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+        report.value(&table.key("suppression_limit"), "must be from 0 to 1: it is a share of the rows of the input");
+    }
+    PrivacySettings { k, p, alpha: raw.alpha, suppression_limit: raw.suppression_limit }
+}
+
+fn sensitive_column((name, role): &(String, Role)) -> Option<(&str, &Sensitive)> {
+    match role {
+        Role::Sensitive(sensitive) => Some((name, sensitive)),
+        _ => None,
+    }
+}
+
+/// Checks a `p` that is written at `path`.
+fn check_p(p: u64, k: u64, path: &FieldPath, report: &mut Report<'_>) {
     if p < raw::MIN_P {
-        report.value(&p_path, format!("must be at least {}: every class has a value", raw::MIN_P));
+        report.value(path, format!("must be at least {}: every class has a value", raw::MIN_P));
     }
     if p > k && k >= raw::MIN_K {
         // Blames the side that was changed on the command line, when only one was.
-        let path = if report.flag(&k_path).is_some() && report.flag(&p_path).is_none() { &k_path } else { &p_path };
+        let k_path = FieldPath::of(&["privacy", "k"]);
+        let path = if report.flag(&k_path).is_some() && report.flag(path).is_none() { &k_path } else { path };
         report.value(
             path,
             format!("p = {p} is more than k = {k}, and a class of {k} rows has at most {k} values; raise k or lower p"),
         );
     }
-    let has_sensitive = columns.by_name.iter().any(|(_, role)| matches!(role, Role::Sensitive));
-    if p > raw::MIN_P && !has_sensitive {
-        report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or leave p out"));
+}
+
+/// Where p counts categories, there must be so many; `paths` are those of the column's own p and of the policy's.
+fn check_p_of_categories(name: &str, column: &Sensitive, p: u64, paths: [&FieldPath; 2], report: &mut Report<'_>) {
+    let count = column.categories.as_ref().map_or(0, |categories| categories.list.len());
+    let in_effect = column.p.unwrap_or(p);
+    // Fewer than the least have been told already.
+    if count < raw::MIN_CATEGORIES || in_effect <= count as u64 {
+        return;
     }
-    PrivacySettings { k, p }
+    let (path, advice) = match column.p {
+        Some(_) => (paths[0], "lower p"),
+        None => (paths[1], "lower p, or give that column a `p` of its own"),
+    };
+    report.value(
+        path,
+        format!("p = {in_effect} is more than the {count} categories of column `{name}`, of which it needs as many; {advice}"),
+    );
+}
+
+fn check_alpha(alpha: f64, sensitive: &[(&str, &Sensitive)], path: &FieldPath, report: &mut Report<'_>) {
+    if alpha < 0.0 {
+        report.value(path, "must not be negative");
+    }
+    if !sensitive.iter().any(|(_, column)| column.categories.is_some()) {
+        report.value(
+            path,
+            "needs a sensitive column with `categories`, whose weights it adds up; give them to one, or leave alpha out",
+        );
+    }
 }

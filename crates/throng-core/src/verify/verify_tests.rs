@@ -5,21 +5,42 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Field, Int32Type};
 use proptest::prelude::*;
 
+use super::Amount::Count;
 use super::*;
 use crate::test_tables::{cases, ints, maybe_texts, paper_table_1, paper_table_1_mended, texts};
 
-fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
+pub(super) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
     RecordBatch::try_new(Arc::new(schema), columns.iter().map(|(_, column)| column.clone()).collect()).unwrap()
 }
 
-fn promise(quasi: &[&str], sensitive: &[&str], k: u64, p: u64) -> Promise {
-    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Promise { quasi: owned(quasi), sensitive: owned(sensitive), k, p }
+pub(super) fn promise(quasi: &[&str], sensitive: &[&str], k: u64, p: u64) -> Promise {
+    Promise {
+        quasi: quasi.iter().map(|name| (*name).to_owned()).collect(),
+        k,
+        sensitive: sensitive.iter().map(|name| SensitivePromise::plain(*name, p)).collect(),
+        limits: Vec::new(),
+    }
 }
 
-fn findings(promise: Promise, batches: &[RecordBatch]) -> Findings {
+type Told<'a> = (&'static str, Option<&'a str>, Amount, Amount, u64);
+
+/// Model, column, what is required and reached, and failing classes of each requirement.
+pub(super) fn told(found: &Findings) -> Vec<Told<'_>> {
+    let mut told = Vec::new();
+    for one in &found.requirements {
+        told.push((one.model, one.column.as_deref(), one.required, one.achieved, one.failing_classes));
+    }
+    told
+}
+
+/// The fewest distinct values and the failing classes of each sensitive column that asks for something.
+fn fewest(found: &Findings) -> Vec<(Amount, u64)> {
+    found.requirements.iter().skip(1).map(|one| (one.achieved, one.failing_classes)).collect()
+}
+
+pub(super) fn findings(promise: Promise, batches: &[RecordBatch]) -> Findings {
     let mut verifier = Verifier::new(promise, batches[0].schema().as_ref()).unwrap();
     batches.iter().for_each(|batch| verifier.push(batch).unwrap());
     verifier.finish()
@@ -44,10 +65,18 @@ fn table_1_is_3_anonymous_and_no_more_than_1_sensitive() {
     let found = of_table_1(false, 3, 2);
     assert_eq!((found.rows, found.classes, found.smallest_class, found.sum_of_squares), (7, 2, 3, 9 + 16));
     assert_eq!(found.classes_below_k, 0);
-    let per_column: Vec<_> = found.sensitive.iter().map(|c| (c.column.as_str(), c.fewest, c.classes_below_p)).collect();
-    assert_eq!(per_column, [("Diagnosis", 1, 1), ("Income", 2, 0)]);
+    assert_eq!(
+        told(&found),
+        [
+            ("k-anonymity", None, Count(3), Count(3), 0),
+            ("p-sensitivity", Some("Diagnosis"), Count(2), Count(1), 1),
+            ("p-sensitivity", Some("Income"), Count(2), Count(2), 0),
+        ]
+    );
     assert!(!found.holds());
-    assert!(of_table_1(false, 3, 1).holds());
+    let found = of_table_1(false, 3, 1);
+    assert_eq!(told(&found), [("k-anonymity", None, Count(3), Count(3), 0)], "p = 1 asks for nothing");
+    assert!(found.holds());
     assert_eq!(of_table_1(false, 4, 1).classes_below_k, 1);
 }
 
@@ -81,7 +110,7 @@ fn one_value_too_few_is_found_in_any_column() {
     assert!(release(&good, &good).holds());
     let found = release(&good, &poor);
     assert!(!found.holds());
-    assert_eq!((found.sensitive[0].classes_below_p, found.sensitive[1].classes_below_p), (0, 1));
+    assert_eq!(fewest(&found), [(Count(3), 0), (Count(2), 1)]);
     assert!(!release(&poor, &good).holds());
 }
 
@@ -90,7 +119,7 @@ fn nulls_never_count_towards_p() {
     let sensitive = maybe_texts(&[Some("a"), None, None, Some("b"), Some("c"), None]);
     let release = batch(&[("q", ints(&[1, 1, 1, 2, 2, 2])), ("s", sensitive)]);
     let found = findings(promise(&["q"], &["s"], 3, 2), std::slice::from_ref(&release));
-    assert_eq!((found.sensitive[0].fewest, found.sensitive[0].classes_below_p), (1, 1));
+    assert_eq!(fewest(&found), [(Count(1), 1)]);
     assert!(!found.holds());
     assert!(findings(promise(&["q"], &["s"], 3, 1), &[release]).holds());
 }
@@ -100,7 +129,7 @@ fn nulls_behind_a_dictionary_never_count_towards_p() {
     let entries = Arc::new(StringArray::from(vec![Some("a"), None]));
     let column = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![Some(0), Some(1), None]), entries);
     let found = findings(promise(&["q"], &["s"], 3, 2), &[batch(&[("q", ints(&[1, 1, 1])), ("s", Arc::new(column))])]);
-    assert_eq!((found.sensitive[0].fewest, found.holds()), (1, false));
+    assert_eq!((fewest(&found), found.holds()), (vec![(Count(1), 1)], false));
 }
 
 #[test]
@@ -108,7 +137,7 @@ fn a_dictionary_without_entries_has_no_value() {
     let entries = Arc::new(StringArray::from(Vec::<&str>::new()));
     let column = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![None, None]), entries);
     let found = findings(promise(&["q"], &["s"], 2, 2), &[batch(&[("q", ints(&[1, 1])), ("s", Arc::new(column))])]);
-    assert_eq!((found.rows, found.sensitive[0].fewest, found.holds()), (2, 0, false));
+    assert_eq!((found.rows, fewest(&found), found.holds()), (2, vec![(Count(0), 1)], false));
 }
 
 #[test]
@@ -116,7 +145,7 @@ fn equal_entries_of_a_dictionary_are_one_value() {
     let entries = Arc::new(StringArray::from(vec!["a", "a"]));
     let column = DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0, 1]), entries);
     let found = findings(promise(&["q"], &["s"], 2, 2), &[batch(&[("q", ints(&[1, 1])), ("s", Arc::new(column))])]);
-    assert_eq!(found.sensitive[0].fewest, 1);
+    assert_eq!(fewest(&found), [(Count(1), 1)]);
 }
 
 #[test]
@@ -125,7 +154,7 @@ fn numbers_that_read_the_same_are_one_sensitive_value() {
     for pair in [[0.0, -0.0], [f64::NAN, odd_nan]] {
         let column: ArrayRef = Arc::new(Float64Array::from(pair.to_vec()));
         let found = findings(promise(&["q"], &["s"], 2, 2), &[batch(&[("q", ints(&[1, 1])), ("s", column)])]);
-        assert_eq!(found.sensitive[0].fewest, 1, "{pair:?}");
+        assert_eq!(fewest(&found), [(Count(1), 1)], "{pair:?}");
     }
 }
 
@@ -152,8 +181,9 @@ fn without_quasi_identifiers_all_rows_are_one_class() {
 #[test]
 fn a_release_without_rows_keeps_no_promise() {
     let release = batch(&[("q", ints(&[])), ("s", texts(&[]))]);
-    let found = findings(promise(&["q"], &["s"], 1, 1), &[release]);
-    assert_eq!((found.rows, found.classes, found.smallest_class, found.sensitive[0].fewest), (0, 0, 0, 0));
+    let found = findings(promise(&["q"], &["s"], 1, 2), &[release]);
+    assert_eq!((found.rows, found.classes, found.smallest_class), (0, 0, 0));
+    assert_eq!(fewest(&found), [(Count(0), 0)]);
     assert!(!found.holds());
 }
 
@@ -201,18 +231,49 @@ fn naive(rows: &[Row], k: u64, p: u64) -> Findings {
         values.dedup();
         values.len() as u64
     };
-    let column = |name: &str, value: fn(&Row) -> Option<u8>| SensitiveFindings {
-        column: name.to_owned(),
-        fewest: classes.iter().map(|class| distinct(class, value)).min().unwrap_or(0),
-        classes_below_p: classes.iter().filter(|class| p > 1 && distinct(class, value) < p).count() as u64,
-    };
+    let below_k = classes.iter().filter(|class| (class.len() as u64) < k).count() as u64;
+    let smallest_class = classes.iter().map(|class| class.len() as u64).min().unwrap_or(0);
+    let mut requirements = vec![RequirementFindings {
+        model: "k-anonymity",
+        column: None,
+        required: Count(k),
+        achieved: Count(smallest_class),
+        failing_classes: below_k,
+    }];
+    let (mut diversity, mut lacking) = (Vec::new(), Vec::new());
+    let columns: [fn(&Row) -> Option<u8>; 2] = [|row| row.2, |row| row.3];
+    for (name, value) in ["s", "t"].into_iter().zip(columns) {
+        let counts: Vec<u64> = classes.iter().map(|class| distinct(class, value)).collect();
+        if p > 1 {
+            requirements.push(RequirementFindings {
+                model: "p-sensitivity",
+                column: Some(name.to_owned()),
+                required: Count(p),
+                achieved: Count(counts.iter().copied().min().unwrap_or(0)),
+                failing_classes: counts.iter().filter(|count| **count < p).count() as u64,
+            });
+        }
+        lacking.push(counts.iter().map(|count| p.saturating_sub(*count)).collect::<Vec<_>>());
+        diversity.push(Diversity {
+            column: name.to_owned(),
+            reading: "values",
+            fewest: counts.iter().copied().min().unwrap_or(0),
+            mean: counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64,
+            disclosures: counts.iter().filter(|count| **count == 1).count() as u64,
+        });
+    }
+    let both = |class: usize| (lacking[0][class] + lacking[1][class]) as f64 / 2.0;
+    let homogeneity = if p > 1 { (0..classes.len()).map(both).fold(0.0, f64::max) } else { 0.0 };
     Findings {
         rows: rows.len() as u64,
         classes: classes.len() as u64,
-        smallest_class: classes.iter().map(|class| class.len() as u64).min().unwrap_or(0),
+        smallest_class,
         sum_of_squares: classes.iter().map(|class| (class.len() * class.len()) as u64).sum(),
-        classes_below_k: classes.iter().filter(|class| (class.len() as u64) < k).count() as u64,
-        sensitive: vec![column("s", |row| row.2), column("t", |row| row.3)],
+        classes_below_k: below_k,
+        requirements,
+        diversity,
+        homogeneity,
+        labels: Vec::new(),
     }
 }
 

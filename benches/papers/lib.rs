@@ -1,0 +1,11 @@
+//! What the experiments of the papers share: their data, the way from a table to classes, and tables of results.
+
+mod data;
+mod draws;
+mod run;
+mod table;
+
+pub use data::{Census, People, data_or_skip};
+pub use draws::Draws;
+pub use run::{Formed, Surveyed, category, form, interval, mean, survey};
+pub use table::Rows;

@@ -1,0 +1,105 @@
+//! From columns to classes, with a clock.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use arrow::array::{Array, ArrayRef};
+use throng_core::anonymize::Method;
+use throng_core::cluster::Class;
+use throng_core::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release, SensitiveSpec};
+use throng_core::hierarchy::HierarchySpec;
+use throng_core::metrics::{Utility, avg, dm};
+use throng_core::model::Privacy;
+use throng_core::partition::Allowed;
+use throng_core::recode::Recoding;
+use throng_core::survey::{Survey, SurveySpec};
+use throng_core::table::Table;
+
+fn spec(name: &str, release: Release, hierarchy: HierarchySpec) -> QuasiSpec {
+    let hierarchy = Arc::new(hierarchy);
+    let name = name.to_owned();
+    QuasiSpec { name, release, weight: DEFAULT_WEIGHT, nulls: Nulls::Value, hierarchy, limit: None }
+}
+
+/// A number that is released as an interval.
+pub fn interval(name: &str) -> QuasiSpec {
+    spec(name, Release::Interval, HierarchySpec::Flat)
+}
+
+/// A number that is released as a mean.
+pub fn mean(name: &str) -> QuasiSpec {
+    spec(name, Release::Mean, HierarchySpec::Flat)
+}
+
+/// A category that is released as an ancestor.
+pub fn category(name: &str, hierarchy: HierarchySpec) -> QuasiSpec {
+    spec(name, Release::Ancestor, hierarchy)
+}
+
+/// A table as the algorithms see it.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// The table.
+    pub table: Table,
+    /// The group of each row.
+    pub groups: Vec<u32>,
+}
+
+/// Surveys columns.
+pub fn survey(quasi: Vec<(QuasiSpec, ArrayRef)>, sensitive: Vec<(SensitiveSpec, ArrayRef)>) -> Result<Surveyed> {
+    let columns: Vec<ArrayRef> = quasi.iter().map(|c| &c.1).chain(sensitive.iter().map(|c| &c.1)).cloned().collect();
+    let spec = SurveySpec {
+        quasi: quasi.into_iter().map(|(spec, column)| (spec, column.data_type().clone())).collect(),
+        sensitive: sensitive.into_iter().map(|(spec, column)| (spec, column.data_type().clone())).collect(),
+    };
+    let mut survey = Survey::new(Arc::new(spec))?;
+    let numbers = survey.push(&columns)?;
+    let merged = Survey::merge(vec![survey])?;
+    let groups = numbers.iter().map(|number| merged.groups[0][*number as usize]).collect();
+    Ok(Surveyed { table: merged.table, groups })
+}
+
+/// What a method made of a table.
+#[derive(Debug)]
+pub struct Formed {
+    /// The clusters as formed; two of them may release the same values.
+    pub clusters: Vec<Class>,
+    /// What could not be released.
+    pub allowed: Allowed,
+    /// The release.
+    pub recoding: Recoding,
+    /// The measures of the release.
+    pub utility: Utility,
+    /// How long partition and clustering took.
+    pub time: Duration,
+}
+
+impl Formed {
+    /// AVG over the clusters as formed.
+    pub fn cluster_avg(&self, k: u64) -> f64 {
+        avg(self.sizes().iter().sum(), self.clusters.len() as u64, k)
+    }
+
+    /// DM over the clusters as formed.
+    pub fn cluster_dm(&self) -> u64 {
+        dm(&self.sizes())
+    }
+
+    fn sizes(&self) -> Vec<u64> {
+        let size = |class: &Class| class.portions.iter().map(|portion| u64::from(portion.rows)).sum();
+        self.clusters.iter().map(size).collect()
+    }
+}
+
+/// Anonymizes a table.
+pub fn form(table: &Table, method: Method, privacy: &Privacy, k: u64) -> Result<Formed> {
+    let start = Instant::now();
+    let allowed = Allowed::of(table, privacy);
+    let leaves = method.leaves(&allowed, table, privacy)?;
+    let clusters = method.classes(&leaves, table, privacy, &|_| {});
+    let time = start.elapsed();
+    let recoding = Recoding::without(table, &clusters, &allowed.out)?;
+    let utility = Utility::of(table, &recoding, k);
+    Ok(Formed { clusters, allowed, recoding, utility, time })
+}

@@ -1,0 +1,50 @@
+//! MDAV: classes around the rows that are farthest from the average (paper E, section 3.1).
+//!
+//! With a model that looks at sensitive values this is H1, Algorithm 1 with the seeds of Algorithm 2: the row farthest
+//! from the mean of the rows left. Where nothing but k-anonymity is asked, it is the classic heuristic that H1 was made
+//! from, which works from both ends: while at least `3k` rows are left it forms a class of `k` around the row `r` that
+//! is farthest from their mean, and another one around the row that is farthest from `r`. Of the last `2k .. 3k - 1`
+//! rows it forms a class around the farthest one and a class of the others.
+
+use super::microaggregation::microaggregate;
+use super::space::Space;
+use super::unassigned::{Members, Unassigned};
+use super::{Class, Cluster};
+use crate::model::Privacy;
+use crate::table::Table;
+
+/// Microaggregation with seeds far from the average.
+#[derive(Clone, Copy, Debug)]
+pub struct Mdav;
+
+impl Cluster for Mdav {
+    fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+        if privacy.models().all(|model| model.any_row_helps()) {
+            return classic(leaf, table, privacy);
+        }
+        microaggregate(leaf, table, privacy, |_, unassigned| unassigned.farthest(&unassigned.mean()))
+    }
+}
+
+fn classic(leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+    let k = privacy.models().map(|model| model.required()).fold(1, u64::max);
+    let space = Space::new(leaf, table);
+    let mut unassigned = Unassigned::new(&space, privacy);
+    let mut classes = Vec::new();
+    while unassigned.tally().rows() / 3 >= k {
+        let Some(r) = unassigned.farthest(&unassigned.mean()) else { break };
+        let Some(s) = unassigned.farthest(&space.point(r)) else { break };
+        classes.extend(unassigned.grow(r));
+        classes.extend(unassigned.grow(s));
+    }
+    if unassigned.tally().rows() / 2 >= k {
+        let r = unassigned.farthest(&unassigned.mean());
+        classes.extend(r.and_then(|r| unassigned.grow(r)));
+    }
+    classes.push(unassigned.take_rest());
+    classes.into_iter().map(Members::into_class).collect()
+}
+
+#[cfg(test)]
+#[path = "mdav_tests.rs"]
+mod tests;

@@ -1,0 +1,57 @@
+//! Microaggregation for any privacy model (Algorithm 1 of paper E), which leaves open how a seed is chosen.
+//!
+//! While the rows that are in no class yet satisfy the models, one of them becomes the seed of the next class. The rows
+//! left over in the end join the class with the closest centroid. The paper does not say whether a centroid moves when
+//! a row has joined; here all centroids stay as they were when the last class was complete, so that the order in which
+//! the rows are placed does not matter.
+
+use super::Class;
+use super::space::Space;
+use super::unassigned::{Members, Unassigned};
+use crate::model::Privacy;
+use crate::table::Table;
+
+/// Forms the classes of a leaf. `seed` chooses the cell of the next seed among the rows left; none ends the growing.
+pub(super) fn microaggregate(
+    leaf: &[u32],
+    table: &Table,
+    privacy: &Privacy,
+    mut seed: impl FnMut(&Space<'_>, &Unassigned<'_>) -> Option<usize>,
+) -> Vec<Class> {
+    let space = Space::new(leaf, table);
+    let mut unassigned = Unassigned::new(&space, privacy);
+    let mut classes = Vec::new();
+    while privacy.is_satisfied(unassigned.tally()) {
+        let Some(members) = seed(&space, &unassigned).and_then(|seed| unassigned.grow(seed)) else { break };
+        classes.push(members);
+    }
+    if classes.is_empty() {
+        return vec![Class::of_cells(table, leaf)];
+    }
+    join_closest(&space, unassigned, &mut classes);
+    classes.into_iter().map(Members::into_class).collect()
+}
+
+/// Puts each row left into the class with the closest centroid, the first among equals (lines 17 to 20).
+fn join_closest(space: &Space<'_>, unassigned: Unassigned<'_>, classes: &mut [Members]) {
+    let mut closest: Vec<(usize, f64, usize)> = unassigned.cells().map(|local| (local, f64::INFINITY, 0)).collect();
+    if closest.is_empty() {
+        return;
+    }
+    for (number, class) in classes.iter().enumerate() {
+        let distances = space.distances(&class.mean(space));
+        for (local, least, home) in &mut closest {
+            let distance = distances.to(space, *local);
+            if distance < *least {
+                (*least, *home) = (distance, number);
+            }
+        }
+    }
+    for (local, _, home) in closest {
+        classes[home].extend(unassigned.rows_of(local));
+    }
+}
+
+#[cfg(test)]
+#[path = "microaggregation_tests.rs"]
+mod tests;

@@ -1,0 +1,251 @@
+//! The rows of a leaf as points of a Euclidean space, in which microaggregation (paper E) measures its distances.
+//!
+//! Every column contributes coordinates, and rows of one cell are the same point.
+//!
+//! - A number is standardized: its mean over the rows of the leaf is 0 and its deviation is 1. Null stands at the mean,
+//!   and has a second coordinate, a standardized 0 or 1, that keeps it apart from the numbers.
+//! - The paper has no categories. Between two of them `d = height(common ancestor) / height(root)` (Def. 9 of paper A)
+//!   is an ultrametric, and therefore the distance of two points: a leaf of the hierarchy has the coordinate
+//!   `sqrt((d_parent^2 - d_node^2) / 2)` at every node on its path below the root, and 0 elsewhere. Two leaves differ
+//!   at the nodes below their common ancestor, where the squares add up to `d^2`. The column is scaled so that two
+//!   random rows of the leaf are as far apart as in a standardized number.
+//! - The weight of a column multiplies its squared distance. A column of one value contributes nothing.
+//!
+//! The paper standardizes over the table. A leaf standardizes over its own rows, because the classes of a leaf are only
+//! ever compared with each other; where the table is not cut this is the same.
+//!
+//! The squared distance from a cell to any point is one look-up per column, in tables that are filled once per point.
+
+use super::frame::{Frame, Measure};
+use crate::domain::{Domain, Kind};
+use crate::hierarchy::{Node, Tree};
+use crate::table::Table;
+
+/// The cells of a leaf as points.
+#[derive(Debug)]
+pub(super) struct Space<'a> {
+    frame: Frame<'a>,
+    /// One per column.
+    axes: Vec<Axis>,
+}
+
+/// The coordinates of one column, by dense position.
+#[derive(Debug)]
+enum Axis {
+    /// A number, and whether it is null. Both are standardized and weighted.
+    Line(Vec<[f64; 2]>),
+    /// A category: 1 at every node on its path, 0 at all others. Squares are multiplied by the weight of the node.
+    Tree {
+        /// Per node.
+        weights: Vec<f64>,
+        /// Per position the nodes from below the root to the leaf, ascending.
+        paths: Vec<Vec<u32>>,
+    },
+}
+
+/// A place in the space that need not be that of a row. Coordinates by column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Point {
+    coordinates: Vec<Vec<f64>>,
+}
+
+/// Squared distances from one point, by column and dense position.
+#[derive(Debug)]
+pub(super) struct Distances {
+    tables: Vec<Vec<f64>>,
+}
+
+impl<'a> Space<'a> {
+    pub(super) fn new(leaf: &'a [u32], table: &'a Table) -> Self {
+        let frame = Frame::new(leaf, table, Measure::Ncp);
+        let axis = |column: usize| {
+            let domain = &table.quasi()[column].domain;
+            let positions = frame.positions(column);
+            let mut rows = vec![0; positions.len()];
+            for local in 0..frame.len() {
+                rows[frame.dense(local)[column] as usize] += table.cell_rows(frame.cell(local));
+            }
+            match domain.kind() {
+                Kind::Ordered { .. } => Axis::line(domain, positions, &rows, frame.weight(column)),
+                Kind::Category(tree) => Axis::tree(tree, positions, &rows, frame.weight(column)),
+            }
+        };
+        let axes = (0..table.quasi().len()).map(axis).collect();
+        Self { frame, axes }
+    }
+
+    pub(super) fn frame(&self) -> &Frame<'a> {
+        &self.frame
+    }
+
+    /// The point of a cell.
+    pub(super) fn point(&self, local: usize) -> Point {
+        self.mean(&[(local, 1)])
+    }
+
+    /// The mean of rows, each given by its cell and by how many of them there are.
+    pub(super) fn mean(&self, rows: &[(usize, u64)]) -> Point {
+        let total = rows.iter().map(|(_, rows)| rows).sum::<u64>().max(1) as f64;
+        let mean = |(column, axis): (usize, &Axis)| {
+            let mut sums = vec![0.0; axis.dimensions()];
+            for (local, rows) in rows {
+                axis.add(self.frame.dense(*local)[column], *rows as f64, &mut sums);
+            }
+            sums.iter_mut().for_each(|sum| *sum /= total);
+            sums
+        };
+        Point { coordinates: self.axes.iter().enumerate().map(mean).collect() }
+    }
+
+    /// A point drawn from the box of the leaf (Algorithm 3 of paper E): uniform between the least and the greatest
+    /// value of a number, and any one of the categories that occur. `uniform` draws from 0 to 1.
+    pub(super) fn draw(&self, mut uniform: impl FnMut() -> f64) -> Point {
+        Point { coordinates: self.axes.iter().map(|axis| axis.draw(&mut uniform)).collect() }
+    }
+
+    pub(super) fn distances(&self, from: &Point) -> Distances {
+        let axes = self.axes.iter().zip(&from.coordinates);
+        Distances { tables: axes.map(|(axis, point)| axis.squared_distances(point)).collect() }
+    }
+}
+
+impl Distances {
+    /// The squared distance to a cell.
+    pub(super) fn to(&self, space: &Space<'_>, local: usize) -> f64 {
+        self.tables.iter().zip(space.frame.dense(local)).map(|(table, position)| table[*position as usize]).sum()
+    }
+}
+
+impl Axis {
+    fn line(domain: &Domain, positions: &[u32], rows: &[u64], weight: f64) -> Self {
+        let null = domain.null_position();
+        let is_null = |position: &u32| Some(*position) == null;
+        let origin = positions.iter().copied().find(|position| !is_null(position));
+        let value = |position: &u32| match origin {
+            Some(origin) if !is_null(position) => domain.loss(origin, *position),
+            _ => 0.0,
+        };
+        let count = |(position, rows): (&u32, &u64)| if is_null(position) { 0 } else { *rows };
+        let numbers: Vec<u64> = positions.iter().zip(rows).map(count).collect();
+        let values = standardized(&positions.iter().map(value).collect::<Vec<_>>(), &numbers);
+        let marks: Vec<f64> = positions.iter().map(|position| f64::from(u8::from(is_null(position)))).collect();
+        let marks = standardized(&marks, rows);
+        let scale = weight.sqrt();
+        let point = |((position, value), mark): ((&u32, f64), f64)| {
+            let value = if is_null(position) { 0.0 } else { value };
+            [value * scale, mark * scale]
+        };
+        Self::Line(positions.iter().zip(values).zip(marks).map(point).collect())
+    }
+
+    fn tree(tree: &Tree, positions: &[u32], rows: &[u64], weight: f64) -> Self {
+        let path = |position: &u32| {
+            let upwards = std::iter::successors(Some(tree.leaf_node(*position)), |node| tree.parent(*node));
+            upwards.filter(|node| *node != tree.root())
+        };
+        let mut nodes: Vec<Node> = positions.iter().flat_map(path).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let number = |node: Node| nodes.partition_point(|known| *known < node) as u32;
+        // Parents come before their children, so that a sorted path goes down from the root.
+        let sorted = |position: &u32| {
+            let mut path: Vec<u32> = path(position).map(number).collect();
+            path.sort_unstable();
+            path
+        };
+        let paths: Vec<Vec<u32>> = positions.iter().map(sorted).collect();
+        let square = |node: Node| (f64::from(tree.height(node)) / f64::from(tree.height(tree.root()).max(1))).powi(2);
+        let drop = |node: &Node| tree.parent(*node).map_or(0.0, |parent| (square(parent) - square(*node)) / 2.0);
+        let drops: Vec<f64> = nodes.iter().map(drop).collect();
+        let mut below = vec![0_u64; nodes.len()];
+        for (path, rows) in paths.iter().zip(rows) {
+            path.iter().for_each(|node| below[*node as usize] += rows);
+        }
+        // Half of the mean squared distance of two random rows: the variance of each coordinate, summed.
+        let total = rows.iter().sum::<u64>().max(1) as f64;
+        let variance = |(drop, rows): (&f64, &u64)| drop * (*rows as f64 / total) * (1.0 - *rows as f64 / total);
+        let spread: f64 = drops.iter().zip(&below).map(variance).sum();
+        let scale = if spread > 0.0 { weight / spread } else { 0.0 };
+        Self::Tree { weights: drops.iter().map(|drop| drop * scale).collect(), paths }
+    }
+
+    fn dimensions(&self) -> usize {
+        match self {
+            Self::Line(_) => 2,
+            Self::Tree { weights, .. } => weights.len(),
+        }
+    }
+
+    /// Adds so many rows at a dense position to sums of coordinates.
+    fn add(&self, position: u32, rows: f64, sums: &mut [f64]) {
+        match self {
+            Self::Line(points) => {
+                sums.iter_mut().zip(points[position as usize]).for_each(|(sum, coordinate)| *sum += coordinate * rows);
+            }
+            Self::Tree { paths, .. } => {
+                paths[position as usize].iter().for_each(|node| sums[*node as usize] += rows);
+            }
+        }
+    }
+
+    /// From a point to each dense position. From the point of a position to itself it is exactly 0.
+    fn squared_distances(&self, point: &[f64]) -> Vec<f64> {
+        match self {
+            Self::Line(points) => {
+                let square = |at: &[f64; 2]| at.iter().zip(point).map(|(a, b)| (a - b) * (a - b)).sum();
+                points.iter().map(square).collect()
+            }
+            Self::Tree { weights, paths } => {
+                // On a path (1 - c)^2 takes the place of c^2.
+                let norm: f64 = weights.iter().zip(point).map(|(weight, c)| weight * (c * c)).sum();
+                let change = |node: &u32| weights[*node as usize] * (1.0 - 2.0 * point[*node as usize]);
+                let square = |path: &Vec<u32>| (norm + path.iter().map(change).sum::<f64>()).max(0.0);
+                paths.iter().map(square).collect()
+            }
+        }
+    }
+
+    fn draw(&self, uniform: &mut impl FnMut() -> f64) -> Vec<f64> {
+        match self {
+            Self::Line(points) => {
+                let between = |dimension: usize| {
+                    let all = || points.iter().map(|point| point[dimension]);
+                    let (least, greatest) =
+                        (all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max));
+                    least + uniform() * (greatest - least)
+                };
+                [0, 1].map(between).to_vec()
+            }
+            Self::Tree { weights, paths } => {
+                let drawn = (uniform() * paths.len() as f64) as usize;
+                let mut point = vec![0.0; weights.len()];
+                let path = paths.get(drawn.min(paths.len().saturating_sub(1)));
+                path.into_iter().flatten().for_each(|node| point[*node as usize] = 1.0);
+                point
+            }
+        }
+    }
+}
+
+/// Numbers, the least of them 0, moved and scaled so that over these rows their mean is 0 and their deviation is 1; all
+/// of them 0 where they do not differ.
+fn standardized(values: &[f64], rows: &[u64]) -> Vec<f64> {
+    // Squares of numbers in a narrow leaf of a wide table could vanish.
+    let width = values.iter().copied().fold(0.0, f64::max);
+    let total = rows.iter().sum::<u64>() as f64;
+    if width == 0.0 || total == 0.0 {
+        return vec![0.0; values.len()];
+    }
+    let average = |term: &dyn Fn(f64) -> f64| {
+        let sum: f64 = values.iter().zip(rows).map(|(value, rows)| term(value / width) * *rows as f64).sum();
+        sum / total
+    };
+    let mean = average(&|value| value);
+    let deviation = average(&|value| (value - mean).powi(2)).sqrt();
+    let standard = |value: &f64| if deviation > 0.0 { (value / width - mean) / deviation } else { 0.0 };
+    values.iter().map(standard).collect()
+}
+
+#[cfg(test)]
+#[path = "space_tests.rs"]
+mod tests;

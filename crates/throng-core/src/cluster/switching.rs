@@ -1,0 +1,216 @@
+//! Switching (Algorithm 2 of paper D): a p-sensitive clustering, and rows switched until it is (p+, alpha)-sensitive too.
+//!
+//! [`GreedyPk`] forms classes that satisfy all models but those of (p+, alpha)-sensitivity. Then, as long as a class
+//! fails:
+//!
+//! 1. One of its rows and a row of another class change places, if the failing class lacks less afterwards and the
+//!    other one lacks no more than before. Of all such switches the one with the least increase of information loss
+//!    (Def. 9 of paper A) is done; among equals the one with the first row of the failing class, then with the first
+//!    other class, then with the first row of that.
+//! 2. Where no switch helps, the failing class joins the class where the information loss grows least.
+//!
+//! The paper only says "switch tuples". These rules make it end, because with every switch the classes lack less and with
+//! every merger there is one class less; and a class that satisfies all models keeps doing so, because a switch leaves it
+//! lacking nothing and the models are monotone. When one class is left it is the whole leaf.
+
+mod edges;
+
+use rustc_hash::FxHashMap;
+
+use self::edges::Edges;
+use super::frame::{Frame, Measure, Reach, Span};
+use super::{Class, Cluster, GreedyPk, Portion};
+use crate::model::{Privacy, Tally};
+use crate::table::Table;
+
+/// The switching algorithm.
+#[derive(Clone, Copy, Debug)]
+pub struct Switching;
+
+impl Cluster for Switching {
+    fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+        let start = GreedyPk.cluster(leaf, table, &privacy.without_p_plus_alpha());
+        let frame = Frame::new(leaf, table, Measure::InformationLoss);
+        let mut exchange = Exchange::new(&frame, privacy, start);
+        while exchange.mend() {}
+        exchange.classes.into_iter().map(|held| Class::of_portions(held.portions)).collect()
+    }
+}
+
+/// Classes that may exchange rows.
+struct Exchange<'a> {
+    frame: &'a Frame<'a>,
+    privacy: &'a Privacy,
+    /// For each group of the leaf its cell in the leaf and its kind: the same for groups with the same sensitive codes.
+    places: FxHashMap<u32, Place>,
+    kinds: usize,
+    classes: Vec<Held>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    cell: usize,
+    kind: usize,
+}
+
+/// A class with what is asked of it again and again.
+#[derive(Clone, Debug)]
+struct Held {
+    portions: Vec<Portion>,
+    /// The place of each portion.
+    places: Vec<Place>,
+    tally: Tally,
+    edges: Edges,
+    /// The loss per row.
+    loss: f64,
+    /// For each portion, the loss per row without one of its rows.
+    least_losses: Vec<f64>,
+    /// What it lacks over all models; zero when it satisfies all of them.
+    shortage: u64,
+}
+
+impl Held {
+    fn rows(&self) -> f64 {
+        self.tally.rows() as f64
+    }
+}
+
+/// A row of one class and a row of another that change places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Switch {
+    failing: usize,
+    other: usize,
+    /// The group of the row that leaves the failing class.
+    leaves: u32,
+    /// The group of the row that comes to it.
+    comes: u32,
+}
+
+impl<'a> Exchange<'a> {
+    fn new(frame: &'a Frame<'a>, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
+        let table = frame.table();
+        let mut kind_of: FxHashMap<&[u32], usize> = FxHashMap::default();
+        let mut places = FxHashMap::default();
+        for cell in 0..frame.len() {
+            for group in table.groups(frame.cell(cell)) {
+                let next = kind_of.len();
+                let kind = *kind_of.entry(table.codes(group)).or_insert(next);
+                places.insert(group, Place { cell, kind });
+            }
+        }
+        let mut exchange = Self { frame, privacy, places, kinds: kind_of.len(), classes: Vec::new() };
+        exchange.classes = classes.into_iter().map(|class| exchange.hold(class)).collect();
+        exchange
+    }
+
+    fn hold(&self, class: Class) -> Held {
+        let places: Vec<Place> = class.portions.iter().map(|portion| self.places[&portion.group]).collect();
+        let rows = places.iter().zip(&class.portions).map(|(place, portion)| (place.cell, portion.rows));
+        let edges = Edges::of(self.frame, rows);
+        let tally = class.tally(self.frame.table());
+        let (loss, shortage) = (edges.loss(self.frame), self.privacy.shortage(&tally));
+        let least_loss = |place: &Place| edges.loss_without(self.frame, place.cell);
+        let least_losses = places.iter().map(least_loss).collect();
+        Held { portions: class.portions, places, tally, edges, loss, least_losses, shortage }
+    }
+
+    /// Makes the first class that fails better, or one class less; false when no class fails, or one is left.
+    fn mend(&mut self) -> bool {
+        let Some(failing) = self.classes.iter().position(|class| class.shortage > 0) else { return false };
+        if let Some(switch) = self.best_switch(failing) {
+            self.switch(switch);
+            return true;
+        }
+        match self.nearest(failing) {
+            Some(other) => {
+                let held = self.classes.remove(failing.max(other));
+                let home = failing.min(other);
+                let portions = [held.portions, std::mem::take(&mut self.classes[home].portions)].concat();
+                self.classes[home] = self.hold(Class::of_portions(portions));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The switch that helps a failing class at the least increase of information loss.
+    ///
+    /// Every pair of rows is looked at, and most of them only for what the failing class would lose: a donor never loses
+    /// less than without the row that it gives.
+    fn best_switch(&self, failing: usize) -> Option<Switch> {
+        let class = &self.classes[failing];
+        let mut best: Option<(f64, Switch)> = None;
+        let mut reach = Reach::new(self.frame, Span::origin(self.frame));
+        // By kind of the row that comes: whether the failing class lacks less with it.
+        let mut helps: Vec<Option<bool>> = vec![None; self.kinds];
+        let mut tally = class.tally.clone();
+        for (Portion { group: leaves, .. }, from) in class.portions.iter().zip(&class.places) {
+            helps.fill(None);
+            reach.move_to(self.frame, &class.edges.without(self.frame, from.cell));
+            for (other, donor) in self.classes.iter().enumerate().filter(|(other, _)| *other != failing) {
+                let mut donor_tally: Option<Tally> = None;
+                let places = donor.places.iter().zip(&donor.least_losses);
+                for (Portion { group: comes, .. }, (to, least_loss)) in donor.portions.iter().zip(places) {
+                    let is_better = || self.shortage_exchanged(&mut tally, *leaves, *comes) < class.shortage;
+                    if !*helps[to.kind].get_or_insert_with(is_better) {
+                        continue;
+                    }
+                    let after = f64::from(reach.loss_with(self.frame, to.cell));
+                    let cost = |donor_after: f64| {
+                        class.rows() * (after - class.loss) + donor.rows() * (donor_after - donor.loss)
+                    };
+                    if best.is_some_and(|(least, _)| cost(*least_loss) >= least) {
+                        continue;
+                    }
+                    let cost = cost(donor.edges.loss_exchanged(self.frame, to.cell, from.cell));
+                    let donor_tally = donor_tally.get_or_insert_with(|| donor.tally.clone());
+                    if best.is_none_or(|(least, _)| cost < least)
+                        && self.shortage_exchanged(donor_tally, *comes, *leaves) <= donor.shortage
+                    {
+                        best = Some((cost, Switch { failing, other, leaves: *leaves, comes: *comes }));
+                    }
+                }
+            }
+        }
+        best.map(|(_, switch)| switch)
+    }
+
+    /// What a class lacks after a row of one group has left and a row of another has come. Leaves the class as it was.
+    fn shortage_exchanged(&self, class: &mut Tally, leaves: u32, comes: u32) -> u64 {
+        let (leaves, comes) = (self.frame.table().codes(leaves), self.frame.table().codes(comes));
+        class.remove(leaves, 1);
+        class.add(comes, 1);
+        let shortage = self.privacy.shortage(class);
+        class.remove(comes, 1);
+        class.add(leaves, 1);
+        shortage
+    }
+
+    fn switch(&mut self, switch: Switch) {
+        let Switch { failing, other, leaves, comes } = switch;
+        for (class, leaves, comes) in [(failing, leaves, comes), (other, comes, leaves)] {
+            let mut portions = std::mem::take(&mut self.classes[class].portions);
+            if let Some(portion) = portions.iter_mut().find(|portion| portion.group == leaves) {
+                portion.rows -= 1;
+            }
+            portions.retain(|portion| portion.rows > 0);
+            portions.push(Portion { group: comes, rows: 1 });
+            self.classes[class] = self.hold(Class::of_portions(portions));
+        }
+    }
+
+    /// The class with which a class together loses least more than both lose alone.
+    fn nearest(&self, failing: usize) -> Option<usize> {
+        let class = &self.classes[failing];
+        let cost = |other: &Held| {
+            let together = class.edges.loss_together(&other.edges, self.frame);
+            class.rows() * (together - class.loss) + other.rows() * (together - other.loss)
+        };
+        let others = self.classes.iter().enumerate().filter(|(other, _)| *other != failing);
+        others.map(|(other, held)| (cost(held), other)).min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, other)| other)
+    }
+}
+
+#[cfg(test)]
+#[path = "switching_tests.rs"]
+mod tests;

@@ -1,0 +1,65 @@
+//! The alpha of (p+, alpha)-sensitivity (Def. 4 of paper D): the categories of a class have a total weight of alpha.
+//!
+//! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in units of
+//! `1 / (m - 1)`, so that they add up without rounding.
+
+use super::{Model, Tally};
+use crate::domain::NULL;
+
+/// Weights are sums of fractions, and so a target that misses a unit by less than this has reached it.
+const ROUNDING: f64 = 1e-9;
+
+/// A total weight of the categories of one sensitive column.
+#[derive(Clone, Copy, Debug)]
+pub struct CategoryWeight {
+    column: usize,
+    categories: u32,
+    required: u64,
+}
+
+impl CategoryWeight {
+    /// A total weight of at least `alpha`, for a column whose codes are categories, of which there are at least two.
+    pub fn new(alpha: f64, column: usize, categories: u32) -> Self {
+        let units = alpha * f64::from(categories - 1);
+        Self { column, categories, required: (units - ROUNDING).ceil().max(0.0) as u64 }
+    }
+
+    /// Units of weight as a weight.
+    pub fn weight(&self, units: u64) -> f64 {
+        units as f64 / f64::from(self.categories - 1)
+    }
+}
+
+impl Model for CategoryWeight {
+    fn name(&self) -> &'static str {
+        "alpha-weight"
+    }
+
+    fn column(&self) -> Option<usize> {
+        Some(self.column)
+    }
+
+    fn required(&self) -> u64 {
+        self.required
+    }
+
+    fn achieved(&self, class: &Tally) -> u64 {
+        (1..self.categories).map(|category| u64::from(category) * class.count(self.column, category)).sum()
+    }
+
+    fn units_per_row(&self) -> u64 {
+        u64::from(self.categories - 1)
+    }
+
+    fn brings(&self, _class: &Tally, codes: &[u32]) -> u64 {
+        if codes[self.column] == NULL { 0 } else { u64::from(codes[self.column]) }
+    }
+
+    fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.achieved(class) >= self.required + self.brings(class, codes)
+    }
+
+    fn is_p_plus_alpha(&self) -> bool {
+        true
+    }
+}

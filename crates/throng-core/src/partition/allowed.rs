@@ -1,0 +1,48 @@
+//! What may be released at all when quasi-identifiers have limits (constrained p-sensitive k-anonymity, paper C).
+//!
+//! Generalized as far as its limits allow (MAM, Def. 7), the table falls into classes. A class of MAM that does not
+//! satisfy the model can't be released: its rows are `OUT`, the least set that must be suppressed (Properties 3 and 4).
+//! Every other class of MAM is partitioned and clustered on its own, so that no value is ever generalized beyond its
+//! limit, whatever the algorithm.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::Privacy;
+use crate::table::Table;
+
+/// The classes of the maximum allowed microdata.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowed {
+    /// The classes that satisfy the model, each a list of cells. Without limits there is one, with all cells.
+    pub classes: Vec<Vec<u32>>,
+    /// The cells of all other classes.
+    pub out: Vec<u32>,
+}
+
+impl Allowed {
+    /// Examines a table.
+    pub fn of(table: &Table, privacy: &Privacy) -> Self {
+        let mut of_key: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
+        for cell in 0..table.cell_count() as u32 {
+            let blocks = table.quasi().iter().zip(table.positions(cell));
+            let key = blocks.map(|(quasi, position)| quasi.domain.block(*position)).collect();
+            of_key.entry(key).or_default().push(cell);
+        }
+        let mut classes: Vec<Vec<u32>> = of_key.into_values().collect();
+        classes.sort_unstable();
+        let (classes, out): (Vec<_>, Vec<_>) =
+            classes.into_iter().partition(|cells| privacy.is_satisfied_by(table, cells.iter().copied()));
+        let mut out = out.concat();
+        out.sort_unstable();
+        Self { classes, out }
+    }
+
+    /// How many rows must be suppressed.
+    pub fn suppressed_rows(&self, table: &Table) -> u64 {
+        self.out.iter().map(|cell| table.cell_rows(*cell)).sum()
+    }
+}
+
+#[cfg(test)]
+#[path = "allowed_tests.rs"]
+mod tests;

@@ -1,0 +1,212 @@
+//! Incognito: full-domain generalization, every value of a column raised to one level of its hierarchy (the second base
+//! line of paper A; LeFevre, DeWitt and Ramakrishnan 2005).
+//!
+//! ```text
+//!            (1,2)              a node is a vector of levels; a step up raises one column
+//!           /     \
+//!       (1,1)     (0,2)         passes: every class of equal shown values satisfies the model
+//!       /    \    /
+//!    (1,0)   (0,1)              above a node that passes all nodes pass       (generalization property)
+//!        \   /                  a node passes only if its projections passed  (subset property)
+//!        (0,0)
+//! ```
+//!
+//! Both properties hold for every monotone model, and so the search goes through subsets of the columns of growing size
+//! and through each lattice from the bottom, and looks at the cells only where neither property has the answer. Of the
+//! minimal nodes that pass with all columns, the one with the least information loss (Def. 9, weighted) is taken, and the
+//! lexicographically first where several lose the same.
+//!
+//! A size of subsets whose lattices together have more than [`LATTICE_LIMIT`] nodes is left out, and all between it and
+//! the full set: such a pass would cost more than it saves.
+//!
+//! Leaves cover the whole of what they show, also values that none of their rows has. A node with a single child reads
+//! as that child, as everywhere in a release. Levels are searched for the given cells: with limits, that is for each class
+//! of the maximum allowed microdata on its own.
+
+mod lattice;
+mod levels;
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, Result};
+use crate::model::Privacy;
+use crate::partition::{Leaf, Partition};
+use crate::table::Table;
+use lattice::Lattice;
+use levels::Levels;
+
+/// The most combinations of levels that are searched.
+pub const LATTICE_LIMIT: u128 = 1_000_000;
+
+/// Losses that differ by no more than this share come from rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// The Incognito partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Incognito;
+
+impl Partition for Incognito {
+    fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
+        let levels: Vec<Levels> = (0..table.quasi().len()).map(|column| Levels::of(column, &cells, table)).collect();
+        let search = Search { cells: &cells, levels: &levels, table, privacy };
+        let chosen = search.least_loss()?;
+        let mut leaves: BTreeMap<Vec<(u32, u32)>, Vec<u32>> = BTreeMap::new();
+        for (place, cell) in cells.iter().enumerate() {
+            let shown = levels.iter().zip(&chosen).map(|(levels, level)| levels.shown(*level, place));
+            leaves.entry(shown.collect()).or_default().push(*cell);
+        }
+        Ok(leaves.into_iter().map(|(cover, cells)| Leaf { cells, cover: Some(cover) }).collect())
+    }
+}
+
+/// What a search looks at.
+struct Search<'a> {
+    cells: &'a [u32],
+    levels: &'a [Levels],
+    table: &'a Table,
+    privacy: &'a Privacy,
+}
+
+/// The lattices of all subsets of one size, by their columns.
+struct Known {
+    size: usize,
+    of_columns: FxHashMap<Vec<usize>, Searched>,
+}
+
+/// A lattice that was searched.
+struct Searched {
+    lattice: Lattice,
+    /// For each node whether it passes.
+    passes: Vec<bool>,
+    /// The nodes that pass and have none below them that does.
+    minimal: Vec<usize>,
+}
+
+impl Search<'_> {
+    /// The level of each column.
+    fn least_loss(&self) -> Result<Vec<usize>> {
+        // All cells show the same in a column with one level. It parts nothing.
+        let columns: Vec<usize> = (0..self.levels.len()).filter(|column| self.levels[*column].count() > 1).collect();
+        let counts: Vec<u128> = columns.iter().map(|column| self.levels[*column].count() as u128).collect();
+        let nodes = counts.iter().fold(1_u128, |product, count| product.saturating_mul(*count));
+        if nodes > LATTICE_LIMIT {
+            return Err(Error::Lattice { nodes, limit: LATTICE_LIMIT });
+        }
+        let mut known = Known { size: 0, of_columns: FxHashMap::default() };
+        for size in worthwhile_sizes(&counts) {
+            let search = |subset: Vec<usize>| (subset.clone(), self.search(subset, &known));
+            let of_columns = subsets(&columns, size).into_par_iter().map(search).collect();
+            known = Known { size, of_columns };
+        }
+        let mut chosen: Vec<usize> = self.levels.iter().map(|levels| levels.count() - 1).collect();
+        // The last size is that of the full set, which is one lattice. Its top passes, because all cells together do.
+        for Searched { lattice, minimal, .. } in known.of_columns.into_values() {
+            let loss = |node: usize| -> f64 {
+                lattice.columns().iter().zip(lattice.levels(node)).map(|(at, level)| self.levels[*at].loss(level)).sum()
+            };
+            let least = minimal.iter().map(|node| loss(*node)).fold(f64::INFINITY, f64::min);
+            let is_least = |node: &&usize| loss(**node) <= least * (1.0 + ROUNDING);
+            if let Some(node) = minimal.iter().filter(is_least).min() {
+                for (column, level) in lattice.columns().iter().zip(lattice.levels(*node)) {
+                    chosen[*column] = level;
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Searches the lattice of some columns.
+    fn search(&self, columns: Vec<usize>, known: &Known) -> Searched {
+        let levels = columns.iter().map(|column| self.levels[*column].count()).collect();
+        let lattice = Lattice::new(columns, levels);
+        let parts: Vec<(&Searched, Vec<usize>)> = subsets(lattice.columns(), known.size)
+            .iter()
+            .filter_map(|subset| known.of_columns.get(subset))
+            .map(|part| (part, lattice.projection(&part.lattice)))
+            .collect();
+        let mut passes = vec![false; lattice.nodes()];
+        let mut minimal = Vec::new();
+        for nodes in lattice.by_height() {
+            let found: Vec<usize> = nodes
+                .par_iter()
+                .copied()
+                .filter(|node| !lattice.below(*node).any(|below| passes[below]))
+                .filter(|node| parts.iter().all(|(part, onto)| part.passes[lattice.project(*node, onto)]))
+                .filter(|node| self.is_satisfied(lattice.columns().iter().copied().zip(lattice.levels(*node))))
+                .collect();
+            for node in nodes {
+                passes[node] = lattice.below(node).any(|below| passes[below]);
+            }
+            for node in &found {
+                passes[*node] = true;
+            }
+            minimal.extend(found);
+        }
+        Searched { lattice, passes, minimal }
+    }
+
+    /// Whether every class of cells that show the same in these columns at these levels satisfies the model.
+    fn is_satisfied(&self, at_levels: impl Iterator<Item = (usize, usize)>) -> bool {
+        let mut keys = vec![0_u64; self.cells.len()];
+        let mut distinct = 1_u64;
+        for (column, level) in at_levels {
+            let levels = &self.levels[column];
+            let span = levels.distinct(level);
+            if distinct.checked_mul(span).is_none() {
+                // At most 2^32 cells and 2^32 positions, so that the product fits now.
+                distinct = renumber(&mut keys);
+            }
+            distinct *= span;
+            for (key, code) in keys.iter_mut().zip(levels.codes(level)) {
+                *key = *key * span + u64::from(code);
+            }
+        }
+        let mut by_key: Vec<(u64, u32)> = keys.into_iter().zip(self.cells.iter().copied()).collect();
+        by_key.sort_unstable();
+        let mut classes = by_key.chunk_by(|a, b| a.0 == b.0);
+        classes.all(|class| self.privacy.is_satisfied_by(self.table, class.iter().map(|(_, cell)| *cell)))
+    }
+}
+
+/// Replaces keys by numbers from 0 on, the same for the same key, and says how many there are.
+fn renumber(keys: &mut [u64]) -> u64 {
+    let mut numbers: FxHashMap<u64, u64> = FxHashMap::default();
+    for key in keys {
+        let next = numbers.len() as u64;
+        *key = *numbers.entry(*key).or_insert(next);
+    }
+    numbers.len() as u64
+}
+
+/// The sizes of subsets that are searched, ascending; the last is that of the full set.
+fn worthwhile_sizes(counts: &[u128]) -> Vec<usize> {
+    // How many nodes all subsets of one size have: the coefficients of the product of (1 + count x).
+    let mut nodes = vec![1_u128];
+    for count in counts {
+        nodes.push(0);
+        for size in (1..nodes.len()).rev() {
+            nodes[size] += nodes[size - 1] * count;
+        }
+    }
+    let smaller = (1..counts.len()).take_while(|size| nodes[*size] <= LATTICE_LIMIT);
+    smaller.chain([counts.len()]).collect()
+}
+
+/// All subsets of one size, each ascending, in lexicographic order.
+fn subsets(columns: &[usize], size: usize) -> Vec<Vec<usize>> {
+    let mut found = vec![(Vec::new(), 0)];
+    for _ in 0..size {
+        let longer = |(subset, from): (Vec<usize>, usize)| {
+            (from..columns.len()).map(move |at| ([subset.as_slice(), &[columns[at]]].concat(), at + 1))
+        };
+        found = found.into_iter().flat_map(longer).collect();
+    }
+    found.into_iter().map(|(subset, _)| subset).collect()
+}
+
+#[cfg(test)]
+#[path = "incognito_tests.rs"]
+mod tests;

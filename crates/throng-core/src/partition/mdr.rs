@@ -1,0 +1,101 @@
+//! The optimized model of paper B (Fig. 6): basic Mondrian with priority weights, on columns with MDR trees.
+//!
+//! The trees are the policy's business ([`crate::hierarchy::HierarchySpec::MeanDifference`]). The priority of a column is
+//! found by trial: basic Mondrian runs once per quasi-identifier with its weight at N, the number of rows, and all others
+//! at 1, so that it is split first and the others where it can't be split any more. The less is lost in a run, the
+//! higher is the priority of its column.
+//!
+//! What weights the priorities stand for, the paper does not say. Here they are descending powers of ten, 1 for the last
+//! column, each times the weight of the policy: a column goes first unless its spread is ten times smaller than that of
+//! the next. Four ways were tried on six tables made from Adult, with MDR trees and nine k each. Powers of ten had the
+//! least mean NCP over k > 5 in five of the tables, though not for every k, and never a greater one than powers of N,
+//! which equal them nearly everywhere. m, m - 1, ..., 1 won in the sixth.
+//!
+//! The paper claims less loss than basic Mondrian for k > 5. On Adult resampled to a million rows, with its five columns
+//! and three seeds, this was found for k of 50 and more, with one seed for k = 25, and not for k = 10. With
+//! marital-status as a sixth column it was found for no k. The gain comes from the priorities: weighted in the same way,
+//! free intervals lost less than MDR trees throughout. What MDR trees bring is that intervals are regular.
+//!
+//! Trials always run to the end, also when the leaves are for a clustering: they ask what a column is worth, and large
+//! leaves hide that.
+
+use rayon::prelude::*;
+
+use super::basic::range;
+use crate::error::Result;
+use crate::model::Privacy;
+use crate::partition::{BasicMondrian, DEFAULT_LEAF_CELLS, Leaf, Partition};
+use crate::table::Table;
+
+/// How much more a column weighs than the next one in the order of priorities.
+const STEP: f64 = 10.0;
+
+/// Weights grow no further after so many columns, so that they stay finite.
+const MOST_STEPS: i32 = 200;
+
+/// Basic Mondrian with priority weights.
+#[derive(Clone, Copy, Debug)]
+pub struct Mdr {
+    /// Leaves with at most so many cells are left alone; with 1, splits go on as long as one is allowed.
+    leaf_cells: usize,
+}
+
+impl Mdr {
+    /// Leaves for a clustering to refine.
+    pub fn for_clustering() -> Self {
+        Self { leaf_cells: DEFAULT_LEAF_CELLS }
+    }
+
+    /// Leaves that are the classes themselves: splits go on as long as one is allowed.
+    pub fn strict() -> Self {
+        Self { leaf_cells: 1 }
+    }
+
+    /// The same with another size of leaves.
+    pub fn with_leaf_cells(self, leaf_cells: usize) -> Self {
+        Self { leaf_cells: leaf_cells.max(1) }
+    }
+
+    /// The quasi-identifiers in the order of their priority, the highest first; ties go to the first column.
+    pub fn priorities(cells: &[u32], table: &Table, privacy: &Privacy) -> Result<Vec<usize>> {
+        let rows = cells.iter().map(|cell| table.cell_rows(*cell)).sum::<u64>() as f64;
+        let columns = table.quasi().len();
+        let lost: Vec<f64> = (0..columns)
+            .into_par_iter()
+            .map(|first| {
+                let weights = (0..columns).map(|column| if column == first { rows } else { 1.0 }).collect();
+                let leaves = BasicMondrian::strict().with_weights(weights).partition(cells.to_vec(), table, privacy)?;
+                Ok(leaves.iter().map(|leaf| weighted_ncp(&leaf.cells, table)).sum())
+            })
+            .collect::<Result<_>>()?;
+        let mut order: Vec<usize> = (0..columns).collect();
+        order.sort_by(|a, b| lost[*a].total_cmp(&lost[*b]).then(a.cmp(b)));
+        Ok(order)
+    }
+}
+
+impl Partition for Mdr {
+    fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
+        let mut weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
+        let priorities = Self::priorities(&cells, table, privacy)?;
+        for (column, steps) in priorities.iter().rev().zip(0..) {
+            weights[*column] *= STEP.powi(MOST_STEPS.min(steps));
+        }
+        let basic = BasicMondrian::strict().with_leaf_cells(self.leaf_cells).with_weights(weights);
+        basic.partition(cells, table, privacy)
+    }
+}
+
+/// The total NCP of a leaf over its rows and columns, with the weights of the policy.
+fn weighted_ncp(cells: &[u32], table: &Table) -> f64 {
+    let rows: u64 = cells.iter().map(|cell| table.cell_rows(*cell)).sum();
+    let of_column = |(column, quasi): (usize, &crate::table::QuasiColumn)| {
+        let (lo, hi) = range(cells, table, column)?;
+        Some(quasi.spec.weight * quasi.domain.loss(lo, hi))
+    };
+    rows as f64 * table.quasi().iter().enumerate().filter_map(of_column).sum::<f64>()
+}
+
+#[cfg(test)]
+#[path = "mdr_tests.rs"]
+mod tests;

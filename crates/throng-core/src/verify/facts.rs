@@ -1,0 +1,66 @@
+//! What was seen of one class.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+/// What was seen of one class.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) rows: u64,
+    /// Per sensitive promise.
+    pub(super) sensitive: Vec<Seen>,
+    /// Per limit, the rows beyond it.
+    pub(super) beyond: Vec<u64>,
+}
+
+/// What was seen of one sensitive column in one class.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// The symbols of the distinct values.
+    pub(super) distinct: FxHashSet<u64>,
+    /// The total weight in units; zero without categories.
+    pub(super) weight: u64,
+}
+
+/// A batch as it is read: one entry per row in every list.
+#[derive(Debug)]
+pub(super) struct ReadBatch {
+    /// Per sensitive promise the symbol of each row, and whether symbols are numbers of categories.
+    pub(super) sensitive: Vec<(Vec<Option<u64>>, bool)>,
+    /// Per limit.
+    pub(super) is_beyond: Vec<Vec<bool>>,
+}
+
+impl Facts {
+    pub(super) fn new(sensitive: usize, limits: usize) -> Self {
+        Self { rows: 0, sensitive: vec![Seen::default(); sensitive], beyond: vec![0; limits] }
+    }
+
+    /// Adds a run of rows.
+    pub(super) fn add(&mut self, run: Range<usize>, batch: &ReadBatch) {
+        self.rows += run.len() as u64;
+        for (seen, (symbols, are_categories)) in self.sensitive.iter_mut().zip(&batch.sensitive) {
+            let symbols = symbols[run.clone()].iter().flatten();
+            if *are_categories {
+                seen.weight = symbols.clone().fold(seen.weight, |sum, units| sum.saturating_add(*units));
+            }
+            seen.distinct.extend(symbols);
+        }
+        for (beyond, rows) in self.beyond.iter_mut().zip(&batch.is_beyond) {
+            *beyond += rows[run.clone()].iter().filter(|is_beyond| **is_beyond).count() as u64;
+        }
+    }
+
+    /// Adds what was seen of other rows of the class.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.rows += other.rows;
+        for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
+            known.distinct.extend(seen.distinct);
+            known.weight = known.weight.saturating_add(seen.weight);
+        }
+        for (known, rows) in self.beyond.iter_mut().zip(other.beyond) {
+            *known += rows;
+        }
+    }
+}

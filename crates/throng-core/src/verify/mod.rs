@@ -1,0 +1,257 @@
+//! The verifier: recomputes every promise from released values alone.
+//!
+//! It shares no code with the algorithms. It looks at a release as an intruder would: rows with the same values in the
+//! quasi-identifier columns are a class, and it counts. Classes are told apart by their full values, so that no two are
+//! ever taken for one. Sensitive values are told apart by a 64-bit hash: should two of them collide, a class looks less
+//! diverse than it is, and the verifier errs on the side of refusing.
+//!
+//! Paper D prints a test of (p+, alpha)-sensitivity that is content with the first class that passes (its Algorithm 1).
+//! Here every class has to pass, whatever the model.
+
+mod facts;
+mod findings;
+mod limit;
+mod promise;
+mod reader;
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::Schema;
+use arrow::record_batch::RecordBatch;
+use arrow::row::{RowConverter, SortField};
+use rustc_hash::FxHashMap;
+use thiserror::Error;
+
+use facts::{Facts, ReadBatch};
+pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
+use limit::LimitReader;
+pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
+use reader::{Meaning, Reader};
+
+/// Why a release can't be examined.
+#[derive(Debug, Error)]
+pub enum VerifyError {
+    /// A column of the promise is not there.
+    #[error("the release has no column `{0}`; name the columns as they are in the release")]
+    NoColumn(String),
+    /// Two columns share the name.
+    #[error("the release has more than one column `{0}`; rename one of them")]
+    TwoColumns(String),
+    /// A column can't be compared.
+    #[error("column `{0}` has a type whose values can't be compared")]
+    Type(String),
+    /// A weight is promised of a column that has no categories.
+    #[error(
+        "column `{0}` has no categories, and only categories have a weight; leave alpha away or give it categories"
+    )]
+    NoCategories(String),
+}
+
+/// Counts the classes of a release, batch after batch.
+#[derive(Debug)]
+pub struct Verifier {
+    promise: Promise,
+    quasi: Vec<usize>,
+    quasi_rows: Option<RowConverter>,
+    sensitive: Vec<Sensitive>,
+    limits: Vec<LimitReader>,
+    classes: FxHashMap<Box<[u8]>, Facts>,
+    rows: u64,
+}
+
+/// How one sensitive promise is read.
+#[derive(Debug)]
+struct Sensitive {
+    values: Reader,
+    are_categories: bool,
+    labels: Option<Labels>,
+}
+
+/// The column that shows categories beside values.
+#[derive(Debug)]
+struct Labels {
+    reader: Reader,
+    column: String,
+    mismatches: u64,
+}
+
+impl Verifier {
+    /// A verifier for releases with this schema.
+    pub fn new(promise: Promise, schema: &Schema) -> Result<Self, VerifyError> {
+        let find = |name: &str| {
+            let mut found = schema.fields().iter().enumerate().filter(|(_, field)| field.name() == name);
+            match (found.next(), found.next()) {
+                (Some((index, _)), None) => Ok(index),
+                (None, _) => Err(VerifyError::NoColumn(name.to_owned())),
+                _ => Err(VerifyError::TwoColumns(name.to_owned())),
+            }
+        };
+        let quasi = promise.quasi.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?;
+        let fields = quasi.iter().map(|index| SortField::new(schema.field(*index).data_type().clone()));
+        let quasi_rows = match quasi.is_empty() {
+            true => None,
+            false => Some(RowConverter::new(fields.collect()).map_err(|_| quasi_type(&promise))?),
+        };
+        let reader = |name: &str, meaning: Meaning| {
+            let index = find(name)?;
+            Reader::new(index, schema.field(index), meaning)
+        };
+        let sensitive = promise.sensitive.iter().map(|promise| Sensitive::new(promise, reader));
+        let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
+        let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
+        let limits = limits.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { promise, quasi, quasi_rows, sensitive, limits, classes: FxHashMap::default(), rows: 0 })
+    }
+
+    /// Examines a batch.
+    pub fn push(&mut self, batch: &RecordBatch) -> Result<(), VerifyError> {
+        let columns: Vec<ArrayRef> = self.quasi.iter().map(|index| batch.column(*index).clone()).collect();
+        let keys = match &self.quasi_rows {
+            Some(rows) => Some(rows.convert_columns(&columns).map_err(|_| quasi_type(&self.promise))?),
+            None => None,
+        };
+        let read = ReadBatch {
+            sensitive: self.sensitive.iter_mut().map(|column| column.read(batch)).collect::<Result<_, _>>()?,
+            is_beyond: self.limits.iter_mut().map(|limit| limit.is_beyond(batch)).collect::<Result<_, _>>()?,
+        };
+        let key = |row: usize| keys.as_ref().map_or(&[][..], |keys| keys.row(row).data());
+        let mut row = 0;
+        while row < batch.num_rows() {
+            let mut end = row + 1;
+            while end < batch.num_rows() && key(end) == key(row) {
+                end += 1;
+            }
+            self.count(key(row), row..end, &read);
+            row = end;
+        }
+        self.rows += batch.num_rows() as u64;
+        Ok(())
+    }
+
+    /// Counts a run of rows that are in one class.
+    fn count(&mut self, key: &[u8], run: std::ops::Range<usize>, read: &ReadBatch) {
+        match self.classes.get_mut(key) {
+            Some(facts) => facts.add(run, read),
+            None => {
+                let mut facts = Facts::new(self.sensitive.len(), self.limits.len());
+                facts.add(run, read);
+                self.classes.insert(key.into(), facts);
+            }
+        }
+    }
+
+    /// Adds what another verifier of the same promise has seen of other rows.
+    pub fn merge(&mut self, other: Self) {
+        self.rows += other.rows;
+        let labels = |column: Sensitive| column.labels;
+        for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive.into_iter().map(labels)) {
+            if let (Some(known), Some(seen)) = (&mut known.labels, seen) {
+                known.mismatches += seen.mismatches;
+            }
+        }
+        for (key, facts) in other.classes {
+            match self.classes.get_mut(&key) {
+                Some(known) => known.merge(facts),
+                None => {
+                    self.classes.insert(key, facts);
+                }
+            }
+        }
+    }
+
+    /// What was found.
+    pub fn finish(self) -> Findings {
+        let sizes = || self.classes.values().map(|facts| facts.rows);
+        let size = RequirementFindings::counts("k-anonymity", None, self.promise.k, sizes());
+        let classes_below_k = size.failing_classes;
+        let mut requirements = vec![size];
+        let mut diversity = Vec::new();
+        for (index, promise) in self.promise.sensitive.iter().enumerate() {
+            let (reading, column) = (&promise.reading, promise.column.as_str());
+            let seen = || self.classes.values().map(move |facts| &facts.sensitive[index]);
+            let distinct = || seen().map(|seen| seen.distinct.len() as u64);
+            if promise.p > 1 {
+                let found = RequirementFindings::counts(reading.model(), Some(column), promise.p, distinct());
+                requirements.push(found);
+            }
+            if let Some(alpha) = promise.least_weight() {
+                let weights = seen().map(|seen| seen.weight);
+                requirements.push(RequirementFindings::weights(column, alpha, reading.units(), weights));
+            }
+            diversity.push(Diversity::of(column, reading.counted(), distinct()));
+        }
+        for (index, limit) in self.promise.limits.iter().enumerate() {
+            let beyond = self.classes.values().map(|facts| facts.beyond[index]);
+            requirements.push(RequirementFindings::limit(&limit.column, beyond));
+        }
+        let labels = self.sensitive.iter().filter_map(|column| column.labels.as_ref());
+        Findings {
+            rows: self.rows,
+            classes: self.classes.len() as u64,
+            smallest_class: sizes().min().unwrap_or(0),
+            sum_of_squares: sizes().fold(0, |sum: u64, size| sum.saturating_add(size.saturating_mul(size))),
+            classes_below_k,
+            requirements,
+            diversity,
+            homogeneity: self.homogeneity(),
+            labels: labels
+                .map(|labels| LabelFindings { column: labels.column.clone(), mismatches: labels.mismatches })
+                .collect(),
+        }
+    }
+
+    /// The highest homogeneity of a class.
+    fn homogeneity(&self) -> f64 {
+        let asking = || self.promise.sensitive.iter().enumerate().filter(|(_, promise)| promise.p > 1);
+        let of_class = |facts: &Facts| {
+            let lacking = |(index, promise): (usize, &SensitivePromise)| {
+                promise.p.saturating_sub(facts.sensitive[index].distinct.len() as u64) as f64
+            };
+            asking().map(lacking).sum::<f64>() / asking().count().max(1) as f64
+        };
+        self.classes.values().map(of_class).fold(0.0, f64::max)
+    }
+}
+
+impl Sensitive {
+    fn new(
+        promise: &SensitivePromise,
+        reader: impl Fn(&str, Meaning) -> Result<Reader, VerifyError>,
+    ) -> Result<Self, VerifyError> {
+        let values = reader(&promise.column, Meaning::of(&promise.reading))?;
+        let Reading::Categories { labels, .. } = &promise.reading else {
+            return match promise.least_weight() {
+                Some(_) => Err(VerifyError::NoCategories(promise.column.clone())),
+                None => Ok(Self { values, are_categories: false, labels: None }),
+            };
+        };
+        let labels = match labels {
+            Some(LabelColumn { column, names }) => {
+                Some(Labels { reader: reader(column, Meaning::name(names))?, column: column.clone(), mismatches: 0 })
+            }
+            None => None,
+        };
+        Ok(Self { values, are_categories: true, labels })
+    }
+
+    /// The symbol of each row, and whether it is the number of a category.
+    fn read(&mut self, batch: &RecordBatch) -> Result<(Vec<Option<u64>>, bool), VerifyError> {
+        let symbols = self.values.read(batch)?;
+        if let Some(labels) = &mut self.labels {
+            let shown = labels.reader.read(batch)?;
+            labels.mismatches += symbols.iter().zip(&shown).filter(|(own, shown)| own != shown).count() as u64;
+        }
+        Ok((symbols, self.are_categories))
+    }
+}
+
+fn quasi_type(promise: &Promise) -> VerifyError {
+    VerifyError::Type(promise.quasi.join("`, `"))
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "models_tests.rs"]
+mod models_tests;

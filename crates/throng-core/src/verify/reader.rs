@@ -1,0 +1,163 @@
+//! Reads a released column: what each of its values means to a promise.
+//!
+//! A meaning is a *symbol*, and two values with one symbol are the same. Where a promise speaks of texts, every distinct
+//! value is put into words once and remembered by its full bytes.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type};
+use arrow::error::ArrowError;
+use arrow::record_batch::RecordBatch;
+use arrow::row::{RowConverter, SortField};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use rustc_hash::FxHashMap;
+use twox_hash::XxHash3_64;
+
+use super::VerifyError;
+use super::limit::is_in_one_band;
+use super::promise::Reading;
+
+/// The symbol of a text that must not be there.
+const STRANGE: u64 = u64::MAX;
+
+/// Reads one column, batch after batch.
+#[derive(Debug)]
+pub(super) struct Reader {
+    index: usize,
+    name: String,
+    rows: RowConverter,
+    meaning: Meaning,
+    /// The symbols of the values that were put into words.
+    known: FxHashMap<Box<[u8]>, Option<u64>>,
+}
+
+/// What values mean.
+#[derive(Debug)]
+pub(super) enum Meaning {
+    /// Themselves: a symbol is a hash.
+    Itself,
+    /// What their text means.
+    Text(TextMeaning),
+}
+
+/// What texts mean.
+#[derive(Debug)]
+pub(super) enum TextMeaning {
+    /// Their strong ancestor: a symbol is a hash of its text.
+    Strong(Arc<HashMap<String, String>>),
+    /// The number of their category, of which there are so many.
+    Category(Arc<HashMap<String, u32>>, u32),
+    /// Their place among names; others are strange.
+    Name(HashMap<String, u64>),
+    /// Nothing, if they are among these; others are strange.
+    Allowed(Arc<HashSet<String>>),
+    /// Nothing, if they are a number or an interval inside a band; others are strange.
+    OneBand(Arc<[f64]>),
+}
+
+impl Meaning {
+    pub(super) fn of(reading: &Reading) -> Self {
+        match reading {
+            Reading::Values => Self::Itself,
+            Reading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
+            Reading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
+        }
+    }
+
+    /// The places of names, from 0.
+    pub(super) fn name(names: &[String]) -> Self {
+        Self::Text(TextMeaning::Name(names.iter().cloned().zip(0..).collect()))
+    }
+}
+
+impl TextMeaning {
+    /// The symbol of a text, or of a value that has none, such as a date beyond the calendar.
+    fn symbol(&self, text: Option<&str>) -> Option<u64> {
+        match self {
+            Self::Strong(of) => of.get(text?).map(|strong| XxHash3_64::oneshot(strong.as_bytes())),
+            Self::Category(of, count) => of.get(text?).filter(|category| *category < count).copied().map(u64::from),
+            Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(STRANGE)),
+            Self::Allowed(texts) => (!text.is_some_and(|text| texts.contains(text))).then_some(STRANGE),
+            Self::OneBand(borders) => (!text.is_some_and(|text| is_in_one_band(text, borders))).then_some(STRANGE),
+        }
+    }
+}
+
+impl Reader {
+    /// A reader of the column at this place of a schema.
+    pub(super) fn new(index: usize, field: &Field, meaning: Meaning) -> Result<Self, VerifyError> {
+        let name = field.name().clone();
+        let rows = RowConverter::new(vec![SortField::new(field.data_type().clone())]);
+        let rows = rows.map_err(|_| VerifyError::Type(name.clone()))?;
+        Ok(Self { index, name, rows, meaning, known: FxHashMap::default() })
+    }
+
+    /// The symbol of each row. Null has none.
+    pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
+        let Self { index, name, rows, meaning, known } = self;
+        let type_error = |_: ArrowError| VerifyError::Type(name.clone());
+        let column = as_read(batch.column(*index));
+        let values = rows.convert_columns(std::slice::from_ref(&column)).map_err(type_error)?;
+        let nulls = column.logical_nulls();
+        let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
+        let value = |row: usize| Some(row).filter(is_valid).map(|row| values.row(row));
+        let meaning = match meaning {
+            Meaning::Itself => {
+                let hash = |row| value(row).map(|value| XxHash3_64::oneshot(value.data()));
+                return Ok((0..batch.num_rows()).map(hash).collect());
+            }
+            Meaning::Text(meaning) => meaning,
+        };
+        let shown = in_utc(&column).map_err(type_error)?;
+        let options = FormatOptions::default().with_display_error(false);
+        let texts = ArrayFormatter::try_new(shown.as_ref(), &options).map_err(type_error)?;
+        let symbol = |row: usize| {
+            let value = value(row)?;
+            if let Some(symbol) = known.get(value.data()) {
+                return *symbol;
+            }
+            let symbol = meaning.symbol(texts.value(row).try_to_string().ok().as_deref());
+            known.insert(value.data().into(), symbol);
+            symbol
+        };
+        Ok((0..batch.num_rows()).map(symbol).collect())
+    }
+}
+
+/// Zeros of either sign read the same, and so do all NaNs: told apart, they would make a class look more diverse.
+fn as_read(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float16 => {
+            let one = |value: half::f16| if value.is_nan() { half::f16::NAN } else { value + half::f16::ZERO };
+            Arc::new(column.as_primitive::<Float16Type>().unary::<_, Float16Type>(one))
+        }
+        DataType::Float32 => {
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+        }
+        DataType::Float64 => {
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+        }
+        DataType::Dictionary(_, _) => {
+            let dictionary = column.as_any_dictionary();
+            dictionary.with_values(as_read(dictionary.values()))
+        }
+        _ => Arc::clone(column),
+    }
+}
+
+/// Instants are put into words in UTC, wherever they were taken.
+fn in_utc(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let data_type = match column.data_type() {
+        DataType::Dictionary(_, value) => value.as_ref(),
+        plain => plain,
+    };
+    match data_type {
+        DataType::Timestamp(unit, Some(_)) => cast(column, &DataType::Timestamp(*unit, Some("+00:00".into()))),
+        _ => Ok(Arc::clone(column)),
+    }
+}

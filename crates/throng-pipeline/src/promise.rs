@@ -1,0 +1,115 @@
+//! What the release of a policy promises, in the words of the verifier.
+//!
+//! Written from the policy alone, without the code that keeps the promise.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use throng_core::columns::{Categories, Limit, Protection, Release, released_names};
+use throng_core::hierarchy::{HierarchySpec, Node, Tree};
+use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
+use throng_policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
+
+/// What the release of a policy promises, and the columns that it may have.
+pub fn promise_of(policy: &Policy) -> (Promise, Vec<String>) {
+    let mut promise = Promise { quasi: Vec::new(), k: policy.privacy.k, sensitive: Vec::new(), limits: Vec::new() };
+    let mut others = Vec::new();
+    for (name, role) in &policy.columns.by_name {
+        match role {
+            Role::Identifier => {}
+            Role::Insensitive => others.push(name.clone()),
+            Role::Sensitive(sensitive) => {
+                others.extend(sensitive.release.released_names(name));
+                promise.sensitive.extend(sensitive_promises(name, sensitive, policy));
+            }
+            Role::Quasi(quasi) => {
+                let names = names_of(name, quasi);
+                promise.limits.extend(limit_promise(name, &names, quasi));
+                promise.quasi.extend(names);
+            }
+        }
+    }
+    let columns = promise.quasi.iter().chain(&others).cloned().collect();
+    (promise, columns)
+}
+
+/// The released names of a quasi-identifier. Whatever its type decides keeps the name.
+fn names_of(name: &str, quasi: &Quasi) -> Vec<String> {
+    quasi.release.map_or_else(|| vec![name.to_owned()], |release| released_names(name, release))
+}
+
+/// One promise for each way in which the policy looks at the column.
+fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec<SensitivePromise> {
+    let p = sensitive.p.unwrap_or(policy.privacy.p);
+    let promise = |reading, alpha| SensitivePromise { column: name.to_owned(), reading, p, alpha };
+    let mut promises = Vec::new();
+    if let Some(protection) = &sensitive.protection {
+        promises.push(promise(Reading::Strong(Arc::new(strong_values(protection))), None));
+    }
+    if let Some(categories) = &sensitive.categories {
+        promises.push(promise(category_reading(name, categories, sensitive.release), policy.privacy.alpha));
+    }
+    if promises.is_empty() {
+        promises.push(promise(Reading::Values, None));
+    }
+    promises
+}
+
+/// Each value of the hierarchy with the highest protected value above it.
+fn strong_values(protection: &Protection) -> HashMap<String, String> {
+    let HierarchySpec::Tree(tree) = &*protection.hierarchy else { return HashMap::new() };
+    let strong = |path: Vec<&str>| {
+        let value = path.first()?;
+        let strong = path.iter().rfind(|label| protection.protected.iter().any(|known| known == *label));
+        Some(((*value).to_owned(), strong.unwrap_or(value).to_string()))
+    };
+    paths(tree).into_iter().filter_map(strong).collect()
+}
+
+fn category_reading(name: &str, categories: &Categories, release: SensitiveRelease) -> Reading {
+    let numbered = categories.list.iter().zip(0..);
+    let of: HashMap<String, u32> = match release {
+        SensitiveRelease::Category => numbered.map(|(category, number)| (category.name.clone(), number)).collect(),
+        SensitiveRelease::Value | SensitiveRelease::Both => numbered
+            .flat_map(|(category, number)| category.values.iter().map(move |value| (value.clone(), number)))
+            .collect(),
+    };
+    let names = || categories.list.iter().map(|category| category.name.clone()).collect();
+    let labels = (release == SensitiveRelease::Both)
+        .then(|| LabelColumn { column: SensitiveRelease::category_name(name), names: names() });
+    Reading::Categories { of: Arc::new(of), count: categories.list.len() as u32, labels }
+}
+
+/// What a limited column may show, where the policy alone tells: in trees and in bands. The labels of other hierarchies
+/// come from the data, and sets can't be read without knowing them; their limits are checked when classes are recoded.
+fn limit_promise(name: &str, names: &[String], quasi: &Quasi) -> Option<LimitPromise> {
+    let allowed = match (quasi.limit.as_ref()?, quasi.hierarchy.as_deref()) {
+        (Limit::Bands(borders), _) => AllowedValues::Bands { columns: names.to_vec(), borders: Arc::clone(borders) },
+        (_, _) if quasi.release == Some(Release::Set) => return None,
+        (Limit::Level(level), Some(HierarchySpec::Tree(tree))) => {
+            let nodes = (0..tree.leaf_count() as u32).flat_map(|leaf| upwards(tree, leaf));
+            let below = nodes.filter(|node| tree.height(*node) <= *level);
+            AllowedValues::Labels(Arc::new(below.map(|node| tree.label(node).to_owned()).collect()))
+        }
+        (Limit::Values(values), Some(HierarchySpec::Tree(tree))) => {
+            let allowed = paths(tree).into_iter().flat_map(|path| {
+                let highest = path.iter().rposition(|label| values.iter().any(|value| value == label));
+                path.into_iter().take(highest.unwrap_or(0) + 1)
+            });
+            AllowedValues::Labels(Arc::new(allowed.map(str::to_owned).collect()))
+        }
+        _ => return None,
+    };
+    Some(LimitPromise { column: name.to_owned(), allowed })
+}
+
+/// The nodes from a leaf to the root.
+fn upwards(tree: &Tree, leaf: u32) -> impl Iterator<Item = Node> {
+    std::iter::successors(Some(tree.leaf_node(leaf)), |node| tree.parent(*node))
+}
+
+/// The labels from each leaf to the root.
+fn paths(tree: &Tree) -> Vec<Vec<&str>> {
+    let path = |leaf: u32| upwards(tree, leaf).map(|node| tree.label(node)).collect();
+    (0..tree.leaf_count() as u32).map(path).collect()
+}

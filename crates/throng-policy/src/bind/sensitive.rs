@@ -1,0 +1,82 @@
+//! What is promised about the sensitive columns of an input.
+
+use std::sync::Arc;
+
+use throng_core::columns::{Categories, Facet, Protection, SensitiveSpec};
+use throng_core::model::{CategoryWeight, Counted, KAnonymity, Model, PSensitive, Privacy};
+
+use crate::policy::{Sensitive, SensitiveRelease};
+
+use super::{Binding, BoundColumn};
+
+/// A sensitive column of the input.
+#[derive(Clone, Debug)]
+pub struct BoundSensitive {
+    /// The column.
+    pub column: BoundColumn,
+    /// How promises look at its values: each on its own, or else as strong values, as categories, or as both.
+    pub spec: SensitiveSpec,
+    /// How many of its values, strong values or categories a class has at least; 1 asks for nothing.
+    pub p: u64,
+    /// How it is released.
+    pub release: SensitiveRelease,
+    /// Its values in categories. Without them the release is the value.
+    pub categories: Option<Arc<Categories>>,
+    /// The values of its hierarchy that must not be learned either.
+    pub protection: Option<Arc<Protection>>,
+}
+
+impl BoundSensitive {
+    /// Binds a column; `p` is that of the policy.
+    pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64) -> Self {
+        let strong = sensitive.protection.iter().map(|protection| Facet::Strong(Arc::clone(protection)));
+        let categories = sensitive.categories.iter().map(|categories| Facet::Categories(Arc::clone(categories)));
+        let mut facets: Vec<Facet> = strong.chain(categories).collect();
+        if facets.is_empty() {
+            facets.push(Facet::Values);
+        }
+        Self {
+            spec: SensitiveSpec { name: column.name.clone(), facets },
+            p: sensitive.p.unwrap_or(p),
+            release: sensitive.release,
+            categories: sensitive.categories.clone(),
+            protection: sensitive.protection.clone(),
+            column,
+        }
+    }
+
+    /// The names that the column has in the release.
+    pub fn released_names(&self) -> Vec<String> {
+        self.release.released_names(&self.column.name)
+    }
+}
+
+impl Binding {
+    /// Everything that a class must satisfy: k-anonymity, and then what is promised about each facet of each sensitive
+    /// column. Models know facets by their index over all sensitive columns, in schema order.
+    pub fn privacy(&self) -> Privacy {
+        let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(self.k))];
+        let facets = self.sensitive.iter().flat_map(|column| column.spec.facets.iter().map(|facet| (column.p, facet)));
+        for (index, (p, facet)) in facets.enumerate() {
+            if p > 1 {
+                models.push(Arc::new(PSensitive::new(p, index, counted(facet))));
+            }
+            if let (Some(alpha), Facet::Categories(categories)) = (self.alpha, facet) {
+                models.push(Arc::new(CategoryWeight::new(alpha, index, categories.list.len() as u32)));
+            }
+        }
+        Privacy::new(models)
+    }
+}
+
+fn counted(facet: &Facet) -> Counted {
+    match facet {
+        Facet::Values => Counted::Values,
+        Facet::Strong(_) => Counted::StrongValues,
+        Facet::Categories(_) => Counted::Categories,
+    }
+}
+
+#[cfg(test)]
+#[path = "../bind_sensitive_tests.rs"]
+mod tests;

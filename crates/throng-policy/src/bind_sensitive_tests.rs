@@ -1,0 +1,117 @@
+use arrow::datatypes::{DataType, Field, Schema};
+use throng_core::columns::{Facet, Limit, Release};
+use throng_core::model::Model;
+
+use crate::test_policies::{EXTENDED, HEAD, folder, read, read_in};
+use crate::{Binding, Overrides, SensitiveRelease};
+
+fn schema(names: &[&str]) -> Schema {
+    Schema::new(names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>())
+}
+
+/// Name, facet, and what is required of each model.
+fn models(binding: &Binding) -> Vec<(&'static str, Option<usize>, u64)> {
+    let privacy = binding.privacy();
+    privacy.models().map(|model: &dyn Model| (model.name(), model.column(), model.required())).collect()
+}
+
+fn extended() -> Binding {
+    let policy = read_in(folder().path(), EXTENDED, &Overrides::default()).unwrap();
+    let names = ["illness", "age", "country", "city", "zip", "income", "treatment"];
+    let fields = names.map(|name| Field::new(name, if name == "age" { DataType::Int8 } else { DataType::Utf8 }, true));
+    policy.bind(&Schema::new(fields.to_vec())).unwrap()
+}
+
+#[test]
+fn the_extended_policy_binds_in_schema_order() {
+    let binding = extended();
+    assert_eq!((binding.k, binding.alpha, binding.suppression_limit), (4, Some(2.0), Some(0.05)));
+    let limits: Vec<(Release, &Limit)> =
+        binding.quasi.iter().map(|quasi| (quasi.spec.release, quasi.spec.limit.as_ref().unwrap())).collect();
+    assert_eq!(
+        limits,
+        [
+            (Release::Median, &Limit::Bands([18.0, 65.0].into())),
+            (Release::Ancestor, &Limit::Level(1)),
+            (Release::Mode, &Limit::Values(["North".into()].into())),
+            (Release::Ancestor, &Limit::Level(0)),
+        ]
+    );
+    let [illness, income, treatment] = &binding.sensitive[..] else { panic!("{binding:?}") };
+    assert_eq!((illness.column.index, illness.p, illness.release), (0, 4, SensitiveRelease::Both));
+    assert!(matches!(&illness.spec.facets[..], [Facet::Categories(categories)] if categories.list.len() == 4));
+    assert_eq!(illness.categories.as_ref().unwrap().list[1].name, "Lung");
+    assert_eq!((income.p, income.release), (2, SensitiveRelease::Value));
+    assert!(matches!(income.spec.facets[..], [Facet::Values]));
+    assert_eq!((treatment.p, treatment.spec.name.as_str()), (3, "treatment"));
+    assert!(matches!(&treatment.spec.facets[..], [Facet::Strong(protection)] if protection.protected == ["surgery"]));
+    assert!(treatment.protection.is_some() && treatment.categories.is_none());
+    assert_eq!(
+        binding.released_names(),
+        ["illness", "illness_category", "age", "country", "city", "zip", "income", "treatment"]
+    );
+}
+
+#[test]
+fn models_follow_the_facets() {
+    assert_eq!(
+        models(&extended()),
+        [
+            ("k-anonymity", None, 4),
+            ("p+-sensitivity", Some(0), 4),
+            // Three units make the weight of a row of the last of four categories.
+            ("alpha-weight", Some(0), 6),
+            ("p-sensitivity", Some(1), 2),
+            ("extended p-sensitivity", Some(2), 3),
+        ]
+    );
+}
+
+#[test]
+fn a_column_may_have_two_facets_and_a_p_that_asks_for_nothing() {
+    let text = format!(
+        "{HEAD}privacy.p = 2\nprivacy.alpha = 1.5\ncolumns.q.role = 'quasi'\n\
+         columns.a = {{ role = 'sensitive', categories = [['x'], ['y']], hierarchy = {{ tree = {{ X = ['x'], Y = ['y'] }} }}, \
+         protected = ['X'], release = 'both' }}\n\
+         columns.b = {{ role = 'sensitive', p = 1 }}\ncolumns.c.role = 'sensitive'\n\
+         columns.d = {{ role = 'sensitive', p = 1, categories = [['x'], ['y']] }}\n"
+    );
+    let binding = read(&text).unwrap().bind(&schema(&["q", "a", "b", "c", "d"])).unwrap();
+    assert_eq!(
+        models(&binding),
+        [
+            ("k-anonymity", None, 10),
+            ("extended p-sensitivity", Some(0), 2),
+            ("p+-sensitivity", Some(1), 2),
+            ("alpha-weight", Some(1), 2),
+            ("p-sensitivity", Some(3), 2),
+            ("alpha-weight", Some(4), 2),
+        ]
+    );
+}
+
+#[test]
+fn plain_k_anonymity_is_one_model() {
+    let text = format!("{HEAD}columns.q.role = 'quasi'\ncolumns.a.role = 'sensitive'\n");
+    let binding = read(&text).unwrap().bind(&schema(&["q", "a"])).unwrap();
+    assert_eq!(models(&binding), [("k-anonymity", None, 10)]);
+}
+
+#[test]
+fn a_category_does_not_take_the_name_of_another_column() {
+    let with = |release: &str| {
+        let text = format!(
+            "{HEAD}columns.q.role = 'quasi'\ncolumns.a_category.role = 'insensitive'\n\
+             columns.a = {{ role = 'sensitive', categories = [['x'], ['y']], release = '{release}' }}\n"
+        );
+        let binding = read(&text).unwrap().bind(&schema(&["a_category", "q", "a"]));
+        binding.map(|binding| binding.released_names()).map_err(|error| error.to_string())
+    };
+    assert_eq!(with("category"), Ok(["a_category", "q", "a"].map(str::to_owned).to_vec()));
+    assert_eq!(
+        with("both"),
+        Err("policy.toml:7:74: columns.a.release: its category `a_category` would have the name that column \
+             `a_category` has in the release; choose another release, or rename that column"
+            .to_owned())
+    );
+}

@@ -1,0 +1,30 @@
+//! What is known of a hierarchy before any data is seen.
+
+use std::collections::HashSet;
+
+use throng_core::hierarchy::{HierarchySpec, Tree};
+
+/// The level of the root above the values; none when only the values decide it.
+pub fn height(hierarchy: &HierarchySpec) -> Option<u64> {
+    match hierarchy {
+        HierarchySpec::Tree(tree) => Some(tree.height(tree.root()).into()),
+        HierarchySpec::Intervals { widths, .. } => Some(widths.len() as u64 + 1),
+        HierarchySpec::DateParts(parts) => Some(parts.len() as u64 + 1),
+        HierarchySpec::Flat => Some(1),
+        HierarchySpec::Mask(_) | HierarchySpec::MeanDifference => None,
+    }
+}
+
+/// The labels from each leaf to the root, in the order of the leaves.
+pub fn paths(tree: &Tree) -> impl Iterator<Item = Vec<&str>> {
+    let leaves = 0..u32::try_from(tree.leaf_count()).unwrap_or(u32::MAX);
+    leaves.map(|position| {
+        let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
+        upwards.map(|node| tree.label(node)).collect()
+    })
+}
+
+/// The labels of all values of a tree, its root included.
+pub fn labels(tree: &Tree) -> HashSet<&str> {
+    paths(tree).flatten().collect()
+}

@@ -1,0 +1,118 @@
+//! The ways to release a column, under the names that they have in the file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use throng_core::columns::Release as Generalized;
+
+use crate::policy::SensitiveRelease;
+
+/// How a column is written into the release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Release {
+    /// For quasi-identifiers: numbers, dates and times as text, `25` or `[25-39]`.
+    Interval,
+    /// For quasi-identifiers: numbers, dates and times as two columns of their own type, `NAME_min` and `NAME_max`.
+    Bounds,
+    /// For quasi-identifiers: the lowest common ancestor in the hierarchy.
+    Ancestor,
+    /// For quasi-identifiers: the set of the values that occur, `{A, B}`.
+    Set,
+    /// For quasi-identifiers: the mean of the numbers, dates or times of a class, rounded to the type of the column. It
+    /// need not be true of anybody in the class.
+    Mean,
+    /// For quasi-identifiers: the lower median of the numbers, dates or times of a class. It need not be true of
+    /// everybody in the class.
+    Median,
+    /// For quasi-identifiers: the most frequent value of a class. It need not be true of everybody in the class.
+    Mode,
+    /// For sensitive columns with `categories`: the name of the category in place of the value.
+    Category,
+    /// For sensitive columns with `categories`: the value as it is.
+    Value,
+    /// For sensitive columns with `categories`: the value as it is, and its category in a column `NAME_category`.
+    Both,
+}
+
+impl Release {
+    /// The name of the release in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Release::Interval => "interval",
+            Release::Bounds => "bounds",
+            Release::Ancestor => "ancestor",
+            Release::Set => "set",
+            Release::Mean => "mean",
+            Release::Median => "median",
+            Release::Mode => "mode",
+            Release::Category => "category",
+            Release::Value => "value",
+            Release::Both => "both",
+        }
+    }
+
+    /// What it means for a quasi-identifier; none when it is for sensitive columns.
+    pub fn of_quasi(self) -> Option<Generalized> {
+        match self {
+            Release::Interval => Some(Generalized::Interval),
+            Release::Bounds => Some(Generalized::Bounds),
+            Release::Ancestor => Some(Generalized::Ancestor),
+            Release::Set => Some(Generalized::Set),
+            Release::Mean => Some(Generalized::Mean),
+            Release::Median => Some(Generalized::Median),
+            Release::Mode => Some(Generalized::Mode),
+            Release::Category | Release::Value | Release::Both => None,
+        }
+    }
+
+    /// What it means for a sensitive column; none when it is for quasi-identifiers.
+    pub fn of_sensitive(self) -> Option<SensitiveRelease> {
+        match self {
+            Release::Category => Some(SensitiveRelease::Category),
+            Release::Value => Some(SensitiveRelease::Value),
+            Release::Both => Some(SensitiveRelease::Both),
+            _ => None,
+        }
+    }
+}
+
+impl From<Generalized> for Release {
+    fn from(release: Generalized) -> Self {
+        match release {
+            Generalized::Interval => Release::Interval,
+            Generalized::Bounds => Release::Bounds,
+            Generalized::Ancestor => Release::Ancestor,
+            Generalized::Set => Release::Set,
+            Generalized::Mean => Release::Mean,
+            Generalized::Median => Release::Median,
+            Generalized::Mode => Release::Mode,
+        }
+    }
+}
+
+impl From<SensitiveRelease> for Release {
+    fn from(release: SensitiveRelease) -> Self {
+        match release {
+            SensitiveRelease::Category => Release::Category,
+            SensitiveRelease::Value => Release::Value,
+            SensitiveRelease::Both => Release::Both,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_read_under_the_name_that_it_tells_and_has_one_role() {
+        use Release::*;
+        for release in [Interval, Bounds, Ancestor, Set, Mean, Median, Mode, Category, Value, Both] {
+            let read: Release = serde_json::from_value(release.as_str().into()).unwrap();
+            assert_eq!(read, release);
+            let (quasi, sensitive) = (release.of_quasi(), release.of_sensitive());
+            assert_ne!(quasi.is_some(), sensitive.is_some(), "{release:?}");
+            assert_eq!(quasi.map(Release::from).or(sensitive.map(Release::from)), Some(release));
+        }
+    }
+}

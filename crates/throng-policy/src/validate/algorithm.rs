@@ -1,0 +1,32 @@
+//! How the release is computed.
+
+use crate::field_path::FieldPath;
+use crate::policy::Algorithm;
+use crate::problem::Report;
+use crate::raw;
+use crate::settings::{Cluster, Partition};
+
+/// Checks `[algorithm]`.
+pub fn algorithm(raw: Option<&raw::Algorithm>, report: &mut Report<'_>) -> Algorithm {
+    let partition = raw.and_then(|raw| raw.partition).unwrap_or_default();
+    let cluster = raw.and_then(|raw| raw.cluster).unwrap_or_default();
+    let path = FieldPath::of(&["algorithm", "cluster"]);
+    if partition == Partition::None && cluster == Cluster::None {
+        report.value(
+            &path,
+            "with neither a partition nor a cluster method the whole table would be released as one class; \
+             choose one of the two",
+        );
+    }
+    if partition == Partition::Incognito && !matches!(cluster, Cluster::Auto | Cluster::None) {
+        report.value(
+            &path,
+            format!(
+                "`{}` would cut the classes of `incognito`, which shows every value of a column on the same level; \
+                 leave it out, or choose another partition",
+                cluster.as_str()
+            ),
+        );
+    }
+    Algorithm { partition, cluster, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
+}

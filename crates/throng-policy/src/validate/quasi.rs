@@ -1,0 +1,49 @@
+//! How a quasi-identifier is generalized.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use throng_core::columns::{DEFAULT_WEIGHT, Release};
+
+use crate::field_path::FieldPath;
+use crate::hierarchy;
+use crate::policy::Quasi;
+use crate::problem::Report;
+use crate::raw;
+
+use super::limit::limit;
+
+/// Checks the fields of a column with the role `quasi`.
+pub fn quasi(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Quasi {
+    let weight = column.weight.unwrap_or(DEFAULT_WEIGHT);
+    if weight <= 0.0 {
+        report
+            .value(&path.key("weight"), "must be greater than zero; to keep the column as it is, make it insensitive");
+    }
+    let hierarchy = column
+        .hierarchy
+        .as_ref()
+        .and_then(|written| hierarchy::hierarchy(written, &path.key("hierarchy"), folder, report))
+        .map(Arc::new);
+    let limit =
+        column.limit.as_ref().and_then(|written| limit(written, hierarchy.as_deref(), &path.key("limit"), report));
+    Quasi {
+        release: column.release.and_then(|written| release(written, column, path, report)),
+        weight,
+        nulls: column.nulls.map(Into::into).unwrap_or_default(),
+        hierarchy,
+        limit,
+    }
+}
+
+fn release(written: raw::Release, column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) -> Option<Release> {
+    let (name, path) = (written.as_str(), path.key("release"));
+    let release = written.of_quasi();
+    match release {
+        None => report.value(&path, format!("`{name}` is for the role `sensitive`, and this column is `quasi`")),
+        Some(release) if release.is_ordered() && column.hierarchy.is_some() => report
+            .value(&path, format!("`{name}` has no use for a hierarchy; take the hierarchy out, or use `ancestor`")),
+        Some(_) => {}
+    }
+    release
+}

@@ -1,0 +1,100 @@
+//! What is promised about a sensitive column, and how it is released.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use throng_core::columns::Protection;
+use throng_core::hierarchy::{HierarchySpec, Tree};
+
+use crate::field_path::FieldPath;
+use crate::hierarchy::{self, labels};
+use crate::policy::{Sensitive, SensitiveRelease};
+use crate::problem::Report;
+use crate::raw;
+
+use super::categories::categories;
+
+/// Checks the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
+pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Sensitive {
+    let categories = column.categories.as_ref().map(|list| categories(list, &path.key("categories"), report));
+    let protection = protection(column, path, folder, report).map(Arc::new);
+    let release = release(column, &path.key("release"), report);
+    if protection.is_some() && release == SensitiveRelease::Category {
+        report.field(
+            &path.key("protected"),
+            "has nothing to protect where categories are released in place of values; set `release` to \"value\" or \
+             \"both\", or take it out",
+        );
+    }
+    Sensitive { p: column.p, protection, categories: categories.map(Arc::new), release }
+}
+
+fn protection(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Option<Protection> {
+    let (hierarchy_path, protected_path) = (path.key("hierarchy"), path.key("protected"));
+    let built = column.hierarchy.as_ref().map(|written| hierarchy::hierarchy(written, &hierarchy_path, folder, report));
+    match (built, &column.protected) {
+        (None, None) => None,
+        (Some(_), None) => {
+            report.field(
+                &hierarchy_path,
+                "has no use in a sensitive column without `protected`; name the values of the hierarchy that must not \
+                 be learned, or take it out",
+            );
+            None
+        }
+        (None, Some(_)) => {
+            report.field(&protected_path, "needs a `hierarchy`, a file or a tree, whose values it names");
+            None
+        }
+        (Some(hierarchy), Some(protected)) => {
+            if protected.is_empty() {
+                report.value(&protected_path, "is empty; name at least one value of the hierarchy, or take it out");
+            }
+            let hierarchy = hierarchy?;
+            match &hierarchy {
+                HierarchySpec::Tree(tree) => check_protected(protected, tree, &protected_path, report),
+                _ => report
+                    .value(&hierarchy_path, "must be a file or a `tree` in a sensitive column, whose values are known"),
+            }
+            Some(Protection { hierarchy: Arc::new(hierarchy), protected: protected.clone() })
+        }
+    }
+}
+
+fn check_protected(protected: &[String], tree: &Tree, path: &FieldPath, report: &mut Report<'_>) {
+    let known = labels(tree);
+    let root = tree.label(tree.root());
+    for (position, label) in protected.iter().enumerate() {
+        if label == root {
+            report.value(
+                &path.index(position),
+                "is the root of the hierarchy, and would make all values the same; protect values below it",
+            );
+        } else if !known.contains(label.as_str()) {
+            report.value(&path.index(position), "is not a value of the column's hierarchy; mend one of the two");
+        }
+    }
+}
+
+fn release(column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) -> SensitiveRelease {
+    let has_categories = column.categories.is_some();
+    let by_default = if has_categories { SensitiveRelease::Category } else { SensitiveRelease::Value };
+    let Some(written) = column.release else { return by_default };
+    let release = written.of_sensitive();
+    let name = written.as_str();
+    if release.is_none() {
+        report.value(path, format!("`{name}` is for the role `quasi`, and this column is `sensitive`"));
+    } else if !has_categories {
+        report.value(
+            path,
+            format!(
+                "`{name}` needs `categories`; without them a sensitive column is released as it is, so leave it out"
+            ),
+        );
+    }
+    release.unwrap_or(by_default)
+}
+
+#[cfg(test)]
+#[path = "../sensitive_tests.rs"]
+mod tests;

@@ -1,0 +1,317 @@
+//! One suite for every method and every privacy model: whatever the table, a combination of them keeps the promise, loses
+//! no row, is deterministic, says nothing false, and is never worse than one class.
+//!
+//! A new method joins through `Method::ALL`, a new model with one line in [`models::MODELS`].
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod covered;
+mod models;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::take;
+use arrow::datatypes::{DataType, Field, Schema};
+use arrow::record_batch::RecordBatch;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use proptest::prelude::*;
+use throng_core::Error;
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::cluster::{Class, Portion};
+use throng_core::content::ContentHasher;
+use throng_core::feasibility::Feasibility;
+use throng_core::metrics::Utility;
+use throng_core::model::{Privacy, Tally};
+use throng_core::partition::Allowed;
+use throng_core::recode::{DealKey, Recoding, ReleaseOrder};
+use throng_core::survey::SUPPRESSED;
+use throng_core::table::Table;
+use throng_core::verify::Verifier;
+use throng_testkit::{RandomTable, cases, set_partitions, tables};
+
+use covered::not_covered;
+use models::MODELS;
+
+/// Random k from 2 to 8, and p from 1 to k.
+fn k_and_p() -> impl Strategy<Value = (u64, u64)> {
+    (2_u64..=8).prop_flat_map(|k| (Just(k), 1..=k))
+}
+
+fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &Allowed) -> Recoding {
+    let leaves = method.leaves(allowed, table, privacy).unwrap();
+    let classes = method.classes(&leaves, table, privacy, &|_| {});
+    Recoding::without(table, &classes, &allowed.out).unwrap()
+}
+
+fn cells(table: &Table) -> std::ops::Range<u32> {
+    0..table.cell_count() as u32
+}
+
+/// The worst release there is: every value is generalized as far as it may be.
+fn worst(table: &Table, allowed: &Allowed) -> Recoding {
+    let class = |cells: &Vec<u32>| {
+        let cover = table.quasi().iter().enumerate().map(|(column, quasi)| {
+            let domain = &quasi.domain;
+            let block = domain.block(table.positions(cells[0])[column]);
+            let mut positions = (0..domain.len() as u32).filter(|position| domain.block(*position) == block);
+            let first = positions.next().unwrap();
+            (first, positions.next_back().unwrap_or(first))
+        });
+        Class { cover: Some(cover.collect()), ..Class::of_cells(table, cells) }
+    };
+    Recoding::without(table, &allowed.classes.iter().map(class).collect::<Vec<_>>(), &allowed.out).unwrap()
+}
+
+/// A release as a reader gets it, and where each of its rows comes from.
+struct Released {
+    batch: RecordBatch,
+    /// How many of the columns come from quasi-identifiers.
+    quasi: usize,
+    rows: Vec<u32>,
+}
+
+fn release(table: &RandomTable, cells: &Table, groups: &[u32], recoding: &Recoding) -> Released {
+    let sensitive: Vec<ArrayRef> = table.sensitive.iter().map(|(_, column)| column.clone()).collect();
+    let types: Vec<DataType> = sensitive.iter().map(|column| column.data_type().clone()).collect();
+    let content = ContentHasher::new(&types, 42).unwrap().hash(&sensitive, table.rows).unwrap();
+    let order = ReleaseOrder::new(recoding, groups, &content, &DealKey::new(cells, 42).unwrap());
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (index, labels) in recoding.columns().iter().enumerate() {
+        let class = |row: &u32| order.class_of[*row as usize];
+        let at: UInt32Array = order.rows.iter().map(|row| Some(recoding.label(class(row), index))).collect();
+        for (field, values) in &labels.columns {
+            fields.push(field.clone());
+            columns.push(take(values, &at, None).unwrap());
+        }
+    }
+    let quasi = columns.len();
+    let at = UInt32Array::from(order.rows.clone());
+    for (spec, column) in &table.sensitive {
+        fields.push(Field::new(&spec.name, column.data_type().clone(), true));
+        columns.push(take(column, &at, None).unwrap());
+    }
+    let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    Released { batch, quasi, rows: order.rows }
+}
+
+fn texts(column: &ArrayRef) -> Vec<Option<String>> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).unwrap();
+    let nulls = column.logical_nulls();
+    let is_valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    (0..column.len()).map(|row| is_valid(row).then(|| formatter.value(row).to_string())).collect()
+}
+
+/// All that a release shows, in its order.
+fn shown(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
+    batch.columns().iter().map(texts).collect()
+}
+
+/// The tally of each class, from what the recoding says of the groups.
+fn tallies(table: &Table, recoding: &Recoding) -> Vec<Tally> {
+    let mut tallies = vec![Tally::empty(table.sensitive().len()); recoding.class_rows().len()];
+    for group in 0..table.group_count() as u32 {
+        for share in recoding.shares(group) {
+            tallies[share.class as usize].add(table.codes(group), u64::from(share.rows));
+        }
+    }
+    tallies
+}
+
+/// An order of the rows that depends on a seed only.
+fn shuffled(rows: usize, seed: u64) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..rows as u32).collect();
+    order.sort_by_key(|row| {
+        (u64::from(*row) + 1).wrapping_mul(seed | 1).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
+    order
+}
+
+fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseError> {
+    let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for model in &MODELS {
+        let input = model.table(whole);
+        let (merged, groups) = match input.survey() {
+            Ok(found) => found,
+            Err(Error::NoRows { suppressed }) => {
+                prop_assert_eq!(suppressed, input.rows as u64);
+                return Ok(());
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let table = &merged.table;
+        let privacy = model.privacy(k, p);
+        let allowed = Allowed::of(table, &privacy);
+        let feasibility = Feasibility::of(table, &privacy, &allowed);
+        prop_assert_eq!(feasibility.shortfalls.is_empty(), !allowed.classes.is_empty(), "{}", model.name);
+        if !model.limited {
+            let is_feasible = privacy.is_satisfied(&Tally::of_cells(table, cells(table)));
+            prop_assert_eq!(feasibility.shortfalls.is_empty(), is_feasible, "{}", model.name);
+        }
+        if allowed.classes.is_empty() {
+            continue;
+        }
+        let out: HashSet<u32> = allowed.out.iter().flat_map(|cell| table.groups(*cell)).collect();
+        let worst = Utility::of(table, &worst(table, &allowed), k);
+        for method in Method::ALL {
+            let context = format!("{method:?}, {}, k = {k}, p = {p}", model.name);
+            let recoding = recode(method, table, &privacy, &allowed);
+            // No row is lost or doubled.
+            for group in 0..table.group_count() as u32 {
+                let placed: u64 = recoding.shares(group).iter().map(|share| u64::from(share.rows)).sum();
+                let expected = if out.contains(&group) { 0 } else { u64::from(table.group_rows(group)) };
+                prop_assert_eq!(placed, expected, "{}", context);
+            }
+            let tallies = tallies(table, &recoding);
+            let sizes: Vec<u64> = tallies.iter().map(Tally::rows).collect();
+            prop_assert_eq!(sizes.as_slice(), recoding.class_rows(), "{}", context);
+            // Every class satisfies the model, and there are no more of them than Condition 2 allows.
+            prop_assert!(tallies.iter().all(|class| privacy.is_satisfied(class)), "{}", context);
+            prop_assert!(sizes.len() as u64 <= feasibility.max_classes, "{}", context);
+            // So the verifier finds too, who has not heard of any of this.
+            let released = release(&input, table, &groups, &recoding);
+            let mut verifier = Verifier::new(model.promise(&input, k, p), released.batch.schema().as_ref()).unwrap();
+            verifier.push(&released.batch).unwrap();
+            let findings = verifier.finish();
+            prop_assert!(findings.holds(), "{}: {:?}", context, findings);
+            let expected = table.rows() - feasibility.suppressed;
+            prop_assert_eq!((findings.rows, findings.classes), (expected, sizes.len() as u64), "{}", context);
+            // Every row that is not suppressed is released once.
+            let mut rows = released.rows.clone();
+            rows.sort_unstable();
+            let is_kept = |row: &u32| groups[*row as usize] != SUPPRESSED && !out.contains(&groups[*row as usize]);
+            let kept: Vec<u32> = (0..input.rows as u32).filter(is_kept).collect();
+            prop_assert_eq!(rows, kept, "{}", context);
+            // What is released is true.
+            prop_assert_eq!(not_covered(&input, &released), None, "{}", context);
+            // Never worse than one class.
+            let utility = Utility::of(table, &recoding, k);
+            prop_assert!(utility.ncp <= worst.ncp + 1e-9, "{}: {} > {}", context, utility.ncp, worst.ncp);
+            prop_assert!((0.0..=1.0 + 1e-6).contains(&utility.ncp), "{}: {}", context, utility.ncp);
+            prop_assert_eq!(utility.dm, findings.sum_of_squares, "{}", context);
+            // Neither threads nor the order of rows matter.
+            let again = one_thread.install(|| recode(method, table, &privacy, &allowed));
+            prop_assert_eq!(
+                shown(&release(&input, table, &groups, &again).batch),
+                shown(&released.batch),
+                "{}",
+                context
+            );
+            let other = input.reordered(&shuffled(input.rows, seed));
+            let (other_merged, other_groups) = other.survey().unwrap();
+            let other_allowed = Allowed::of(&other_merged.table, &privacy);
+            let other_recoding = recode(method, &other_merged.table, &privacy, &other_allowed);
+            let other_released = release(&other, &other_merged.table, &other_groups, &other_recoding);
+            prop_assert_eq!(shown(&other_released.batch), shown(&released.batch), "{}", context);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn every_method_keeps_every_model(table in tables(1..=200, 1..=4, 3..=3), (k, p) in k_and_p(), seed: u64) {
+        check(&table, k, p, seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(128))]
+
+    #[test]
+    fn small_tables_keep_every_model(table in tables(1..=24, 1..=2, 3..=3), (k, p) in k_and_p(), seed: u64) {
+        check(&table, k.min(4), p.min(k.min(4)).min(2), seed)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    /// Large enough for Mondrian to cut before the clustering begins.
+    #[test]
+    fn large_tables_keep_every_model(table in tables(500..=900, 3..=4, 3..=3), (k, p) in k_and_p(), seed: u64) {
+        check(&table, k, p.min(3), seed)?;
+    }
+}
+
+/// The least NCP of any partition of the rows into satisfied classes.
+fn optimum(table: &Table, groups: &[u32], privacy: &Privacy, k: u64) -> f64 {
+    let rows: Vec<u32> = groups.iter().copied().filter(|group| *group != SUPPRESSED).collect();
+    let class = |block: &Vec<usize>| {
+        let mut groups: Vec<u32> = block.iter().map(|row| rows[*row]).collect();
+        groups.sort_unstable();
+        let runs = groups.chunk_by(|a, b| a == b);
+        Class::of_portions(runs.map(|run| Portion { group: run[0], rows: run.len() as u32 }).collect())
+    };
+    let partitions = set_partitions(rows.len()).into_iter();
+    let classes = partitions.map(|partition| partition.iter().map(class).collect::<Vec<_>>());
+    let valid = classes.filter(|classes| classes.iter().all(|class| privacy.is_satisfied(&class.tally(table))));
+    let losses = valid.map(|classes| Utility::of(table, &Recoding::new(table, &classes).unwrap(), k).ncp);
+    losses.fold(f64::INFINITY, f64::min)
+}
+
+/// What a method may lose on tables of up to seven rows, as a multiple of the optimum: on any of them, and in the mean.
+///
+/// Measured over 255 tables, at most and in the mean: greedy 2.33 and 1.08, mdav 2.50 and 1.09, random-seed 2.75 and 1.10,
+/// enhanced-pk 5.39 and 1.17, greedy-pk and switching 7.74 and 1.08, strict Mondrian 4.05 and 1.25, basic Mondrian 7.00
+/// and 1.47, mdr 7.00 and 1.45, incognito 7.41 and 1.78, one class 97 and 2.44. The bounds leave room for other
+/// tie-breaks, and none for an algorithm that has gone astray. One class may lose any multiple of little.
+fn factor(method: Method) -> (f64, f64) {
+    match (method.partition, method.cluster) {
+        (PartitionChoice::None, ClusterChoice::None) => (f64::INFINITY, 3.0),
+        (PartitionChoice::Mondrian, ClusterChoice::None) => (5.0, 1.35),
+        (PartitionChoice::Incognito, ClusterChoice::None) => (9.0, 2.0),
+        (_, ClusterChoice::None) => (8.0, 1.6),
+        (_, ClusterChoice::Greedy | ClusterChoice::Mdav | ClusterChoice::RandomSeed) => (3.5, 1.15),
+        (_, ClusterChoice::EnhancedPk) => (6.5, 1.25),
+        (_, ClusterChoice::GreedyPk | ClusterChoice::Switching) => (9.0, 1.15),
+    }
+}
+
+/// Whether a method loses nothing where nothing need be lost: clusterings of single rows may cut a cell that is a class.
+fn keeps_cells_whole(method: Method) -> bool {
+    let is_ours = method.partition == PartitionChoice::Mondrian && method.cluster == ClusterChoice::None;
+    is_ours || method.cluster == ClusterChoice::Greedy || method.partition == PartitionChoice::Incognito
+}
+
+#[test]
+fn tiny_tables_come_close_to_the_optimum() {
+    let mut runner = proptest::test_runner::TestRunner::new(cases(300));
+    // Per method: the highest ratio, the sum of the ratios, the number of tables. Shown with `--nocapture`.
+    let measured = std::cell::RefCell::new(vec![(0.0_f64, 0.0_f64, 0_u32); Method::ALL.len()]);
+    let strategy = (tables(4..=7, 1..=2, 1..=1), 2_u64..=3, 1_u64..=2);
+    runner
+        .run(&strategy, |(input, k, p)| {
+            let Ok((merged, groups)) = input.survey() else { return Ok(()) };
+            let table = &merged.table;
+            let privacy = Privacy::p_sensitive_k_anonymity(k, p, 1);
+            if !privacy.is_satisfied(&Tally::of_cells(table, cells(table))) {
+                return Ok(());
+            }
+            let allowed = Allowed::of(table, &privacy);
+            let least = optimum(table, &groups, &privacy, k);
+            for (index, method) in Method::ALL.into_iter().enumerate() {
+                let found = Utility::of(table, &recode(method, table, &privacy, &allowed), k).ncp;
+                prop_assert!(found >= least - 1e-6, "{:?} beats the optimum: {} < {}", method, found, least);
+                if least < 1e-9 {
+                    prop_assert!(found < 1e-9 || !keeps_cells_whole(method), "{:?} loses {}", method, found);
+                    continue;
+                }
+                let ratio = found / least;
+                let (highest, sum, count) = measured.borrow()[index];
+                measured.borrow_mut()[index] = (highest.max(ratio), sum + ratio, count + 1);
+                prop_assert!(ratio <= factor(method).0, "{:?}: {} against {}", method, found, least);
+            }
+            Ok(())
+        })
+        .unwrap();
+    for (method, (highest, sum, count)) in Method::ALL.into_iter().zip(measured.into_inner()) {
+        let mean = sum / f64::from(count);
+        println!("{method:?}: at most {highest:.3} and {mean:.3} in the mean over {count} tables");
+        assert!(mean <= factor(method).1, "{method:?} loses {mean} times the optimum in the mean");
+    }
+}

@@ -1,0 +1,132 @@
+//! The privacy models of the suite, one line each, and what each promises to a verifier.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use throng_core::columns::{Facet, Limit, QuasiSpec, Release};
+use throng_core::hierarchy::{HierarchySpec, Tree};
+use throng_core::model::{CategoryWeight, Counted, KAnonymity, Model, PSensitive, Privacy};
+use throng_core::verify::{AllowedValues, LimitPromise, Promise, Reading, SensitivePromise};
+use throng_testkit::{Look, RandomTable};
+
+/// A privacy model, for any k and p.
+pub struct ModelCase {
+    pub name: &'static str,
+    /// What it asks of the first sensitive columns; the others are left out.
+    asks: &'static [Ask],
+    /// Whether quasi-identifiers have limits.
+    pub limited: bool,
+}
+
+/// What is asked of a sensitive column.
+#[derive(Clone, Copy)]
+struct Ask {
+    look: Look,
+    /// The p of the column, given that of the case.
+    p: fn(u64) -> u64,
+    alpha: Option<f64>,
+}
+
+const VALUES: Ask = Ask { look: Look::Values, p: |p| p, alpha: None };
+const TWO_VALUES: Ask = Ask { look: Look::Values, p: |_| 2, alpha: None };
+const STRONG: Ask = Ask { look: Look::Strong, p: |p| p, alpha: None };
+const CATEGORIES: Ask = Ask { look: Look::Categories, p: |p| p.min(3), alpha: None };
+const WEIGHTED: Ask = Ask { look: Look::Categories, p: |p| p.min(3), alpha: Some(1.5) };
+
+pub const MODELS: [ModelCase; 11] = [
+    ModelCase { name: "k-anonymity", asks: &[], limited: false },
+    ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false },
+    ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false },
+    ModelCase { name: "p-sensitive, 3 columns", asks: &[VALUES; 3], limited: false },
+    ModelCase { name: "a p of its own", asks: &[VALUES, TWO_VALUES], limited: false },
+    ModelCase { name: "extended", asks: &[STRONG], limited: false },
+    ModelCase { name: "p+", asks: &[CATEGORIES], limited: false },
+    ModelCase { name: "(p+, alpha)", asks: &[WEIGHTED], limited: false },
+    ModelCase { name: "constrained k-anonymity", asks: &[], limited: true },
+    ModelCase { name: "constrained p-sensitive", asks: &[VALUES], limited: true },
+    ModelCase { name: "extended, (p+, alpha) and limits", asks: &[STRONG, WEIGHTED], limited: true },
+];
+
+impl ModelCase {
+    /// The table as this model sees it.
+    pub fn table(&self, whole: &RandomTable) -> RandomTable {
+        let looks: Vec<Look> = self.asks.iter().map(|ask| ask.look).collect();
+        let table = whole.with_looks(&looks);
+        if self.limited { table.with_limits() } else { table }
+    }
+
+    pub fn privacy(&self, k: u64, p: u64) -> Privacy {
+        let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
+        for (column, ask) in self.asks.iter().enumerate() {
+            let counted = match ask.look {
+                Look::Values => Counted::Values,
+                Look::Strong => Counted::StrongValues,
+                Look::Categories => Counted::Categories,
+            };
+            if (ask.p)(p) > 1 {
+                models.push(Arc::new(PSensitive::new((ask.p)(p), column, counted)));
+            }
+            if let Some(alpha) = ask.alpha {
+                models.push(Arc::new(CategoryWeight::new(alpha, column, 3)));
+            }
+        }
+        Privacy::new(models)
+    }
+
+    /// The same in the words of a verifier.
+    pub fn promise(&self, table: &RandomTable, k: u64, p: u64) -> Promise {
+        let sensitive = table.sensitive.iter().zip(self.asks).map(|((spec, _), ask)| SensitivePromise {
+            column: spec.name.clone(),
+            reading: reading(&spec.facets[0]),
+            p: (ask.p)(p),
+            alpha: ask.alpha,
+        });
+        Promise {
+            quasi: table.quasi.iter().flat_map(|(spec, _)| spec.released_names()).collect(),
+            k,
+            sensitive: sensitive.collect(),
+            limits: table.quasi.iter().filter_map(|(spec, _)| limit(spec)).collect(),
+        }
+    }
+}
+
+fn reading(facet: &Facet) -> Reading {
+    match facet {
+        Facet::Values => Reading::Values,
+        Facet::Strong(protection) => {
+            let HierarchySpec::Tree(tree) = &*protection.hierarchy else { return Reading::Strong(Arc::default()) };
+            let strong = |path: Vec<String>| {
+                let above = path.iter().rfind(|label| protection.protected.contains(label)).unwrap_or(&path[0]);
+                (path[0].clone(), above.clone())
+            };
+            Reading::Strong(Arc::new(paths(tree).into_iter().map(strong).collect::<HashMap<_, _>>()))
+        }
+        Facet::Categories(categories) => {
+            let lists = categories.list.iter().zip(0..);
+            let of = lists.flat_map(|(category, number)| category.values.iter().map(move |v| (v.clone(), number)));
+            Reading::Categories { of: Arc::new(of.collect()), count: categories.list.len() as u32, labels: None }
+        }
+    }
+}
+
+/// What may be shown of a limited column, where that can be told without the data.
+fn limit(spec: &QuasiSpec) -> Option<LimitPromise> {
+    let allowed = match (spec.limit.as_ref()?, &*spec.hierarchy) {
+        (Limit::Bands(borders), _) => AllowedValues::Bands { columns: spec.released_names(), borders: borders.clone() },
+        (Limit::Level(level), HierarchySpec::Tree(tree)) if spec.release != Release::Set => {
+            let below = |path: Vec<String>| path.into_iter().take(*level as usize + 1);
+            AllowedValues::Labels(Arc::new(paths(tree).into_iter().flat_map(below).collect::<HashSet<_>>()))
+        }
+        _ => return None,
+    };
+    Some(LimitPromise { column: spec.name.clone(), allowed })
+}
+
+/// The labels from each leaf to the root.
+fn paths(tree: &Tree) -> Vec<Vec<String>> {
+    let path = |leaf: u32| {
+        let up = std::iter::successors(Some(tree.leaf_node(leaf)), |node| tree.parent(*node));
+        up.map(|node| tree.label(node).to_owned()).collect()
+    };
+    (0..tree.leaf_count() as u32).map(path).collect()
+}
