@@ -10,9 +10,27 @@ pub enum Error {
     /// The data can't be anonymized.
     #[error(transparent)]
     Core(#[from] throng_core::Error),
+    /// The policy does not fit the input.
+    #[error(transparent)]
+    Policy(#[from] throng_policy::PolicyError),
+    /// More rows would have to be left out than the policy allows.
+    #[error(
+        "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
+         {most}; raise a `limit` or `suppression_limit`, or lower k or p"
+    )]
+    Suppression {
+        /// Rows of the input.
+        rows: u64,
+        /// Rows that would be left out.
+        suppressed: u64,
+        /// The share that the policy allows.
+        limit: f64,
+        /// As many rows.
+        most: f64,
+    },
     /// The query failed. Its own message may quote values of the data, so whoever shows it must take care.
     #[error("the input could not be read")]
-    Read(#[from] DataFusionError),
+    Read(#[source] DataFusionError),
     /// An Arrow kernel failed.
     #[error("an Arrow kernel failed ({0})")]
     Kernel(&'static str, #[source] ArrowError),
@@ -22,4 +40,27 @@ pub enum Error {
     /// More rows than can be numbered.
     #[error("the input has more than {0} rows, which is more than one release can hold; split it")]
     TooManyRows(u32),
+}
+
+impl From<Error> for DataFusionError {
+    /// An error of the query itself stays what it was.
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Read(error) => error,
+            other => Self::External(Box::new(other)),
+        }
+    }
+}
+
+impl From<DataFusionError> for Error {
+    /// What was ours before it went through the engine is ours again.
+    fn from(error: DataFusionError) -> Self {
+        match error {
+            DataFusionError::External(inner) => match inner.downcast::<Self>() {
+                Ok(ours) => *ours,
+                Err(inner) => Self::Read(DataFusionError::External(inner)),
+            },
+            other => Self::Read(other),
+        }
+    }
 }

@@ -13,14 +13,23 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod anonymizer;
 mod error;
+mod exec;
 mod kept;
+mod method;
 mod plain;
+mod progress;
 mod release;
 mod snapshot;
+mod table;
 
+pub use anonymizer::Anonymizer;
 pub use error::Error;
+pub use exec::AnonymizeExec;
 pub use kept::kept_names;
 pub use plain::{plain, plain_field};
-pub use release::{Release, released_schema};
-pub use snapshot::{OnRows, Snapshot};
+pub use progress::{Progress, Step};
+pub use release::{Facts, Release, released_schema};
+pub use snapshot::Snapshot;
+pub use table::AnonymizedTable;

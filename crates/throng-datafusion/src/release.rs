@@ -6,6 +6,12 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{interleave, take};
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::error::DataFusionError;
+use futures::{FutureExt, Stream, StreamExt};
+use throng_core::anonymize::Method;
+use throng_core::content::Checksum;
+use throng_core::metrics::Utility;
 use throng_core::recode::{DealKey, Recoding, ReleaseOrder, released_fields};
 use throng_policy::Binding;
 
@@ -41,9 +47,29 @@ fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, Source)> {
     columns.into_iter().map(|(_, field, source)| (field, source)).collect()
 }
 
+/// What is known of a release besides its rows.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Rows of the input.
+    pub rows_read: u64,
+    /// Rows of the input that are left out.
+    pub suppressed: u64,
+    /// Leaves into which the table was cut.
+    pub leaves: u64,
+    /// How classes were formed.
+    pub method: Method,
+    /// Why in this way.
+    pub reason: &'static str,
+    /// Of what the release shows besides quasi-identifiers.
+    pub checksum: Checksum,
+    /// What the release still tells.
+    pub utility: Utility,
+}
+
 /// All rows of a release.
 #[derive(Debug)]
 pub struct Release {
+    facts: Facts,
     schema: SchemaRef,
     sources: Vec<Source>,
     recoding: Recoding,
@@ -55,7 +81,13 @@ pub struct Release {
 
 impl Release {
     /// Puts the rows of a snapshot into the classes of a recoding.
-    pub fn new(snapshot: Snapshot, recoding: Recoding, binding: &Binding, input: &Schema) -> Result<Self, Error> {
+    pub(crate) fn new(
+        snapshot: Snapshot,
+        recoding: Recoding,
+        facts: Facts,
+        binding: &Binding,
+        input: &Schema,
+    ) -> Result<Self, Error> {
         let key = DealKey::new(&snapshot.table, snapshot.seed)?;
         let order = ReleaseOrder::new(&recoding, &snapshot.groups, &snapshot.content, &key);
         let (fields, sources): (Vec<_>, Vec<_>) = columns(binding, input).into_iter().unzip();
@@ -66,12 +98,17 @@ impl Release {
             rows += batch.num_rows() as u32;
         }
         let schema = Arc::new(Schema::new(fields));
-        Ok(Self { schema, sources, recoding, order, batches: snapshot.batches, first_row })
+        Ok(Self { facts, schema, sources, recoding, order, batches: snapshot.batches, first_row })
     }
 
     /// The schema of the release.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
+    }
+
+    /// What is known of the release.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
     }
 
     /// How many rows are released.
@@ -93,6 +130,22 @@ impl Release {
             })
             .collect::<Result<Vec<_>, _>>()?;
         RecordBatch::try_new(self.schema(), columns).map_err(|source| Error::Kernel("batch", source))
+    }
+
+    /// All rows in canonical order, in batches of so many rows. As many batches as `ahead` are made at the same time.
+    pub(crate) fn stream(
+        release: Arc<Self>,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> {
+        let (rows, step) = (release.rows(), batch_rows.max(1));
+        let ranges = (0..rows).step_by(step).map(move |first| first..rows.min(first + step));
+        let batch = move |range| {
+            let release = Arc::clone(&release);
+            SpawnedTask::spawn_blocking(move || release.batch(range))
+                .map(|batch| batch.map_err(|_| DataFusionError::from(Error::Task))?.map_err(DataFusionError::from))
+        };
+        futures::stream::iter(ranges).map(batch).buffered(ahead.max(1))
     }
 
     /// The batch of a row, and its row there.

@@ -4,12 +4,13 @@ use std::path::Path;
 use datafusion::arrow::array::{AsArray, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{DataType, Int32Type, Int64Type};
+use datafusion::datasource::MemTable;
+use datafusion::physical_plan::collect;
 use datafusion::prelude::SessionContext;
-use throng_core::anonymize::Method;
-use throng_core::partition::Allowed;
 use throng_policy::{Overrides, Policy};
 
 use super::*;
+use crate::AnonymizedTable;
 
 /// Eight people in two groups of ages. `note` is a dictionary with an entry that nobody has, and all fields carry
 /// metadata that must not be released.
@@ -45,17 +46,13 @@ async fn release(batch: RecordBatch, age: &str) -> RecordBatch {
     );
     let policy = Policy::parse(&text, Path::new("."), &Overrides::default()).unwrap();
     let schema = batch.schema();
-    let binding = policy.bind(&schema).unwrap();
-    let frame = SessionContext::new().read_batch(batch).unwrap();
-    let snapshot = Snapshot::read(frame, &binding, 7, Arc::new(|_| {})).await.unwrap();
-    let privacy = binding.privacy();
-    let method = Method::ALL[0];
-    let allowed = Allowed::of(&snapshot.table, &privacy);
-    let leaves = method.leaves(&allowed, &snapshot.table, &privacy).unwrap();
-    let classes = method.classes(&leaves, &snapshot.table, &privacy, &|_| {});
-    let recoding = Recoding::new(&snapshot.table, &classes).unwrap();
-    let release = Release::new(snapshot, recoding, &binding, &schema).unwrap();
-    assert_eq!(release.schema(), released_schema(&binding, &schema));
+    let context = SessionContext::new();
+    let table = MemTable::try_new(Arc::clone(&schema), vec![vec![batch]]).unwrap();
+    let table = AnonymizedTable::new(Arc::new(table), Arc::new(policy)).unwrap();
+    let plan = table.plan(&context.state()).await.unwrap();
+    collect(Arc::new(plan), context.task_ctx()).await.unwrap();
+    let release = table.release().unwrap();
+    assert_eq!(release.schema(), released_schema(table.anonymizer().binding(), &schema));
     let whole = release.batch(0..release.rows()).unwrap();
     let pieces = [release.batch(0..3).unwrap(), release.batch(3..8).unwrap()];
     assert_eq!(datafusion::arrow::compute::concat_batches(&release.schema(), &pieces).unwrap(), whole);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::SendableRecordBatchStream;
-use datafusion::prelude::DataFrame;
+use datafusion::execution::TaskContext;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::recode::Recoding;
@@ -17,9 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::kept::{Kept, kept_columns};
-
-/// Hears how many rows were read, a batch at a time.
-pub type OnRows = Arc<dyn Fn(u64) + Send + Sync>;
+use crate::progress::Progress;
 
 /// All rows of a query.
 #[derive(Debug)]
@@ -47,7 +45,7 @@ struct Reading {
     surveyed: Vec<String>,
     kept: Vec<Kept>,
     seed: u64,
-    on_rows: OnRows,
+    progress: Arc<dyn Progress>,
 }
 
 /// What one stream brought.
@@ -59,11 +57,18 @@ struct Part {
 }
 
 impl Snapshot {
-    /// Reads all rows, the partitions of the query in parallel. The seed keys the content hash.
-    pub async fn read(frame: DataFrame, binding: &Binding, seed: u64, on_rows: OnRows) -> Result<Self, Error> {
-        let reading = Arc::new(Reading::new(binding, seed, on_rows));
-        let names: Vec<&str> = reading.columns_read();
-        let streams = frame.select_columns(&names)?.execute_stream_partitioned().await?;
+    /// Reads all rows of a plan, its partitions in parallel. The seed keys the content hash.
+    pub(crate) async fn read(
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        binding: &Binding,
+        seed: u64,
+        progress: &Arc<dyn Progress>,
+    ) -> Result<Self, Error> {
+        let reading = Arc::new(Reading::new(binding, seed, Arc::clone(progress)));
+        let partitions = 0..input.output_partitioning().partition_count();
+        let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
+        let streams = streams.collect::<Result<Vec<_>, _>>()?;
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
             let reading = Arc::clone(&reading);
@@ -118,21 +123,14 @@ impl Snapshot {
 }
 
 impl Reading {
-    fn new(binding: &Binding, seed: u64, on_rows: OnRows) -> Self {
+    fn new(binding: &Binding, seed: u64, progress: Arc<dyn Progress>) -> Self {
         let spec = SurveySpec {
             quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
             sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
         };
         let quasi = binding.quasi.iter().map(|quasi| quasi.column.name.clone());
         let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| sensitive.column.name.clone())).collect();
-        Self { spec: Arc::new(spec), surveyed, kept: kept_columns(binding), seed, on_rows }
-    }
-
-    fn columns_read(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.surveyed.iter().map(String::as_str).collect();
-        let kept = self.kept.iter().map(|kept| kept.source.name.as_str());
-        names.extend(kept.filter(|name| !self.surveyed.iter().any(|surveyed| surveyed == name)));
-        names
+        Self { spec: Arc::new(spec), surveyed, kept: kept_columns(binding), seed, progress }
     }
 }
 
@@ -149,7 +147,7 @@ impl Part {
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
                 part.push(&batch, reading, &hasher)?;
-                (reading.on_rows)(batch.num_rows() as u64);
+                reading.progress.advance(batch.num_rows() as u64);
             }
         }
         Ok(part)

@@ -1,12 +1,16 @@
 //! `throng check`: policy, schema and feasibility. Reads the input and writes nothing.
 
+use std::sync::Arc;
+
 use throng_core::feasibility::Feasibility;
 use throng_core::partition::Allowed;
+use throng_datafusion::Progress;
 use throng_policy::Policy;
 
+use crate::clock::Clock;
+use crate::engine::session;
 use crate::error::JobError;
-use crate::job::{JobOptions, Surveyed, survey, too_many_suppressed};
-use crate::progress::Stage;
+use crate::job::{Bound, JobOptions, bind, failure};
 
 /// What a policy would do with its input.
 #[derive(Clone, Debug)]
@@ -31,16 +35,25 @@ pub struct Checked {
 
 /// Checks a policy against its input.
 pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, JobError> {
-    options.observer.begin(Stage::Survey, None);
-    let Surveyed { binding, source, snapshot } = survey(policy, options).await?;
-    let privacy = binding.privacy();
+    let session = session(options);
+    let Bound { source, table } = bind(policy, &session).await?;
+    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
+    let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let anonymizer = table.anonymizer();
+    let snapshot = match anonymizer.survey(plan.input(), &session.task_ctx(), &progress).await {
+        Err(error) => return Err(failure(error.into(), &table, &source, &session).await),
+        Ok(snapshot) => snapshot,
+    };
+    let privacy = anonymizer.binding().privacy();
     let allowed = Allowed::of(&snapshot.table, &privacy);
     let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
     let suppressed_rows = snapshot.suppressed + feasibility.suppressed;
     let mut shortfalls: Vec<String> = feasibility.shortfalls.iter().map(ToString::to_string).collect();
     if shortfalls.is_empty() {
-        shortfalls.extend(too_many_suppressed(binding.suppression_limit, snapshot.rows, suppressed_rows));
+        let refused = anonymizer.check_suppression(snapshot.rows, suppressed_rows).err();
+        shortfalls.extend(refused.map(|refused| refused.to_string()));
     }
+    let binding = anonymizer.binding();
     Ok(Checked {
         files: source.files.len() as u64,
         rows: snapshot.rows,

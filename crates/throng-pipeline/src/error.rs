@@ -126,6 +126,10 @@ impl From<throng_datafusion::Error> for JobError {
         use throng_datafusion::Error as Engine;
         match error {
             Engine::Core(error) => error.into(),
+            Engine::Policy(error) => error.into(),
+            Engine::Suppression { .. } => {
+                Self::new(Kind::Infeasible, format!("the privacy target can't be met: {error}"))
+            }
             Engine::Read(error) => Self::reading("the input", &error),
             Engine::TooManyRows(_) => Self::new(Kind::BadData, error.to_string()),
             Engine::Kernel(..) | Engine::Task => Self::new(Kind::Internal, error.to_string()),

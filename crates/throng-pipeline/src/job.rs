@@ -2,25 +2,19 @@
 
 use std::sync::Arc;
 
-use throng_core::anonymize::Method;
-use throng_core::cluster::Class;
-use throng_core::content::Checksum;
-use throng_core::feasibility::Feasibility;
-use throng_core::metrics::Utility;
-use throng_core::model::Privacy;
-use throng_core::partition::Allowed;
-use throng_core::recode::Recoding;
-use throng_core::table::Table;
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::prelude::SessionContext;
+use futures::{StreamExt, TryStreamExt};
 use throng_core::verify::Findings;
-use throng_datafusion::{Release, Snapshot, kept_names, released_schema};
-use throng_policy::{Binding, CsvOptions, Format, Policy};
+use throng_datafusion::{AnonymizedTable, Facts, Progress, kept_names};
+use throng_policy::{CsvOptions, Format, Policy};
 use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::manifest::{self, FileEntry, Manifest};
-use crate::method::method_of;
 use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
 use crate::promise::promise_of;
@@ -95,7 +89,7 @@ fn check_apart(input: &Place, output: &Place) -> Result<(), JobError> {
 struct Verified {
     sidecar: Sidecar,
     files: Vec<FileEntry>,
-    clock: Clock,
+    clock: Arc<Clock>,
 }
 
 async fn anonymize(
@@ -104,138 +98,88 @@ async fn anonymize(
     staging: &Staging,
     run: &RunFacts,
 ) -> Result<Verified, JobError> {
-    let mut clock = Clock::start(Arc::clone(&options.observer));
-    let span = clock.begin(Stage::Survey, None);
-    let surveyed = survey(policy, options).instrument(span).await?;
-    let Surveyed { binding, source, snapshot } = surveyed;
-    let binding = Arc::new(binding);
-    let privacy = binding.privacy();
-    let allowed = Allowed::of(&snapshot.table, &privacy);
-    let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
-    if !feasibility.shortfalls.is_empty() {
-        return Err(throng_core::Error::Infeasible(feasibility.shortfalls).into());
-    }
-    let (rows_read, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
-    if let Some(text) = too_many_suppressed(binding.suppression_limit, rows_read, suppressed) {
-        return Err(JobError::new(Kind::Infeasible, format!("the privacy target can't be met: {text}")));
-    }
+    let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let session = session(options);
+    let Bound { source, table } = bind(policy, &session).await?;
+    let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>);
+    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
-    let (method, reason) = method_of(&policy.algorithm, &binding);
-    let (schema, bound, observer) = (Arc::clone(&source.schema), Arc::clone(&binding), Arc::clone(&options.observer));
-    let work = move || {
-        let (leaves, classes) =
-            form_classes(method, &allowed, &snapshot.table, &privacy, &mut clock, observer.as_ref())?;
-        let _stage = clock.begin(Stage::Recode, None).entered();
-        let recoding = Recoding::without(&snapshot.table, &classes, &allowed.out)?;
-        let utility = Utility::of(&snapshot.table, &recoding, bound.k);
-        let expected = snapshot.checksum(&recoding);
-        let release = Release::new(snapshot, recoding, &bound, &schema)?;
-        tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
-        Ok::<_, JobError>((release, utility, expected, leaves, clock))
+    let mut batches = plan.execute(0, session.task_ctx()).map_err(|error| JobError::reading("the input", &error))?;
+    // The release is made when its first rows are asked for.
+    let first = batches.try_next().await;
+    let first = match first {
+        Err(error) => return Err(failure(error, &table, &source, &session).await),
+        Ok(first) => first,
     };
-    let span = tracing::Span::current();
-    let done = tokio::task::spawn_blocking(move || span.in_scope(work)).await;
-    let done = done.map_err(|_| JobError::internal("anonymizing stopped"))??;
-    let (release, utility, expected, leaves, mut clock) = done;
+    let release = table.release().ok_or_else(|| JobError::internal("a plan gave rows before its release"))?;
+    let facts = release.facts();
 
-    let span = clock.begin(Stage::Write, Some(release.rows() as u64));
+    let rows = facts.rows_read - facts.suppressed;
+    let span = clock.begin(Stage::Write, Some(rows));
     let place = staging.place()?;
-    let written = write(Arc::new(release), &place, Arc::clone(&options.observer)).instrument(span).await?;
-    clock.move_time(Stage::Write, Stage::Recode, written.recoding);
+    let batches = futures::stream::iter(first.map(Ok)).chain(batches);
+    let files = write(batches, plan.schema(), &place, options).instrument(span).await?;
 
-    let rows: u64 = written.files.iter().map(|file| file.rows).sum();
     let span = clock.begin(Stage::Verify, Some(rows));
-    let staged = Staged { files: &written.files, place: &place, utility: &utility, checksum: expected };
-    let findings = verify(staged, policy, &binding, &source, options).instrument(span).await?;
+    let staged = Staged { files: &files, place: &place, facts };
+    let findings = verify(staged, policy, &table, options).instrument(span).await?;
 
-    let bytes = written.files.iter().map(|file| file.bytes).sum();
+    let rows: u64 = files.iter().map(|file| file.rows).sum();
+    let bytes = files.iter().map(|file| file.bytes).sum();
     let sidecar = Sidecar::new(
         run,
-        InputFacts { rows: rows_read, files: source.files.len() as u64, bytes: source.bytes() },
-        OutputFacts { rows, files: written.files.len() as u64, bytes, suppressed_rows: suppressed },
+        InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
+        OutputFacts { rows, files: files.len() as u64, bytes, suppressed_rows: facts.suppressed },
         PrivacyFacts::of(&findings),
-        utility,
+        facts.utility.clone(),
         AlgorithmFacts {
             partition: policy.algorithm.partition.as_str(),
-            cluster: method.cluster.as_str(),
-            reason,
+            cluster: facts.method.cluster.as_str(),
+            reason: facts.reason,
             seed: policy.algorithm.seed,
-            leaves,
+            leaves: facts.leaves,
         },
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
     );
-    Ok(Verified { sidecar, files: written.files, clock })
+    Ok(Verified { sidecar, files, clock })
 }
 
-/// The input of a policy after one look at it.
-pub(crate) struct Surveyed {
-    pub(crate) binding: Binding,
+/// A policy and its input, before a row is read.
+pub(crate) struct Bound {
     pub(crate) source: Source,
-    pub(crate) snapshot: Snapshot,
+    pub(crate) table: AnonymizedTable,
 }
 
-/// Binds the policy to its input and reads it.
-pub(crate) async fn survey(policy: &Policy, options: &JobOptions) -> Result<Surveyed, JobError> {
-    let session = session(options.threads);
-    let source = Source::open(&session, &policy.input.locations, policy.input.format, policy.input.csv).await?;
-    let binding = policy.bind(&source.schema)?;
-    check_writable(&released_schema(&binding, &source.schema))?;
-    let observer = Arc::clone(&options.observer);
-    let on_rows = Arc::new(move |rows| observer.advance(rows));
-    let snapshot = match Snapshot::read(source.frame(&session)?, &binding, policy.algorithm.seed, on_rows).await {
-        Err(throng_datafusion::Error::Read(error)) => {
-            let sensitive = binding.sensitive.iter().map(|sensitive| &sensitive.column);
-            let kept = sensitive.chain(&binding.insensitive);
-            let read = binding.quasi.iter().map(|quasi| &quasi.column).chain(kept).map(|column| column.name.as_str());
-            return Err(source.failure(&session, &read.collect::<Vec<_>>(), &error).await);
+/// Finds the input of a policy and binds the policy to it.
+pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<Bound, JobError> {
+    let source = Source::open(session, &policy.input.locations, policy.input.format, policy.input.csv).await?;
+    let table = AnonymizedTable::new(source.frame(session)?.into_view(), Arc::new(policy.clone()))?;
+    check_writable(table.anonymizer().schema())?;
+    Ok(Bound { source, table })
+}
+
+/// Why a release could not be made. Where the engine could not read, the file is named.
+pub(crate) async fn failure(
+    error: DataFusionError,
+    table: &AnonymizedTable,
+    source: &Source,
+    session: &SessionContext,
+) -> JobError {
+    match throng_datafusion::Error::from(error) {
+        throng_datafusion::Error::Read(error) => {
+            let schema = table.anonymizer().input_schema();
+            let read = table.anonymizer().columns_read().into_iter().map(|column| schema.field(column).name().as_str());
+            source.failure(session, &read.collect::<Vec<_>>(), &error).await
         }
-        read => read?,
-    };
-    tracing::info!(rows = snapshot.rows, cells = snapshot.table.cell_count(), files = source.files.len(), "input read");
-    Ok(Surveyed { binding, source, snapshot })
-}
-
-fn form_classes(
-    method: Method,
-    allowed: &Allowed,
-    table: &Table,
-    privacy: &Privacy,
-    clock: &mut Clock,
-    observer: &dyn Observer,
-) -> Result<(u64, Vec<Class>), JobError> {
-    let leaves = clock.begin(Stage::Partition, None).in_scope(|| {
-        let leaves = method.leaves(allowed, table, privacy)?;
-        tracing::info!(leaves = leaves.len(), "table cut into leaves");
-        Ok::<_, JobError>(leaves)
-    })?;
-    let classes = clock.begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
-        let classes = method.classes(&leaves, table, privacy, &|cells| observer.advance(cells as u64));
-        tracing::info!(clusters = classes.len(), "clusters formed");
-        classes
-    });
-    Ok((leaves.len() as u64, classes))
-}
-
-/// Why so many suppressed rows are more than the policy allows, if they are.
-pub(crate) fn too_many_suppressed(limit: Option<f64>, rows: u64, suppressed: u64) -> Option<String> {
-    let limit = limit?;
-    let is_within = suppressed as f64 <= limit * rows as f64;
-    (!is_within).then(|| {
-        format!(
-            "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
-             {}; raise a `limit` or `suppression_limit`, or lower k or p",
-            (limit * rows as f64).floor()
-        )
-    })
+        error => error.into(),
+    }
 }
 
 /// A release on its staging place, and what is known of it.
 struct Staged<'a> {
     files: &'a [FileEntry],
     place: &'a Place,
-    utility: &'a Utility,
-    /// Of the rows of the input that are released.
-    checksum: Checksum,
+    facts: &'a Facts,
 }
 
 /// Reads the staged files back. The promise must hold in them, no row may be missing, and what they show must be what
@@ -243,8 +187,7 @@ struct Staged<'a> {
 async fn verify(
     staged: Staged<'_>,
     policy: &Policy,
-    binding: &Binding,
-    input: &Source,
+    table: &AnonymizedTable,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
     let refused = |what: &str| {
@@ -253,7 +196,7 @@ async fn verify(
             format!("the staged release was read back and refused: {what}; nothing is published"),
         )
     };
-    let session = session(options.threads);
+    let session = session(options);
     let mut files = Vec::new();
     for file in staged.files {
         let place = staged.place.child(&file.path);
@@ -266,20 +209,20 @@ async fn verify(
     let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
-    if names(&source.schema) != names(&released_schema(binding, &input.schema)) {
+    if names(&source.schema) != names(table.anonymizer().schema()) {
         return Err(refused("its columns are not those of the policy"));
     }
     let (promise, _) = promise_of(policy);
-    let unchanged = Unchanged { columns: kept_names(binding), seed: policy.algorithm.seed };
+    let unchanged = Unchanged { columns: kept_names(table.anonymizer().binding()), seed: policy.algorithm.seed };
     let observer = Arc::clone(&options.observer);
     let (findings, checksum) = examine(&session, &source, promise, Some(unchanged), observer).await?;
     if !findings.holds() {
         return Err(refused("a class does not satisfy the privacy model"));
     }
-    if checksum != staged.checksum {
+    if checksum != staged.facts.checksum {
         return Err(refused("rows were lost, changed or doubled"));
     }
-    if findings.classes != staged.utility.classes || findings.sum_of_squares != staged.utility.dm {
+    if findings.classes != staged.facts.utility.classes || findings.sum_of_squares != staged.facts.utility.dm {
         return Err(refused("its classes are not those that the metrics speak of"));
     }
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
@@ -287,7 +230,7 @@ async fn verify(
 }
 
 async fn publish(verified: Verified, staging: Staging, run: &RunFacts, location: String) -> Result<Released, JobError> {
-    let Verified { mut sidecar, files, mut clock } = verified;
+    let Verified { mut sidecar, files, clock } = verified;
     let span = clock.begin(Stage::Publish, None);
     let manifest = Manifest {
         schema_version: manifest::SCHEMA_VERSION,

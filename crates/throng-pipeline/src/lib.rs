@@ -18,7 +18,6 @@ mod error;
 pub mod generate;
 mod job;
 mod manifest;
-mod method;
 mod place;
 mod progress;
 mod promise;

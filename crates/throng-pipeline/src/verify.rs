@@ -35,7 +35,7 @@ pub async fn verify_release(
     columns: Option<&[String]>,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
-    let session = session(options.threads);
+    let session = session(options);
     let csv = CsvOptions { delimiter: b',', header: true };
     let source = match release_at(locations).await? {
         Some((place, manifest)) => {

@@ -1,29 +1,34 @@
-//! Writes a release to its staging place as Parquet: row groups are recoded and encoded in parallel, files one by one.
+//! Writes a release to its staging place as Parquet: row groups are encoded in parallel, and sent to storage one by one.
 //!
 //! Which row is in which file and row group follows from row counts alone, so the bytes are the same with any number of
 //! threads.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::io::Write;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::parquet::arrow::arrow_writer::{ArrowColumnChunk, ArrowRowGroupWriterFactory, compute_leaves};
+use datafusion::parquet::arrow::arrow_writer::{
+    ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
+};
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::{WriterProperties, WriterVersion};
 use datafusion::parquet::file::writer::SerializedFileWriter;
-use object_store::{ObjectStoreExt, WriteMultipart};
+use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
+use object_store::buffered::BufWriter;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use throng_datafusion::Release;
+use tokio::io::AsyncWriteExt;
 
 use crate::error::{JobError, Kind};
+use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
-use crate::progress::Observer;
 use crate::publish::writing;
 
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
@@ -63,116 +68,202 @@ fn is_writable(data_type: &DataType) -> bool {
     }
 }
 
-/// What was written, and how much of the time went into recoding.
-#[derive(Debug)]
-pub(crate) struct Written {
-    pub(crate) files: Vec<FileEntry>,
-    pub(crate) recoding: Duration,
-}
-
-/// Writes all rows of a release to `part-*.parquet` below a place.
+/// Writes rows to `part-*.parquet` below a place, in the order in which they come.
 pub(crate) async fn write(
-    release: Arc<Release>,
+    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
+    schema: SchemaRef,
     staging: &Place,
-    observer: Arc<dyn Observer>,
-) -> Result<Written, JobError> {
-    let mut written = Written { files: Vec::new(), recoding: Duration::ZERO };
-    let file_rows = ROW_GROUP_ROWS * FILE_ROW_GROUPS;
-    for (number, first) in (0..release.rows()).step_by(file_rows).enumerate() {
-        let rows = first..release.rows().min(first + file_rows);
-        let count = rows.len() as u64;
-        let (source, heard) = (Arc::clone(&release), Arc::clone(&observer));
-        let encode = move || encode_file(&source, rows, heard.as_ref());
-        let file = tokio::task::spawn_blocking(encode).await.map_err(|_| JobError::internal("encoding stopped"))??;
-        let path = format!("part-{number:05}.parquet");
-        let entry =
-            FileEntry { sha256: digest(&file.bytes), bytes: file.bytes.len() as u64, rows: count, path: path.clone() };
-        put(&staging.child(&path), file.bytes).await?;
-        written.files.push(entry);
-        written.recoding += file.recoding;
+    options: &JobOptions,
+) -> Result<Vec<FileEntry>, JobError> {
+    let (_, factory) = parquet_writer(Vec::new(), &schema)?;
+    let factory = Arc::new(factory);
+    let encode = |(number, group): (usize, Result<Vec<RecordBatch>, JobError>)| {
+        let (factory, schema) = (Arc::clone(&factory), Arc::clone(&schema));
+        let task = move || {
+            let group = group?;
+            let rows = group.iter().map(|batch| batch.num_rows() as u64).sum();
+            let chunks = encode_group(&group, number % FILE_ROW_GROUPS, &schema, &factory);
+            Ok(Encoded { rows, chunks: chunks.map_err(|error| unwritable(&error))? })
+        };
+        SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
+    };
+    let groups = std::pin::pin!(row_groups(batches).enumerate());
+    let mut encoded = groups.map(encode).buffered(options.threads.max(1));
+    let (mut files, mut file) = (Vec::new(), None);
+    while let Some(group) = encoded.try_next().await? {
+        let writer = match &mut file {
+            Some(writer) => writer,
+            None => file.insert(FileWriter::new(&schema, staging, files.len())?),
+        };
+        writer.append(group.chunks).await?;
+        writer.rows += group.rows;
+        options.observer.advance(group.rows);
+        if writer.groups == FILE_ROW_GROUPS
+            && let Some(writer) = file.take()
+        {
+            files.push(writer.finish().await?);
+        }
     }
-    tracing::info!(files = written.files.len(), rows = release.rows(), "release staged");
-    Ok(written)
+    if let Some(writer) = file {
+        files.push(writer.finish().await?);
+    }
+    tracing::info!(files = files.len(), rows = files.iter().map(|file| file.rows).sum::<u64>(), "release staged");
+    Ok(files)
 }
 
-/// Uploads bytes, large ones in parts.
-async fn put(place: &Place, bytes: Bytes) -> Result<(), JobError> {
-    let failed = |error| writing(format!("writing {place}"), &error);
-    if bytes.len() <= UPLOAD_PART_BYTES {
-        return place.store.put(&place.path, bytes.into()).await.map(|_| ()).map_err(failed);
+/// Batches that together are one row group.
+fn row_groups(
+    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
+) -> impl Stream<Item = Result<Vec<RecordBatch>, JobError>> + Send {
+    let batches = Box::pin(batches.map_err(|error| JobError::from(throng_datafusion::Error::from(error))));
+    let start = (batches, None::<RecordBatch>);
+    futures::stream::try_unfold(start, |(mut batches, mut rest)| async move {
+        let (mut group, mut rows) = (Vec::new(), 0);
+        while rows < ROW_GROUP_ROWS {
+            let next = match rest.take() {
+                Some(rest) => Some(rest),
+                None => batches.try_next().await?,
+            };
+            let Some(batch) = next else { break };
+            let taken = batch.num_rows().min(ROW_GROUP_ROWS - rows);
+            if taken < batch.num_rows() {
+                rest = Some(batch.slice(taken, batch.num_rows() - taken));
+            }
+            rows += taken;
+            group.push(batch.slice(0, taken));
+        }
+        Ok((rows > 0).then_some((group, (batches, rest))))
+    })
+}
+
+/// The columns of a row group.
+struct Encoded {
+    rows: u64,
+    chunks: Vec<ArrowColumnChunk>,
+}
+
+/// What the Parquet writer has written and nobody has taken yet.
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Buffer {
+    fn take(&self) -> Bytes {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).into()
     }
-    let upload = place.store.put_multipart(&place.path).await.map_err(failed)?;
-    let mut upload = WriteMultipart::new_with_chunk_size(upload, UPLOAD_PART_BYTES);
-    upload.put(bytes);
-    upload.finish().await.map(|_| ()).map_err(failed)
+}
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One file on its way to storage, row group by row group.
+struct FileWriter {
+    path: String,
+    place: Place,
+    parquet: SerializedFileWriter<Buffer>,
+    buffer: Buffer,
+    upload: BufWriter,
+    digest: Sha256,
+    bytes: u64,
+    rows: u64,
+    groups: usize,
+}
+
+impl FileWriter {
+    fn new(schema: &SchemaRef, staging: &Place, number: usize) -> Result<Self, JobError> {
+        let path = format!("part-{number:05}.parquet");
+        let place = staging.child(&path);
+        let buffer = Buffer::default();
+        let (parquet, _) = parquet_writer(buffer.clone(), schema)?;
+        let upload = BufWriter::with_capacity(Arc::clone(&place.store), place.path.clone(), UPLOAD_PART_BYTES);
+        Ok(Self { path, place, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0, groups: 0 })
+    }
+
+    async fn append(&mut self, chunks: Vec<ArrowColumnChunk>) -> Result<(), JobError> {
+        append(&mut self.parquet, chunks).map_err(|error| unwritable(&error))?;
+        self.groups += 1;
+        self.send().await
+    }
+
+    async fn send(&mut self) -> Result<(), JobError> {
+        let bytes = self.buffer.take();
+        self.digest.update(&bytes);
+        self.bytes += bytes.len() as u64;
+        let sent = self.upload.put(bytes).await;
+        sent.map_err(|error| writing(format!("writing {}", self.place), &error))
+    }
+
+    async fn finish(mut self) -> Result<FileEntry, JobError> {
+        self.parquet.finish().map_err(|error| unwritable(&error))?;
+        self.send().await?;
+        let closed = self.upload.shutdown().await;
+        closed.map_err(|error| upload_failed(&self.place, error))?;
+        Ok(FileEntry {
+            path: self.path,
+            rows: self.rows,
+            bytes: self.bytes,
+            sha256: hexadecimal(&self.digest.finalize()),
+        })
+    }
+}
+
+/// The error of the store behind one of input and output.
+fn upload_failed(place: &Place, error: std::io::Error) -> JobError {
+    let doing = format!("writing {place}");
+    match error.downcast::<object_store::Error>() {
+        Ok(error) => writing(doing, &error),
+        Err(error) => JobError::file_system(doing, &error),
+    }
+}
+
+fn parquet_writer<W: Write + Send>(
+    sink: W,
+    schema: &SchemaRef,
+) -> Result<(SerializedFileWriter<W>, ArrowRowGroupWriterFactory), JobError> {
+    ArrowWriter::try_new(sink, Arc::clone(schema), Some(properties()))
+        .and_then(ArrowWriter::into_serialized_writer)
+        .map_err(|error| unwritable(&error))
 }
 
 /// The digest of a file in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    hexadecimal(&Sha256::digest(bytes))
 }
 
-struct Encoded {
-    bytes: Bytes,
-    recoding: Duration,
-}
-
-fn encode_file(release: &Release, rows: std::ops::Range<usize>, observer: &dyn Observer) -> Result<Encoded, JobError> {
-    let (mut writer, factory) = ArrowWriter::try_new(Vec::new(), release.schema(), Some(properties()))
-        .and_then(ArrowWriter::into_serialized_writer)
-        .map_err(|error| unwritable(&error))?;
-    let groups: Vec<_> = rows
-        .clone()
-        .step_by(ROW_GROUP_ROWS)
-        .map(|first| first..rows.end.min(first + ROW_GROUP_ROWS))
-        .enumerate()
-        .collect();
-    let mut recoding = Duration::ZERO;
-    // A few row groups at a time are in memory, as many as there are threads.
-    for some in groups.chunks(rayon::current_num_threads()) {
-        let recoded = Instant::now();
-        let batches = some.par_iter().map(|(_, rows)| release.batch(rows.clone())).collect::<Result<Vec<_>, _>>()?;
-        recoding += recoded.elapsed();
-        let encoded = some
-            .par_iter()
-            .zip(&batches)
-            .map(|((number, _), batch)| encode_group(batch, *number, &release.schema(), &factory))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| unwritable(&error))?;
-        for (chunks, batch) in encoded.into_iter().zip(&batches) {
-            append(&mut writer, chunks).map_err(|error| unwritable(&error))?;
-            observer.advance(batch.num_rows() as u64);
-        }
-    }
-    let bytes = writer.into_inner().map_err(|error| unwritable(&error))?;
-    Ok(Encoded { bytes: bytes.into(), recoding })
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The columns of a row group, encoded in parallel.
 fn encode_group(
-    batch: &RecordBatch,
+    batches: &[RecordBatch],
     number: usize,
     schema: &SchemaRef,
     factory: &ArrowRowGroupWriterFactory,
 ) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
-    let leaves = schema
-        .fields()
-        .iter()
-        .zip(batch.columns())
-        .map(|(field, column)| compute_leaves(field, column))
-        .collect::<Result<Vec<_>, _>>()?;
+    // Per batch, the leaves of all columns; per leaf there is one writer.
+    let mut leaves = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let fields = schema.fields().iter().zip(batch.columns());
+        let of_batch = fields.map(|(field, column)| compute_leaves(field, column)).collect::<Result<Vec<_>, _>>()?;
+        leaves.push(of_batch.into_iter().flatten().collect::<Vec<_>>());
+    }
     let writers = factory.create_column_writers(number)?;
-    let pairs: Vec<_> = writers.into_iter().zip(leaves.into_iter().flatten()).collect();
-    pairs
-        .into_par_iter()
-        .map(|(mut writer, leaf)| {
-            writer.write(&leaf)?;
-            writer.close()
-        })
-        .collect()
+    let encode = |(index, mut writer): (usize, ArrowColumnWriter)| {
+        leaves.iter().try_for_each(|of_batch| writer.write(&of_batch[index]))?;
+        writer.close()
+    };
+    writers.into_par_iter().enumerate().map(encode).collect()
 }
 
-fn append(writer: &mut SerializedFileWriter<Vec<u8>>, chunks: Vec<ArrowColumnChunk>) -> Result<(), ParquetError> {
+fn append(writer: &mut SerializedFileWriter<Buffer>, chunks: Vec<ArrowColumnChunk>) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for chunk in chunks {
         chunk.append_to_row_group(&mut group)?;

@@ -22,6 +22,11 @@ pub struct Overrides {
 }
 
 impl Overrides {
+    /// For a policy that is used on a table at hand: it needs no locations, and those that it has don't matter.
+    pub fn for_a_table() -> Self {
+        Self { input: Some(vec!["table".to_owned()]), output: Some("release".to_owned()), ..Self::default() }
+    }
+
     pub(crate) fn apply(&self, document: &mut Document) {
         if let Some(locations) = &self.input {
             let origin = Origin::Flag("--input");

@@ -1,0 +1,266 @@
+//! The operator as a node of a physical plan.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{
+    BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput, Time,
+};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
+    ReplaceChildrenOptions,
+};
+use futures::{StreamExt, TryStreamExt};
+use tokio::sync::OnceCell;
+
+use crate::anonymizer::Anonymizer;
+use crate::progress::{Progress, Step};
+use crate::release::{Facts, Release};
+
+/// The release of a table, once it has been made. Whoever holds the cell sees the same release.
+pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
+
+/// Anonymizes all rows of its input, and emits them in the canonical order of the release.
+///
+/// ```text
+///               input (any number of partitions, read once, in parallel)
+///                 │
+///   ┌─────────────▼─────────────┐
+///   │ survey      cells, kept rows
+///   │ partition   leaves          │
+///   │ cluster     classes         │  made once, shared by all plans over one table
+///   │ recode      labels, order   │
+///   └─────────────┬─────────────┘
+///                 │ release
+///                 ▼
+///        one stream in canonical order
+/// ```
+///
+/// # Barrier
+///
+/// Nothing that stands above this node is ever evaluated below it: a filter that ran on the input would anonymize a chosen
+/// subset, and the difference of two such releases tells a row. So the node takes no filters, limits, projections or
+/// dynamic filters from its parents (the defaults of [`ExecutionPlan`]), promises no ordering, partitioning or
+/// statistics from which an optimizer could draw conclusions, and enters a query only through
+/// [`crate::AnonymizedTable`], which is opaque to the logical optimizer.
+///
+/// # Execution
+///
+/// The first stream that is polled makes the release; others wait for it. A release depends on the content of the input,
+/// the policy and its seed, and on nothing else: neither partitions nor batch sizes nor row order change a byte of it.
+///
+/// # Errors
+///
+/// What can't be released (see `throng check`) ends the query with an error that holds no value of the data. Nothing is
+/// kept of a release that failed or was cancelled; the next query makes it anew.
+#[derive(Debug)]
+pub struct AnonymizeExec {
+    anonymizer: Arc<Anonymizer>,
+    input: Arc<dyn ExecutionPlan>,
+    release: SharedRelease,
+    progress: Listener,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+/// Who hears of the progress, if anybody does.
+#[derive(Clone, Default)]
+pub(crate) struct Listener(pub(crate) Option<Arc<dyn Progress>>);
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
+impl AnonymizeExec {
+    /// Anonymizes a plan that yields at least [`Anonymizer::columns_read`], by their names.
+    pub fn new(anonymizer: Arc<Anonymizer>, input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::sharing(anonymizer, input, SharedRelease::default(), Listener::default())
+    }
+
+    pub(crate) fn sharing(
+        anonymizer: Arc<Anonymizer>,
+        input: Arc<dyn ExecutionPlan>,
+        release: SharedRelease,
+        progress: Listener,
+    ) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(Arc::clone(anonymizer.schema())),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        let metrics = ExecutionPlanMetricsSet::new();
+        Self { anonymizer, input, release, progress, properties: Arc::new(properties), metrics }
+    }
+
+    /// What is done.
+    pub fn anonymizer(&self) -> &Arc<Anonymizer> {
+        &self.anonymizer
+    }
+
+    /// The plan whose rows are anonymized.
+    pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+
+    fn describe(&self) -> [(&'static str, String); 5] {
+        let (policy, binding) = (self.anonymizer.policy(), self.anonymizer.binding());
+        let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
+        let sensitive: Vec<&str> = binding.sensitive.iter().map(|column| column.column.name.as_str()).collect();
+        let (partition, cluster) = (policy.algorithm.partition.as_str(), self.anonymizer.method().0.cluster.as_str());
+        [
+            ("k", policy.privacy.k.to_string()),
+            ("p", policy.privacy.p.to_string()),
+            ("quasi", format!("[{}]", quasi.join(", "))),
+            ("sensitive", format!("[{}]", sensitive.join(", "))),
+            ("method", format!("{partition}/{cluster}")),
+        ]
+    }
+}
+
+impl DisplayAs for AnonymizeExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = self.describe().map(|(name, value)| format!("{name}={value}"));
+        match format {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "AnonymizeExec: {}", parts.join(", "))
+            }
+            DisplayFormatType::TreeRender => f.write_str(&parts.join("\n")),
+        }
+    }
+}
+
+impl ExecutionPlan for AnonymizeExec {
+    fn name(&self) -> &str {
+        "AnonymizeExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(input), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("AnonymizeExec has one input");
+        };
+        let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
+        Ok(Arc::new(Self::sharing(anonymizer, input, release, self.progress.clone())))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition != 0 {
+            return internal_err!("AnonymizeExec has one partition, and partition {partition} was asked for");
+        }
+        let timed = Arc::new(Timed::new(&self.metrics, self.progress.clone()));
+        let baseline = BaselineMetrics::new(&self.metrics, partition);
+        let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
+        let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
+        let batches = async move {
+            let make = || async {
+                let progress: Arc<dyn Progress> = timed.clone();
+                let made = anonymizer.anonymize(&input, &context, &progress).await?;
+                timed.end();
+                count(&metrics, made.facts());
+                Ok::<_, crate::Error>(Arc::new(made))
+            };
+            let release = release.get_or_try_init(make).await?;
+            let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
+            Ok::<_, crate::Error>(Release::stream(Arc::clone(release), size, ahead))
+        };
+        let batches = futures::stream::once(batches).map_err(datafusion::error::DataFusionError::from).try_flatten();
+        let batches = batches.map(move |batch| batch.record_output(&baseline));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// What EXPLAIN ANALYZE tells of a release that was made.
+fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
+    let counted = [
+        ("rows_read", facts.rows_read),
+        ("suppressed_rows", facts.suppressed),
+        ("leaves", facts.leaves),
+        ("classes", facts.utility.classes),
+    ];
+    for (name, value) in counted {
+        MetricBuilder::new(metrics).global_counter(name).add(value as usize);
+    }
+}
+
+/// Times the steps, and passes what it hears on.
+struct Timed {
+    times: [Time; 4],
+    current: Mutex<Option<ScopedTimer>>,
+    listener: Listener,
+}
+
+/// Adds the time that it lived.
+struct ScopedTimer {
+    time: Time,
+    start: std::time::Instant,
+}
+
+impl Drop for ScopedTimer {
+    fn drop(&mut self) {
+        self.time.add_elapsed(self.start);
+    }
+}
+
+impl Timed {
+    fn new(metrics: &ExecutionPlanMetricsSet, listener: Listener) -> Self {
+        let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, 0);
+        let times = [time("survey_time"), time("partition_time"), time("cluster_time"), time("recode_time")];
+        Self { times, current: Mutex::new(None), listener }
+    }
+
+    fn end(&self) {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Progress for Timed {
+    fn begin(&self, step: Step, total: Option<u64>) {
+        let time = self.times[step as usize].clone();
+        let timer = ScopedTimer { time, start: std::time::Instant::now() };
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+        if let Some(listener) = &self.listener.0 {
+            listener.begin(step, total);
+        }
+    }
+
+    fn advance(&self, units: u64) {
+        if let Some(listener) = &self.listener.0 {
+            listener.advance(units);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The only way into a query: a table whose rows are the release of another table.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::Result;
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::projection::ProjectionExec;
+use throng_policy::Policy;
+
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::exec::{AnonymizeExec, Listener, SharedRelease};
+use crate::progress::Progress;
+use crate::release::Release;
+
+/// The release of another table under a policy.
+///
+/// The input is read and anonymized once, by the first query, and every later query over the same `AnonymizedTable` sees
+/// that release, whatever has happened to the input since. What a query asks for (filters, limits, columns) is applied
+/// to the release and never to the input; see [`AnonymizeExec`].
+///
+/// ```
+/// # use std::{path::Path, sync::Arc};
+/// # use datafusion::prelude::*;
+/// # use throng_datafusion::AnonymizedTable;
+/// # use throng_policy::{Overrides, Policy};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ctx = SessionContext::new();
+/// let people = ctx.sql("SELECT * FROM (VALUES (25, 'flu'), (39, 'gout'), (36, 'flu')) AS t (age, illness)").await?;
+/// let policy = r#"
+///     version = 1
+///     privacy = { k = 3, p = 2 }
+///     columns.age.role = "quasi"
+///     columns.illness.role = "sensitive"
+/// "#;
+/// let policy = Policy::parse(policy, Path::new("."), &Overrides::for_a_table())?;
+/// ctx.register_table("released", Arc::new(AnonymizedTable::new(people.into_view(), Arc::new(policy))?))?;
+/// let ages = ctx.sql("SELECT DISTINCT age FROM released").await?.to_string().await?;
+/// assert!(ages.contains("[25-39]"), "{ages}");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct AnonymizedTable {
+    input: Arc<dyn TableProvider>,
+    anonymizer: Arc<Anonymizer>,
+    release: SharedRelease,
+    progress: Listener,
+}
+
+impl AnonymizedTable {
+    /// The release of a table under a policy, of which the locations don't matter.
+    pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, Error> {
+        let anonymizer = Arc::new(Anonymizer::new(policy, input.schema())?);
+        Ok(Self { input, anonymizer, release: SharedRelease::default(), progress: Listener::default() })
+    }
+
+    /// The same with somebody who hears of the progress.
+    pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress: Listener(Some(progress)), ..self }
+    }
+
+    /// The table that is anonymized.
+    pub fn input(&self) -> &Arc<dyn TableProvider> {
+        &self.input
+    }
+
+    /// The policy in the words of the columns.
+    pub fn anonymizer(&self) -> &Arc<Anonymizer> {
+        &self.anonymizer
+    }
+
+    /// The release, once a query has made it.
+    pub fn release(&self) -> Option<Arc<Release>> {
+        self.release.get().cloned()
+    }
+
+    /// The operator over a plan of the input, which is planned in a scope of its own.
+    pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
+        let columns = self.anonymizer.columns_read();
+        let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
+        let input = state.create_physical_plan(&input.build()?).await?;
+        let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
+        Ok(AnonymizeExec::sharing(anonymizer, input, release, self.progress.clone()))
+    }
+}
+
+#[async_trait]
+impl TableProvider for AnonymizedTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(self.anonymizer.schema())
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    /// Applies the projection above the operator. Filters and limits are for the nodes above: `filters` is empty, because
+    /// none is supported, and `limit` is a hint that must not be taken.
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let release: Arc<dyn ExecutionPlan> = Arc::new(self.plan(state).await?);
+        let Some(projection) = projection else { return Ok(release) };
+        let schema = self.schema();
+        let column = |index: &usize| {
+            let name = schema.field(*index).name();
+            (Arc::new(Column::new(name, *index)) as Arc<dyn datafusion::physical_expr::PhysicalExpr>, name.clone())
+        };
+        let columns: Vec<_> = projection.iter().map(column).collect();
+        Ok(Arc::new(ProjectionExec::try_new(columns, release)?))
+    }
+}
