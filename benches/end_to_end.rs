@@ -74,9 +74,11 @@ async fn run(input: &Path, output: &Path, threads: usize) -> Result<(Duration, S
     let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/census.toml");
     let policy = Policy::load(&policy, &overrides)?;
     let start = Instant::now();
-    let released =
-        throng_pipeline::run(&policy, &JobOptions { threads, observer: Arc::new(Silent), stop: Stopper::new().1 })
-            .await?;
+    let released = throng_pipeline::run(
+        &policy,
+        &JobOptions { threads, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 },
+    )
+    .await?;
     let time = start.elapsed();
     let stages = ["survey", "partition", "cluster", "recode", "write", "verify"];
     let stage = |name: &&str| released.sidecar.timing_ms.get(*name).map_or("-".to_owned(), |time| time.to_string());

@@ -97,7 +97,7 @@ pub fn form(table: &Table, method: Method, privacy: &Privacy, k: u64) -> Result<
     let start = Instant::now();
     let allowed = Allowed::of(table, privacy);
     let leaves = method.leaves(&allowed, table, privacy)?;
-    let clusters = method.classes(&leaves, table, privacy, &|_| {});
+    let clusters = method.classes(&leaves, table, privacy, &|_| true);
     let time = start.elapsed();
     let recoding = Recoding::without(table, &clusters, &allowed.out)?;
     let utility = Utility::of(table, &recoding, k);

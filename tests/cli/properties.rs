@@ -123,7 +123,7 @@ impl Job {
         let policy = self.policy(folder);
         RUNTIME.block_on(throng_pipeline::run(
             &policy,
-            &JobOptions { threads: 2, observer: Arc::new(Silent), stop: Stopper::new().1 },
+            &JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 },
         ))
     }
 }

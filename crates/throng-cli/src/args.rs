@@ -30,6 +30,10 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
+    /// Keep the process within this much memory, like 512MiB or 4GB; rows that do not fit are spilled to disk
+    #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
+    pub(crate) memory_limit: Option<u64>,
+
     /// How logs are written to stderr
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
@@ -45,6 +49,35 @@ impl Args {
         self.threads.map_or_else(cores, usize::from)
     }
 }
+
+/// A number of bytes: `512MiB`, `4 GB`, `1073741824`.
+fn bytes(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 9] = [
+        ("", 1),
+        ("b", 1),
+        ("kb", 1000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("tib", 1 << 40),
+    ];
+    let text = text.trim();
+    let digits = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim().to_ascii_lowercase();
+    let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor as f64);
+    let bytes = number.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
+    match bytes {
+        Some(bytes) if bytes >= MIN_MEMORY as f64 => Ok(bytes as u64),
+        Some(_) => Err("at least 16MiB are needed".to_owned()),
+        None => Err("give a number with a unit, like 512MiB or 4GB".to_owned()),
+    }
+}
+
+/// The least memory limit with which anything can be done.
+const MIN_MEMORY: u64 = 16 << 20;
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

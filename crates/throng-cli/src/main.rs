@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => {
-            let outcome = runtime.block_on(until_stopped(args.command, threads));
+            let outcome = runtime.block_on(until_stopped(args.command, threads, args.memory_limit));
             runtime.shutdown_background();
             outcome
         }
@@ -56,10 +56,10 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Runs a command, or stops it when the process is asked to. A job then removes what it has staged; one that is already
 /// committing its release completes it, and says so.
-async fn until_stopped(command: Command, threads: usize) -> Outcome {
+async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>) -> Outcome {
     let (stopper, stop) = Stopper::new();
     let stages = matches!(command, Command::Run(_) | Command::Demo(_));
-    let mut running = std::pin::pin!(commands::run(command, threads, stop));
+    let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop));
     let code = tokio::select! {
         // Signals are heard before the command begins, so that nothing is ever staged that a signal would leave behind.
         biased;

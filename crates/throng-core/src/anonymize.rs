@@ -1,5 +1,7 @@
 //! From a table to its classes: what the limits allow, then partition into leaves, then cluster every leaf, in parallel.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rayon::prelude::*;
 
 use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
@@ -117,21 +119,28 @@ impl Method {
         Ok(leaves.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Forms the classes of all leaves. `on_leaf` hears of every leaf that is done, with its number of cells.
+    /// Forms the classes of all leaves. `on_leaf` hears of every leaf that is done, with its number of cells, and says
+    /// whether to go on; once it does not, no further leaf is begun, and what is returned is of no use.
     pub fn classes(
         &self,
         leaves: &[Leaf],
         table: &Table,
         privacy: &Privacy,
-        on_leaf: &(dyn Fn(usize) + Sync),
+        on_leaf: &(dyn Fn(usize) -> bool + Sync),
     ) -> Vec<Class> {
         let clustering = self.clustering();
+        let is_stopped = AtomicBool::new(false);
         let classes = |leaf: &Leaf| {
+            if is_stopped.load(Ordering::Relaxed) {
+                return Vec::new();
+            }
             let classes = match &clustering {
                 Some(clustering) => clustering.cluster(&leaf.cells, table, privacy),
                 None => vec![Class { cover: leaf.cover.clone(), ..Class::of_cells(table, &leaf.cells) }],
             };
-            on_leaf(leaf.cells.len());
+            if !on_leaf(leaf.cells.len()) {
+                is_stopped.store(true, Ordering::Relaxed);
+            }
             classes
         };
         leaves.par_iter().flat_map_iter(classes).collect()

@@ -11,7 +11,7 @@ use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
 use crate::error::{Error, Result, kernel};
-use crate::hierarchy::{Tree, build_counted_tree};
+use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::values::{coordinates, distances};
 
 /// The code of a null, in place of a position or of a sensitive code, while a domain is being built.
@@ -23,7 +23,7 @@ pub struct Domain {
     kind: Kind,
     loss: Loss,
     /// For each position, the first one with the same maximum allowed generalization; none without a limit.
-    blocks: Option<Vec<u32>>,
+    blocks: Option<Arc<[u32]>>,
 }
 
 /// What positions stand for.
@@ -46,8 +46,8 @@ pub enum Kind {
 pub struct Distinct<'a> {
     /// The values.
     pub values: &'a ArrayRef,
-    /// How many rows have each value.
-    pub rows: &'a [u64],
+    /// How many rows have each value, where the hierarchy wants to know.
+    pub rows: Option<&'a [u64]>,
     /// Whether there are rows with null besides.
     pub has_null: bool,
 }
@@ -62,9 +62,12 @@ impl Domain {
             let first = u32::from(has_null);
             (Kind::Ordered { values, has_null }, (first..first + unsorted.len() as u32).collect())
         } else {
-            let rows: Vec<u64> = order.values().iter().map(|index| distinct.rows[*index as usize]).collect();
-            let (tree, positions) = build_counted_tree(&spec.hierarchy, &values, &rows)
-                .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
+            let counted = |rows: &[u64]| order.values().iter().map(|index| rows[*index as usize]).collect::<Vec<u64>>();
+            let (tree, positions) = match distinct.rows.map(counted) {
+                Some(rows) => build_counted_tree(&spec.hierarchy, &values, &rows),
+                None => build_tree(&spec.hierarchy, &values),
+            }
+            .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
             let tree = if has_null { tree.with_null() } else { tree };
             (Kind::Category(Arc::new(tree)), positions)
         };
@@ -75,7 +78,10 @@ impl Domain {
         };
         let loss = Loss::of(&kind).ok_or_else(type_error)?;
         let blocks = match &spec.limit {
-            Some(limit) => Some(blocks(&kind, limit).ok_or_else(|| Error::Limit { column: spec.name.clone() })?),
+            Some(limit) => {
+                let blocks = blocks(&kind, limit).ok_or_else(|| Error::Limit { column: spec.name.clone() })?;
+                Some(blocks.into())
+            }
             None => None,
         };
         let mut positions = vec![0; unsorted.len()];
@@ -208,7 +214,7 @@ fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
 #[derive(Clone, Debug)]
 enum Loss {
     /// Width over range; mixed with null everything is lost.
-    Width { coordinates: Vec<f64>, has_null: bool },
+    Width { coordinates: Arc<[f64]>, has_null: bool },
     /// The extent of the common ancestor.
     Ancestor(Arc<Tree>),
 }

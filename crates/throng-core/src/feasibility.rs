@@ -5,10 +5,11 @@
 //! limits on quasi-identifiers both are asked of every class of the maximum allowed microdata ([`Allowed`]).
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::model::{Model, Privacy, Tally};
 use crate::partition::Allowed;
-use crate::table::Table;
+use crate::table::{SensitiveColumn, Table};
 
 /// Why no release of a table can keep its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,73 +98,98 @@ impl Feasibility {
     /// Examines a table. A class of the maximum allowed microdata is the last resort of every algorithm, and all models
     /// are monotone: so when it satisfies the models a release of its rows exists, and when it does not there is none.
     pub fn of(table: &Table, privacy: &Privacy, allowed: &Allowed) -> Self {
-        let whole = Tally::of_cells(table, 0..table.cell_count() as u32);
+        let mut examined = Examined::new(table);
+        examined.add(table, allowed);
+        examined.conclude(privacy)
+    }
+}
+
+/// What is known of the parts of a table so far.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    sensitive: Arc<[SensitiveColumn]>,
+    whole: Tally,
+    suppressed: u64,
+    /// The classes of the maximum allowed microdata that satisfy the models. Without limits there is one, of all parts.
+    classes: Vec<Tally>,
+    is_limited: bool,
+}
+
+impl Examined {
+    /// No part yet, of a table or of one like it.
+    pub fn new(table: &Table) -> Self {
+        let is_limited = table.quasi().iter().any(|quasi| quasi.domain.is_limited());
+        let sensitive = Arc::clone(table.sensitive_columns());
+        let whole = Tally::empty(sensitive.len());
+        Self { sensitive, whole, suppressed: 0, classes: Vec::new(), is_limited }
+    }
+
+    /// Adds a part, which holds classes of the maximum allowed microdata with all of their rows, or a part of one that
+    /// satisfies the models.
+    pub fn add(&mut self, part: &Table, allowed: &Allowed) {
+        self.whole.merge(&Tally::of_cells(part, 0..part.cell_count() as u32));
+        self.suppressed += allowed.suppressed_rows(part);
+        for cells in &allowed.classes {
+            let class = Tally::of_cells(part, cells.iter().copied());
+            match self.classes.first_mut() {
+                Some(one) if !self.is_limited => one.merge(&class),
+                _ => self.classes.push(class),
+            }
+        }
+    }
+
+    /// What is possible with all parts together.
+    pub fn conclude(&self, privacy: &Privacy) -> Feasibility {
         let mut shortfalls: Vec<Shortfall> = privacy
             .models()
-            .filter(|model| model.shortage(&whole) > 0)
-            .map(|model| shortfall(model, &whole, table))
+            .filter(|model| model.shortage(&self.whole) > 0)
+            .map(|model| shortfall(model, &self.whole, &self.sensitive))
             .collect();
-        if shortfalls.is_empty() && allowed.classes.is_empty() {
-            shortfalls.push(Shortfall::Limits { rows: table.rows() });
+        if shortfalls.is_empty() && self.classes.is_empty() {
+            shortfalls.push(Shortfall::Limits { rows: self.whole.rows() });
         }
-        let counts: Vec<Counts> = allowed.classes.iter().map(|cells| Counts::of(table, cells)).collect();
         let most = |column: usize| {
-            let of_class = |class: &Counts| {
+            let of_class = |class: &Tally| {
                 let models = privacy.models().filter(|model| model.column() == Some(column));
-                models.map(|model| class.most_classes(model)).fold(class.tally.rows(), u64::min)
+                models.map(|model| self.most_classes(class, model)).fold(class.rows(), u64::min)
             };
-            counts.iter().map(of_class).sum()
+            self.classes.iter().map(of_class).sum()
         };
-        let columns = table.sensitive().iter().enumerate().map(|(index, column)| ColumnFeasibility {
+        let columns = self.sensitive.iter().enumerate().map(|(index, column)| ColumnFeasibility {
             name: column.name.clone(),
             counted: column.counted,
-            distinct: whole.distinct(index),
+            distinct: self.whole.distinct(index),
             max_classes: most(index),
         });
-        let most_of_class = |class: &Counts| privacy.models().map(|model| class.most_classes(model)).min();
-        Self {
-            rows: table.rows(),
-            suppressed: allowed.suppressed_rows(table),
+        let most_of_class = |class: &Tally| privacy.models().map(|model| self.most_classes(class, model)).min();
+        Feasibility {
+            rows: self.whole.rows(),
+            suppressed: self.suppressed,
             columns: columns.collect(),
-            max_classes: counts.iter().map(|class| most_of_class(class).unwrap_or(0)).sum(),
+            max_classes: self.classes.iter().map(|class| most_of_class(class).unwrap_or(0)).sum(),
             shortfalls,
+        }
+    }
+
+    /// The most classes that a model allows.
+    fn most_classes(&self, class: &Tally, model: &dyn Model) -> u64 {
+        match (model.column(), model.distinct_values()) {
+            (Some(column), Some(p)) => {
+                let counts = (0..self.sensitive[column].distinct).map(|code| class.count(column, code));
+                max_classes(counts.filter(|count| *count > 0).collect(), p)
+            }
+            // What such a model asks for adds up over classes.
+            _ => model.achieved(class).checked_div(model.required()).unwrap_or(class.rows()),
         }
     }
 }
 
-fn shortfall(model: &dyn Model, whole: &Tally, table: &Table) -> Shortfall {
-    let name = |column: usize| table.sensitive()[column].name.clone();
+fn shortfall(model: &dyn Model, whole: &Tally, sensitive: &[SensitiveColumn]) -> Shortfall {
+    let name = |column: usize| sensitive[column].name.clone();
     match (model.column(), model.distinct_values()) {
         (Some(column), Some(p)) => Shortfall::Distinct { column: name(column), distinct: whole.distinct(column), p },
         (Some(column), None) => Shortfall::Weight { column: name(column) },
         (None, _) => Shortfall::Rows { rows: whole.rows(), k: model.required() },
-    }
-}
-
-/// The rows of a class of the maximum allowed microdata, and how many of them have each sensitive code.
-struct Counts {
-    tally: Tally,
-    /// Per sensitive column, the counts of the codes that occur.
-    of_codes: Vec<Vec<u64>>,
-}
-
-impl Counts {
-    fn of(table: &Table, cells: &[u32]) -> Self {
-        let tally = Tally::of_cells(table, cells.iter().copied());
-        let codes = |(column, sensitive): (usize, &crate::table::SensitiveColumn)| {
-            (0..sensitive.distinct).map(|code| tally.count(column, code)).filter(|count| *count > 0).collect()
-        };
-        let of_codes = table.sensitive().iter().enumerate().map(codes).collect();
-        Self { tally, of_codes }
-    }
-
-    /// The most classes that a model allows.
-    fn most_classes(&self, model: &dyn Model) -> u64 {
-        match (model.column(), model.distinct_values()) {
-            (Some(column), Some(p)) => max_classes(self.of_codes[column].clone(), p),
-            // What such a model asks for adds up over classes.
-            _ => model.achieved(&self.tally).checked_div(model.required()).unwrap_or(self.tally.rows()),
-        }
     }
 }
 

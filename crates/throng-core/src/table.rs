@@ -1,11 +1,13 @@
 //! The table that the algorithms see: cells with their sensitive histograms, in the order of their content.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow::datatypes::DataType;
 
 use crate::columns::QuasiSpec;
 use crate::domain::Domain;
+use crate::survey::Domains;
 
 /// One quasi-identifier of a table.
 #[derive(Clone, Debug)]
@@ -34,8 +36,8 @@ pub struct SensitiveColumn {
 /// Both are ordered by content, and the groups of a cell lie side by side.
 #[derive(Clone, Debug)]
 pub struct Table {
-    quasi: Vec<QuasiColumn>,
-    sensitive: Vec<SensitiveColumn>,
+    quasi: Arc<[QuasiColumn]>,
+    sensitive: Arc<[SensitiveColumn]>,
     positions: Vec<u32>,
     /// Groups of cell `c`: `first_group[c] .. first_group[c + 1]`.
     first_group: Vec<u32>,
@@ -47,15 +49,11 @@ pub struct Table {
 
 impl Table {
     /// Builds a table from groups in ascending order: a tuple of positions followed by sensitive codes, and a count.
-    pub(crate) fn from_sorted_groups<'a>(
-        quasi: Vec<QuasiColumn>,
-        sensitive: Vec<SensitiveColumn>,
-        groups: impl Iterator<Item = (&'a [u32], u32)>,
-    ) -> Self {
-        let width = quasi.len();
+    pub(crate) fn from_sorted_groups<'a>(domains: &Domains, groups: impl Iterator<Item = (&'a [u32], u32)>) -> Self {
+        let width = domains.quasi.len();
         let mut table = Self {
-            quasi,
-            sensitive,
+            quasi: Arc::clone(&domains.quasi),
+            sensitive: Arc::clone(&domains.sensitive),
             positions: Vec::new(),
             first_group: Vec::new(),
             codes: Vec::new(),
@@ -82,13 +80,28 @@ impl Table {
         table
     }
 
+    /// A table without rows.
+    pub fn empty(domains: &Domains) -> Self {
+        Self::from_sorted_groups(domains, std::iter::empty())
+    }
+
     /// The quasi-identifiers.
     pub fn quasi(&self) -> &[QuasiColumn] {
         &self.quasi
     }
 
+    /// The quasi-identifiers, to be shared.
+    pub(crate) fn quasi_columns(&self) -> &Arc<[QuasiColumn]> {
+        &self.quasi
+    }
+
     /// The sensitive columns, each as often as it has facets.
     pub fn sensitive(&self) -> &[SensitiveColumn] {
+        &self.sensitive
+    }
+
+    /// The sensitive columns, to be shared.
+    pub(crate) fn sensitive_columns(&self) -> &Arc<[SensitiveColumn]> {
         &self.sensitive
     }
 

@@ -5,19 +5,22 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use throng_core::anonymize::Method;
-use throng_core::feasibility::Feasibility;
-use throng_core::metrics::Utility;
+use throng_core::feasibility::{Examined, Feasibility};
 use throng_core::partition::Allowed;
-use throng_core::recode::Recoding;
+use throng_core::table::Table;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
 use crate::Error;
+use crate::classes::Classes;
+use crate::groups::{Groups, PartSizes};
 use crate::method::method_of;
 use crate::progress::{Progress, Step};
-use crate::release::{Facts, Release, released_schema};
+use crate::release::{Release, released_schema};
 use crate::snapshot::Snapshot;
+use crate::workspace::Workspace;
 
 /// A policy bound to the columns of an input: everything that is known before a row is read.
 #[derive(Clone, Debug)]
@@ -26,6 +29,7 @@ pub struct Anonymizer {
     binding: Arc<Binding>,
     input: SchemaRef,
     schema: SchemaRef,
+    part_sizes: PartSizes,
 }
 
 impl Anonymizer {
@@ -33,7 +37,13 @@ impl Anonymizer {
     pub fn new(policy: Arc<Policy>, input: SchemaRef) -> Result<Self, Error> {
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
-        Ok(Self { policy, binding, input, schema })
+        Ok(Self { policy, binding, input, schema, part_sizes: PartSizes::default() })
+    }
+
+    /// The same with other parts, so that small tables are cut into some too.
+    #[cfg(test)]
+    pub(crate) fn with_part_sizes(self, part_sizes: PartSizes) -> Self {
+        Self { part_sizes, ..self }
     }
 
     /// The policy.
@@ -71,79 +81,102 @@ impl Anonymizer {
         method_of(&self.policy.algorithm, &self.binding)
     }
 
-    /// Reads all rows of a plan that yields at least [`Anonymizer::columns_read`], by their names.
-    pub async fn survey(
-        &self,
-        input: &Arc<dyn ExecutionPlan>,
-        context: &Arc<TaskContext>,
-        progress: &Arc<dyn Progress>,
-    ) -> Result<Snapshot, Error> {
-        let span = Step::Survey.begin(progress.as_ref(), None);
-        let read = async {
-            let snapshot = Snapshot::read(input, context, &self.binding, self.policy.algorithm.seed, progress).await?;
-            tracing::info!(rows = snapshot.rows, cells = snapshot.table.cell_count(), "input read");
-            Ok(snapshot)
-        };
-        read.instrument(span).await
-    }
-
-    /// Reads all rows of a plan and makes a release of them.
+    /// Reads all rows of a plan that yields at least [`Anonymizer::columns_read`], by their names, and makes a release of
+    /// them.
     pub async fn anonymize(
         &self,
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
         progress: &Arc<dyn Progress>,
     ) -> Result<Release, Error> {
-        let snapshot = self.survey(input, context, progress).await?;
-        let (anonymizer, progress) = (self.clone(), Arc::clone(progress));
-        let span = tracing::Span::current();
-        let work = move || span.in_scope(|| anonymizer.release(snapshot, progress.as_ref()));
+        let release = |anonymizer: &Self, snapshot: Snapshot, progress: &dyn Progress| {
+            let groups = anonymizer.group(&snapshot)?;
+            let classes = Classes::of(anonymizer, &snapshot, groups, progress)?;
+            Release::new(anonymizer, snapshot, classes)
+        };
+        self.look(input, context, metrics, progress, release).await
+    }
+
+    /// Reads all rows of a plan and tells what can be promised of them.
+    pub async fn examine(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        progress: &Arc<dyn Progress>,
+    ) -> Result<Examination, Error> {
+        let examine = |anonymizer: &Self, snapshot: Snapshot, _: &dyn Progress| {
+            let privacy = anonymizer.binding.privacy();
+            let mut groups = anonymizer.group(&snapshot)?;
+            let (mut examined, mut cells) = (Examined::new(&Table::empty(&groups.domains)), 0);
+            let parts = groups.len();
+            for part in 0..parts {
+                let (table, _) = groups.part(part)?;
+                cells += table.cell_count() as u64;
+                examined.add(&table, &Allowed::of(&table, &privacy));
+            }
+            let feasibility = examined.conclude(&privacy);
+            let refused = anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed).err();
+            let (rows, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
+            Ok(Examination { rows, suppressed, cells, parts, feasibility, refused })
+        };
+        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
+    }
+
+    /// Reads all rows, and does something with them on a thread of its own. Stops when nobody waits for it any more.
+    async fn look<T: Send + 'static>(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+        progress: &Arc<dyn Progress>,
+        then: impl FnOnce(&Self, Snapshot, &dyn Progress) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (workspace, _stop) = Workspace::new(context, metrics);
+        let span = Step::Survey.begin(progress.as_ref(), None);
+        let seed = self.policy.algorithm.seed;
+        let read = async {
+            let snapshot = Snapshot::read(input, context, &self.binding, seed, &workspace, progress).await?;
+            tracing::info!(rows = snapshot.rows, spilled = snapshot.is_spilled(), "input read");
+            Ok::<_, Error>(snapshot)
+        };
+        let snapshot = read.instrument(span).await?;
+        let (anonymizer, progress, span) = (self.clone(), Arc::clone(progress), tracing::Span::current());
+        let work = move || span.in_scope(|| then(&anonymizer, snapshot, progress.as_ref()));
         tokio::task::spawn_blocking(work).await.map_err(|_| Error::Task)?
     }
 
-    fn release(&self, snapshot: Snapshot, progress: &dyn Progress) -> Result<Release, Error> {
-        let privacy = self.binding.privacy();
-        let allowed = Allowed::of(&snapshot.table, &privacy);
-        let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
-        if !feasibility.shortfalls.is_empty() {
-            return Err(throng_core::Error::Infeasible(feasibility.shortfalls).into());
-        }
-        let suppressed = snapshot.suppressed + feasibility.suppressed;
-        self.check_suppression(snapshot.rows, suppressed)?;
-
-        let (method, reason) = self.method();
-        let leaves = Step::Partition.begin(progress, None).in_scope(|| {
-            let leaves = method.leaves(&allowed, &snapshot.table, &privacy)?;
-            tracing::info!(leaves = leaves.len(), "table cut into leaves");
-            Ok::<_, Error>(leaves)
-        })?;
-        let classes = Step::Cluster.begin(progress, Some(snapshot.table.cell_count() as u64)).in_scope(|| {
-            let classes = method.classes(&leaves, &snapshot.table, &privacy, &|cells| progress.advance(cells as u64));
-            tracing::info!(clusters = classes.len(), "clusters formed");
-            classes
-        });
-        let _recode = Step::Recode.begin(progress, None).entered();
-        let recoding = Recoding::without(&snapshot.table, &classes, &allowed.out)?;
-        let utility = Utility::of(&snapshot.table, &recoding, self.binding.k);
-        tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
-        let facts = Facts {
-            rows_read: snapshot.rows,
-            suppressed,
-            leaves: leaves.len() as u64,
-            method,
-            reason,
-            checksum: snapshot.checksum(&recoding),
-            utility,
-        };
-        Release::new(snapshot, recoding, facts, &self.binding, &self.input)
+    fn group(&self, snapshot: &Snapshot) -> Result<Groups, Error> {
+        Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 
-    /// Refuses a release that would leave out more rows than the policy allows.
-    pub fn check_suppression(&self, rows: u64, suppressed: u64) -> Result<(), Error> {
+    /// Refuses what no release can keep, and a release that would leave out more rows than the policy allows.
+    pub(crate) fn check_feasibility(&self, found: &Feasibility, rows: u64, suppressed: u64) -> Result<(), Error> {
+        if !found.shortfalls.is_empty() {
+            return Err(throng_core::Error::Infeasible(found.shortfalls.clone()).into());
+        }
         let Some(limit) = self.binding.suppression_limit else { return Ok(()) };
+        let suppressed = suppressed + found.suppressed;
         match suppressed as f64 <= limit * rows as f64 {
             true => Ok(()),
             false => Err(Error::Suppression { rows, suppressed, limit, most: (limit * rows as f64).floor() }),
         }
     }
+}
+
+/// What can be promised of an input.
+#[derive(Debug)]
+pub struct Examination {
+    /// Rows of the input.
+    pub rows: u64,
+    /// Rows that would be left out.
+    pub suppressed: u64,
+    /// Distinct tuples of quasi-identifiers.
+    pub cells: u64,
+    /// Parts in which the table would be looked at.
+    pub parts: usize,
+    /// What each sensitive column allows.
+    pub feasibility: Feasibility,
+    /// Why there can be no release, if so.
+    pub refused: Option<Error>,
 }

@@ -31,6 +31,12 @@ pub enum Error {
     /// The query failed. Its own message may quote values of the data, so whoever shows it must take care.
     #[error("the input could not be read")]
     Read(#[source] DataFusionError),
+    /// The memory of the session does not suffice.
+    #[error("the memory limit does not leave enough room for {0}; raise the memory limit (`--memory-limit`)")]
+    Memory(&'static str),
+    /// Nobody waits for the release any more.
+    #[error("the query was cancelled")]
+    Cancelled,
     /// An Arrow kernel failed.
     #[error("an Arrow kernel failed ({0})")]
     Kernel(&'static str, #[source] ArrowError),

@@ -185,14 +185,14 @@ impl ExecutionPlan for AnonymizeExec {
         let batches = async move {
             let make = || async {
                 let progress: Arc<dyn Progress> = timed.clone();
-                let made = anonymizer.anonymize(&input, &context, &progress).await?;
+                let made = anonymizer.anonymize(&input, &context, &metrics, &progress).await?;
                 timed.end();
                 count(&metrics, made.facts());
                 Ok::<_, crate::Error>(Arc::new(made))
             };
             let release = release.get_or_try_init(make).await?;
             let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
-            Ok::<_, crate::Error>(Release::stream(Arc::clone(release), size, ahead))
+            Ok::<_, crate::Error>(release.stream(size, ahead))
         };
         let batches = futures::stream::once(batches).map_err(datafusion::error::DataFusionError::from).try_flatten();
         let batches = batches.map(move |batch| batch.record_output(&baseline));

@@ -14,22 +14,29 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
+mod classes;
 mod error;
 mod exec;
+mod groups;
 mod kept;
 mod method;
 mod plain;
 mod progress;
 mod release;
+mod rows;
 mod snapshot;
+mod store;
 mod table;
+mod workspace;
 
-pub use anonymizer::Anonymizer;
+pub use anonymizer::{Anonymizer, Examination};
 pub use error::Error;
 pub use exec::AnonymizeExec;
 pub use kept::kept_names;
 pub use plain::{plain, plain_field};
 pub use progress::{Progress, Step};
 pub use release::{Facts, Release, released_schema};
-pub use snapshot::Snapshot;
 pub use table::AnonymizedTable;
+
+#[cfg(test)]
+mod operator_tests;

@@ -1,41 +1,57 @@
-//! One look at all rows of a query: the survey, and what a release shows of each row besides its quasi-identifiers.
+//! One look at all rows of a plan: the survey, and what a release shows of each row besides its quasi-identifiers.
+//!
+//! The input is read once. What is kept of it stays in memory as long as the pool allows, and goes to disk then, so that
+//! a second look is a look at the same rows, whatever happens to the input.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
-use throng_core::content::{Checksum, ContentHasher};
-use throng_core::recode::Recoding;
-use throng_core::survey::{SUPPRESSED, Survey, SurveySpec};
-use throng_core::table::Table;
+use throng_core::content::ContentHasher;
+use throng_core::survey::{SUPPRESSED, Seen, Survey, SurveySpec, Tuples};
 use throng_policy::Binding;
 use tokio::task::JoinSet;
 
 use crate::Error;
 use crate::kept::{Kept, kept_columns};
 use crate::progress::Progress;
+use crate::rows::{numbers, row_batch, row_schema};
+use crate::store::{Allowance, BatchStore, StoredBatches};
+use crate::workspace::{Workspace, reserve};
 
-/// All rows of a query.
+/// A stream that has seen so many groups hands them out and begins to number anew.
+const CHUNK_GROUPS: usize = 1 << 18;
+
+/// All rows of a plan.
 #[derive(Debug)]
-pub struct Snapshot {
-    /// The cells of the rows that are not suppressed.
-    pub table: Table,
+pub(crate) struct Snapshot {
+    pub(crate) streams: Vec<StreamRows>,
+    pub(crate) seen: Vec<Seen>,
     /// How many rows were read.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// How many of them are left out of the release because of their nulls.
-    pub suppressed: u64,
-    /// What the release shows of each row besides its quasi-identifiers.
-    pub(crate) batches: Vec<RecordBatch>,
-    /// The group of each row.
-    pub(crate) groups: Vec<u32>,
-    /// The content hash of each row.
-    pub(crate) content: Vec<u128>,
-    /// The key of the content hash.
-    pub(crate) seed: u64,
+    pub(crate) suppressed: u64,
+    pub(crate) workspace: Workspace,
+    row_schema: SchemaRef,
+    /// For the values that were seen.
+    values: Vec<MemoryReservation>,
+}
+
+/// The rows of one stream.
+#[derive(Debug)]
+pub(crate) struct StreamRows {
+    /// Rows with the number of their group in their chunk.
+    pub(crate) rows: StoredBatches,
+    /// The groups of each chunk, a batch per chunk.
+    pub(crate) groups: StoredBatches,
+    /// How many batches of rows each chunk has.
+    pub(crate) chunk_batches: Vec<usize>,
 }
 
 /// Which columns of the query are for what.
@@ -44,16 +60,11 @@ struct Reading {
     /// Quasi-identifiers, then sensitive columns, by name.
     surveyed: Vec<String>,
     kept: Vec<Kept>,
+    rows: SchemaRef,
     seed: u64,
     progress: Arc<dyn Progress>,
-}
-
-/// What one stream brought.
-struct Part {
-    survey: Survey,
-    batches: Vec<RecordBatch>,
-    groups: Vec<u32>,
-    content: Vec<u128>,
+    workspace: Workspace,
+    allowance: Allowance,
 }
 
 impl Snapshot {
@@ -63,94 +74,130 @@ impl Snapshot {
         context: &Arc<TaskContext>,
         binding: &Binding,
         seed: u64,
+        workspace: &Workspace,
         progress: &Arc<dyn Progress>,
     ) -> Result<Self, Error> {
-        let reading = Arc::new(Reading::new(binding, seed, Arc::clone(progress)));
+        let reading = Arc::new(Reading::new(binding, seed, workspace.clone(), Arc::clone(progress)));
         let partitions = 0..input.output_partitioning().partition_count();
         let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
         let streams = streams.collect::<Result<Vec<_>, _>>()?;
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
             let reading = Arc::clone(&reading);
-            tasks.spawn(async move { Part::read(stream, &reading).await.map(|part| (index, part)) });
+            tasks.spawn(async move { StreamSurvey::read(stream, &reading).await.map(|read| (index, read)) });
         }
         let mut parts = Vec::new();
         while let Some(done) = tasks.join_next().await {
             parts.push(done.map_err(|_| Error::Task)??);
         }
         parts.sort_by_key(|(index, _)| *index);
-        let parts = parts.into_iter().map(|(_, part)| part).collect();
-        tokio::task::spawn_blocking(move || Self::merge(parts, seed)).await.map_err(|_| Error::Task)?
-    }
-
-    fn merge(parts: Vec<Part>, seed: u64) -> Result<Self, Error> {
-        let (mut surveys, mut rest) = (Vec::new(), Vec::new());
-        for part in parts {
-            surveys.push(part.survey);
-            rest.push((part.batches, part.groups, part.content));
-        }
-        let merged = Survey::merge(surveys)?;
-        let rows: usize = rest.iter().map(|(_, groups, _)| groups.len()).sum();
-        if u32::try_from(rows).is_err() {
-            return Err(Error::TooManyRows(u32::MAX));
-        }
+        // Where some rows had to make room, the others make room for what comes next.
+        let is_spilled = parts.iter().any(|(_, part)| part.rows.is_spilled());
         let mut snapshot = Self {
-            table: merged.table,
-            rows: rows as u64,
-            suppressed: merged.suppressed,
-            batches: Vec::new(),
-            groups: Vec::with_capacity(rows),
-            content: Vec::with_capacity(rows),
-            seed,
+            streams: Vec::new(),
+            seen: Vec::new(),
+            rows: 0,
+            suppressed: 0,
+            workspace: workspace.clone(),
+            row_schema: Arc::clone(&reading.rows),
+            values: Vec::new(),
         };
-        for ((batches, groups, content), of_table) in rest.into_iter().zip(merged.groups) {
-            let place = |group: u32| if group == SUPPRESSED { SUPPRESSED } else { of_table[group as usize] };
-            snapshot.groups.extend(groups.into_iter().map(place));
-            snapshot.content.extend(content);
-            snapshot.batches.extend(batches);
+        for (_, part) in parts {
+            snapshot.add(part, is_spilled)?;
         }
         Ok(snapshot)
     }
 
-    /// The checksum of all rows that a recoding does not leave out.
-    pub fn checksum(&self, recoding: &Recoding) -> Checksum {
-        let is_released = |group: u32| group != SUPPRESSED && !recoding.is_out(group);
-        let released = self.groups.iter().zip(&self.content).filter(|(group, _)| is_released(**group));
-        let mut checksum = Checksum::default();
-        checksum.add(released.map(|(_, hash)| *hash));
-        checksum
+    /// How many columns were surveyed.
+    pub(crate) fn width(&self) -> usize {
+        self.seen.first().map_or(0, Seen::width)
+    }
+
+    /// Whether rows are on disk.
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.streams.iter().any(|stream| stream.rows.is_spilled())
+    }
+
+    /// The schema of its rows.
+    pub(crate) fn row_schema(&self) -> SchemaRef {
+        Arc::clone(&self.row_schema)
+    }
+
+    /// The mean size of what is kept of a row.
+    pub(crate) fn row_bytes(&self) -> usize {
+        let bytes: usize = self.streams.iter().map(|stream| stream.rows.bytes()).sum();
+        bytes / (self.rows as usize).max(1)
+    }
+
+    fn add(&mut self, mut part: StreamSurvey, is_spilled: bool) -> Result<(), Error> {
+        if is_spilled {
+            part.rows.spill()?;
+            part.groups.spill()?;
+        }
+        part.end_chunk()?;
+        self.rows += part.rows_read;
+        let seen = part.survey.finish()?;
+        self.suppressed += seen.suppressed();
+        // What is left of the survey are its values: for their order, their places and their losses.
+        reserve(&part.reservation, seen.values() * VALUE_BYTES, "the distinct values of the quasi-identifiers")?;
+        self.values.push(part.reservation);
+        self.seen.push(seen);
+        let (rows, groups) = (part.rows.finish()?, part.groups.finish()?);
+        self.streams.push(StreamRows { rows, groups, chunk_batches: part.chunk_batches });
+        Ok(())
     }
 }
 
+/// What a distinct value takes while domains are built: the value twice, its rank, its place, its coordinate.
+const VALUE_BYTES: usize = 56;
+
 impl Reading {
-    fn new(binding: &Binding, seed: u64, progress: Arc<dyn Progress>) -> Self {
+    fn new(binding: &Binding, seed: u64, workspace: Workspace, progress: Arc<dyn Progress>) -> Self {
         let spec = SurveySpec {
             quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
             sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
         };
         let quasi = binding.quasi.iter().map(|quasi| quasi.column.name.clone());
         let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| sensitive.column.name.clone())).collect();
-        Self { spec: Arc::new(spec), surveyed, kept: kept_columns(binding), seed, progress }
+        let kept = kept_columns(binding);
+        let allowance = Allowance::new(workspace.memory_for_rows());
+        Self { spec: Arc::new(spec), surveyed, rows: row_schema(&kept), kept, seed, progress, workspace, allowance }
     }
 }
 
-impl Part {
+/// One stream on its way.
+struct StreamSurvey {
+    survey: Survey,
+    rows: BatchStore,
+    groups: BatchStore,
+    chunk_batches: Vec<usize>,
+    /// Batches of the current chunk.
+    batches: usize,
+    rows_read: u64,
+    reservation: MemoryReservation,
+}
+
+impl StreamSurvey {
     async fn read(mut stream: SendableRecordBatchStream, reading: &Reading) -> Result<Self, Error> {
-        let mut part = Self {
+        let workspace = &reading.workspace;
+        let mut read = Self {
             survey: Survey::new(Arc::clone(&reading.spec))?,
-            batches: Vec::new(),
-            groups: Vec::new(),
-            content: Vec::new(),
+            rows: BatchStore::new(workspace, Arc::clone(&reading.rows), &reading.allowance, "rows"),
+            groups: BatchStore::new(workspace, tuple_schema(), &reading.allowance, "groups"),
+            chunk_batches: Vec::new(),
+            batches: 0,
+            rows_read: 0,
+            reservation: workspace.reservation("survey"),
         };
         let types: Vec<DataType> = reading.kept.iter().map(Kept::data_type).collect();
         let hasher = ContentHasher::new(&types, reading.seed)?;
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
-                part.push(&batch, reading, &hasher)?;
+                read.push(&batch, reading, &hasher)?;
                 reading.progress.advance(batch.num_rows() as u64);
             }
         }
-        Ok(part)
+        Ok(read)
     }
 
     fn push(&mut self, batch: &RecordBatch, reading: &Reading, hasher: &ContentHasher) -> Result<(), Error> {
@@ -159,22 +206,53 @@ impl Part {
             Ok(batch.column_by_name(name).cloned().ok_or_else(missing)?)
         };
         let surveyed = reading.surveyed.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-        self.groups.extend(self.survey.push(&surveyed)?);
+        let groups = self.survey.push(&surveyed)?;
+        reserve(&self.reservation, self.survey.size(), "the distinct values of the quasi-identifiers")?;
         let kept = reading.kept.iter().map(|kept| kept.of(&column(&kept.source.name)?));
         let kept = kept.collect::<Result<Vec<_>, Error>>()?;
-        self.content.extend(hasher.hash(&kept, batch.num_rows())?);
-        self.batches.push(keep(kept, &reading.kept, batch.num_rows())?);
+        let content = hasher.hash(&kept, batch.num_rows())?;
+        self.rows_read += batch.num_rows() as u64;
+        self.rows.push(released_rows(row_batch(&reading.rows, groups, &content, kept)?)?)?;
+        self.batches += 1;
+        if self.survey.groups() >= CHUNK_GROUPS {
+            self.end_chunk()?;
+        }
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> Result<(), Error> {
+        self.groups.push(pack(&self.survey.take_groups())?)?;
+        self.chunk_batches.push(std::mem::take(&mut self.batches));
         Ok(())
     }
 }
 
-/// A batch of columns under their names; a batch of rows without columns keeps its count.
-fn keep(columns: Vec<ArrayRef>, kept: &[Kept], rows: usize) -> Result<RecordBatch, Error> {
-    use datafusion::arrow::array::RecordBatchOptions;
-    use datafusion::arrow::datatypes::{Field, Schema};
-    let field = |(column, kept): (&ArrayRef, &Kept)| Field::new(&kept.name, column.data_type().clone(), true);
-    let schema = Schema::new(columns.iter().zip(kept).map(field).collect::<Vec<_>>());
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    RecordBatch::try_new_with_options(Arc::new(schema), columns, &options)
-        .map_err(|source| Error::Kernel("batch", source))
+/// The rows that are not left out.
+fn released_rows(rows: RecordBatch) -> Result<RecordBatch, Error> {
+    if !numbers(&rows).contains(&SUPPRESSED) {
+        return Ok(rows);
+    }
+    let is_kept: BooleanArray = numbers(&rows).iter().map(|number| Some(*number != SUPPRESSED)).collect();
+    filter_record_batch(&rows, &is_kept).map_err(|source| Error::Kernel("filter", source))
+}
+
+/// The schema of tuples: one list of numbers, each tuple followed by its rows.
+pub(crate) fn tuple_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![Field::new("numbers", DataType::UInt32, false)]))
+}
+
+/// Tuples as a batch.
+pub(crate) fn pack(tuples: &Tuples) -> Result<RecordBatch, Error> {
+    let mut numbers = Vec::with_capacity(tuples.len() * (tuples.width() + 1));
+    for (tuple, rows) in tuples.iter() {
+        numbers.extend_from_slice(tuple);
+        numbers.push(rows);
+    }
+    let column: ArrayRef = Arc::new(UInt32Array::from(numbers));
+    RecordBatch::try_new(tuple_schema(), vec![column]).map_err(|source| Error::Kernel("batch", source))
+}
+
+/// The tuples of this width in a batch, with their rows.
+pub(crate) fn unpack(batch: &RecordBatch, width: usize) -> impl ExactSizeIterator<Item = (&[u32], u32)> {
+    numbers(batch).chunks_exact(width + 1).map(move |entry| (&entry[..width], entry[width]))
 }

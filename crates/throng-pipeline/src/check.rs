@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use throng_core::feasibility::Feasibility;
-use throng_core::partition::Allowed;
 use throng_datafusion::Progress;
 use throng_policy::Policy;
 
@@ -35,33 +34,30 @@ pub struct Checked {
 
 /// Checks a policy against its input.
 pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, JobError> {
-    let session = session(options);
+    let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let anonymizer = table.anonymizer();
-    let snapshot = match anonymizer.survey(plan.input(), &session.task_ctx(), &progress).await {
+    let found = match anonymizer.examine(plan.input(), &session.task_ctx(), &progress).await {
         Err(error) => return Err(failure(error.into(), &table, &source, &session).await),
-        Ok(snapshot) => snapshot,
+        Ok(found) => found,
     };
-    let privacy = anonymizer.binding().privacy();
-    let allowed = Allowed::of(&snapshot.table, &privacy);
-    let feasibility = Feasibility::of(&snapshot.table, &privacy, &allowed);
-    let suppressed_rows = snapshot.suppressed + feasibility.suppressed;
-    let mut shortfalls: Vec<String> = feasibility.shortfalls.iter().map(ToString::to_string).collect();
-    if shortfalls.is_empty() {
-        let refused = anonymizer.check_suppression(snapshot.rows, suppressed_rows).err();
-        shortfalls.extend(refused.map(|refused| refused.to_string()));
-    }
+    let shortfalls = match &found.refused {
+        Some(throng_datafusion::Error::Core(throng_core::Error::Infeasible(shortfalls))) => {
+            shortfalls.iter().map(ToString::to_string).collect()
+        }
+        refused => refused.iter().map(ToString::to_string).collect(),
+    };
     let binding = anonymizer.binding();
     Ok(Checked {
         files: source.files.len() as u64,
-        rows: snapshot.rows,
-        suppressed_rows,
-        cells: snapshot.table.cell_count() as u64,
+        rows: found.rows,
+        suppressed_rows: found.suppressed,
+        cells: found.cells,
         quasi: binding.quasi.iter().map(|quasi| quasi.column.name.clone()).collect(),
         dropped: binding.dropped.clone(),
-        feasibility,
+        feasibility: found.feasibility,
         shortfalls,
     })
 }

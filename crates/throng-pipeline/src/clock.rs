@@ -20,6 +20,15 @@ struct Stages {
     done: Vec<(Stage, Duration)>,
 }
 
+impl Stages {
+    fn add(&mut self, stage: Stage, time: Duration) {
+        match self.done.iter_mut().find(|(known, _)| *known == stage) {
+            Some((_, known)) => *known += time,
+            None => self.done.push((stage, time)),
+        }
+    }
+}
+
 impl Clock {
     pub(crate) fn start(observer: Arc<dyn Observer>) -> Self {
         Self { start: Instant::now(), stages: Mutex::default(), observer }
@@ -29,7 +38,7 @@ impl Clock {
     pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
         let mut stages = self.stages();
         if let Some((stage, start)) = stages.current.replace((stage, Instant::now())) {
-            stages.done.push((stage, start.elapsed()));
+            stages.add(stage, start.elapsed());
         }
         drop(stages);
         self.observer.begin(stage, total);

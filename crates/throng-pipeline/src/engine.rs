@@ -1,11 +1,27 @@
 //! The DataFusion session of a job.
 
+use std::sync::Arc;
+
+use datafusion::execution::memory_pool::{GreedyMemoryPool, TrackConsumersPool};
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{SessionConfig, SessionContext};
 
+use crate::error::JobError;
 use crate::job::JobOptions;
 
-/// A session that reads with so many threads.
-pub(crate) fn session(options: &JobOptions) -> SessionContext {
+/// The part of a memory limit that the pool of the session has. The rest is for what no pool counts: code, threads,
+/// buffers of readers and writers, and what an allocator keeps back.
+const POOL_SHARE: f64 = 0.6;
+
+/// How many consumers an error of the pool lists.
+const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
+
+/// A session that reads with so many threads, within the memory limit.
+pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
     let config = SessionConfig::new().with_target_partitions(options.threads.max(1)).with_collect_statistics(false);
-    SessionContext::new_with_config(config)
+    let Some(limit) = options.memory_limit else { return Ok(SessionContext::new_with_config(config)) };
+    let pool = GreedyMemoryPool::new((limit as f64 * POOL_SHARE) as usize);
+    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(TrackConsumersPool::new(pool, CONSUMERS_TOLD)));
+    let runtime = runtime.build().map_err(|error| JobError::reading("the spill folder", &error))?;
+    Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))
 }

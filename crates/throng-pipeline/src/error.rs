@@ -131,6 +131,8 @@ impl From<throng_datafusion::Error> for JobError {
                 Self::new(Kind::Infeasible, format!("the privacy target can't be met: {error}"))
             }
             Engine::Read(error) => Self::reading("the input", &error),
+            Engine::Memory(_) => Self::new(Kind::TemporaryIo, error.to_string()),
+            Engine::Cancelled => Self::new(Kind::Stopped, error.to_string()),
             Engine::TooManyRows(_) => Self::new(Kind::BadData, error.to_string()),
             Engine::Kernel(..) | Engine::Task => Self::new(Kind::Internal, error.to_string()),
         }

@@ -7,7 +7,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::{StreamExt, TryStreamExt};
 use throng_core::verify::Findings;
-use throng_datafusion::{AnonymizedTable, Facts, Progress, kept_names};
+use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, kept_names};
 use throng_policy::{CsvOptions, Format, Policy};
 use tracing::Instrument;
 
@@ -23,7 +23,7 @@ use crate::resources::peak_memory_bytes;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
 use crate::source::{Source, SourceFile};
 use crate::stop::Stop;
-use crate::verify::{Unchanged, examine};
+use crate::verify::{Examined, Unchanged, examine};
 use crate::write::{check_writable, digest, write};
 
 /// How a job runs; nothing here changes its result.
@@ -31,6 +31,8 @@ use crate::write::{check_writable, digest, write};
 pub struct JobOptions {
     /// Streams that are read at the same time. Computation uses the global pool of rayon.
     pub threads: usize,
+    /// The memory that the process should keep within, in bytes.
+    pub memory_limit: Option<u64>,
     /// Hears of the progress.
     pub observer: Arc<dyn Observer>,
     /// Tells the job to stop.
@@ -99,7 +101,7 @@ async fn anonymize(
     run: &RunFacts,
 ) -> Result<Verified, JobError> {
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
-    let session = session(options);
+    let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>);
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
@@ -112,17 +114,22 @@ async fn anonymize(
         Ok(first) => first,
     };
     let release = table.release().ok_or_else(|| JobError::internal("a plan gave rows before its release"))?;
-    let facts = release.facts();
+    let facts = release.facts().clone();
+    let anonymizer = Arc::clone(table.anonymizer());
+    // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
+    drop((release, table));
 
     let rows = facts.rows_read - facts.suppressed;
     let span = clock.begin(Stage::Write, Some(rows));
     let place = staging.place()?;
+    let schema = plan.schema();
+    drop(plan);
     let batches = futures::stream::iter(first.map(Ok)).chain(batches);
-    let files = write(batches, plan.schema(), &place, options).instrument(span).await?;
+    let files = write(batches, schema, &place, options).instrument(span).await?;
 
     let span = clock.begin(Stage::Verify, Some(rows));
-    let staged = Staged { files: &files, place: &place, facts };
-    let findings = verify(staged, policy, &table, options).instrument(span).await?;
+    let staged = Staged { files: &files, place: &place, facts: &facts };
+    let findings = verify(staged, policy, &anonymizer, options).instrument(span).await?;
 
     let rows: u64 = files.iter().map(|file| file.rows).sum();
     let bytes = files.iter().map(|file| file.bytes).sum();
@@ -131,7 +138,7 @@ async fn anonymize(
         InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
         OutputFacts { rows, files: files.len() as u64, bytes, suppressed_rows: facts.suppressed },
         PrivacyFacts::of(&findings),
-        facts.utility.clone(),
+        facts.utility,
         AlgorithmFacts {
             partition: policy.algorithm.partition.as_str(),
             cluster: facts.method.cluster.as_str(),
@@ -187,7 +194,7 @@ struct Staged<'a> {
 async fn verify(
     staged: Staged<'_>,
     policy: &Policy,
-    table: &AnonymizedTable,
+    anonymizer: &Anonymizer,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
     let refused = |what: &str| {
@@ -196,7 +203,7 @@ async fn verify(
             format!("the staged release was read back and refused: {what}; nothing is published"),
         )
     };
-    let session = session(options);
+    let session = session(options)?;
     let mut files = Vec::new();
     for file in staged.files {
         let place = staged.place.child(&file.path);
@@ -209,13 +216,24 @@ async fn verify(
     let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
-    if names(&source.schema) != names(table.anonymizer().schema()) {
+    if names(&source.schema) != names(anonymizer.schema()) {
         return Err(refused("its columns are not those of the policy"));
     }
     let (promise, _) = promise_of(policy);
-    let unchanged = Unchanged { columns: kept_names(table.anonymizer().binding()), seed: policy.algorithm.seed };
+    let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
     let observer = Arc::clone(&options.observer);
-    let (findings, checksum) = examine(&session, &source, promise, Some(unchanged), observer).await?;
+    let seen = |is_together| {
+        examine(&session, &source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
+    };
+    // A release has its classes together, which takes little memory to verify. If it should not, it is verified all the
+    // same.
+    let (findings, checksum) = match seen(true).await? {
+        Examined::Whole(findings, checksum) => (findings, checksum),
+        Examined::Scattered => match seen(false).await? {
+            Examined::Whole(findings, checksum) => (findings, checksum),
+            Examined::Scattered => return Err(JobError::internal("a release was not looked at as a whole")),
+        },
+    };
     if !findings.holds() {
         return Err(refused("a class does not satisfy the privacy model"));
     }

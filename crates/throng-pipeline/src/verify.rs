@@ -35,7 +35,7 @@ pub async fn verify_release(
     columns: Option<&[String]>,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
-    let session = session(options);
+    let session = session(options)?;
     let csv = CsvOptions { delimiter: b',', header: true };
     let source = match release_at(locations).await? {
         Some((place, manifest)) => {
@@ -53,7 +53,10 @@ pub async fn verify_release(
         }
     }
     options.observer.begin(Stage::Verify, None);
-    Ok(examine(&session, &source, promise, None, Arc::clone(&options.observer)).await?.0)
+    match examine(&session, &source, promise, None, false, Arc::clone(&options.observer)).await? {
+        Examined::Whole(findings, _) => Ok(findings),
+        Examined::Scattered => Err(JobError::internal("a table was not looked at as a whole")),
+    }
 }
 
 /// The release at these locations with its manifest, if they are one folder that has one.
@@ -134,18 +137,28 @@ pub(crate) struct Unchanged {
     pub(crate) seed: u64,
 }
 
+/// What was seen of a table.
+#[derive(Debug)]
+pub(crate) enum Examined {
+    /// All of it.
+    Whole(Findings, Checksum),
+    /// Its classes do not lie together, as they were expected to.
+    Scattered,
+}
+
 /// Counts the classes of a table, and sums the content of the columns that must be unchanged.
 pub(crate) async fn examine(
     session: &SessionContext,
     source: &Source,
     promise: Promise,
     unchanged: Option<Unchanged>,
+    is_together: bool,
     observer: Arc<dyn Observer>,
-) -> Result<(Findings, Checksum), JobError> {
+) -> Result<Examined, JobError> {
     let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
     // Finds missing and repeated columns before the engine words it in its own way.
-    Verifier::new(promise.clone(), &source.schema)?;
+    let empty = Verifier::new(promise.clone(), &source.schema)?;
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
     let failed = |error| JobError::reading("the release", &error);
@@ -154,7 +167,9 @@ pub(crate) async fn examine(
     let mut tasks = JoinSet::new();
     for stream in streams {
         let (promise, unchanged, observer) = (promise.clone(), unchanged.clone(), Arc::clone(&observer));
-        tasks.spawn(examine_stream(stream, promise, unchanged, observer));
+        let verifier = Verifier::new(promise, &stream.schema())?;
+        let verifier = if is_together { verifier.expecting_classes_together() } else { verifier };
+        tasks.spawn(examine_stream(stream, verifier, unchanged, observer));
     }
     let mut whole: Option<(Verifier, Checksum)> = None;
     while let Some(done) = tasks.join_next().await {
@@ -168,20 +183,20 @@ pub(crate) async fn examine(
             }
         });
     }
-    match whole {
-        Some((verifier, checksum)) => Ok((verifier.finish(), checksum)),
-        None => Ok((Verifier::new(promise, &source.schema)?.finish(), Checksum::default())),
+    let (verifier, checksum) = whole.unwrap_or((empty, Checksum::default()));
+    match verifier.is_scattered() {
+        true => Ok(Examined::Scattered),
+        false => Ok(Examined::Whole(verifier.finish(), checksum)),
     }
 }
 
 async fn examine_stream(
     mut stream: SendableRecordBatchStream,
-    promise: Promise,
+    mut verifier: Verifier,
     unchanged: Option<Unchanged>,
     observer: Arc<dyn Observer>,
 ) -> Result<(Verifier, Checksum), JobError> {
     let schema = stream.schema();
-    let mut verifier = Verifier::new(promise, &schema)?;
     let mut checksum = Checksum::default();
     let hasher = match &unchanged {
         Some(unchanged) => Some(ContentHasher::new(&plain_types(&schema, &unchanged.columns), unchanged.seed)?),

@@ -42,7 +42,8 @@ fn two_parts() -> tempfile::TempDir {
 
 async fn verify(location: &FilePath) -> Result<Findings, JobError> {
     let promise = Promise { quasi: vec!["city".to_owned()], k: 5, sensitive: Vec::new(), limits: Vec::new() };
-    let options = JobOptions { threads: 1, observer: Arc::new(Silent), stop: crate::Stopper::new().1 };
+    let options =
+        JobOptions { threads: 1, memory_limit: None, observer: Arc::new(Silent), stop: crate::Stopper::new().1 };
     verify_release(&[location.to_string_lossy().into_owned()], promise, None, &options).await
 }
 

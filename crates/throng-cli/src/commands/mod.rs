@@ -14,9 +14,9 @@ use crate::outcome::Outcome;
 use crate::progress::observer;
 
 /// Runs a command to its end.
-pub(crate) async fn run(command: Command, threads: usize, stop: Stop) -> Outcome {
+pub(crate) async fn run(command: Command, threads: usize, memory_limit: Option<u64>, stop: Stop) -> Outcome {
     // The progress bar of a job goes away with its options, before the last words.
-    let job = || JobOptions { threads, observer: observer(), stop: stop.clone() };
+    let job = || JobOptions { threads, memory_limit, observer: observer(), stop: stop.clone() };
     let result = match command {
         Command::Run(args) => run::run(&args, &job()).await,
         Command::Check(args) => check::check(&args, &job()).await,

@@ -62,6 +62,15 @@ impl Histogram {
         }
     }
 
+    /// The codes that occur, with their rows.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
+        let (list, map) = match self {
+            Self::Small(list) => (list.as_slice(), None),
+            Self::Large(map) => (&[][..], Some(map)),
+        };
+        list.iter().copied().chain(map.into_iter().flatten().map(|(code, rows)| (*code, *rows)))
+    }
+
     pub(super) fn count(&self, code: u32) -> u64 {
         match self {
             Self::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),

@@ -57,6 +57,14 @@ impl Tally {
         }
     }
 
+    /// Adds the rows of another class.
+    pub fn merge(&mut self, other: &Self) {
+        self.rows += other.rows;
+        for (histogram, other) in self.histograms.iter_mut().zip(&other.histograms) {
+            other.iter().for_each(|(code, rows)| histogram.add(code, rows));
+        }
+    }
+
     /// How many rows.
     pub fn rows(&self) -> u64 {
         self.rows

@@ -5,12 +5,14 @@ mod basic;
 mod incognito;
 mod mdr;
 mod mondrian;
+mod parts;
 
 pub use allowed::Allowed;
 pub use basic::BasicMondrian;
 pub use incognito::{Incognito, LATTICE_LIMIT};
 pub use mdr::Mdr;
 pub use mondrian::{DEFAULT_LEAF_CELLS, Mondrian};
+pub use parts::Parts;
 
 use crate::error::Result;
 use crate::model::Privacy;

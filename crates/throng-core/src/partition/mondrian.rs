@@ -76,14 +76,14 @@ impl Mondrian {
 
 /// Positions up to `position` of `column` go left, the others right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cut {
-    column: usize,
-    position: u32,
+pub(super) struct Cut {
+    pub(super) column: usize,
+    pub(super) position: u32,
 }
 
 /// The range of a column in a leaf.
 #[derive(Clone, Copy, Debug)]
-struct Spread {
+pub(super) struct Spread {
     column: usize,
     range: (u32, u32),
     width: f64,
@@ -91,7 +91,7 @@ struct Spread {
 
 /// Where a category may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Borders {
+pub(super) enum Borders {
     /// Between children of the lowest node that covers the leaf, so that no cut runs through a subtree.
     BetweenChildren,
     /// Anywhere. One side may keep the node, and the other still gets a lower one.
@@ -99,7 +99,7 @@ enum Borders {
 }
 
 /// The columns that have more than one position, the widest first.
-fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
+pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
     let mut spreads: Vec<Spread> = table
         .quasi()
         .iter()
@@ -115,7 +115,13 @@ fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
     spreads
 }
 
-fn cut_near_median(cells: &[u32], table: &Table, privacy: &Privacy, spread: &Spread, borders: Borders) -> Option<Cut> {
+pub(super) fn cut_near_median(
+    cells: &[u32],
+    table: &Table,
+    privacy: &Privacy,
+    spread: &Spread,
+    borders: Borders,
+) -> Option<Cut> {
     let column = spread.column;
     let mut by_position: Vec<(u32, u32)> = cells.iter().map(|cell| (table.positions(*cell)[column], *cell)).collect();
     by_position.sort_unstable();

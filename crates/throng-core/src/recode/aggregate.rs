@@ -12,7 +12,8 @@ use arrow::compute::{concat, take};
 use arrow::datatypes::Field;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 
-use super::{Labels, Members};
+use super::Labels;
+use super::keys::{Keys, Members};
 use crate::columns::Release;
 use crate::domain::Kind;
 use crate::error::{Error, Result, kernel};
@@ -44,11 +45,69 @@ impl SquaredErrors {
     }
 }
 
-/// The labels of a column for classes with these members, and the label of each class.
-pub(super) fn build(quasi: &QuasiColumn, classes: &[Members]) -> Result<(Labels, Vec<u32>)> {
-    let shown = match quasi.domain.kind() {
+/// What clusters show of a column, and what is needed to tell what they lose.
+#[derive(Debug, Default)]
+pub(super) struct AggregateColumn {
+    /// What is shown of the clusters, an array per part.
+    shown: Vec<ArrayRef>,
+    ranges: Keys,
+    /// Of the numbers of each cluster.
+    moments: Vec<Moments>,
+}
+
+/// The count, the mean and the squared deviations of some numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moments {
+    rows: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
+        let rows = numbers.clone().map(|(_, rows)| rows as f64).sum::<f64>();
+        if rows == 0.0 {
+            return Self::default();
+        }
+        let mean = numbers.clone().map(|(value, count)| value * (count as f64 / rows)).sum::<f64>();
+        let squares = numbers.map(|(value, count)| count as f64 * (value - mean).powi(2)).sum();
+        Self { rows, mean, squares }
+    }
+}
+
+impl AggregateColumn {
+    /// Adds clusters with these members.
+    pub(super) fn add(&mut self, quasi: &QuasiColumn, clusters: &[Members]) -> Result<()> {
+        self.shown.push(shown(quasi, clusters)?);
+        let line = match quasi.domain.kind() {
+            Kind::Ordered { values, has_null } => distances(values).map(|line| (line, u32::from(*has_null))),
+            Kind::Category(_) => None,
+        };
+        for members in clusters {
+            self.ranges.push(quasi, members);
+            let number = |(at, rows): &(u32, u64)| {
+                let (line, first) = line.as_ref()?;
+                Some((line[at.checked_sub(*first)? as usize], *rows))
+            };
+            self.moments.push(Moments::of(members.rows.iter().filter_map(number)));
+        }
+        Ok(())
+    }
+
+    /// The labels of the column, and the label of each cluster.
+    pub(super) fn labels(&self, quasi: &QuasiColumn) -> Result<(Labels, Vec<u32>)> {
+        let parts: Vec<&dyn Array> = self.shown.iter().map(AsRef::as_ref).collect();
+        let (column, of_cluster) = distinct(&concat(&parts).map_err(kernel("concat"))?)?;
+        let field = Field::new(&quasi.spec.name, column.data_type().clone(), true);
+        Ok((Labels { columns: vec![(field, column)], ncp: Vec::new(), information_loss: Vec::new() }, of_cluster))
+    }
+}
+
+/// What is shown of each of these clusters.
+fn shown(quasi: &QuasiColumn, clusters: &[Members]) -> Result<ArrayRef> {
+    Ok(match quasi.domain.kind() {
         Kind::Ordered { values, has_null } => {
-            let members = classes.iter().map(|members| numbers(members, *has_null));
+            let members = clusters.iter().map(|members| numbers(members, *has_null));
             match quasi.spec.release {
                 Release::Median => {
                     let medians: UInt32Array = members.map(|rows| median(&rows)).collect();
@@ -61,11 +120,8 @@ pub(super) fn build(quasi: &QuasiColumn, classes: &[Members]) -> Result<(Labels,
                 })?,
             }
         }
-        Kind::Category(tree) => Arc::new(classes.iter().map(|members| mode(tree, members)).collect::<StringArray>()),
-    };
-    let (column, of_class) = distinct(&shown)?;
-    let field = Field::new(&quasi.spec.name, column.data_type().clone(), true);
-    Ok((Labels { columns: vec![(field, column)], ncp: Vec::new(), information_loss: Vec::new() }, of_class))
+        Kind::Category(tree) => Arc::new(clusters.iter().map(|members| mode(tree, members)).collect::<StringArray>()),
+    })
 }
 
 /// The distinct values of an array in ascending order, and the number of each row among them.
@@ -107,18 +163,19 @@ fn mode<'a>(tree: &'a Tree, members: &Members) -> Option<&'a str> {
 }
 
 impl Aggregate {
-    /// What is lost by clusters with these members, each of which belongs to a class that shows a label.
+    /// What is lost by clusters, each of which belongs to a class that shows a label.
     pub(super) fn of(
         quasi: &QuasiColumn,
         labels: &Labels,
         class_labels: &[u32],
-        clusters: &[(u32, &Members)],
+        column: &AggregateColumn,
+        class_of: &[u32],
     ) -> Result<Self> {
         let mut ranges: Vec<Option<(u32, u32)>> = vec![None; class_labels.len()];
-        for (class, members) in clusters {
+        for (cluster, class) in class_of.iter().enumerate() {
             let wider = |a: (u32, u32), b: (u32, u32)| (a.0.min(b.0), a.1.max(b.1));
-            let range = &mut ranges[*class as usize];
-            *range = range.zip(members.range()).map(|(a, b)| wider(a, b)).or(members.range());
+            let (range, more) = (&mut ranges[*class as usize], column.ranges.range(cluster));
+            *range = range.zip(more).map(|(a, b)| wider(a, b)).or(more);
         }
         let of_range = |loss: fn(&crate::domain::Domain, u32, u32) -> f64| {
             ranges.iter().map(|range| range.map_or(0.0, |(lo, hi)| loss(&quasi.domain, lo, hi))).collect()
@@ -126,7 +183,7 @@ impl Aggregate {
         Ok(Self {
             ncp: of_range(crate::domain::Domain::loss),
             information_loss: of_range(crate::domain::Domain::information_loss),
-            squared_errors: squared_errors(quasi, labels, class_labels, clusters)?,
+            squared_errors: squared_errors(quasi, labels, class_labels, column, class_of)?,
         })
     }
 }
@@ -135,27 +192,25 @@ fn squared_errors(
     quasi: &QuasiColumn,
     labels: &Labels,
     class_labels: &[u32],
-    clusters: &[(u32, &Members)],
+    column: &AggregateColumn,
+    class_of: &[u32],
 ) -> Result<Option<SquaredErrors>> {
-    let Kind::Ordered { values, has_null } = quasi.domain.kind() else { return Ok(None) };
+    let Kind::Ordered { values, .. } = quasi.domain.kind() else { return Ok(None) };
     let shown = &labels.columns[0].1;
-    let line = concat(&[values.as_ref(), shown.as_ref()]).map_err(kernel("concat"))?;
+    // Labels on the same line as the values, of which the first is the least.
+    let least = values.slice(0, values.len().min(1));
+    let line = concat(&[least.as_ref(), shown.as_ref()]).map_err(kernel("concat"))?;
     let Some(line) = distances(&line) else { return Ok(None) };
-    let (values, of_label) = line.split_at(values.len());
-    let first = u32::from(*has_null);
-    let rows = || {
-        let of_class = |(class, members): &(u32, &Members)| (*class, members.rows.clone());
-        let all = clusters.iter().map(of_class).flat_map(|(class, rows)| rows.into_iter().map(move |row| (class, row)));
-        all.filter_map(|(class, (at, rows))| Some((class, values[at.checked_sub(first)? as usize], rows as f64)))
-    };
-    let total: f64 = rows().map(|(_, _, rows)| rows).sum();
-    let mean = rows().map(|(_, value, rows)| value * (rows / total)).sum::<f64>();
+    let of_label = &line[least.len()..];
+    let moments = || column.moments.iter().zip(class_of);
+    let total: f64 = moments().map(|(moments, _)| moments.rows).sum();
+    let mean = moments().map(|(moments, _)| moments.mean * (moments.rows / total)).sum::<f64>();
     let (mut sse, mut sst) = (0.0, 0.0);
-    for (class, value, rows) in rows() {
-        let label = class_labels[class as usize] as usize;
+    for (moments, class) in moments() {
+        let label = class_labels[*class as usize] as usize;
         let stand_in = if shown.is_valid(label) { of_label[label] } else { mean };
-        sse += rows * (value - stand_in).powi(2);
-        sst += rows * (value - mean).powi(2);
+        sse += moments.squares + moments.rows * (moments.mean - stand_in).powi(2);
+        sst += moments.squares + moments.rows * (moments.mean - mean).powi(2);
     }
     Ok(Some(SquaredErrors { sse, sst }))
 }

@@ -27,6 +27,24 @@ impl std::fmt::Debug for DealKey {
 impl DealKey {
     /// The key of a table: a digest of all its cells and groups, their original values included, and the seed.
     pub fn new(table: &Table, seed: u64) -> Result<Self> {
+        let mut dealing = Dealing::new(table, seed)?;
+        dealing.add(table);
+        Ok(dealing.key())
+    }
+
+    /// The place of a row among those of its group, given the hash of its content.
+    pub fn place(&self, content: u128) -> [u8; 32] {
+        Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into()
+    }
+}
+
+/// Makes a key, part by part of the table.
+#[derive(Clone, Debug)]
+pub struct Dealing(Sha256);
+
+impl Dealing {
+    /// No part yet, of a table or of one like it.
+    pub fn new(table: &Table, seed: u64) -> Result<Self> {
         let mut digest = Sha256::new();
         digest.update(seed.to_le_bytes());
         for quasi in table.quasi() {
@@ -38,23 +56,27 @@ impl DealKey {
                 }
             }
         }
-        for cell in 0..table.cell_count() as u32 {
-            for number in table.positions(cell) {
-                digest.update(number.to_le_bytes());
+        Ok(Self(digest))
+    }
+
+    /// Adds the cells and groups of a part.
+    pub fn add(&mut self, part: &Table) {
+        for cell in 0..part.cell_count() as u32 {
+            for number in part.positions(cell) {
+                self.0.update(number.to_le_bytes());
             }
-            for group in table.groups(cell) {
-                digest.update(table.group_rows(group).to_le_bytes());
-                for code in table.codes(group) {
-                    digest.update(code.to_le_bytes());
+            for group in part.groups(cell) {
+                self.0.update(part.group_rows(group).to_le_bytes());
+                for code in part.codes(group) {
+                    self.0.update(code.to_le_bytes());
                 }
             }
         }
-        Ok(Self(digest.finalize().into()))
     }
 
-    /// The place of a row among those of its group, given the hash of its content.
-    fn place(&self, content: u128) -> [u8; 32] {
-        Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into()
+    /// The key of all parts.
+    pub fn key(self) -> DealKey {
+        DealKey(self.0.finalize().into())
     }
 }
 

@@ -11,7 +11,7 @@ use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use rustc_hash::FxHashMap;
 
-use super::Members;
+use super::keys::Keys;
 use crate::columns::Release;
 use crate::domain::{Domain, Kind};
 use crate::error::{Error, Result, kernel};
@@ -30,14 +30,10 @@ pub struct Labels {
     pub information_loss: Vec<f64>,
 }
 
-/// The positions that decide the label of a class, ascending.
-type Key = Vec<u32>;
-
 impl Labels {
-    /// The labels of a column for classes with these members, and the label of each class.
-    pub(super) fn build(quasi: &QuasiColumn, classes: &[Members]) -> Result<(Self, Vec<u32>)> {
-        let keys: Vec<Key> = classes.iter().map(|members| key(quasi, members)).collect();
-        let mut places: BTreeMap<&Key, u32> = keys.iter().map(|key| (key, 0)).collect();
+    /// The labels of a column for clusters with these keys, and the label of each cluster.
+    pub(super) fn build(quasi: &QuasiColumn, keys: &Keys) -> Result<(Self, Vec<u32>)> {
+        let mut places: BTreeMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
         let shown = Shown::of(quasi, &places.keys().copied().collect::<Vec<_>>())?;
         let range = shown_range(&quasi.domain, places.keys().copied());
         let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
@@ -90,29 +86,16 @@ pub fn released_fields(quasi: &crate::columns::QuasiSpec, data_type: &DataType) 
     quasi.released_names().into_iter().map(|name| Field::new(name, data_type.clone(), true)).collect()
 }
 
-/// What decides the label: the node for an ancestor, the range for an interval, all members for a set.
-fn key(quasi: &QuasiColumn, members: &Members) -> Key {
-    match (quasi.spec.release, quasi.domain.kind(), members.range()) {
-        (Release::Set, _, _) => members.rows.iter().map(|(position, _)| *position).collect(),
-        (_, Kind::Category(tree), Some((lo, hi))) => {
-            let (first, last) = tree.leaf_range(tree.common_ancestor(lo, hi));
-            vec![first, last]
-        }
-        (_, _, Some((lo, hi))) => vec![lo, hi],
-        _ => Vec::new(),
-    }
-}
-
 /// The width of all intervals that are shown, taken together. A value that hides behind `*` is not in it: if losses were
 /// measured against it, they would tell how far out it lies.
-fn shown_range<'a>(domain: &Domain, keys: impl Iterator<Item = &'a Key>) -> f64 {
+fn shown_range<'a>(domain: &Domain, keys: impl Iterator<Item = &'a [u32]>) -> f64 {
     let shown = keys.filter_map(|key| Some((*key.first()?, *key.last()?)));
     let shown = shown.filter(|(lo, _)| Some(*lo) != domain.null_position());
     shown.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0.0, |(lo, hi)| domain.loss(lo, hi))
 }
 
 /// Mean losses of a row, from what is shown alone.
-fn losses(domain: &Domain, release: Release, range: f64, key: &Key) -> (f64, f64) {
+fn losses(domain: &Domain, release: Release, range: f64, key: &[u32]) -> (f64, f64) {
     let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
     match domain.kind() {
         Kind::Ordered { .. } => {
@@ -140,7 +123,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(quasi: &QuasiColumn, keys: &[&Key]) -> Result<Self> {
+    fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
         match (quasi.domain.kind(), quasi.spec.release) {
             (Kind::Ordered { values, has_null }, Release::Bounds) => Self::bounds(values, *has_null, keys),
             (Kind::Ordered { values, has_null }, _) => {
@@ -159,9 +142,9 @@ impl Shown {
     }
 
     /// A class that mixes null with values has no bounds that hold for all of its rows, and shows none.
-    fn bounds(values: &ArrayRef, has_null: bool, keys: &[&Key]) -> Result<Self> {
+    fn bounds(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self> {
         let first = u32::from(has_null);
-        let bound = |position: Option<&u32>, key: &Key| {
+        let bound = |position: Option<&u32>, key: &[u32]| {
             let from = key.first().copied()?.checked_sub(first)?;
             position.and_then(|position| position.checked_sub(first)).map(|at| at.max(from))
         };
@@ -179,7 +162,7 @@ fn is_calendar(data_type: &DataType) -> bool {
 }
 
 /// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`; `*` when null is mixed with values, and null for nothing but null.
-fn interval(names: &[String], has_null: bool, separator: &str, key: &Key) -> Option<String> {
+fn interval(names: &[String], has_null: bool, separator: &str, key: &[u32]) -> Option<String> {
     let first = usize::from(has_null);
     let (lo, hi) = (*key.first()? as usize, *key.last()? as usize);
     match (lo.checked_sub(first), hi.checked_sub(first)) {
@@ -190,7 +173,7 @@ fn interval(names: &[String], has_null: bool, separator: &str, key: &Key) -> Opt
     }
 }
 
-fn ancestor(tree: &Tree, key: &Key) -> Option<String> {
+fn ancestor(tree: &Tree, key: &[u32]) -> Option<String> {
     let (lo, hi) = (*key.first()?, *key.last()?);
     if lo == hi && tree.null_leaf() == Some(lo) {
         return None;
@@ -198,11 +181,11 @@ fn ancestor(tree: &Tree, key: &Key) -> Option<String> {
     Some(tree.label(tree.common_ancestor(lo, hi)).to_owned())
 }
 
-fn set(tree: &Tree, key: &Key) -> Option<String> {
+fn set(tree: &Tree, key: &[u32]) -> Option<String> {
     let name = |position: &u32| {
         if tree.null_leaf() == Some(*position) { "null" } else { tree.label(tree.leaf_node(*position)) }
     };
-    match key.as_slice() {
+    match key {
         [only] if tree.null_leaf() == Some(*only) => None,
         [only] => Some(name(only).to_owned()),
         many => Some(format!("{{{}}}", many.iter().map(name).collect::<Vec<_>>().join(", "))),

@@ -11,6 +11,7 @@ use super::*;
 use crate::cluster::Portion;
 use crate::columns::Release;
 use crate::content::ContentHasher;
+use crate::error::Error;
 use crate::hierarchy::{HierarchySpec, MaskSide, Tree};
 use crate::survey::SUPPRESSED;
 use crate::test_tables::{

@@ -19,6 +19,8 @@ pub(super) struct Interner {
     /// The values in the order of their numbers, a piece per batch that brought new ones.
     pieces: Vec<ArrayRef>,
     len: u32,
+    /// The memory of all pieces.
+    pieces_size: usize,
 }
 
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl Interner {
             Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
             _ => return None,
         };
-        Some(Self { data_type, keys, pieces: Vec::new(), len: 0 })
+        Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0 })
     }
 
     /// The number of each row's value; [`NULL`] for null.
@@ -120,7 +122,9 @@ impl Interner {
         };
         if !fresh.is_empty() {
             let piece = take(&array, &UInt32Array::from(fresh), None)?;
-            self.pieces.push(cast(&piece, &self.data_type)?);
+            let piece = cast(&piece, &self.data_type)?;
+            self.pieces_size += piece.get_buffer_memory_size();
+            self.pieces.push(piece);
         }
         Ok(codes)
     }
@@ -158,12 +162,30 @@ impl Interner {
         Ok(keys.iter().enumerate().map(code).collect())
     }
 
-    /// The distinct values in the order of their numbers, without null.
-    pub(super) fn distinct(&self) -> Result<ArrayRef, ArrowError> {
-        if self.pieces.is_empty() {
-            return Ok(new_empty_array(&self.data_type));
+    /// How many distinct values there are.
+    pub(super) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// What keys and values take of the memory.
+    pub(super) fn size(&self) -> usize {
+        let keys = match &self.keys {
+            Keys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
+            Keys::Narrow(map) => map.capacity() * size_of::<(i64, u32)>(),
+            // The bytes of the keys are those of the values.
+            Keys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
+        };
+        keys + self.pieces_size
+    }
+
+    /// The distinct values in the order of their numbers, without null. Keys are forgotten first.
+    pub(super) fn into_distinct(self) -> Result<ArrayRef, ArrowError> {
+        let Self { data_type, keys, pieces, .. } = self;
+        drop(keys);
+        if pieces.is_empty() {
+            return Ok(new_empty_array(&data_type));
         }
-        let pieces: Vec<&dyn Array> = self.pieces.iter().map(AsRef::as_ref).collect();
+        let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
         concat(&pieces)
     }
 }

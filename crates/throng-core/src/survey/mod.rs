@@ -1,17 +1,25 @@
 //! The survey: one streaming look at the quasi-identifiers and sensitive columns.
 //!
 //! ```text
-//!  batches ──► Survey::push ──► group number of each row        (one survey per stream, in parallel)
+//!  batches ──► Survey::push ──► group number of each row              (one survey per stream, in parallel)
 //!                  │
-//!  surveys ──► Survey::merge ─► Table of cells, and for each survey: its group number ──► group of the table
+//!                  ├─► Survey::take_groups ─► Tuples of the stream's own numbers, chunk by chunk
+//!                  └─► Survey::finish ─► Seen ─► Domains::merge        positions and codes, over all streams
+//!                                                     │
+//!            Tuples ──► Domains::place ──► Grouping ──┴─► Table of cells
 //! ```
 //!
 //! A *group* is a distinct tuple of quasi-identifiers and of looks at sensitive values; a *cell* is a distinct tuple of
 //! quasi-identifiers, and so a run of groups. Rows of one group are interchangeable for every model and every loss.
-//! In the merged [`Table`] cells and groups are ordered by content, so nothing later depends on the order of arrival.
+//! In a [`Table`] cells and groups are ordered by content, so nothing later depends on the order of arrival.
+//!
+//! A survey that has seen many groups may hand them out and begin a new chunk; what it has seen of values stays.
+//! [`Survey::merge`] does all of it for surveys of one chunk.
 
+mod domains;
+mod grouping;
 mod interner;
-mod merge;
+mod tuples;
 
 use std::sync::Arc;
 
@@ -19,14 +27,18 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
-use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
 
 use crate::columns::{Nulls, QuasiSpec, SensitiveSpec};
+use crate::domain::NULL;
 use crate::error::{Error, Result, kernel};
+use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
+use domains::SeenValues;
+pub use domains::{Domains, Seen};
+pub use grouping::Grouping;
 use interner::{InternError, Interner};
+use tuples::DistinctTuples;
+pub use tuples::Tuples;
 
 /// The group number of a row that is left out of the release.
 pub const SUPPRESSED: u32 = u32::MAX;
@@ -45,7 +57,10 @@ pub struct SurveySpec {
 pub struct Survey {
     spec: Arc<SurveySpec>,
     interners: Vec<Interner>,
-    groups: Groups,
+    has_null: Vec<bool>,
+    /// Per column whose hierarchy wants to know, how many rows have each value.
+    counts: Vec<Option<Vec<u64>>>,
+    groups: DistinctTuples,
     suppressed: u64,
 }
 
@@ -76,7 +91,13 @@ impl Survey {
             })
             .collect::<Result<Vec<_>>>()?;
         let width = interners.len();
-        Ok(Self { spec, interners, groups: Groups::new(width), suppressed: 0 })
+        let is_counted = |index: usize| match spec.quasi.get(index) {
+            Some((quasi, _)) => matches!(*quasi.hierarchy, HierarchySpec::MeanDifference),
+            None => false,
+        };
+        let counts = (0..width).map(|index| is_counted(index).then(Vec::new)).collect();
+        let groups = DistinctTuples::new(width);
+        Ok(Self { spec, interners, has_null: vec![false; width], counts, groups, suppressed: 0 })
     }
 
     /// Looks at a batch: the quasi-identifiers and then the sensitive columns, in the order of the spec. Returns the
@@ -106,7 +127,13 @@ impl Survey {
         let mut codes = Vec::with_capacity(columns.len());
         for (index, column) in columns.iter().enumerate() {
             let interned = self.interners[index].intern(column);
-            codes.push(interned.map_err(|error| self.spec.intern_error(index, column, error))?);
+            let interned = interned.map_err(|error| self.spec.intern_error(index, column, error))?;
+            self.has_null[index] |= column.logical_null_count() > 0;
+            if let Some(counts) = &mut self.counts[index] {
+                counts.resize(self.interners[index].len(), 0);
+                interned.iter().filter(|number| **number != NULL).for_each(|number| counts[*number as usize] += 1);
+            }
+            codes.push(interned);
         }
         let mut tuple = vec![0; codes.len()];
         (0..rows)
@@ -119,9 +146,54 @@ impl Survey {
             .collect()
     }
 
-    /// Merges the surveys of all streams into one table, ordered by content.
+    /// How many groups there are in this chunk.
+    pub fn groups(&self) -> usize {
+        self.groups.tuples.len()
+    }
+
+    /// Ends the chunk: hands out its groups in the order of their numbers, and begins to number anew.
+    pub fn take_groups(&mut self) -> Tuples {
+        std::mem::replace(&mut self.groups, DistinctTuples::new(self.interners.len())).tuples
+    }
+
+    /// What values and groups take of the memory.
+    pub fn size(&self) -> usize {
+        self.interners.iter().map(Interner::size).sum::<usize>() + self.groups.size()
+    }
+
+    /// Ends the survey. Groups that were not taken are lost.
+    pub fn finish(self) -> Result<Seen> {
+        let Self { spec, interners, has_null, counts, suppressed, .. } = self;
+        let columns = interners.into_iter().zip(has_null).zip(counts);
+        let columns = columns.map(|((interner, has_null), rows)| {
+            Ok(SeenValues { values: interner.into_distinct().map_err(kernel("concat"))?, has_null, rows })
+        });
+        Ok(Seen { columns: columns.collect::<Result<_>>()?, spec, suppressed })
+    }
+
+    /// Merges surveys of one chunk each into one table.
     pub fn merge(surveys: Vec<Survey>) -> Result<Merged> {
-        merge::merge(surveys)
+        let (mut chunks, mut seen) = (Vec::new(), Vec::new());
+        for mut survey in surveys {
+            chunks.push(survey.take_groups());
+            seen.push(survey.finish()?);
+        }
+        let suppressed = seen.iter().map(Seen::suppressed).sum();
+        if chunks.iter().all(Tuples::is_empty) {
+            return Err(Error::NoRows { suppressed });
+        }
+        let domains = Domains::merge(&seen)?;
+        let (mut placed, mut tuple) = (Tuples::new(domains.width()), vec![0; domains.width()]);
+        for (stream, chunk) in chunks.iter().enumerate() {
+            for (numbers, rows) in chunk.iter() {
+                domains.place(stream, numbers, &mut tuple);
+                placed.push(&tuple, rows);
+            }
+        }
+        let (table, groups) = Grouping::of(&domains, &placed)?;
+        let mut groups = groups.into_iter();
+        let of_chunk = |chunk: &Tuples| groups.by_ref().take(chunk.len()).collect();
+        Ok(Merged { table, groups: chunks.iter().map(of_chunk).collect(), suppressed })
     }
 }
 
@@ -137,64 +209,6 @@ impl SurveySpec {
             InternError::Arrow(source) => Error::Kernel("survey", source),
         }
     }
-}
-
-/// Distinct tuples of numbers with their row counts, in order of arrival.
-#[derive(Debug)]
-struct Groups {
-    width: usize,
-    tuples: Vec<u32>,
-    rows: Vec<u32>,
-    index: HashTable<u32>,
-}
-
-impl Groups {
-    fn new(width: usize) -> Self {
-        Self { width, tuples: Vec::new(), rows: Vec::new(), index: HashTable::new() }
-    }
-
-    fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    fn tuple(&self, group: usize) -> &[u32] {
-        &self.tuples[group * self.width..(group + 1) * self.width]
-    }
-
-    /// Adds rows to the group of this tuple and returns its number.
-    fn count(&mut self, tuple: &[u32], rows: u32) -> Result<u32> {
-        let Self { width, tuples, rows: counts, index } = self;
-        let of = |group: &u32| &tuples[*group as usize * *width..(*group as usize + 1) * *width];
-        let found = index.find(hash(tuple), |group| of(group) == tuple).copied();
-        let too_large = Error::TooLarge { limit: SUPPRESSED - 1 };
-        match found {
-            Some(group) => {
-                let count = &mut counts[group as usize];
-                *count = count.checked_add(rows).ok_or(too_large)?;
-                Ok(group)
-            }
-            None => {
-                let group = u32::try_from(counts.len()).ok().filter(|group| *group < SUPPRESSED).ok_or(too_large)?;
-                index.insert_unique(hash(tuple), group, |group| hash(of(group)));
-                tuples.extend_from_slice(tuple);
-                counts.push(rows);
-                Ok(group)
-            }
-        }
-    }
-}
-
-fn hash(tuple: &[u32]) -> u64 {
-    let mut hasher = FxHasher::default();
-    for code in tuple {
-        hasher.write_u32(*code);
-    }
-    hasher.finish()
-}
-
-/// The distinct values of an interner as one array.
-fn distinct(interner: &Interner) -> Result<ArrayRef> {
-    interner.distinct().map_err(kernel("concat"))
 }
 
 #[cfg(test)]

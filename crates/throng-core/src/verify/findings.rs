@@ -86,73 +86,15 @@ impl Findings {
     }
 }
 
-impl Diversity {
-    /// What distinct values of all classes say together.
-    pub(super) fn of(column: &str, reading: &'static str, distinct: impl Iterator<Item = u64> + Clone) -> Self {
-        let (sum, classes) = distinct.clone().fold((0, 0_u64), |(sum, classes), count| (sum + count, classes + 1));
-        Self {
-            column: column.to_owned(),
-            reading,
-            fewest: distinct.clone().min().unwrap_or(0),
-            mean: if classes == 0 { 0.0 } else { sum as f64 / classes as f64 },
-            disclosures: distinct.filter(|count| *count == 1).count() as u64,
-        }
-    }
-}
-
 impl RequirementFindings {
     /// Whether no class falls short.
     pub fn holds(&self) -> bool {
         self.failing_classes == 0
     }
-
-    /// What was found where each class must have `required` of something.
-    pub(super) fn counts(
-        model: &'static str,
-        column: Option<&str>,
-        required: u64,
-        reached: impl Iterator<Item = u64> + Clone,
-    ) -> Self {
-        Self {
-            model,
-            column: column.map(str::to_owned),
-            required: Amount::Count(required),
-            achieved: Amount::Count(reached.clone().min().unwrap_or(0)),
-            failing_classes: reached.filter(|count| *count < required).count() as u64,
-        }
-    }
-
-    /// What was found of the total weights of classes, given in units of which `units` weigh 1.
-    pub(super) fn weights(column: &str, alpha: f64, units: u32, reached: impl Iterator<Item = u64> + Clone) -> Self {
-        let units = f64::from(units);
-        let least = alpha * units - ROUNDING;
-        let falls_short = |weight: &u64| !(least..).contains(&(*weight as f64));
-        Self {
-            model: "alpha-weight",
-            column: Some(column.to_owned()),
-            required: Amount::Weight(alpha),
-            achieved: Amount::Weight(reached.clone().min().unwrap_or(0) as f64 / units),
-            failing_classes: reached.filter(falls_short).count() as u64,
-        }
-    }
-
-    /// What was found of a limit, with the rows of each class that lie beyond it.
-    pub(super) fn limit(column: &str, beyond: impl Iterator<Item = u64> + Clone) -> Self {
-        Self {
-            model: CONSTRAINED,
-            column: Some(column.to_owned()),
-            required: Amount::Count(0),
-            achieved: Amount::Count(beyond.clone().sum()),
-            failing_classes: beyond.filter(|rows| *rows > 0).count() as u64,
-        }
-    }
 }
 
 /// The model of limits in findings.
 pub const CONSTRAINED: &str = "constrained generalization";
-
-/// A written alpha may miss the fraction that is meant by less than this many units.
-const ROUNDING: f64 = 1e-9;
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

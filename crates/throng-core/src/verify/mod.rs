@@ -13,19 +13,22 @@ mod findings;
 mod limit;
 mod promise;
 mod reader;
+mod totals;
 
 use arrow::array::ArrayRef;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
+use twox_hash::XxHash3_128;
 
 use facts::{Facts, ReadBatch};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::LimitReader;
 pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
 use reader::{Meaning, Reader};
+use totals::Totals;
 
 /// Why a release can't be examined.
 #[derive(Debug, Error)]
@@ -56,6 +59,20 @@ pub struct Verifier {
     limits: Vec<LimitReader>,
     classes: FxHashMap<Box<[u8]>, Facts>,
     rows: u64,
+    together: Option<Together>,
+}
+
+/// For a release whose classes are expected to lie together: what is remembered of those that have ended.
+///
+/// Only the first and the last class of the rows seen may go on elsewhere, in rows that another verifier sees.
+#[derive(Debug)]
+struct Together {
+    /// Hashes of the classes that have ended. Should two of them collide, the release looks scattered.
+    ended: FxHashSet<u128>,
+    totals: Totals,
+    first: Option<Box<[u8]>>,
+    current: Option<Box<[u8]>>,
+    is_scattered: bool,
 }
 
 /// How one sensitive promise is read.
@@ -99,7 +116,31 @@ impl Verifier {
         let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
         let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
         let limits = limits.collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { promise, quasi, quasi_rows, sensitive, limits, classes: FxHashMap::default(), rows: 0 })
+        Ok(Self {
+            promise,
+            quasi,
+            quasi_rows,
+            sensitive,
+            limits,
+            classes: FxHashMap::default(),
+            rows: 0,
+            together: None,
+        })
+    }
+
+    /// The same for a release whose classes should lie together. It remembers little of a class that has ended, and so
+    /// takes little memory; if classes do not lie together after all, [`Verifier::is_scattered`] tells, and findings are
+    /// of no use.
+    pub fn expecting_classes_together(self) -> Self {
+        let totals = Totals::new(&self.promise);
+        let together =
+            Together { ended: FxHashSet::default(), totals, first: None, current: None, is_scattered: false };
+        Self { together: Some(together), ..self }
+    }
+
+    /// Whether classes were expected to lie together, and do not.
+    pub fn is_scattered(&self) -> bool {
+        self.together.as_ref().is_some_and(|together| together.is_scattered)
     }
 
     /// Examines a batch.
@@ -129,6 +170,11 @@ impl Verifier {
 
     /// Counts a run of rows that are in one class.
     fn count(&mut self, key: &[u8], run: std::ops::Range<usize>, read: &ReadBatch) {
+        if let Some(together) = &mut self.together
+            && together.current.as_deref() != Some(key)
+        {
+            together.begin(key, &mut self.classes, &self.promise);
+        }
         match self.classes.get_mut(key) {
             Some(facts) => facts.add(run, read),
             None => {
@@ -148,6 +194,12 @@ impl Verifier {
                 known.mismatches += seen.mismatches;
             }
         }
+        if let (Some(known), Some(seen)) = (&mut self.together, &other.together) {
+            known.merge(seen);
+            known.is_scattered |= self.classes.keys().any(|key| seen.ended.contains(&hash(key)));
+            known.is_scattered |= other.classes.keys().any(|key| known.ended.contains(&hash(key)));
+            known.ended.extend(&seen.ended);
+        }
         for (key, facts) in other.classes {
             match self.classes.get_mut(&key) {
                 Some(known) => known.merge(facts),
@@ -160,56 +212,50 @@ impl Verifier {
 
     /// What was found.
     pub fn finish(self) -> Findings {
-        let sizes = || self.classes.values().map(|facts| facts.rows);
-        let size = RequirementFindings::counts("k-anonymity", None, self.promise.k, sizes());
-        let classes_below_k = size.failing_classes;
-        let mut requirements = vec![size];
-        let mut diversity = Vec::new();
-        for (index, promise) in self.promise.sensitive.iter().enumerate() {
-            let (reading, column) = (&promise.reading, promise.column.as_str());
-            let seen = || self.classes.values().map(move |facts| &facts.sensitive[index]);
-            let distinct = || seen().map(|seen| seen.distinct.len() as u64);
-            if promise.p > 1 {
-                let found = RequirementFindings::counts(reading.model(), Some(column), promise.p, distinct());
-                requirements.push(found);
-            }
-            if let Some(alpha) = promise.least_weight() {
-                let weights = seen().map(|seen| seen.weight);
-                requirements.push(RequirementFindings::weights(column, alpha, reading.units(), weights));
-            }
-            diversity.push(Diversity::of(column, reading.counted(), distinct()));
-        }
-        for (index, limit) in self.promise.limits.iter().enumerate() {
-            let beyond = self.classes.values().map(|facts| facts.beyond[index]);
-            requirements.push(RequirementFindings::limit(&limit.column, beyond));
-        }
+        let mut totals = self.together.map_or_else(|| Totals::new(&self.promise), |together| together.totals);
+        self.classes.values().for_each(|facts| totals.add(facts, &self.promise));
         let labels = self.sensitive.iter().filter_map(|column| column.labels.as_ref());
         Findings {
             rows: self.rows,
-            classes: self.classes.len() as u64,
-            smallest_class: sizes().min().unwrap_or(0),
-            sum_of_squares: sizes().fold(0, |sum: u64, size| sum.saturating_add(size.saturating_mul(size))),
-            classes_below_k,
-            requirements,
-            diversity,
-            homogeneity: self.homogeneity(),
+            classes: totals.classes,
+            smallest_class: totals.smallest_class(),
+            sum_of_squares: totals.sum_of_squares,
+            classes_below_k: totals.classes_below_k(),
+            requirements: totals.requirements(&self.promise),
+            diversity: totals.diversity(&self.promise),
+            homogeneity: totals.homogeneity,
             labels: labels
                 .map(|labels| LabelFindings { column: labels.column.clone(), mismatches: labels.mismatches })
                 .collect(),
         }
     }
+}
 
-    /// The highest homogeneity of a class.
-    fn homogeneity(&self) -> f64 {
-        let asking = || self.promise.sensitive.iter().enumerate().filter(|(_, promise)| promise.p > 1);
-        let of_class = |facts: &Facts| {
-            let lacking = |(index, promise): (usize, &SensitivePromise)| {
-                promise.p.saturating_sub(facts.sensitive[index].distinct.len() as u64) as f64
-            };
-            asking().map(lacking).sum::<f64>() / asking().count().max(1) as f64
-        };
-        self.classes.values().map(of_class).fold(0.0, f64::max)
+impl Together {
+    /// Another class begins: the one before has ended, unless it is the first.
+    fn begin(&mut self, key: &[u8], classes: &mut FxHashMap<Box<[u8]>, Facts>, promise: &Promise) {
+        let before = self.current.replace(key.into());
+        if self.first.is_none() {
+            self.first = Some(key.into());
+        }
+        if before != self.first
+            && let Some((ended, facts)) = before.and_then(|before| classes.remove_entry(&before))
+        {
+            self.totals.add(&facts, promise);
+            self.ended.insert(hash(&ended));
+        }
+        self.is_scattered |= self.ended.contains(&hash(key)) || classes.contains_key(key);
     }
+
+    /// Adds what was remembered of other rows.
+    fn merge(&mut self, other: &Self) {
+        self.totals.merge(&other.totals);
+        self.is_scattered |= other.is_scattered || self.ended.iter().any(|ended| other.ended.contains(ended));
+    }
+}
+
+fn hash(key: &[u8]) -> u128 {
+    XxHash3_128::oneshot(key)
 }
 
 impl Sensitive {

@@ -1,0 +1,81 @@
+//! What clusters have in one column: the positions that decide what is shown of each.
+
+use crate::cluster::Class;
+use crate::columns::Release;
+use crate::domain::Kind;
+use crate::table::{QuasiColumn, Table};
+
+/// What a cluster has in one column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Members {
+    /// The positions that occur, ascending, and how many rows have each.
+    pub(super) rows: Vec<(u32, u64)>,
+    /// The positions from and to that are shown, where the cluster has a cover.
+    cover: Option<(u32, u32)>,
+}
+
+impl Members {
+    pub(super) fn of(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> Self {
+        let position = |group: u32| table.positions(cell_of[group as usize])[column];
+        let mut rows: Vec<(u32, u64)> =
+            class.portions.iter().map(|portion| (position(portion.group), u64::from(portion.rows))).collect();
+        rows.sort_unstable();
+        rows.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            kept.1 += if is_same { next.1 } else { 0 };
+            is_same
+        });
+        Self { rows, cover: class.cover.as_ref().map(|cover| cover[column]) }
+    }
+
+    /// The first and the last position that is shown; none for a cluster without rows.
+    pub(super) fn range(&self) -> Option<(u32, u32)> {
+        self.cover.or(Some((self.rows.first()?.0, self.rows.last()?.0)))
+    }
+
+    /// What decides the label: the node for an ancestor, the range for an interval, all members for a set.
+    fn key(&self, quasi: &QuasiColumn) -> Vec<u32> {
+        match (quasi.spec.release, quasi.domain.kind(), self.range()) {
+            (Release::Set, _, _) => self.rows.iter().map(|(position, _)| *position).collect(),
+            (_, Kind::Category(tree), Some((lo, hi))) if !quasi.spec.release.is_aggregate() => {
+                let (first, last) = tree.leaf_range(tree.common_ancestor(lo, hi));
+                vec![first, last]
+            }
+            (_, _, Some((lo, hi))) => vec![lo, hi],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The positions that decide the label of each of many clusters, ascending within each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    positions: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Keys {
+    pub(super) fn push(&mut self, quasi: &QuasiColumn, members: &Members) {
+        self.positions.extend(members.key(quasi));
+        self.ends.push(self.positions.len() as u32);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn get(&self, cluster: usize) -> &[u32] {
+        let start = cluster.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.positions[start as usize..self.ends[cluster] as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
+        (0..self.len()).map(|cluster| self.get(cluster))
+    }
+
+    /// The first and the last position of a cluster.
+    pub(super) fn range(&self, cluster: usize) -> Option<(u32, u32)> {
+        let key = self.get(cluster);
+        Some((*key.first()?, *key.last()?))
+    }
+}

@@ -1,0 +1,170 @@
+//! The values of all streams as one domain per column, and the place of every stream's numbers in it.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::{SortOptions, concat, partition, sort_to_indices, take};
+
+use super::SurveySpec;
+use crate::domain::{Distinct, Domain, NULL};
+use crate::error::{Result, kernel};
+use crate::facet;
+use crate::table::{QuasiColumn, SensitiveColumn};
+
+/// What a stream has seen in one column.
+#[derive(Clone, Debug)]
+pub(super) struct SeenValues {
+    /// The distinct values in the order of their numbers, without null.
+    pub(super) values: ArrayRef,
+    pub(super) has_null: bool,
+    /// How many rows have each value, where the hierarchy of the column wants to know.
+    pub(super) rows: Option<Vec<u64>>,
+}
+
+/// What a stream has seen in all columns, after its last row.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub(super) spec: Arc<SurveySpec>,
+    pub(super) columns: Vec<SeenValues>,
+    pub(super) suppressed: u64,
+}
+
+impl Seen {
+    /// How many rows were left out because the policy suppresses their nulls.
+    pub fn suppressed(&self) -> u64 {
+        self.suppressed
+    }
+
+    /// How many columns were looked at.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// How many distinct values there are, over all columns.
+    pub fn values(&self) -> usize {
+        self.columns.iter().map(|column| column.values.len()).sum()
+    }
+}
+
+/// The domains of the quasi-identifiers and the codes of the sensitive columns, over all streams.
+///
+/// Positions and codes follow from the values alone, so that nothing later depends on the order of arrival.
+#[derive(Clone, Debug)]
+pub struct Domains {
+    /// The quasi-identifiers.
+    pub quasi: Arc<[QuasiColumn]>,
+    /// The sensitive columns, each as often as it has facets.
+    pub sensitive: Arc<[SensitiveColumn]>,
+    coded: Vec<Coded>,
+}
+
+impl Domains {
+    /// Merges what the streams have seen.
+    pub fn merge(seen: &[Seen]) -> Result<Self> {
+        let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
+        let Some(Seen { spec, .. }) = seen.first() else {
+            return Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded });
+        };
+        for (index, (quasi_spec, data_type)) in spec.quasi.iter().enumerate() {
+            let union = Union::of(seen, index)?;
+            let distinct = Distinct { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
+            let (domain, positions) = Domain::build(quasi_spec, distinct)?;
+            coded.push(Coded::new(index, union.numbers, &positions, domain.null_position().unwrap_or(NULL)));
+            quasi.push(QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain });
+        }
+        for (index, (column, _)) in spec.sensitive.iter().enumerate() {
+            let index = spec.quasi.len() + index;
+            let union = Union::of(seen, index)?;
+            for looked_at in &column.facets {
+                let (codes, distinct) = facet::codes(looked_at, &column.name, &union.values)?;
+                coded.push(Coded::new(index, union.numbers.clone(), &codes, NULL));
+                sensitive.push(SensitiveColumn { name: column.name.clone(), counted: looked_at.counted(), distinct });
+            }
+        }
+        Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })
+    }
+
+    /// How many numbers a placed tuple has: a position per quasi-identifier, and then a code per sensitive column.
+    pub fn width(&self) -> usize {
+        self.coded.len()
+    }
+
+    /// Places a tuple of a stream's own numbers.
+    pub fn place(&self, stream: usize, tuple: &[u32], placed: &mut [u32]) {
+        for (slot, coded) in placed.iter_mut().zip(&self.coded) {
+            *slot = match tuple[coded.column] {
+                NULL => coded.of_null,
+                number => coded.of_number[stream][number as usize],
+            };
+        }
+    }
+}
+
+/// The values of one column over all streams, ascending.
+struct Union {
+    values: ArrayRef,
+    has_null: bool,
+    rows: Option<Vec<u64>>,
+    /// For each stream and each of its numbers, the place in `values`.
+    numbers: Vec<Vec<u32>>,
+}
+
+impl Union {
+    fn of(seen: &[Seen], column: usize) -> Result<Self> {
+        let parts: Vec<&SeenValues> = seen.iter().map(|seen| &seen.columns[column]).collect();
+        let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values.as_ref()).collect();
+        let all = concat(&arrays).map_err(kernel("concat"))?;
+        let order = sort_to_indices(&all, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
+        let sorted = take(&all, &order, None).map_err(kernel("take"))?;
+        drop(all);
+        let mut rank = vec![0; order.len()];
+        let mut first = Vec::new();
+        if !sorted.is_empty() {
+            for (place, equal) in
+                partition(&[sorted.clone()]).map_err(kernel("partition"))?.ranges().into_iter().enumerate()
+            {
+                first.push(equal.start as u32);
+                order.values()[equal].iter().for_each(|index| rank[*index as usize] = place as u32);
+            }
+        }
+        let values = match first.len() == sorted.len() {
+            true => sorted,
+            false => take(&sorted, &UInt32Array::from(first.clone()), None).map_err(kernel("take"))?,
+        };
+        let mut numbers = Vec::with_capacity(parts.len());
+        let mut rest = rank.as_slice();
+        for part in &parts {
+            let (of_part, others) = rest.split_at(part.values.len());
+            numbers.push(of_part.to_vec());
+            rest = others;
+        }
+        let rows = parts.iter().any(|part| part.rows.is_some()).then(|| {
+            let mut rows = vec![0; values.len()];
+            for (part, numbers) in parts.iter().zip(&numbers) {
+                let counts = part.rows.iter().flatten();
+                numbers.iter().zip(counts).for_each(|(number, count)| rows[*number as usize] += count);
+            }
+            rows
+        });
+        Ok(Self { values, has_null: parts.iter().any(|part| part.has_null), rows, numbers })
+    }
+}
+
+/// One column of placed tuples: positions or codes for the numbers of one column of the streams.
+#[derive(Clone, Debug)]
+struct Coded {
+    /// The column of the streams.
+    column: usize,
+    /// For each stream and each of its numbers: the position or code.
+    of_number: Vec<Vec<u32>>,
+    of_null: u32,
+}
+
+impl Coded {
+    fn new(column: usize, mut numbers: Vec<Vec<u32>>, places: &[u32], of_null: u32) -> Self {
+        for of_stream in &mut numbers {
+            of_stream.iter_mut().for_each(|number| *number = places[*number as usize]);
+        }
+        Self { column, of_number: numbers, of_null }
+    }
+}

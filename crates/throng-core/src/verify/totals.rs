@@ -1,0 +1,172 @@
+//! What all classes say together, class after class.
+
+use super::facts::Facts;
+use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
+use super::promise::{Promise, SensitivePromise};
+
+/// A written alpha may miss the fraction that is meant by less than this many units.
+const ROUNDING: f64 = 1e-9;
+
+/// What the classes that were added say together.
+#[derive(Clone, Debug)]
+pub(super) struct Totals {
+    pub(super) classes: u64,
+    pub(super) sum_of_squares: u64,
+    sizes: Reached,
+    /// Per sensitive promise.
+    sensitive: Vec<SensitiveTotals>,
+    /// Per limit, the rows beyond it and the classes that have some.
+    beyond: Vec<(u64, u64)>,
+    pub(super) homogeneity: f64,
+}
+
+/// The least of what classes have, and how many of them fall short.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    least: u64,
+    failing: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SensitiveTotals {
+    distinct: Reached,
+    weight: Reached,
+    sum: u64,
+    disclosures: u64,
+}
+
+impl Reached {
+    const NOTHING: Self = Self { least: u64::MAX, failing: 0 };
+
+    fn add(&mut self, reached: u64, falls_short: bool) {
+        self.least = self.least.min(reached);
+        self.failing += u64::from(falls_short);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.least = self.least.min(other.least);
+        self.failing += other.failing;
+    }
+
+    /// The least that was reached; zero for a release without rows.
+    fn least(self) -> u64 {
+        if self.least == u64::MAX { 0 } else { self.least }
+    }
+}
+
+impl Totals {
+    pub(super) fn new(promise: &Promise) -> Self {
+        let none = SensitiveTotals { distinct: Reached::NOTHING, weight: Reached::NOTHING, sum: 0, disclosures: 0 };
+        Self {
+            classes: 0,
+            sum_of_squares: 0,
+            sizes: Reached::NOTHING,
+            sensitive: vec![none; promise.sensitive.len()],
+            beyond: vec![(0, 0); promise.limits.len()],
+            homogeneity: 0.0,
+        }
+    }
+
+    /// Adds a class with all of its rows.
+    pub(super) fn add(&mut self, facts: &Facts, promise: &Promise) {
+        self.classes += 1;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(facts.rows.saturating_mul(facts.rows));
+        self.sizes.add(facts.rows, facts.rows < promise.k);
+        let (mut lacking, mut asking) = (0, 0_u32);
+        for ((totals, seen), promise) in self.sensitive.iter_mut().zip(&facts.sensitive).zip(&promise.sensitive) {
+            let distinct = seen.distinct.len() as u64;
+            totals.distinct.add(distinct, distinct < promise.p);
+            totals.weight.add(seen.weight, is_too_light(seen.weight, promise));
+            totals.sum += distinct;
+            totals.disclosures += u64::from(distinct == 1);
+            if promise.p > 1 {
+                lacking += promise.p.saturating_sub(distinct);
+                asking += 1;
+            }
+        }
+        for ((rows, classes), beyond) in self.beyond.iter_mut().zip(&facts.beyond) {
+            *rows += beyond;
+            *classes += u64::from(*beyond > 0);
+        }
+        self.homogeneity = self.homogeneity.max(lacking as f64 / f64::from(asking.max(1)));
+    }
+
+    /// Adds other classes.
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.classes += other.classes;
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+        self.sizes.merge(other.sizes);
+        for (known, other) in self.sensitive.iter_mut().zip(&other.sensitive) {
+            known.distinct.merge(other.distinct);
+            known.weight.merge(other.weight);
+            known.sum += other.sum;
+            known.disclosures += other.disclosures;
+        }
+        for (known, other) in self.beyond.iter_mut().zip(&other.beyond) {
+            known.0 += other.0;
+            known.1 += other.1;
+        }
+        self.homogeneity = self.homogeneity.max(other.homogeneity);
+    }
+
+    pub(super) fn smallest_class(&self) -> u64 {
+        self.sizes.least()
+    }
+
+    pub(super) fn classes_below_k(&self) -> u64 {
+        self.sizes.failing
+    }
+
+    /// What was asked for and reached, in the order of the promise.
+    pub(super) fn requirements(&self, promise: &Promise) -> Vec<RequirementFindings> {
+        let count = |model, column: Option<&str>, required, reached: Reached| RequirementFindings {
+            model,
+            column: column.map(str::to_owned),
+            required: Amount::Count(required),
+            achieved: Amount::Count(reached.least()),
+            failing_classes: reached.failing,
+        };
+        let mut requirements = vec![count("k-anonymity", None, promise.k, self.sizes)];
+        for (totals, promise) in self.sensitive.iter().zip(&promise.sensitive) {
+            if promise.p > 1 {
+                requirements.push(count(promise.reading.model(), Some(&promise.column), promise.p, totals.distinct));
+            }
+            if let Some(alpha) = promise.least_weight() {
+                requirements.push(RequirementFindings {
+                    model: "alpha-weight",
+                    column: Some(promise.column.clone()),
+                    required: Amount::Weight(alpha),
+                    achieved: Amount::Weight(totals.weight.least() as f64 / f64::from(promise.reading.units())),
+                    failing_classes: totals.weight.failing,
+                });
+            }
+        }
+        let limits = promise.limits.iter().zip(&self.beyond).map(|(limit, (rows, classes))| RequirementFindings {
+            model: CONSTRAINED,
+            column: Some(limit.column.clone()),
+            required: Amount::Count(0),
+            achieved: Amount::Count(*rows),
+            failing_classes: *classes,
+        });
+        requirements.extend(limits);
+        requirements
+    }
+
+    /// How diverse the classes are, for each sensitive promise in its order.
+    pub(super) fn diversity(&self, promise: &Promise) -> Vec<Diversity> {
+        let of = |(totals, promise): (&SensitiveTotals, &SensitivePromise)| Diversity {
+            column: promise.column.clone(),
+            reading: promise.reading.counted(),
+            fewest: totals.distinct.least(),
+            mean: if self.classes == 0 { 0.0 } else { totals.sum as f64 / self.classes as f64 },
+            disclosures: totals.disclosures,
+        };
+        self.sensitive.iter().zip(&promise.sensitive).map(of).collect()
+    }
+}
+
+fn is_too_light(weight: u64, promise: &SensitivePromise) -> bool {
+    let Some(alpha) = promise.least_weight() else { return false };
+    let least = alpha * f64::from(promise.reading.units()) - ROUNDING;
+    !(least..).contains(&(weight as f64))
+}

@@ -1,0 +1,118 @@
+//! From groups to the classes of a release, part by part.
+
+use datafusion::execution::memory_pool::MemoryReservation;
+use throng_core::anonymize::Method;
+use throng_core::feasibility::Examined;
+use throng_core::metrics::Utility;
+use throng_core::model::Privacy;
+use throng_core::partition::Allowed;
+use throng_core::recode::{DealKey, Dealing, Recoder, Recoding};
+use throng_core::table::Table;
+
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::groups::Groups;
+use crate::progress::{Progress, Step};
+use crate::snapshot::Snapshot;
+use crate::workspace::{Workspace, reserve};
+
+/// The classes of a release, and which rows go where.
+pub(crate) struct Classes {
+    pub(crate) recoding: Recoding,
+    pub(crate) utility: Utility,
+    /// For each group of each chunk, in the order of streams and chunks: the group of the recoding.
+    pub(crate) group_of: Vec<u32>,
+    pub(crate) key: DealKey,
+    pub(crate) leaves: u64,
+    pub(crate) suppressed: u64,
+    /// For all of it.
+    pub(crate) reservation: MemoryReservation,
+}
+
+impl Classes {
+    /// Forms the classes of all parts.
+    pub(crate) fn of(
+        anonymizer: &Anonymizer,
+        snapshot: &Snapshot,
+        mut groups: Groups,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let (method, privacy) = (anonymizer.method().0, anonymizer.binding().privacy());
+        let work = Work { method, privacy: &privacy, workspace: &snapshot.workspace, progress };
+        let like = Table::empty(&groups.domains);
+        let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
+        let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
+        let reservation = snapshot.workspace.reservation("classes");
+        let (mut of_part, mut first, mut leaves) = (Vec::new(), 0, 0);
+        let parts = groups.len();
+        if parts > 1 {
+            progress.begin(Step::Cluster, Some(groups.count));
+        }
+        for part in 0..parts {
+            snapshot.workspace.check()?;
+            let (table, mut numbers) = groups.part(part)?;
+            let allowed = Allowed::of(&table, &privacy);
+            examined.add(&table, &allowed);
+            if parts == 1 {
+                anonymizer.check_feasibility(&examined.conclude(&privacy), snapshot.rows, snapshot.suppressed)?;
+            }
+            leaves += work.form_classes(&table, &allowed, &mut recoder, parts > 1)?;
+            dealing.add(&table);
+            numbers.iter_mut().for_each(|number| *number += first);
+            first += table.group_count() as u32;
+            of_part.push(numbers);
+            reserve(&reservation, recoder.size() + first as usize * 4, "the classes of the release")?;
+        }
+        let feasibility = examined.conclude(&privacy);
+        anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed)?;
+        let _recode = Step::Recode.begin(progress, None).entered();
+        let group_of = groups.in_order(of_part);
+        drop(groups);
+        let recoding = recoder.finish()?;
+        let utility = Utility::of(&like, &recoding, anonymizer.binding().k);
+        let suppressed = snapshot.suppressed + feasibility.suppressed;
+        Ok(Self { recoding, utility, group_of, key: dealing.key(), leaves, suppressed, reservation })
+    }
+}
+
+/// What every part is worked on with.
+struct Work<'a> {
+    method: Method,
+    privacy: &'a Privacy,
+    workspace: &'a Workspace,
+    progress: &'a dyn Progress,
+}
+
+impl Work<'_> {
+    /// Forms the classes of a part, and tells the number of its leaves. Where there are several parts, the whole is one
+    /// step.
+    fn form_classes(
+        &self,
+        table: &Table,
+        allowed: &Allowed,
+        recoder: &mut Recoder,
+        is_one_of_several: bool,
+    ) -> Result<u64, Error> {
+        let begin = |step: Step, total| match is_one_of_several {
+            true => tracing::Span::current(),
+            false => step.begin(self.progress, total),
+        };
+        let leaves = begin(Step::Partition, None).in_scope(|| {
+            let leaves = self.method.leaves(allowed, table, self.privacy)?;
+            tracing::info!(leaves = leaves.len(), "table cut into leaves");
+            Ok::<_, Error>(leaves)
+        })?;
+        let classes = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
+            let on_leaf = |cells: usize| {
+                self.progress.advance(cells as u64);
+                self.workspace.goes_on()
+            };
+            let classes = self.method.classes(&leaves, table, self.privacy, &on_leaf);
+            tracing::info!(clusters = classes.len(), "clusters formed");
+            classes
+        });
+        self.workspace.check()?;
+        recoder.add(table, &classes, &allowed.out)?;
+        Ok(leaves.len() as u64)
+    }
+}

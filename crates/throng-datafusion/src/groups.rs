@@ -1,0 +1,195 @@
+//! The groups of a snapshot, in parts that can each be looked at as a whole.
+//!
+//! ```text
+//!  groups, chunk by chunk ──► place ──► Grouping ──► all cells, or a sample ──► thresholds (Parts)
+//!            │                                                                      │
+//!            └──────────────► place ─────────────────────────────────► route ◄──────┘
+//!                                                                        │
+//!                                                                        ▼
+//!                                                           the groups of each part, all of them
+//! ```
+//!
+//! Up to [`PartSizes::most_groups`] groups are one part. Beyond that a sample of the cells decides where the table is cut, and every
+//! group goes to its part. Which of the two it is depends on the data alone, and so does everything that follows: memory
+//! decides only what is spilled meanwhile.
+
+use datafusion::execution::memory_pool::MemoryReservation;
+use throng_core::anonymize::{Method, PartitionChoice};
+use throng_core::model::Privacy;
+use throng_core::partition::Parts;
+use throng_core::survey::{Domains, Grouping, Tuples};
+use throng_core::table::Table;
+
+use crate::Error;
+use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
+use crate::store::{Allowance, BatchStore, StoredBatches};
+use crate::workspace::reserve;
+
+/// When a table is cut into parts, and how large they are. The same for every table: the release depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartSizes {
+    /// The most groups that are looked at as a whole.
+    pub(crate) most_groups: usize,
+    /// About so many cells make a part.
+    pub(crate) part_cells: usize,
+}
+
+impl Default for PartSizes {
+    fn default() -> Self {
+        Self { most_groups: 1 << 20, part_cells: 1 << 17 }
+    }
+}
+
+/// So many groups, over all parts, wait in memory before they are stored with their part.
+const WAITING_GROUPS: usize = 1 << 17;
+
+/// What runs out when groups don't fit.
+const WHAT: &str = "the distinct combinations of quasi-identifiers";
+
+/// The groups of all rows.
+pub(crate) struct Groups {
+    pub(crate) domains: Domains,
+    parts: Vec<Part>,
+    /// For each group of each chunk, in the order of streams and chunks, the part to which it goes.
+    part_of: Option<Vec<u32>>,
+    /// Groups that the chunks have handed out. One of them may be in several chunks.
+    pub(crate) count: u64,
+    _reservation: MemoryReservation,
+}
+
+/// The groups of one part.
+enum Part {
+    /// The table, and for each group that came from a chunk the group of the table.
+    Whole(Table, Vec<u32>),
+    /// Placed tuples in the order in which they came.
+    Stored(StoredBatches),
+}
+
+impl Groups {
+    /// Groups the rows of a snapshot.
+    pub(crate) fn of(snapshot: &Snapshot, method: Method, privacy: &Privacy, sizes: PartSizes) -> Result<Self, Error> {
+        if snapshot.rows == snapshot.suppressed {
+            return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
+        }
+        let domains = Domains::merge(&snapshot.seen)?;
+        let reservation = snapshot.workspace.reservation("groups");
+        // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
+        let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };
+        let mut grouping = Grouping::new(&domains, most);
+        let (mut numbers, mut count) = (Vec::new(), 0);
+        for_each_group(snapshot, &domains, |placed, rows| {
+            numbers.extend(grouping.add(placed, rows)?);
+            count += 1;
+            if !grouping.is_exact() {
+                numbers = Vec::new();
+            }
+            if count % 8192 == 0 {
+                reserve(&reservation, grouping.size() + numbers.capacity() * 4, WHAT)?;
+            }
+            Ok(())
+        })?;
+        // Of the table, and of its order.
+        reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT)?;
+        let (table, rank) = grouping.table(&domains);
+        if grouping.is_exact() {
+            drop(grouping);
+            numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
+            let size = table.group_count() * (domains.width() * 4 + 16) + numbers.len() * 4;
+            reserve(&reservation, size, WHAT)?;
+            return Ok(Self {
+                domains,
+                parts: vec![Part::Whole(table, numbers)],
+                part_of: None,
+                count,
+                _reservation: reservation,
+            });
+        }
+        let parts = Parts::of(&table, privacy, (sizes.part_cells as f64 * grouping.share()) as usize);
+        drop((grouping, table, rank));
+        tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
+        reserve(&reservation, count as usize * 8, WHAT)?;
+        let (parts, part_of) = route(snapshot, &domains, &parts)?;
+        Ok(Self { domains, parts, part_of: Some(part_of), count, _reservation: reservation })
+    }
+
+    /// How many parts there are.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The table of a part, and for each group that came from a chunk the group of the table. To be asked for once.
+    pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>), Error> {
+        let gone = Part::Whole(Table::empty(&self.domains), Vec::new());
+        match std::mem::replace(&mut self.parts[part], gone) {
+            Part::Whole(table, numbers) => Ok((table, numbers)),
+            Part::Stored(stored) => {
+                let mut tuples = Tuples::new(self.domains.width());
+                let mut batches = stored.read()?;
+                while let Some(batch) = batches.next()? {
+                    unpack(&batch, self.domains.width()).for_each(|(tuple, rows)| tuples.push(tuple, rows));
+                }
+                Ok(Grouping::of(&self.domains, &tuples)?)
+            }
+        }
+    }
+
+    /// For each group of each chunk, in the order of streams and chunks, its group over all parts; `of_part` has the
+    /// groups of each part in the order in which they came to it, numbered over all parts.
+    pub(crate) fn in_order(&self, of_part: Vec<Vec<u32>>) -> Vec<u32> {
+        match &self.part_of {
+            None => of_part.into_iter().next().unwrap_or_default(),
+            Some(part_of) => {
+                let mut next: Vec<_> = of_part.iter().map(|groups| groups.iter()).collect();
+                part_of.iter().filter_map(|part| next[*part as usize].next().copied()).collect()
+            }
+        }
+    }
+}
+
+/// Calls with every group of every chunk, placed, and its rows; in the order of streams and chunks.
+fn for_each_group(
+    snapshot: &Snapshot,
+    domains: &Domains,
+    mut then: impl FnMut(&[u32], u32) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let width = snapshot.width();
+    let mut placed = vec![0; domains.width()];
+    for (number, stream) in snapshot.streams.iter().enumerate() {
+        let mut chunks = stream.groups.read()?;
+        while let Some(chunk) = chunks.next()? {
+            snapshot.workspace.check()?;
+            for (tuple, rows) in unpack(&chunk, width) {
+                domains.place(number, tuple, &mut placed);
+                then(&placed, rows)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Stores every group with its part, and tells the part of each.
+fn route(snapshot: &Snapshot, domains: &Domains, parts: &Parts) -> Result<(Vec<Part>, Vec<u32>), Error> {
+    let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
+    let allowance = Allowance::new(workspace.memory_for_rows() / 2);
+    let store = || BatchStore::new(workspace, tuple_schema(), &allowance, "parts");
+    let mut stores: Vec<BatchStore> = (0..parts.len()).map(|_| store()).collect();
+    let mut waiting: Vec<Tuples> = vec![Tuples::new(domains.width()); parts.len()];
+    let most = (WAITING_GROUPS / parts.len()).max(64);
+    let mut part_of = Vec::new();
+    for_each_group(snapshot, domains, |placed, rows| {
+        let part = parts.part(&placed[..quasi]);
+        part_of.push(part);
+        let waiting = &mut waiting[part as usize];
+        waiting.push(placed, rows);
+        if waiting.len() >= most {
+            stores[part as usize].push(pack(waiting)?)?;
+            *waiting = Tuples::new(domains.width());
+        }
+        Ok(())
+    })?;
+    for (store, waiting) in stores.iter_mut().zip(&waiting).filter(|(_, waiting)| !waiting.is_empty()) {
+        store.push(pack(waiting)?)?;
+    }
+    let stored = stores.into_iter().map(|store| Ok(Part::Stored(store.finish()?)));
+    Ok((stored.collect::<Result<_, Error>>()?, part_of))
+}

@@ -1,0 +1,231 @@
+//! Rows of a release that do not fit into memory: on disk, in buckets that each do.
+//!
+//! ```text
+//!  rows by arrival ──► group ──► class ──► bucket: a range of classes, or of hashes within a large class
+//!                        │ shared groups: dealt by place (throng_core::recode::DealKey)
+//!                        ▼
+//!  bucket by bucket: read, sort by class and hash, emit
+//! ```
+//!
+//! Classes and their sizes are known before a row moves, so buckets are cut where they are full, and the release is the
+//! buckets one after the other. Nothing has to be merged.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{interleave, take_record_batch};
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::error::DataFusionError;
+use futures::{Stream, StreamExt, TryStreamExt};
+use throng_core::content::Checksum;
+use throng_core::recode::{DealKey, Recoding};
+
+use super::deal::Deal;
+use super::{ReleasedLabels, add_released, for_each_batch};
+use crate::Error;
+use crate::rows::{content, kept_column, numbers, with_numbers};
+use crate::snapshot::Snapshot;
+use crate::store::{Allowance, BatchStore, StoredBatches};
+use crate::workspace::{Workspace, out_of_memory};
+
+/// A bucket may take this part of the memory that rows may take.
+const BUCKET_SHARE: usize = 4;
+
+/// So many rows, over all buckets, wait in memory before they are written.
+const WAITING_ROWS: usize = 1 << 17;
+
+/// Rows on disk, in the order of the release but for the order within each bucket.
+#[derive(Debug)]
+pub(super) struct SpilledRows {
+    buckets: Arc<Vec<StoredBatches>>,
+    workspace: Workspace,
+}
+
+impl SpilledRows {
+    /// Sorts the rows of a snapshot into buckets.
+    pub(super) fn new(
+        snapshot: Snapshot,
+        recoding: &Recoding,
+        group_of: &[u32],
+        key: &DealKey,
+    ) -> Result<(Self, Checksum), Error> {
+        let workspace = snapshot.workspace.clone();
+        let mut deal = Deal::new(&snapshot, recoding, group_of, key)?;
+        let bucket_rows = (workspace.memory_for_rows() / BUCKET_SHARE / snapshot.row_bytes().max(1)).max(1024);
+        let borders = Borders::new(recoding.class_rows(), bucket_rows as u64);
+        let mut buckets = Buckets::new(&workspace, snapshot.row_schema(), borders.len());
+        let (mut checksum, mut next_group) = (Checksum::default(), 0);
+        for stream in &snapshot.streams {
+            for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
+                workspace.check()?;
+                add_released(&mut checksum, recoding, batch, &groups);
+                let hashes: Vec<u128> = content(batch).collect();
+                let classes: Vec<u32> =
+                    groups.iter().zip(&hashes).map(|(group, hash)| deal.class(recoding, *group, *hash)).collect();
+                let bucket = |row: usize| borders.bucket(classes[row], hashes[row]);
+                let mut rows: Vec<(u32, u32)> = (0..classes.len())
+                    .filter(|row| classes[*row] != throng_core::survey::SUPPRESSED)
+                    .map(|row| (bucket(row), row as u32))
+                    .collect();
+                rows.sort_unstable();
+                let classed = with_numbers(batch, classes.clone())?;
+                for run in rows.chunk_by(|a, b| a.0 == b.0) {
+                    let indices: UInt32Array = run.iter().map(|(_, row)| Some(*row)).collect();
+                    let taken =
+                        take_record_batch(&classed, &indices).map_err(|source| Error::Kernel("take", source))?;
+                    buckets.push(run[0].0 as usize, taken)?;
+                }
+                Ok(())
+            })?;
+        }
+        // The rows by arrival are not needed any more.
+        drop(snapshot);
+        Ok((Self { buckets: Arc::new(buckets.finish()?), workspace }, checksum))
+    }
+
+    /// All rows, bucket by bucket.
+    pub(super) fn stream(
+        &self,
+        labels: Arc<ReleasedLabels>,
+        batch_rows: usize,
+    ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> + use<> {
+        let (buckets, workspace) = (Arc::clone(&self.buckets), self.workspace.clone());
+        let sorted = move |number: usize| {
+            let (buckets, workspace, labels) = (Arc::clone(&buckets), workspace.clone(), Arc::clone(&labels));
+            async move {
+                let read = move || SortedBucket::read(&buckets[number], &workspace);
+                let bucket = SpawnedTask::spawn_blocking(read).await.map_err(|_| Error::Task)??;
+                Ok::<_, DataFusionError>(bucket.stream(labels, batch_rows))
+            }
+        };
+        futures::stream::iter(0..self.buckets.len()).then(sorted).try_flatten()
+    }
+}
+
+/// Where buckets begin: with a class, or within a large class with a hash.
+#[derive(Debug, PartialEq, Eq)]
+struct Borders {
+    /// The first class and the least hash of each bucket, ascending.
+    first: Vec<(u32, u128)>,
+}
+
+impl Borders {
+    fn new(class_rows: &[u64], bucket_rows: u64) -> Self {
+        let mut first = Vec::new();
+        let mut filled = u64::MAX;
+        for (class, rows) in (0_u32..).zip(class_rows) {
+            if *rows > bucket_rows {
+                // Hashes are uniform, so equal ranges of them have about as many rows.
+                let pieces = u128::from(rows.div_ceil(bucket_rows));
+                let step = u128::MAX / pieces;
+                first.extend((0..pieces).map(|piece| (class, piece * step)));
+                filled = u64::MAX;
+            } else if filled.saturating_add(*rows) > bucket_rows {
+                first.push((class, 0));
+                filled = *rows;
+            } else {
+                filled += rows;
+            }
+        }
+        Self { first }
+    }
+
+    fn len(&self) -> usize {
+        self.first.len()
+    }
+
+    fn bucket(&self, class: u32, hash: u128) -> u32 {
+        self.first.partition_point(|first| *first <= (class, hash)) as u32 - 1
+    }
+}
+
+/// Buckets that are being filled.
+struct Buckets {
+    stores: Vec<BatchStore>,
+    waiting: Vec<Vec<RecordBatch>>,
+    most: usize,
+    schema: SchemaRef,
+}
+
+impl Buckets {
+    fn new(workspace: &Workspace, schema: SchemaRef, buckets: usize) -> Self {
+        // Rows were spilled because they do not fit; buckets go to disk from the beginning.
+        let allowance = Allowance::new(0);
+        let store = |_| BatchStore::new(workspace, Arc::clone(&schema), &allowance, "buckets");
+        let stores = (0..buckets).map(store).collect();
+        let most = (WAITING_ROWS / buckets.max(1)).clamp(256, 8192);
+        Self { stores, waiting: vec![Vec::new(); buckets], most, schema }
+    }
+
+    fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), Error> {
+        self.waiting[bucket].push(rows);
+        let waiting: usize = self.waiting[bucket].iter().map(RecordBatch::num_rows).sum();
+        if waiting >= self.most { self.write(bucket) } else { Ok(()) }
+    }
+
+    fn write(&mut self, bucket: usize) -> Result<(), Error> {
+        let waiting = std::mem::take(&mut self.waiting[bucket]);
+        let rows = datafusion::arrow::compute::concat_batches(&self.schema, &waiting);
+        self.stores[bucket].push(rows.map_err(|source| Error::Kernel("concat", source))?)
+    }
+
+    fn finish(mut self) -> Result<Vec<StoredBatches>, Error> {
+        for bucket in 0..self.stores.len() {
+            self.write(bucket)?;
+        }
+        self.stores.into_iter().map(BatchStore::finish).collect()
+    }
+}
+
+/// A bucket in memory, and the order of its rows.
+struct SortedBucket {
+    batches: Vec<RecordBatch>,
+    /// Batch and row, in the order of the release, and the class of each.
+    order: Vec<(u32, u32, u32)>,
+    _reservation: datafusion::execution::memory_pool::MemoryReservation,
+}
+
+impl SortedBucket {
+    fn read(stored: &StoredBatches, workspace: &Workspace) -> Result<Self, Error> {
+        let reservation = workspace.reservation("bucket");
+        let (mut batches, mut keys) = (Vec::new(), Vec::new());
+        let mut reader = stored.read()?;
+        while let Some(batch) = reader.next()? {
+            let size = batch.get_array_memory_size() + batch.num_rows() * 48;
+            reservation.try_grow(size).map_err(|error| out_of_memory(error, "rows that are all alike"))?;
+            let number = batches.len() as u32;
+            let of_batch = numbers(&batch).iter().zip(content(&batch)).zip(0_u32..);
+            keys.extend(of_batch.map(|((class, hash), row)| (*class, hash, number, row)));
+            batches.push(batch);
+        }
+        keys.sort_unstable();
+        let order = keys.into_iter().map(|(class, _, batch, row)| (batch, row, class)).collect();
+        Ok(Self { batches, order, _reservation: reservation })
+    }
+
+    fn stream(
+        self,
+        labels: Arc<ReleasedLabels>,
+        batch_rows: usize,
+    ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> {
+        let rows = self.order.len();
+        let firsts = (0..rows).step_by(batch_rows);
+        futures::stream::iter(firsts).map(move |first| {
+            let order = &self.order[first..rows.min(first + batch_rows)];
+            let classes: Vec<u32> = order.iter().map(|(_, _, class)| *class).collect();
+            let places: Vec<(usize, usize)> =
+                order.iter().map(|(batch, row, _)| (*batch as usize, *row as usize)).collect();
+            let batch = labels.batch(&classes, |kept| {
+                let column = |batch| RecordBatch::column(batch, kept_column(kept)).as_ref();
+                let arrays: Vec<&dyn Array> = self.batches.iter().map(column).collect();
+                interleave(&arrays, &places).map_err(|source| Error::Kernel("interleave", source))
+            });
+            batch.map_err(DataFusionError::from)
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "spilled_tests.rs"]
+mod tests;
