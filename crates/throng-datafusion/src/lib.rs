@@ -14,6 +14,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
+mod codec;
 mod error;
 mod exec;
 mod kept;
@@ -25,6 +26,7 @@ mod snapshot;
 mod table;
 
 pub use anonymizer::Anonymizer;
+pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use error::Error;
 pub use exec::AnonymizeExec;
 pub use kept::kept_names;
