@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::catalog::TableProvider;
+use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::prelude::SessionContext;
@@ -12,7 +13,7 @@ use datafusion_proto::bytes::{
 };
 use throng_policy::{Overrides, Policy};
 
-use super::test_people::{People, elsewhere, operators, physical, release, rows};
+use super::test_people::{People, batch, elsewhere, operators, physical, release, rows};
 use super::*;
 
 const QUERY: &str = "SELECT age, count(*) FROM released GROUP BY age";
@@ -79,7 +80,7 @@ async fn views_and_data_frames_travel_as_their_plans() {
     let here = people.session().await;
     let frame =
         here.sql("SELECT name, age + 1 AS age, country, illness, note FROM people WHERE age < 50").await.unwrap();
-    let view = datafusion::datasource::ViewTable::new(frame.logical_plan().clone(), None);
+    let view = ViewTable::new(frame.logical_plan().clone(), None);
     for input in [frame.into_view(), Arc::new(view) as Arc<dyn TableProvider>] {
         let (here, there) = (elsewhere(), elsewhere());
         release(&here, input, people.policy());
@@ -88,6 +89,20 @@ async fn views_and_data_frames_travel_as_their_plans() {
         let (plan, sent) = (plan.create_physical_plan().await.unwrap(), sent.create_physical_plan().await.unwrap());
         assert_eq!(rows(sent, &there).await, rows(plan, &here).await);
     }
+}
+
+#[tokio::test]
+async fn a_physical_plan_carries_a_table_in_memory() {
+    let people = People::new().await;
+    let (here, there) = (elsewhere(), elsewhere());
+    let input = MemTable::try_new(batch().schema(), vec![vec![batch()]]).unwrap();
+    release(&here, Arc::new(input), people.policy());
+    let plan = physical(&here, "SELECT * FROM released").await;
+    let sent = send_physical(&plan, &there);
+    assert_eq!(rows(sent, &there).await, rows(plan, &here).await);
+    let from_file = people.session().await;
+    let plan = physical(&from_file, "SELECT * FROM released").await;
+    assert_eq!(rows(plan, &from_file).await, rows(physical(&here, "SELECT * FROM released").await, &here).await);
 }
 
 #[tokio::test]

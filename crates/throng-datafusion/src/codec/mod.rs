@@ -29,6 +29,11 @@
 //! A decoded table is the same opaque leaf as before: nothing of a query gets below it. Whoever can write a plan can of
 //! course also write one that reads the input itself, so accept plans only from those who may.
 //!
+//! # Damage
+//!
+//! A node of ours that was damaged is an error and never another node. The rest of a plan is DataFusion's, whose readers
+//! check less: bits that flip there may go unnoticed, and some of them end in a panic. Move plans by means that notice.
+//!
 //! # Functions
 //!
 //! Functions travel by name and are looked up in the registry of the session that decodes, so that it must have them
