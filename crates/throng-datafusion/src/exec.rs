@@ -59,7 +59,6 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 ///
 /// What can't be released (see `throng check`) ends the query with an error that holds no value of the data. Nothing is
 /// kept of a release that failed or was cancelled; the next query makes it anew.
-#[derive(Debug)]
 pub struct AnonymizeExec {
     anonymizer: Arc<Anonymizer>,
     input: Arc<dyn ExecutionPlan>,
@@ -123,6 +122,14 @@ impl AnonymizeExec {
             ("sensitive", format!("[{}]", sensitive.join(", "))),
             ("method", format!("{partition}/{cluster}")),
         ]
+    }
+}
+
+/// Tells what the plan does. The derived text would hold the rows of the release, and DataFusion puts the text of a plan
+/// into its errors.
+impl fmt::Debug for AnonymizeExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.fmt_as(DisplayFormatType::Default, f)
     }
 }
 

@@ -1,20 +1,24 @@
-//! Throng on DataFusion: one look at a table, and its release in canonical order.
+//! Throng on DataFusion: the release of a table as a table.
 //!
 //! ```text
-//!  DataFrame ──► Snapshot::read ──► Table of cells ──► (throng-core: partition, cluster, recode) ──► Recoding
-//!                    │ rows that are kept                                                              │
-//!                    └────────────────────────────► Release ◄──────────────────────────────────────────┘
-//!                                                      └──► RecordBatches, any range of rows at a time
+//!  AnonymizedTable ── scan ──► AnonymizeExec over a plan of the input
+//!                                    │ first poll
+//!                                    ▼
+//!   Snapshot      one look at all rows: surveyed stream by stream, kept in memory or spilled
+//!   Groups        distinct tuples, whole or in parts that each can be looked at as a whole
+//!   Classes       throng-core: partition, cluster, recode; part by part
+//!   Release       rows in canonical order, from memory or from buckets on disk; shared by all queries
 //! ```
 //!
-//! The streams of a query are surveyed in parallel, each on its own. Identifiers are never read, quasi-identifiers are
-//! forgotten as soon as they are surveyed, and what is kept of a row is what its release shows besides. Everything is
-//! held in memory.
+//! Identifiers are never read, and quasi-identifiers are forgotten as soon as they are surveyed: what is kept of a row is
+//! its group, and what its release shows besides. Memory is reserved from the session's pool before it is used. The
+//! release depends on the content of the input, the policy and its seed, and on nothing else.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
 mod classes;
+mod codec;
 mod error;
 mod exec;
 mod groups;
@@ -30,6 +34,7 @@ mod table;
 mod workspace;
 
 pub use anonymizer::{Anonymizer, Examination};
+pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use error::Error;
 pub use exec::AnonymizeExec;
 pub use kept::kept_names;

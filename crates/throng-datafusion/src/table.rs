@@ -1,5 +1,6 @@
 //! The only way into a query: a table whose rows are the release of another table.
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -47,7 +48,6 @@ use crate::release::Release;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct AnonymizedTable {
     input: Arc<dyn TableProvider>,
     anonymizer: Arc<Anonymizer>,
@@ -89,6 +89,15 @@ impl AnonymizedTable {
         let input = state.create_physical_plan(&input.build()?).await?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
         Ok(AnonymizeExec::sharing(anonymizer, input, release, self.progress.clone()))
+    }
+}
+
+/// Names the columns. The derived text would hold the rows of the release, and of an input in memory.
+impl fmt::Debug for AnonymizedTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let schema = self.anonymizer.schema();
+        let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        f.debug_struct("AnonymizedTable").field("columns", &names).finish_non_exhaustive()
     }
 }
 

@@ -201,13 +201,15 @@ fn a_hierarchy_has_exactly_one_form_and_its_options() {
     );
     assert_eq!(
         refused("{ origin = 3 }"),
-        ["13: columns.a.hierarchy: has no form; use one of `file`, `tree`, `intervals`, `width`, `date` or `mask`"]
+        [
+            "13: columns.a.hierarchy: has no form; use one of `file`, `lines`, `tree`, `intervals`, `width`, `date` or `mask`"
+        ]
     );
     assert_eq!(
         refused("{ mask = 'left', origin = 3, delimiter = ',', growth = 2 }"),
         [
             "30: columns.a.hierarchy.origin: goes with `intervals` or `width`, not with `mask`",
-            "42: columns.a.hierarchy.delimiter: goes with `file`, not with `mask`",
+            "42: columns.a.hierarchy.delimiter: goes with `file` or `lines`, not with `mask`",
             "59: columns.a.hierarchy.growth: goes with `width`, not with `mask`",
         ]
     );

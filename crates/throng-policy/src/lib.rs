@@ -40,6 +40,7 @@ mod location;
 mod overrides;
 mod place;
 mod policy;
+mod portable;
 mod problem;
 mod raw;
 mod schema;

@@ -45,6 +45,16 @@ pub(crate) fn read(
     overrides: &Overrides,
     environment: Environment<'_>,
 ) -> Result<Policy, PolicyError> {
+    read_within(name, text, overrides, &Surroundings { folder: Some(folder), environment })
+}
+
+/// Reads a policy within surroundings that may have no folder.
+pub(crate) fn read_within(
+    name: &str,
+    text: &str,
+    overrides: &Overrides,
+    surroundings: &Surroundings<'_>,
+) -> Result<Policy, PolicyError> {
     let mut document = Document::parse(name, text)?;
     overrides.apply(&mut document);
     let document = Arc::new(document);
@@ -57,8 +67,7 @@ pub(crate) fn read(
     let mut report = Report::new(&document);
     match serde_json::from_value::<raw::Policy>(document.to_json()) {
         Ok(raw) => {
-            let surroundings = Surroundings { folder, environment };
-            let policy = validate(&raw, Arc::clone(&document), &surroundings, &mut report);
+            let policy = validate(&raw, Arc::clone(&document), surroundings, &mut report);
             report.finish().map(|()| policy)
         }
         Err(_) => {

@@ -24,7 +24,7 @@ fn the_schema_lists_the_fields_of_every_table() {
     assert_eq!(names(&definitions["NamedCategory"]), ["name", "values"]);
     assert_eq!(
         names(&definitions["HierarchyRule"]),
-        ["file", "delimiter", "tree", "intervals", "origin", "width", "growth", "levels", "date", "mask"]
+        ["file", "lines", "delimiter", "tree", "intervals", "origin", "width", "growth", "levels", "date", "mask"]
     );
 }
 

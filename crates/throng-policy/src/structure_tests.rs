@@ -86,8 +86,8 @@ fn the_elements_of_lists_and_inline_tables_have_their_own_places() {
         ),
         [
             "policy.toml:7:32: columns.a.hierarchy.date[1]: unknown value `yaer`; did you mean `year`?",
-            "policy.toml:7:41: columns.a.hierarchy.sort: unknown field; use `file`, `delimiter`, `tree`, `intervals`, \
-             `origin`, `width`, `growth`, `levels`, `date` or `mask`",
+            "policy.toml:7:41: columns.a.hierarchy.sort: unknown field; use `file`, `lines`, `delimiter`, `tree`, \
+             `intervals`, `origin`, `width`, `growth`, `levels`, `date` or `mask`",
             "policy.toml:10:36: columns.b.hierarchy.tree.\"Ü\"[1]: expected a string, found a whole number",
             "policy.toml:10:50: columns.b.hierarchy.tree.B.C: expected a list or a table, found a string",
         ]

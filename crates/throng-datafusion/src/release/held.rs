@@ -21,7 +21,6 @@ use crate::snapshot::Snapshot;
 const ROW_BYTES: usize = 28;
 
 /// Rows in memory, and their order.
-#[derive(Debug)]
 pub(super) struct HeldRows {
     order: ReleaseOrder,
     batches: Vec<RecordBatch>,

@@ -77,22 +77,26 @@ pub struct Facts {
 }
 
 /// All rows of a release.
-#[derive(Debug)]
 pub struct Release {
     facts: Facts,
     labels: Arc<ReleasedLabels>,
     rows: Rows,
 }
 
+impl std::fmt::Debug for Release {
+    /// Without the rows: what is printed of a plan must not hold data.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Release").field("facts", &self.facts).finish_non_exhaustive()
+    }
+}
+
 /// Where the rows are.
-#[derive(Debug)]
 enum Rows {
     Held(Arc<HeldRows>),
     Spilled(SpilledRows),
 }
 
 /// What the classes show, in the columns of the release.
-#[derive(Debug)]
 struct ReleasedLabels {
     schema: SchemaRef,
     sources: Vec<Source>,

@@ -36,7 +36,6 @@ const BUCKET_SHARE: usize = 4;
 const WAITING_ROWS: usize = 1 << 17;
 
 /// Rows on disk, in the order of the release but for the order within each bucket.
-#[derive(Debug)]
 pub(super) struct SpilledRows {
     buckets: Arc<Vec<StoredBatches>>,
     workspace: Workspace,

@@ -1,4 +1,5 @@
-//! Hierarchy files in the convention of ARX: one line per value, from the value to the root.
+//! Hierarchy files in the convention of ARX: one line per value, from the value to the root; and the same lines where
+//! they are written in the policy itself.
 
 use std::io;
 use std::path::Path;
@@ -13,6 +14,8 @@ use crate::problem::Report;
 /// Why a file is not a hierarchy. Its labels stay out of the message.
 #[derive(Debug, Error)]
 enum FileError {
+    #[error("a portable policy has no files beside it; write its `lines` into the policy")]
+    Portable,
     #[error("there is no such file; paths start at the folder of the policy")]
     Missing,
     #[error("it can't be read: {0}")]
@@ -27,18 +30,29 @@ enum FileError {
     Tree(#[from] TreeError),
 }
 
-/// The hierarchy in the file that is `written` at `path`.
+/// The hierarchy in the file that is `written` at `path`. Without a folder there are no files, and none is looked for.
 pub fn hierarchy(
     written: &str,
     delimiter: u8,
     path: &FieldPath,
-    folder: &Path,
+    folder: Option<&Path>,
     report: &mut Report<'_>,
 ) -> Option<HierarchySpec> {
-    match read(&folder.join(written), delimiter) {
+    match folder.ok_or(FileError::Portable).and_then(|folder| read(&folder.join(written), delimiter)) {
         Ok(tree) => Some(HierarchySpec::Tree(Arc::new(tree))),
         Err(error) => {
             report.value(path, format!("`{written}`: {error}"));
+            None
+        }
+    }
+}
+
+/// The hierarchy whose lines stand at `path`.
+pub fn written(lines: &str, delimiter: u8, path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
+    match parse(lines, delimiter) {
+        Ok(tree) => Some(HierarchySpec::Tree(Arc::new(tree))),
+        Err(error) => {
+            report.value(path, error.to_string());
             None
         }
     }
@@ -53,8 +67,10 @@ fn read(file: &Path, delimiter: u8) -> Result<Tree, FileError> {
         let before = &bytes[..error.valid_up_to()];
         FileError::NotText(before.iter().filter(|byte| **byte == b'\n').count() + 1)
     })?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    parse(text.strip_prefix('\u{feff}').unwrap_or(text), delimiter)
+}
 
+fn parse(text: &str, delimiter: u8) -> Result<Tree, FileError> {
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut paths, mut lines) = (Vec::new(), Vec::new());

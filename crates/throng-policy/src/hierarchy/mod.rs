@@ -19,13 +19,13 @@ use crate::suggest::{alternatives, joined};
 use crate::validate::delimiter;
 
 /// The fields of which a hierarchy has exactly one.
-const FORMS: [&str; 6] = ["file", "tree", "intervals", "width", "date", "mask"];
+const FORMS: [&str; 7] = ["file", "lines", "tree", "intervals", "width", "date", "mask"];
 
 /// The hierarchy that is written at `path`, or none when something is wrong with it.
 pub fn hierarchy(
     written: &raw::Hierarchy,
     path: &FieldPath,
-    folder: &Path,
+    folder: Option<&Path>,
     report: &mut Report<'_>,
 ) -> Option<HierarchySpec> {
     match written {
@@ -54,6 +54,7 @@ pub fn hierarchy(
 fn written_forms(rule: &raw::HierarchyRule) -> Vec<&'static str> {
     let is_written = [
         rule.file.is_some(),
+        rule.lines.is_some(),
         rule.tree.is_some(),
         rule.intervals.is_some(),
         rule.width.is_some(),
@@ -66,7 +67,7 @@ fn written_forms(rule: &raw::HierarchyRule) -> Vec<&'static str> {
 /// Refuses options of another form than the one that is written.
 fn check_options(rule: &raw::HierarchyRule, form: &str, path: &FieldPath, report: &mut Report<'_>) {
     let options: [(&str, bool, &[&str]); 4] = [
-        ("delimiter", rule.delimiter.is_some(), &["file"]),
+        ("delimiter", rule.delimiter.is_some(), &["file", "lines"]),
         ("origin", rule.origin.is_some(), &["intervals", "width"]),
         ("growth", rule.growth.is_some(), &["width"]),
         ("levels", rule.levels.is_some(), &["width"]),
@@ -79,11 +80,19 @@ fn check_options(rule: &raw::HierarchyRule, form: &str, path: &FieldPath, report
 }
 
 /// Builds the one form that is written.
-fn build(rule: &raw::HierarchyRule, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Option<HierarchySpec> {
-    if let Some(file) = &rule.file {
+fn build(
+    rule: &raw::HierarchyRule,
+    path: &FieldPath,
+    folder: Option<&Path>,
+    report: &mut Report<'_>,
+) -> Option<HierarchySpec> {
+    if rule.file.is_some() || rule.lines.is_some() {
         let written = rule.delimiter.as_deref().unwrap_or(raw::DEFAULT_FILE_DELIMITER);
         let delimiter = delimiter(written, &path.key("delimiter"), report);
-        return file::hierarchy(file, delimiter, &path.key("file"), folder, report);
+        return match (&rule.file, &rule.lines) {
+            (Some(file), _) => file::hierarchy(file, delimiter, &path.key("file"), folder, report),
+            (None, lines) => file::written(lines.as_deref()?, delimiter, &path.key("lines"), report),
+        };
     }
     if let Some(tree) = &rule.tree {
         return inline::hierarchy(tree, &path.key("tree"), report);

@@ -50,8 +50,8 @@ pub struct Column {
     #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT))]
     pub weight: Option<f64>,
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
-    /// table with exactly one of `file`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns: a file
-    /// or a `tree`, of which `protected` names values.
+    /// table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns:
+    /// a file, its `lines` or a `tree`, of which `protected` names values.
     pub hierarchy: Option<Hierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]

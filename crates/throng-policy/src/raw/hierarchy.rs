@@ -23,7 +23,7 @@ pub enum Hierarchy {
     /// The path of a hierarchy file, relative to the folder of the policy file. One line per value, from the value to
     /// the root, separated by semicolons and without a header: the convention of ARX.
     File(String),
-    /// A table with exactly one of `file`, `tree`, `intervals`, `width`, `date` and `mask`.
+    /// A table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`.
     Rule(Box<HierarchyRule>),
 }
 
@@ -33,7 +33,9 @@ pub enum Hierarchy {
 pub struct HierarchyRule {
     /// The path of a hierarchy file, relative to the folder of the policy file.
     pub file: Option<String>,
-    /// With `file`: the one character between two levels. By default a semicolon.
+    /// The lines of a hierarchy file, written in the policy itself, so that it needs no file beside it.
+    pub lines: Option<String>,
+    /// With `file` or `lines`: the one character between two levels. By default a semicolon.
     #[schemars(length(min = 1, max = 1), extend("default" = DEFAULT_FILE_DELIMITER))]
     pub delimiter: Option<String>,
     /// A tree of groups, such as `{ Europe = ["France", "Spain"], Asia = { East = ["Japan"] } }`. The root `*` above

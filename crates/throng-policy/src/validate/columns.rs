@@ -12,7 +12,7 @@ use super::quasi::quasi;
 use super::sensitive::sensitive;
 
 /// Checks `[columns]`.
-pub fn columns(raw: &raw::Columns, folder: &Path, report: &mut Report<'_>) -> Columns {
+pub fn columns(raw: &raw::Columns, folder: Option<&Path>, report: &mut Report<'_>) -> Columns {
     let table = FieldPath::of(&["columns"]);
     let (drop_unlisted, named_default) = match &raw.default {
         None => (false, None),
@@ -34,7 +34,7 @@ pub fn columns(raw: &raw::Columns, folder: &Path, report: &mut Report<'_>) -> Co
     Columns { drop_unlisted, by_name }
 }
 
-fn role(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Role {
+fn role(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Role {
     refuse_fields_of_other_roles(column, path, report);
     match column.role {
         raw::Role::Identifier => Role::Identifier,

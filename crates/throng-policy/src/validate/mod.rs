@@ -26,8 +26,8 @@ pub use delimiter::delimiter;
 
 /// What a policy refers to outside of its text.
 pub struct Surroundings<'a> {
-    /// Where the paths of hierarchy files start.
-    pub folder: &'a Path,
+    /// Where the paths of hierarchy files start; none where there are no files.
+    pub folder: Option<&'a Path>,
     /// The environment variables of locations.
     pub environment: Environment<'a>,
 }

@@ -14,7 +14,7 @@ use crate::raw;
 use super::limit::limit;
 
 /// Checks the fields of a column with the role `quasi`.
-pub fn quasi(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Quasi {
+pub fn quasi(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Quasi {
     let weight = column.weight.unwrap_or(DEFAULT_WEIGHT);
     if weight <= 0.0 {
         report

@@ -15,7 +15,7 @@ use crate::raw;
 use super::categories::categories;
 
 /// Checks the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
-pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Sensitive {
+pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Sensitive {
     let categories = column.categories.as_ref().map(|list| categories(list, &path.key("categories"), report));
     let protection = protection(column, path, folder, report).map(Arc::new);
     let release = release(column, &path.key("release"), report);
@@ -29,7 +29,12 @@ pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: &Path, report: 
     Sensitive { p: column.p, protection, categories: categories.map(Arc::new), release }
 }
 
-fn protection(column: &raw::Column, path: &FieldPath, folder: &Path, report: &mut Report<'_>) -> Option<Protection> {
+fn protection(
+    column: &raw::Column,
+    path: &FieldPath,
+    folder: Option<&Path>,
+    report: &mut Report<'_>,
+) -> Option<Protection> {
     let (hierarchy_path, protected_path) = (path.key("hierarchy"), path.key("protected"));
     let built = column.hierarchy.as_ref().map(|written| hierarchy::hierarchy(written, &hierarchy_path, folder, report));
     match (built, &column.protected) {

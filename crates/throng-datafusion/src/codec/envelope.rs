@@ -1,0 +1,69 @@
+//! What is around every node of ours: who wrote it, in which format, and whether it arrived whole.
+//!
+//! ```text
+//!  magic (7)   kind (1)   version (1)   checksum (8)   message
+//! ```
+//!
+//! One bit decides between `k = 10` and `k = 11`, and both are sound policies. Hence the checksum: a damaged policy must
+//! not quietly promise something else. It is no protection against forgery.
+
+use prost::Message;
+use twox_hash::XxHash3_64;
+
+use super::error::CodecError;
+
+/// Begins what is ours. No protobuf message begins with these bytes: they would be a field of a wire type that does not
+/// exist.
+const MAGIC: &[u8] = b"\xffTHRONG";
+/// The only format so far. Fields can be added to messages without another one.
+const VERSION: u8 = 1;
+
+/// A node of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    byte: u8,
+    /// How messages call it.
+    name: &'static str,
+}
+
+/// An [`crate::AnonymizedTable`] in a logical plan.
+pub(super) const TABLE: Kind = Kind { byte: b'T', name: "an anonymized table" };
+/// An [`crate::AnonymizeExec`] in a physical plan.
+pub(super) const EXEC: Kind = Kind { byte: b'E', name: "AnonymizeExec" };
+
+impl Kind {
+    /// Writes a message of this kind.
+    pub(super) fn seal(self, message: &impl Message, bytes: &mut Vec<u8>) {
+        let body = message.encode_to_vec();
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend([self.byte, VERSION]);
+        bytes.extend(checksum(self.byte, VERSION, &body).to_le_bytes());
+        bytes.extend(body);
+    }
+
+    /// Reads a message of this kind; none when the bytes are not ours.
+    pub(super) fn open<M: Message + Default>(self, bytes: &[u8]) -> Result<Option<M>, CodecError> {
+        let Some(rest) = bytes.strip_prefix(MAGIC) else { return Ok(None) };
+        let ([kind, version], rest) = rest.split_first_chunk().ok_or(CodecError::CutShort(self.name))?;
+        if *kind != self.byte {
+            return Err(CodecError::Kind(self.name));
+        }
+        if *version != VERSION {
+            return Err(CodecError::Version { node: self.name, found: *version, known: VERSION });
+        }
+        let (written, body) = rest.split_first_chunk().ok_or(CodecError::CutShort(self.name))?;
+        if u64::from_le_bytes(*written) != checksum(*kind, *version, body) {
+            return Err(CodecError::Damaged(self.name));
+        }
+        M::decode(body).map(Some).map_err(|_| CodecError::Malformed(self.name))
+    }
+
+    /// What is said of a message that lacks a part.
+    pub(super) fn malformed(self) -> CodecError {
+        CodecError::Malformed(self.name)
+    }
+}
+
+fn checksum(kind: u8, version: u8, body: &[u8]) -> u64 {
+    XxHash3_64::oneshot_with_seed(u64::from_le_bytes([kind, version, 0, 0, 0, 0, 0, 0]), body)
+}

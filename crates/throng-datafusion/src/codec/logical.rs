@@ -1,0 +1,192 @@
+//! Logical plans: the anonymized table as a leaf.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, TableReference};
+use datafusion::datasource::file_format::FileFormatFactory;
+use datafusion::datasource::{ViewTable, provider_as_source, source_as_provider};
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::{
+    AggregateUDF, Extension, HigherOrderUDF, LogicalPlan, ScalarUDF, TableScanBuilder, WindowUDF,
+};
+use datafusion_proto::bytes::{
+    logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
+};
+use datafusion_proto::logical_plan::{DefaultLogicalExtensionCodec, LogicalExtensionCodec};
+use throng_policy::Policy;
+
+use super::envelope::TABLE;
+use super::error::CodecError;
+use super::message::TableMessage;
+use crate::{AnonymizedTable, Error};
+
+/// Writes and reads logical plans with [`AnonymizedTable`]s; everything else is up to an inner codec.
+///
+/// ```
+/// # use std::{path::Path, sync::Arc};
+/// # use datafusion::prelude::*;
+/// # use datafusion_proto::bytes::*;
+/// # use throng_datafusion::{AnonymizedTable, ThrongLogicalCodec};
+/// # use throng_policy::{Overrides, Policy};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let here = SessionContext::new();
+/// let people = here.sql("SELECT * FROM (VALUES (25, 'flu'), (39, 'gout'), (36, 'flu')) AS t (age, illness)").await?;
+/// let policy = "version = 1\nprivacy = { k = 3 }\ncolumns = { age.role = 'quasi', illness.role = 'sensitive' }\n";
+/// let policy = Policy::parse(policy, Path::new("."), &Overrides::for_a_table())?;
+/// here.register_table("released", Arc::new(AnonymizedTable::new(people.into_view(), Arc::new(policy))?))?;
+///
+/// let plan = here.sql("SELECT age FROM released").await?.into_optimized_plan()?;
+/// let bytes = logical_plan_to_bytes_with_extension_codec(&plan, &ThrongLogicalCodec::default())?;
+///
+/// let there = SessionContext::new();
+/// let plan = logical_plan_from_bytes_with_extension_codec(&bytes, &there.task_ctx(), &ThrongLogicalCodec::default())?;
+/// assert!(there.execute_logical_plan(plan).await?.to_string().await?.contains("[25-39]"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ThrongLogicalCodec {
+    inner: Arc<dyn LogicalExtensionCodec>,
+}
+
+impl ThrongLogicalCodec {
+    /// A codec that hands what is not ours to another one.
+    pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
+        Self { inner }
+    }
+
+    fn encode_table(&self, table: &AnonymizedTable, bytes: &mut Vec<u8>) -> Result<()> {
+        let input = logical_plan_to_bytes_with_extension_codec(&reading(table.input())?, self).map_err(|error| {
+            error.context(
+                "the table that is anonymized can't be sent elsewhere; read it from files, or give the codec an inner \
+                 codec that knows it",
+            )
+        })?;
+        let policy = table.anonymizer().policy().to_portable();
+        TABLE.seal(&TableMessage { policy, input: input.to_vec() }, bytes);
+        Ok(())
+    }
+
+    fn decode_table(
+        &self,
+        message: &TableMessage,
+        schema: &SchemaRef,
+        context: &TaskContext,
+    ) -> Result<Arc<dyn TableProvider>> {
+        let policy = Policy::from_portable(&message.policy).map_err(Error::from)?;
+        let input = logical_plan_from_bytes_with_extension_codec(&message.input, context, self)?;
+        let table = AnonymizedTable::new(table_of(input)?, Arc::new(policy))?;
+        match table.schema().fields() == schema.fields() {
+            true => Ok(Arc::new(table)),
+            false => Err(CodecError::Schema.into()),
+        }
+    }
+}
+
+impl Default for ThrongLogicalCodec {
+    /// With DataFusion's own codec inside.
+    fn default() -> Self {
+        Self::new(Arc::new(DefaultLogicalExtensionCodec {}))
+    }
+}
+
+/// The plan that reads all of a table. A view is the plan behind it, also where DataFusion could not write the view.
+fn reading(table: &Arc<dyn TableProvider>) -> Result<LogicalPlan> {
+    match table.get_logical_plan() {
+        Some(plan) => Ok(plan.into_owned()),
+        None => {
+            let scan = TableScanBuilder::new("input", provider_as_source(Arc::clone(table))).build()?;
+            Ok(LogicalPlan::TableScan(scan))
+        }
+    }
+}
+
+/// The table that a plan reads: itself where the plan is no more than that, a view otherwise.
+fn table_of(plan: LogicalPlan) -> Result<Arc<dyn TableProvider>> {
+    match plan {
+        LogicalPlan::TableScan(scan)
+            if scan.projection.is_none() && scan.filters.is_empty() && scan.fetch.is_none() =>
+        {
+            source_as_provider(&scan.source)
+        }
+        plan => Ok(Arc::new(ViewTable::new(plan, None))),
+    }
+}
+
+impl LogicalExtensionCodec for ThrongLogicalCodec {
+    fn try_decode_table_provider(
+        &self,
+        bytes: &[u8],
+        table: &TableReference,
+        schema: SchemaRef,
+        context: &TaskContext,
+    ) -> Result<Arc<dyn TableProvider>> {
+        match TABLE.open(bytes)? {
+            Some(message) => self.decode_table(&message, &schema, context),
+            None => self.inner.try_decode_table_provider(bytes, table, schema, context),
+        }
+    }
+
+    fn try_encode_table_provider(
+        &self,
+        table: &TableReference,
+        node: Arc<dyn TableProvider>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<()> {
+        match node.downcast_ref::<AnonymizedTable>() {
+            Some(table) => self.encode_table(table, bytes),
+            None => self.inner.try_encode_table_provider(table, node, bytes),
+        }
+    }
+
+    fn try_decode(&self, bytes: &[u8], inputs: &[LogicalPlan], context: &TaskContext) -> Result<Extension> {
+        self.inner.try_decode(bytes, inputs, context)
+    }
+
+    fn try_encode(&self, node: &Extension, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode(node, bytes)
+    }
+
+    fn try_decode_file_format(&self, bytes: &[u8], context: &TaskContext) -> Result<Arc<dyn FileFormatFactory>> {
+        self.inner.try_decode_file_format(bytes, context)
+    }
+
+    fn try_encode_file_format(&self, bytes: &mut Vec<u8>, node: Arc<dyn FileFormatFactory>) -> Result<()> {
+        self.inner.try_encode_file_format(bytes, node)
+    }
+
+    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
+        self.inner.try_decode_udf(name, bytes)
+    }
+
+    fn try_encode_udf(&self, node: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udf(node, bytes)
+    }
+
+    fn try_decode_higher_order_function(&self, name: &str, bytes: &[u8]) -> Result<Arc<HigherOrderUDF>> {
+        self.inner.try_decode_higher_order_function(name, bytes)
+    }
+
+    fn try_encode_higher_order_function(&self, node: &HigherOrderUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_higher_order_function(node, bytes)
+    }
+
+    fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
+        self.inner.try_decode_udaf(name, bytes)
+    }
+
+    fn try_encode_udaf(&self, node: &AggregateUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udaf(node, bytes)
+    }
+
+    fn try_decode_udwf(&self, name: &str, bytes: &[u8]) -> Result<Arc<WindowUDF>> {
+        self.inner.try_decode_udwf(name, bytes)
+    }
+
+    fn try_encode_udwf(&self, node: &WindowUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udwf(node, bytes)
+    }
+}

@@ -1,0 +1,25 @@
+//! What travels of our nodes.
+
+use datafusion_proto::protobuf;
+
+/// An [`crate::AnonymizedTable`].
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct TableMessage {
+    /// The policy in portable form.
+    #[prost(string, tag = "1")]
+    pub(super) policy: String,
+    /// The plan that reads the input, as bytes of DataFusion.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(super) input: Vec<u8>,
+}
+
+/// An [`crate::AnonymizeExec`]. Its child is a child of the plan.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct ExecMessage {
+    /// The policy in portable form.
+    #[prost(string, tag = "1")]
+    pub(super) policy: String,
+    /// The columns that the policy is bound to: also those that are not read, and that the child does not have.
+    #[prost(message, optional, tag = "2")]
+    pub(super) input: Option<protobuf::Schema>,
+}

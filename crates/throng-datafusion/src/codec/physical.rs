@@ -1,0 +1,158 @@
+//! Physical plans: the operator, above a child that travels like any other.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema};
+use datafusion::common::Result;
+use datafusion::execution::TaskContext;
+use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, WindowUDF};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr_common::physical_expr::proto_decode::PhysicalExprDecodeCtx;
+use datafusion::physical_expr_common::physical_expr::proto_encode::PhysicalExprEncodeCtx;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion_proto::physical_plan::{
+    DefaultPhysicalExtensionCodec, PhysicalExtensionCodec, PhysicalProtoConverterExtension,
+};
+use datafusion_proto::protobuf;
+use throng_policy::Policy;
+
+use super::envelope::EXEC;
+use super::error::CodecError;
+use super::message::ExecMessage;
+use crate::{AnonymizeExec, Anonymizer, Error, plain_field};
+
+/// Writes and reads physical plans with [`AnonymizeExec`]; everything else is up to an inner codec.
+///
+/// A node that was read makes a release of its own when it is run: it runs elsewhere, where the release that its original
+/// shares with a table does not exist.
+#[derive(Debug)]
+pub struct ThrongPhysicalCodec {
+    inner: Arc<dyn PhysicalExtensionCodec>,
+}
+
+impl ThrongPhysicalCodec {
+    /// A codec that hands what is not ours to another one.
+    pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
+        Self { inner }
+    }
+}
+
+impl Default for ThrongPhysicalCodec {
+    /// With DataFusion's own codec inside.
+    fn default() -> Self {
+        Self::new(Arc::new(DefaultPhysicalExtensionCodec {}))
+    }
+}
+
+fn encode(node: &AnonymizeExec, bytes: &mut Vec<u8>) -> Result<()> {
+    let input = protobuf::Schema::try_from(node.anonymizer().input_schema().as_ref())?;
+    EXEC.seal(&ExecMessage { policy: node.anonymizer().policy().to_portable(), input: Some(input) }, bytes);
+    Ok(())
+}
+
+fn decode(message: &ExecMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<AnonymizeExec> {
+    let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
+    let policy = Arc::new(Policy::from_portable(&message.policy).map_err(Error::from)?);
+    let written = message.input.as_ref().ok_or_else(|| EXEC.malformed())?;
+    let written = Anonymizer::new(Arc::clone(&policy), Arc::new(Schema::try_from(written)?))?;
+    let schema = as_it_arrives(&written, &input.schema())?;
+    let anonymizer = Anonymizer::new(policy, Arc::new(schema))?;
+    match anonymizer.schema() == written.schema() {
+        true => Ok(AnonymizeExec::new(Arc::new(anonymizer), Arc::clone(input))),
+        false => Err(CodecError::Schema.into()),
+    }
+}
+
+/// The schema that the policy was bound to, with the types of the columns that are read as the child has them. A child
+/// may be planned anew with other arrays for the same values, such as plain strings in place of views, which gives the
+/// same release.
+fn as_it_arrives(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecError> {
+    let mut fields: Vec<Arc<Field>> = written.input_schema().fields().to_vec();
+    for column in written.columns_read() {
+        let field = &mut fields[column];
+        let missing = || CodecError::Column(field.name().clone());
+        let found = child.field_with_name(field.name()).map_err(|_| missing())?;
+        if plain_field(found).data_type() != plain_field(field).data_type() {
+            return Err(missing());
+        }
+        *field = Arc::new(field.as_ref().clone().with_data_type(found.data_type().clone()));
+    }
+    Ok(Schema::new_with_metadata(fields, written.input_schema().metadata().clone()))
+}
+
+impl PhysicalExtensionCodec for ThrongPhysicalCodec {
+    fn try_decode(
+        &self,
+        bytes: &[u8],
+        inputs: &[Arc<dyn ExecutionPlan>],
+        context: &TaskContext,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match EXEC.open(bytes)? {
+            Some(message) => Ok(Arc::new(decode(&message, inputs)?)),
+            None => self.inner.try_decode(bytes, inputs, context, converter),
+        }
+    }
+
+    fn try_encode(
+        &self,
+        node: Arc<dyn ExecutionPlan>,
+        bytes: &mut Vec<u8>,
+        converter: &dyn PhysicalProtoConverterExtension,
+    ) -> Result<()> {
+        match node.downcast_ref::<AnonymizeExec>() {
+            Some(node) => encode(node, bytes),
+            None => self.inner.try_encode(node, bytes, converter),
+        }
+    }
+
+    fn try_decode_expr(
+        &self,
+        bytes: &[u8],
+        inputs: &[Arc<dyn PhysicalExpr>],
+        context: &PhysicalExprDecodeCtx<'_>,
+    ) -> Result<Arc<dyn PhysicalExpr>> {
+        self.inner.try_decode_expr(bytes, inputs, context)
+    }
+
+    fn try_encode_expr(
+        &self,
+        node: &Arc<dyn PhysicalExpr>,
+        bytes: &mut Vec<u8>,
+        context: &PhysicalExprEncodeCtx<'_>,
+    ) -> Result<()> {
+        self.inner.try_encode_expr(node, bytes, context)
+    }
+
+    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
+        self.inner.try_decode_udf(name, bytes)
+    }
+
+    fn try_encode_udf(&self, node: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udf(node, bytes)
+    }
+
+    fn try_decode_higher_order_function(&self, name: &str, bytes: &[u8]) -> Result<Arc<HigherOrderUDF>> {
+        self.inner.try_decode_higher_order_function(name, bytes)
+    }
+
+    fn try_encode_higher_order_function(&self, node: &HigherOrderUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_higher_order_function(node, bytes)
+    }
+
+    fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
+        self.inner.try_decode_udaf(name, bytes)
+    }
+
+    fn try_encode_udaf(&self, node: &AggregateUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udaf(node, bytes)
+    }
+
+    fn try_decode_udwf(&self, name: &str, bytes: &[u8]) -> Result<Arc<WindowUDF>> {
+        self.inner.try_decode_udwf(name, bytes)
+    }
+
+    fn try_encode_udwf(&self, node: &WindowUDF, bytes: &mut Vec<u8>) -> Result<()> {
+        self.inner.try_encode_udwf(node, bytes)
+    }
+}

@@ -1,0 +1,194 @@
+//! A policy as text that means the same on another machine.
+//!
+//! ```text
+//!  policy.toml + hierarchies/*.csv + command line ──> Policy ──> portable text ──> Policy, elsewhere
+//! ```
+//!
+//! A portable policy is itself a policy file, so that it needs neither a format nor a reader of its own. It differs from
+//! the file that it was made of in two ways:
+//!
+//! - Every hierarchy that is a tree is written as the `lines` of a hierarchy file. The `tree` of a policy would not do:
+//!   it refuses what files may hold, such as a root other than `*`, a value that is called `*`, or one label on two
+//!   levels of different branches. Lines hold any tree exactly, and stay flat however deep it is.
+//! - Locations are left out, and everything else about input and output with them. Nothing that came from the
+//!   environment is in the text, and nothing of the environment is looked up when it is read.
+//!
+//! Rules such as `mask` and numbers stay as they were written: TOML is read with exact numbers, so that no weight moves
+//! by its last bit. Flags of the command line are in effect, since they have replaced what the file said.
+
+use std::fmt::Write;
+
+use throng_core::hierarchy::{HierarchySpec, Tree};
+
+use crate::document::{Node, Value};
+use crate::hierarchy::paths;
+use crate::load;
+use crate::overrides::Overrides;
+use crate::policy::{Policy, Role};
+use crate::problem::PolicyError;
+use crate::raw::DEFAULT_FILE_DELIMITER;
+use crate::validate::Surroundings;
+
+/// The name of a portable policy in messages.
+const NAME: &str = "portable policy";
+
+impl Policy {
+    /// The policy as text that needs no file, folder or environment variable beside it, and holds no location.
+    ///
+    /// What [`Policy::from_portable`] makes of it has the same [`Policy::canonical_json`], binds to the same inputs and
+    /// gives the same releases.
+    ///
+    /// ```
+    /// # use std::path::Path;
+    /// # use throng_policy::{Overrides, Policy};
+    /// let text = "version = 1\nprivacy.k = 10\ncolumns.zip = { role = 'quasi', hierarchy = { mask = 'right' } }\n";
+    /// let policy = Policy::parse(text, Path::new("."), &Overrides::for_a_table())?;
+    /// let elsewhere = Policy::from_portable(&policy.to_portable())?;
+    /// assert_eq!(elsewhere.canonical_json(), policy.canonical_json());
+    /// # Ok::<(), throng_policy::PolicyError>(())
+    /// ```
+    pub fn to_portable(&self) -> String {
+        let mut text = String::new();
+        for (name, node) in entries(self.document.root()) {
+            match name.as_str() {
+                "input" | "output" => {}
+                "columns" => self.write_columns(node, &mut text),
+                _ => {
+                    write_string(name, &mut text);
+                    text.push_str(" = ");
+                    write_value(&node.value, &mut text);
+                    text.push('\n');
+                }
+            }
+        }
+        text
+    }
+
+    /// Reads what [`Policy::to_portable`] has written. No file is opened, whatever the text says, and no environment
+    /// variable is looked up. The locations are those of [`Overrides::for_a_table`].
+    pub fn from_portable(text: &str) -> Result<Policy, PolicyError> {
+        let surroundings = Surroundings { folder: None, environment: &|_| None };
+        load::read_within(NAME, text, &Overrides::for_a_table(), &surroundings)
+    }
+
+    /// One line per column, under dotted names, which may stand anywhere in the text.
+    fn write_columns(&self, columns: &Node, text: &mut String) {
+        for (name, column) in entries(columns) {
+            text.push_str("columns.");
+            write_string(name, text);
+            text.push_str(" = ");
+            match (&column.value, self.tree_of(name)) {
+                (Value::Table(fields), Some(tree)) => write_column_with_tree(fields, tree, text),
+                (value, _) => write_value(value, text),
+            }
+            text.push('\n');
+        }
+    }
+
+    fn tree_of(&self, column: &str) -> Option<&Tree> {
+        let (_, role) = self.columns.by_name.iter().find(|(name, _)| name == column)?;
+        let hierarchy = match role {
+            Role::Quasi(quasi) => quasi.hierarchy.as_deref()?,
+            Role::Sensitive(sensitive) => sensitive.protection.as_deref()?.hierarchy.as_ref(),
+            Role::Identifier | Role::Insensitive => return None,
+        };
+        match hierarchy {
+            HierarchySpec::Tree(tree) => Some(tree),
+            _ => None,
+        }
+    }
+}
+
+fn entries(table: &Node) -> &[(String, Node)] {
+    match &table.value {
+        Value::Table(entries) => entries,
+        _ => &[],
+    }
+}
+
+fn write_column_with_tree(fields: &[(String, Node)], tree: &Tree, text: &mut String) {
+    write_table(fields, text, |name, value, text| match name {
+        "hierarchy" => {
+            text.push_str("{ lines = ");
+            write_string(&lines(tree), text);
+            text.push_str(" }");
+        }
+        _ => write_value(value, text),
+    });
+}
+
+/// The tree as a hierarchy file, its leaves in their order.
+fn lines(tree: &Tree) -> String {
+    let mut lines = String::new();
+    for path in paths(tree) {
+        for (level, label) in path.into_iter().enumerate() {
+            if level > 0 {
+                lines.push_str(DEFAULT_FILE_DELIMITER);
+            }
+            // A byte order mark would be taken off the first label.
+            let is_plain = !label.contains(['"', '\r', '\n', '\u{feff}']) && !label.contains(DEFAULT_FILE_DELIMITER);
+            match is_plain {
+                true => lines.push_str(label),
+                false => lines.extend(["\"", &label.replace('"', "\"\""), "\""]),
+            }
+        }
+        lines.push('\n');
+    }
+    lines
+}
+
+fn write_value(value: &Value, text: &mut String) {
+    match value {
+        Value::String(string) => write_string(string, text),
+        Value::Integer(number) => append(text, format_args!("{number}")),
+        // The shortest text that is read as the same number.
+        Value::Float(number) => append(text, format_args!("{number:?}")),
+        Value::Boolean(flag) => append(text, format_args!("{flag}")),
+        // No field of a valid policy takes one.
+        Value::Datetime => text.push_str("''"),
+        Value::List(items) => {
+            text.push('[');
+            for (position, item) in items.iter().enumerate() {
+                text.push_str(if position > 0 { ", " } else { "" });
+                write_value(&item.value, text);
+            }
+            text.push(']');
+        }
+        Value::Table(entries) => write_table(entries, text, |_, value, text| write_value(value, text)),
+    }
+}
+
+fn write_table(entries: &[(String, Node)], text: &mut String, write: impl Fn(&str, &Value, &mut String)) {
+    text.push_str("{ ");
+    for (position, (name, node)) in entries.iter().enumerate() {
+        text.push_str(if position > 0 { ", " } else { "" });
+        write_string(name, text);
+        text.push_str(" = ");
+        write(name, &node.value, text);
+    }
+    text.push_str(" }");
+}
+
+/// A string or a name of TOML, with what a basic string does not take escaped.
+fn write_string(string: &str, text: &mut String) {
+    text.push('"');
+    for c in string.chars() {
+        match c {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            c if c.is_control() => append(text, format_args!("\\u{:04X}", u32::from(c))),
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+}
+
+fn append(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    // Writing to a string never fails.
+    let _ = text.write_fmt(arguments);
+}
+
+#[cfg(test)]
+#[path = "portable_tests.rs"]
+mod tests;
