@@ -58,3 +58,33 @@ fn every_shortfall_is_told() {
     let message = workshop.throng(&["check", "policy.toml"]).refused(3);
     assert!(message.contains("k = 30") && message.contains("p = 9"), "{message}");
 }
+
+#[test]
+fn a_plan_tells_about_what_a_run_then_does() {
+    let workshop = Workshop::with(&people(900), 5, 2, COLUMNS);
+    let before = (names(&workshop.path(".")), contents(&workshop.path(".")));
+    let ended = workshop.throng(&["plan", "policy.toml"]);
+    let stderr = ended.stderr.clone();
+    let planned = ended.done();
+    assert!((names(&workshop.path(".")), contents(&workshop.path("."))) == before, "plan has written something");
+    assert_eq!(planned["outcome"], "planned");
+    assert_eq!((&planned["partition"], &planned["cluster"]), (&"mondrian".into(), &"greedy".into()));
+    assert!(planned["plan"].as_str().unwrap().starts_with("AnonymizeExec: k=5, p=2"), "{planned}");
+    assert!(stderr.contains("AnonymizeExec: k=5, p=2, quasi=[age, sex, country, zip]"), "{stderr}");
+    assert!(planned["memory_bytes"].as_u64().unwrap() > 900 * 20, "{planned}");
+
+    let released = workshop.run(&[]);
+    let (predicted, found) = (planned["predicted_ncp"].as_f64().unwrap(), released["ncp"].as_f64().unwrap());
+    // All leaves of a small table are tried; intervals are then measured against what is shown.
+    assert!((predicted - found).abs() < 0.02, "{predicted} was predicted, {found} was found");
+    let metrics: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap();
+    assert_eq!(metrics["algorithm"]["leaves"], planned["leaves"]);
+}
+
+#[test]
+fn a_plan_for_what_can_not_be_met_is_refused() {
+    let workshop = Workshop::with(&people(60), 61, 2, COLUMNS);
+    let message = workshop.throng(&["plan", "policy.toml"]).refused(3);
+    assert!(message.contains("can't be met"), "{message}");
+}

@@ -23,6 +23,7 @@ mod determinism;
 mod generate;
 mod killed;
 mod locations;
+mod memory;
 mod models;
 mod nested;
 mod overwrite;

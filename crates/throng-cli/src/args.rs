@@ -101,6 +101,10 @@ pub(crate) enum Command {
     /// Reads the input and writes nothing. Names every problem with its place in the policy file, and for each sensitive
     /// column the highest p that would work.
     Check(PolicyArgs),
+    /// Tell what a run would do: the plan, leaves, memory, and about how much would be lost
+    ///
+    /// Reads the input and clusters a few of its leaves; writes nothing.
+    Plan(PolicyArgs),
     /// Recompute the promises of a release from its values alone
     ///
     /// Works on any table, also on one that Throng has not made: `throng verify released/ --quasi age,zip --sensitive

@@ -7,14 +7,13 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use throng_core::anonymize::Method;
-use throng_core::feasibility::{Examined, Feasibility};
-use throng_core::partition::Allowed;
-use throng_core::table::Table;
+use throng_core::feasibility::Feasibility;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
 use crate::Error;
 use crate::classes::Classes;
+use crate::examination::Examination;
 use crate::groups::{Groups, PartSizes};
 use crate::method::method_of;
 use crate::progress::{Progress, Step};
@@ -106,19 +105,20 @@ impl Anonymizer {
         progress: &Arc<dyn Progress>,
     ) -> Result<Examination, Error> {
         let examine = |anonymizer: &Self, snapshot: Snapshot, _: &dyn Progress| {
-            let privacy = anonymizer.binding.privacy();
-            let mut groups = anonymizer.group(&snapshot)?;
-            let (mut examined, mut cells) = (Examined::new(&Table::empty(&groups.domains)), 0);
-            let parts = groups.len();
-            for part in 0..parts {
-                let (table, _) = groups.part(part)?;
-                cells += table.cell_count() as u64;
-                examined.add(&table, &Allowed::of(&table, &privacy));
-            }
-            let feasibility = examined.conclude(&privacy);
-            let refused = anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed).err();
-            let (rows, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
-            Ok(Examination { rows, suppressed, cells, parts, feasibility, refused })
+            Examination::of(anonymizer, &snapshot, anonymizer.group(&snapshot)?, false)
+        };
+        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
+    }
+
+    /// The same, and what a release would cost and lose: leaves are cut, and some of them are clustered.
+    pub async fn preview(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        progress: &Arc<dyn Progress>,
+    ) -> Result<Examination, Error> {
+        let examine = |anonymizer: &Self, snapshot: Snapshot, _: &dyn Progress| {
+            Examination::of(anonymizer, &snapshot, anonymizer.group(&snapshot)?, true)
         };
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
     }
@@ -162,21 +162,4 @@ impl Anonymizer {
             false => Err(Error::Suppression { rows, suppressed, limit, most: (limit * rows as f64).floor() }),
         }
     }
-}
-
-/// What can be promised of an input.
-#[derive(Debug)]
-pub struct Examination {
-    /// Rows of the input.
-    pub rows: u64,
-    /// Rows that would be left out.
-    pub suppressed: u64,
-    /// Distinct tuples of quasi-identifiers.
-    pub cells: u64,
-    /// Parts in which the table would be looked at.
-    pub parts: usize,
-    /// What each sensitive column allows.
-    pub feasibility: Feasibility,
-    /// Why there can be no release, if so.
-    pub refused: Option<Error>,
 }

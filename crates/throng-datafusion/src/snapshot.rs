@@ -125,8 +125,12 @@ impl Snapshot {
 
     /// The mean size of what is kept of a row.
     pub(crate) fn row_bytes(&self) -> usize {
-        let bytes: usize = self.streams.iter().map(|stream| stream.rows.bytes()).sum();
-        bytes / (self.rows as usize).max(1)
+        self.bytes() as usize / (self.rows as usize).max(1)
+    }
+
+    /// The size of what is kept of all rows.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.rows.bytes() as u64).sum()
     }
 
     fn add(&mut self, mut part: StreamSurvey, is_spilled: bool) -> Result<(), Error> {

@@ -1,9 +1,10 @@
-//! `throng check`: policy, schema and feasibility. Reads the input and writes nothing.
+//! `throng check` and `throng plan`: policy, schema, feasibility, and what a run would do. Read the input, write nothing.
 
 use std::sync::Arc;
 
+use datafusion::physical_plan::displayable;
 use throng_core::feasibility::Feasibility;
-use throng_datafusion::Progress;
+use throng_datafusion::{AnonymizeExec, Examination, Prediction, Progress};
 use throng_policy::Policy;
 
 use crate::clock::Clock;
@@ -34,12 +35,58 @@ pub struct Checked {
 
 /// Checks a policy against its input.
 pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, JobError> {
+    Ok(look(policy, options, false).await?.0)
+}
+
+/// What a run of a policy would do.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// What can be promised.
+    pub checked: Checked,
+    /// The plan of the engine, as text.
+    pub plan: String,
+    /// The algorithms, and why they are taken.
+    pub partition: &'static str,
+    /// How classes would be formed.
+    pub cluster: &'static str,
+    /// Why in this way.
+    pub reason: &'static str,
+    /// Parts in which the table is looked at.
+    pub parts: u64,
+    /// What the release would be like; none when there can be none.
+    pub prediction: Option<Prediction>,
+}
+
+/// Looks at the input of a policy and tells what a run would do. Writes nothing.
+pub async fn plan(policy: &Policy, options: &JobOptions) -> Result<Planned, JobError> {
+    let (checked, found, plan) = look(policy, options, true).await?;
+    let (method, reason) = plan.anonymizer().method();
+    Ok(Planned {
+        checked,
+        plan: displayable(&plan).indent(false).to_string(),
+        partition: policy.algorithm.partition.as_str(),
+        cluster: method.cluster.as_str(),
+        reason,
+        parts: found.parts as u64,
+        prediction: found.prediction,
+    })
+}
+
+async fn look(
+    policy: &Policy,
+    options: &JobOptions,
+    is_predicted: bool,
+) -> Result<(Checked, Examination, AnonymizeExec), JobError> {
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
-    let anonymizer = table.anonymizer();
-    let found = match anonymizer.examine(plan.input(), &session.task_ctx(), &progress).await {
+    let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
+    let found = match is_predicted {
+        true => anonymizer.preview(plan.input(), &context, &progress).await,
+        false => anonymizer.examine(plan.input(), &context, &progress).await,
+    };
+    let found = match found {
         Err(error) => return Err(failure(error.into(), &table, &source, &session).await),
         Ok(found) => found,
     };
@@ -50,14 +97,15 @@ pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, Job
         refused => refused.iter().map(ToString::to_string).collect(),
     };
     let binding = anonymizer.binding();
-    Ok(Checked {
+    let checked = Checked {
         files: source.files.len() as u64,
         rows: found.rows,
         suppressed_rows: found.suppressed,
         cells: found.cells,
         quasi: binding.quasi.iter().map(|quasi| quasi.column.name.clone()).collect(),
         dropped: binding.dropped.clone(),
-        feasibility: found.feasibility,
+        feasibility: found.feasibility.clone(),
         shortfalls,
-    })
+    };
+    Ok((checked, found, plan))
 }

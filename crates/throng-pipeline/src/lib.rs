@@ -29,7 +29,7 @@ mod stop;
 mod verify;
 mod write;
 
-pub use check::{Checked, check};
+pub use check::{Checked, Planned, check, plan};
 pub use error::{JobError, Kind};
 pub use job::{JobOptions, Released, run};
 pub use manifest::Manifest;

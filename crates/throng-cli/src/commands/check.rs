@@ -1,6 +1,6 @@
 //! `throng check`
 
-use serde_json::json;
+use serde_json::{Value, json};
 use throng_pipeline::{Checked, JobError, JobOptions, Kind};
 use throng_policy::Policy;
 
@@ -13,6 +13,17 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     let shortfalls = &checked.shortfalls;
     let text = text(&checked, &policy);
     let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };
+    let mut json = json(&checked);
+    if shortfalls.is_empty() {
+        return Ok(Outcome::success(text, json));
+    }
+    json["exit_code"] = exit_code.into();
+    json["error"] = format!("the privacy target can't be met: {}", shortfalls.join("; ")).into();
+    Ok(Outcome::failure_with(exit_code, text, json))
+}
+
+/// What was found, for scripts.
+pub(super) fn json(checked: &Checked) -> Value {
     let columns = checked.feasibility.columns.iter().map(|column| {
         json!({
             "column": column.name,
@@ -22,8 +33,8 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
             "max_classes": column.max_classes,
         })
     });
-    let mut json = json!({
-        "outcome": if shortfalls.is_empty() { "feasible" } else { "infeasible" },
+    json!({
+        "outcome": if checked.shortfalls.is_empty() { "feasible" } else { "infeasible" },
         "rows": checked.rows,
         "suppressed_rows": checked.suppressed_rows,
         "files": checked.files,
@@ -31,16 +42,10 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
         "max_classes": checked.feasibility.max_classes,
         "sensitive": columns.collect::<Vec<_>>(),
         "dropped": checked.dropped,
-    });
-    if shortfalls.is_empty() {
-        return Ok(Outcome::success(text, json));
-    }
-    json["exit_code"] = exit_code.into();
-    json["error"] = format!("the privacy target can't be met: {}", shortfalls.join("; ")).into();
-    Ok(Outcome::failure_with(exit_code, text, json))
+    })
 }
 
-fn text(checked: &Checked, policy: &Policy) -> String {
+pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     let (k, p) = (policy.privacy.k, policy.privacy.p);
     let mut lines = vec![format!(
         "{} rows in {}; {} distinct combinations of {}",

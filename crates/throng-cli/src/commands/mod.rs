@@ -3,6 +3,7 @@
 mod check;
 mod demo;
 mod generate;
+mod plan;
 mod run;
 mod schema;
 mod verify;
@@ -20,6 +21,7 @@ pub(crate) async fn run(command: Command, threads: usize, memory_limit: Option<u
     let result = match command {
         Command::Run(args) => run::run(&args, &job()).await,
         Command::Check(args) => check::check(&args, &job()).await,
+        Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,

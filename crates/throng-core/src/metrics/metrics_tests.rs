@@ -144,3 +144,19 @@ fn empty_measures_are_zero() {
     assert_eq!((avg(0, 0, 3), avg(5, 1, 0), dm(&[])), (0.0, 0.0, 0));
     assert_eq!(dm(&[u64::MAX, 2]), u64::MAX);
 }
+
+#[test]
+fn what_clusters_would_lose_is_what_their_classes_lose() {
+    let rows = people();
+    for blocks in [&[&[0_usize, 1, 2][..], &[3, 4, 5]][..], &[&[0, 1, 2, 3, 4, 5]]] {
+        let covers_range = blocks.len() == 1;
+        let clusters = rows.clusters(blocks);
+        let (sum, count) = predicted_ncp(&rows.table, &clusters);
+        let found = Utility::of(&rows.table, &rows.recode(blocks), 2);
+        assert_eq!(count, rows.table.rows());
+        // Intervals are measured against the range that is shown, which the prediction does not know yet.
+        let predicted = sum / count as f64;
+        assert!(predicted <= found.ncp + 1e-9, "{predicted} > {}", found.ncp);
+        assert!(!covers_range || (predicted - found.ncp).abs() < 1e-9, "{predicted} is not {}", found.ncp);
+    }
+}

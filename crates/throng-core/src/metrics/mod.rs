@@ -4,12 +4,14 @@ mod avg;
 mod dm;
 mod information_loss;
 mod ncp;
+mod predicted;
 mod sse_sst;
 
 pub use avg::avg;
 pub use dm::dm;
 pub use information_loss::information_loss;
 pub use ncp::{ncp, weighted_ncp};
+pub use predicted::predicted_ncp;
 pub use sse_sst::sse_sst;
 
 use crate::recode::{Recoding, SquaredErrors};

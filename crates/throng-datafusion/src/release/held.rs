@@ -18,7 +18,7 @@ use crate::rows::{content, kept_column};
 use crate::snapshot::Snapshot;
 
 /// What a row takes besides what is kept of it: its group, its hash, its class and its place.
-const ROW_BYTES: usize = 28;
+pub(super) const ROW_BYTES: usize = 28;
 
 /// Rows in memory, and their order.
 pub(super) struct HeldRows {

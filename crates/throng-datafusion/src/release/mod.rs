@@ -176,6 +176,11 @@ impl Release {
     }
 }
 
+/// What the order of so many rows takes of the memory.
+pub(crate) fn order_bytes(rows: u64) -> u64 {
+    rows * held::ROW_BYTES as u64
+}
+
 /// Walks over the rows of a stream, with the groups of the recoding in place of those of chunks. `next_group` is the
 /// number of groups that the chunks before have.
 fn for_each_batch(
