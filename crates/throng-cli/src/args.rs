@@ -1,5 +1,9 @@
 //! The command line, as it was written.
 
+mod sql;
+
+pub(crate) use sql::{Script, SqlArgs, SqlFormat};
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -73,6 +77,13 @@ pub(crate) enum Command {
     /// Works on any table, also on one that Throng has not made: `throng verify released/ --quasi age,zip --sensitive
     /// diagnosis -k 5 -p 2`. With --policy the columns, k and p are taken from there.
     Verify(VerifyArgs),
+    /// Run SQL over files and tables: a shell, or statements from -c, -f or standard input
+    ///
+    /// Files are tables: `SELECT * FROM 'data/people.parquet'`, also a folder `'data/'`, a glob or s3://, gs://, az://.
+    /// `CREATE EXTERNAL TABLE people STORED AS PARQUET LOCATION 'data/'` gives them a name. Results go to stdout and
+    /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
+    /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
+    Sql(SqlArgs),
     /// Print the JSON schema of the policy file, for editors and checks
     Schema,
     /// Make synthetic data

@@ -5,6 +5,7 @@ mod demo;
 mod generate;
 mod run;
 mod schema;
+mod sql;
 mod verify;
 
 use throng_pipeline::{JobOptions, Stop};
@@ -21,6 +22,7 @@ pub(crate) async fn run(command: Command, threads: usize, stop: Stop) -> Outcome
         Command::Run(args) => run::run(&args, &job()).await,
         Command::Check(args) => check::check(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
+        Command::Sql(args) => Ok(sql::sql(args, threads).await),
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,
