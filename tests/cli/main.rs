@@ -29,5 +29,6 @@ mod overwrite;
 mod properties;
 mod run;
 mod sidecar;
+mod sql;
 mod types;
 mod verify;

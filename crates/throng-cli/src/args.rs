@@ -22,7 +22,8 @@ use throng_policy::Overrides;
         throng demo                      make a synthetic census, release it, verify it\n  \
         throng check configs/census.toml look at a policy and its input, write nothing\n  \
         throng run configs/census.toml   release\n\n\
-        Logs go to stderr; the last line on stdout is one JSON object with the outcome.\n\
+        Logs go to stderr; the last line on stdout is one JSON object with the outcome,\n\
+        except of schema and sql.\n\
         Exit codes: 0 done, 2 usage, 3 privacy target can't be met, 4 verification failed,\n\
         65 bad data, 66 no input, 70 internal error, 75 temporary I/O failure (try again), 78 bad policy."
 )]

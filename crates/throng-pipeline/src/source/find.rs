@@ -71,7 +71,9 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Sou
 fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
     let mut formats = files.iter().map(|file| (format_of(&file.place.path), &file.place));
     let unknown = |place| {
-        let text = format!("{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input], or STORED AS in SQL");
+        let text = format!(
+            "{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input], or STORED AS in SQL"
+        );
         JobError::new(Kind::BadPolicy, text)
     };
     let (first, place) = formats.next().ok_or_else(|| JobError::new(Kind::NoInput, "no input files"))?;

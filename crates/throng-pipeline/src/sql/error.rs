@@ -155,8 +155,14 @@ mod tests {
             (DataFusionError::Plan("no 'cancer' here".to_owned()), Phase::Run),
             (secret().context("while 'cancer'"), Phase::Run),
             (DataFusionError::Shared(Arc::new(secret())), Phase::Run),
-            (DataFusionError::ArrowError(Box::new(ArrowError::CastError("'cancer' as Int64".into())), None), Phase::Plan),
-            (DataFusionError::ArrowError(Box::new(ArrowError::ParseError("'cancer' as Date".into())), None), Phase::Run),
+            (
+                DataFusionError::ArrowError(Box::new(ArrowError::CastError("'cancer' as Int64".into())), None),
+                Phase::Plan,
+            ),
+            (
+                DataFusionError::ArrowError(Box::new(ArrowError::ParseError("'cancer' as Date".into())), None),
+                Phase::Run,
+            ),
         ] {
             let told = sorted(&error, phase);
             assert_eq!(told.kind(), Kind::BadData, "{told}");

@@ -1,4 +1,4 @@
-//! Files as tables: `SELECT * FROM 'data/people.parquet'`.
+//! Locations in SQL, and files as tables: `SELECT * FROM 'data/people.parquet'`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,12 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
 use throng_policy::CsvOptions;
-use url::Url;
 
-use super::stores::refuse_password;
-use crate::error::JobError;
+use crate::error::{JobError, Kind};
 use crate::source::{Source, format_of};
 
 /// Opens what looks like a location in the way of a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
@@ -25,9 +24,7 @@ impl LocationTables {
     }
 
     async fn open(&self, location: &str) -> Result<Arc<dyn TableProvider>, JobError> {
-        if let Ok(url) = Url::parse(location) {
-            refuse_password(&url)?;
-        }
+        check_location(location)?;
         let csv = CsvOptions { delimiter: b',', header: true };
         let source = Source::open(&self.session, &[location.to_owned()], None, csv).await?;
         Ok(source.frame(&self.session)?.into_view())
@@ -54,4 +51,21 @@ impl UrlTableFactory for LocationTables {
 /// A name with a slash, or of a file that can be read. Others may be tables that are not there.
 fn is_location(name: &str) -> bool {
     name.contains('/') || format_of(&object_store::path::Path::from(name)).is_some()
+}
+
+/// Refuses credentials in a location. What is written in a statement ends up in a history and in messages.
+pub(super) fn check_location(location: &str) -> Result<(), JobError> {
+    let refused = |error| JobError::new(Kind::BadQuery, format!("a location {error}"));
+    throng_policy::check_location(location).map_err(refused)
+}
+
+/// Checks the locations that a statement names as such.
+pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
+    match plan {
+        LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) => {
+            table.locations.iter().try_for_each(|location| check_location(location))
+        }
+        LogicalPlan::Copy(copy) => check_location(&copy.output_url),
+        _ => Ok(()),
+    }
 }

@@ -28,7 +28,7 @@ use futures::TryStreamExt;
 
 use crate::error::JobError;
 use error::{Phase, sorted};
-use location::LocationTables;
+use location::{LocationTables, check_locations};
 use stores::Stores;
 
 /// A session in which statements run one after the other.
@@ -53,7 +53,8 @@ impl SqlSession {
         // Files are opened in a session of their own, on the same stores.
         let files = SessionContext::new_with_config_rt(context.copied_config(), context.runtime_env());
         let catalogs = Arc::clone(context.state().catalog_list());
-        context.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
+        context
+            .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
         register_throng(&context);
         Ok(Self { context })
     }
@@ -68,6 +69,7 @@ impl SqlSession {
     pub async fn run(&self, statement: Statement) -> Result<Rows, JobError> {
         let state = self.context.state();
         let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
+        check_locations(&plan)?;
         // This is the one definition that reads rows.
         let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
         let phase = if reads { Phase::Run } else { Phase::Define };

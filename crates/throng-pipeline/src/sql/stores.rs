@@ -9,7 +9,8 @@ use datafusion::execution::object_store::ObjectStoreRegistry;
 use object_store::ObjectStore;
 use url::Url;
 
-use crate::error::{JobError, Kind};
+use super::location::check_location;
+use crate::error::JobError;
 use crate::place::Place;
 
 /// The stores of a session. Its `Debug` shows none of them, because a store knows credentials.
@@ -52,19 +53,8 @@ impl ObjectStoreRegistry for Stores {
 
 /// A store as the environment configures it.
 fn open(url: &Url) -> Result<Arc<dyn ObjectStore>, JobError> {
-    refuse_password(url)?;
+    check_location(url.as_str())?;
     Ok(Place::parse(url.as_str())?.store)
-}
-
-/// What is written in a statement ends up in a history and in messages.
-pub(super) fn refuse_password(url: &Url) -> Result<(), JobError> {
-    match url.password() {
-        None => Ok(()),
-        Some(_) => Err(JobError::new(
-            Kind::BadQuery,
-            "a location has a password in it; credentials come from the environment (AWS_*, GOOGLE_*, AZURE_*)",
-        )),
-    }
 }
 
 /// The container of an Azure URL stands where others have a user, so it tells stores apart.
