@@ -181,7 +181,7 @@ fn no_value_is_in_an_error() {
     workshop.write("bad.csv", format!("n\n{}secret7\n", "1\n".repeat(200_000)));
     let message = refused(&workshop, 65, &["-c", "SELECT sum(n) FROM 'bad.csv'"]);
     assert!(!message.contains("secret7"), "{message}");
-    workshop.write("bad.parquet", "PAR1 secret7 PAR1");
+    workshop.write("bad.parquet", "secret7 is no Parquet");
     let message = refused(&workshop, 65, &["-c", "SELECT * FROM 'bad.parquet'"]);
     assert!(message.contains("bad.parquet") && !message.contains("secret7"), "{message}");
 }
@@ -189,14 +189,14 @@ fn no_value_is_in_an_error() {
 #[test]
 fn credentials_in_a_location_are_refused_and_not_shown() {
     let workshop = Workshop::new();
-    let url = "s3://key:secret@bucket/x/";
+    let url = "s3://key:hunter2@bucket/x/";
     for sql in [
         format!("SELECT * FROM '{url}'"),
         format!("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '{url}'"),
         format!("COPY (SELECT 1) TO '{url}' STORED AS PARQUET"),
     ] {
         let message = refused(&workshop, 2, &["-c", &sql]);
-        assert!(message.contains("environment") && !message.contains("secret"), "{message}");
+        assert!(message.contains("environment") && !message.contains("hunter2"), "{message}");
     }
 }
 

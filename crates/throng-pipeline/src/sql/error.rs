@@ -73,7 +73,8 @@ fn of_operator(error: &throng_datafusion::Error) -> JobError {
 fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
     let plain = |text: &str| {
         let text = text.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or_default();
-        Some(text.trim_end_matches('.').to_owned())
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        Some(lines.join(" ").trim_end_matches('.').to_owned())
     };
     match error {
         DataFusionError::Plan(text) | DataFusionError::Configuration(text) => plain(text),

@@ -14,6 +14,7 @@ mod stores;
 
 pub use statements::{Statement, is_complete};
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -24,7 +25,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
-use futures::TryStreamExt;
+use futures::{FutureExt, TryStreamExt};
 
 use crate::error::JobError;
 use error::{Phase, sorted};
@@ -67,6 +68,10 @@ impl SqlSession {
 
     /// Runs a statement. What defines or sets something has no columns and no rows.
     pub async fn run(&self, statement: Statement) -> Result<Rows, JobError> {
+        guarded(self.start(statement)).await
+    }
+
+    async fn start(&self, statement: Statement) -> Result<Rows, JobError> {
         let state = self.context.state();
         let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
         check_locations(&plan)?;
@@ -99,6 +104,13 @@ impl Rows {
 
     /// The next rows, until there are none.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, JobError> {
-        self.batches.try_next().await.map_err(|error| sorted(&error, Phase::Run))
+        let next = self.batches.try_next();
+        guarded(async { next.await.map_err(|error| sorted(&error, Phase::Run)) }).await
     }
+}
+
+/// A panic of the engine, which damaged files can cause, ends the statement and not the session.
+async fn guarded<T>(work: impl Future<Output = Result<T, JobError>>) -> Result<T, JobError> {
+    let stopped = |_| Err(JobError::internal("the engine failed in the middle of this statement"));
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(stopped)
 }

@@ -20,8 +20,7 @@ const PROMPT: &str = "throng> ";
 
 const GREETING: &str = "Throng SQL. Statements end with `;`. \\? helps, \\q leaves.";
 
-const HELP: &str = "\
-  statement;   runs it; it may go over several lines
+const HELP: &str = "  statement;   runs it; it may go over several lines
   \\d           lists the tables
   \\d NAME      describes a table, or a file: \\d 'data/people.parquet'
   \\?           shows this
