@@ -122,11 +122,9 @@ fn of_values(error: &DataFusionError) -> JobError {
             }
             _ => {}
         }
-        match error.downcast_ref::<DataFusionError>() {
-            Some(DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_)) => {
-                return JobError::internal("the engine failed on this statement");
-            }
-            _ => {}
+        let engine = error.downcast_ref::<DataFusionError>();
+        if let Some(DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_)) = engine {
+            return JobError::internal("the engine failed on this statement");
         }
         if let Some(error) = error.downcast_ref::<std::io::Error>() {
             let text = format!("reading or writing failed: {}; check locations and permissions", error.kind());

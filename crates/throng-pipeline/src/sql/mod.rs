@@ -87,7 +87,7 @@ impl SqlSession {
     }
 }
 
-/// Everything of Throng that SQL can name.
+/// Everything of Throng that SQL can name is registered here, and only here.
 fn register_throng(_context: &SessionContext) {}
 
 /// What a statement gives, as it is made.
