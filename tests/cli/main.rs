@@ -30,5 +30,6 @@ mod overwrite;
 mod properties;
 mod run;
 mod sidecar;
+mod sql;
 mod types;
 mod verify;

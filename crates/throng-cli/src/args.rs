@@ -1,5 +1,9 @@
 //! The command line, as it was written.
 
+mod sql;
+
+pub(crate) use sql::{Script, SqlArgs, SqlFormat};
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -18,7 +22,8 @@ use throng_policy::Overrides;
         throng demo                      make a synthetic census, release it, verify it\n  \
         throng check configs/census.toml look at a policy and its input, write nothing\n  \
         throng run configs/census.toml   release\n\n\
-        Logs go to stderr; the last line on stdout is one JSON object with the outcome.\n\
+        Logs go to stderr; the last line on stdout is one JSON object with the outcome,\n\
+        except of schema and sql.\n\
         Exit codes: 0 done, 2 usage, 3 privacy target can't be met, 4 verification failed,\n\
         65 bad data, 66 no input, 70 internal error, 75 temporary I/O failure (try again), 78 bad policy."
 )]
@@ -110,6 +115,13 @@ pub(crate) enum Command {
     /// Works on any table, also on one that Throng has not made: `throng verify released/ --quasi age,zip --sensitive
     /// diagnosis -k 5 -p 2`. With --policy the columns, k and p are taken from there.
     Verify(VerifyArgs),
+    /// Run SQL over files and tables: a shell, or statements from -c, -f or standard input
+    ///
+    /// Files are tables: `SELECT * FROM 'data/people.parquet'`, also a folder `'data/'`, a glob or s3://, gs://, az://.
+    /// `CREATE EXTERNAL TABLE people STORED AS PARQUET LOCATION 'data/'` gives them a name. Results go to stdout and
+    /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
+    /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
+    Sql(SqlArgs),
     /// Print the JSON schema of the policy file, for editors and checks
     Schema,
     /// Make synthetic data

@@ -59,6 +59,11 @@ const GRACE: Duration = Duration::from_secs(30);
 async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>) -> Outcome {
     let (stopper, stop) = Stopper::new();
     let stages = matches!(command, Command::Run(_) | Command::Demo(_));
+    let sql = matches!(command, Command::Sql(_));
+    if matches!(&command, Command::Sql(args) if args.is_shell()) {
+        // A signal ends a statement of the shell, and not the shell.
+        return commands::run(command, threads, memory_limit, stop).await;
+    }
     let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop));
     let code = tokio::select! {
         // Signals are heard before the command begins, so that nothing is ever staged that a signal would leave behind.
@@ -67,6 +72,9 @@ async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u6
         outcome = &mut running => return outcome,
     };
     stopper.stop();
+    if sql {
+        return Outcome::broken(code, "stopped by a signal");
+    }
     let stopped = Outcome::failure(code, "stopped by a signal; nothing was published");
     if !stages {
         return stopped;

@@ -30,6 +30,11 @@ impl Outcome {
         Self { exit_code, text: format!("error: {message}"), json: Some(json) }
     }
 
+    /// A failure of a command whose output is a document.
+    pub(crate) fn broken(exit_code: u8, message: &str) -> Self {
+        Self { json: None, ..Self::failure(exit_code, message) }
+    }
+
     /// A command line that is not understood; people have been told already.
     pub(crate) fn usage(message: &str) -> Self {
         Self { text: String::new(), ..Self::failure(2, message) }

@@ -19,9 +19,19 @@ const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 /// A session that reads with so many threads, within the memory limit.
 pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
     let config = SessionConfig::new().with_target_partitions(options.threads.max(1)).with_collect_statistics(false);
-    let Some(limit) = options.memory_limit else { return Ok(SessionContext::new_with_config(config)) };
-    let pool = GreedyMemoryPool::new((limit as f64 * POOL_SHARE) as usize);
-    let runtime = RuntimeEnvBuilder::new().with_memory_pool(Arc::new(TrackConsumersPool::new(pool, CONSUMERS_TOLD)));
-    let runtime = runtime.build().map_err(|error| JobError::reading("the spill folder", &error))?;
+    let runtime = runtime(options.memory_limit).build();
+    let runtime = runtime.map_err(|error| JobError::reading("the spill folder", &error))?;
     Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))
+}
+
+/// A runtime within the memory limit.
+pub(crate) fn runtime(memory_limit: Option<u64>) -> RuntimeEnvBuilder {
+    let runtime = RuntimeEnvBuilder::new();
+    match memory_limit {
+        None => runtime,
+        Some(limit) => {
+            let pool = GreedyMemoryPool::new((limit as f64 * POOL_SHARE) as usize);
+            runtime.with_memory_pool(Arc::new(TrackConsumersPool::new(pool, CONSUMERS_TOLD)))
+        }
+    }
 }

@@ -39,12 +39,15 @@ pub enum Kind {
     TemporaryIo,
     /// The policy is wrong, or does not fit the output location: mend it.
     BadPolicy,
+    /// The SQL can't be parsed or planned: mend it.
+    BadQuery,
 }
 
 impl Kind {
     /// The exit code of the process.
     pub fn exit_code(self) -> u8 {
         match self {
+            Self::BadQuery => 2,
             Self::Infeasible => 3,
             Self::Verification => 4,
             Self::BadData => 65,
@@ -111,13 +114,16 @@ impl From<PolicyError> for JobError {
 
 impl From<throng_core::Error> for JobError {
     fn from(error: throng_core::Error) -> Self {
-        use throng_core::Error as Core;
-        let kind = match &error {
-            Core::Infeasible(_) => Kind::Infeasible,
-            Core::Kernel(..) | Core::Misplaced { .. } => Kind::Internal,
-            _ => Kind::BadData,
-        };
-        Self::new(kind, error.to_string())
+        Self::new(core_kind(&error), error.to_string())
+    }
+}
+
+pub(crate) fn core_kind(error: &throng_core::Error) -> Kind {
+    use throng_core::Error as Core;
+    match error {
+        Core::Infeasible(_) => Kind::Infeasible,
+        Core::Kernel(..) | Core::Misplaced { .. } => Kind::Internal,
+        _ => Kind::BadData,
     }
 }
 
@@ -157,7 +163,7 @@ fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
 }
 
 /// What is behind an error of the engine.
-enum Cause<'a> {
+pub(crate) enum Cause<'a> {
     Storage(&'a object_store::Error),
     Parquet(&'a ParquetError),
     /// Parquet too, after Arrow has made text of the error.
@@ -168,7 +174,7 @@ enum Cause<'a> {
 }
 
 /// The innermost error that we know. A failure of storage inside a decoder is still a failure of storage.
-fn cause(error: &DataFusionError) -> Cause<'_> {
+pub(crate) fn cause(error: &DataFusionError) -> Cause<'_> {
     let mut found = Cause::Other;
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = next {

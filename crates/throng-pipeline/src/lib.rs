@@ -7,7 +7,7 @@
 //!
 //! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
 //! is readable at the output location before it has been read back and verified, and an error before the commit removes
-//! what was staged.
+//! what was staged. [`SqlSession`] runs SQL over all that a job can read.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -25,6 +25,7 @@ mod publish;
 mod resources;
 mod sidecar;
 mod source;
+mod sql;
 mod stop;
 mod verify;
 mod write;
@@ -36,5 +37,6 @@ pub use manifest::Manifest;
 pub use progress::{Observer, Silent, Stage};
 pub use promise::promise_of;
 pub use sidecar::{Quantity, Sidecar};
+pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};
 pub use verify::verify_release;

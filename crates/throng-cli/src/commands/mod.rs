@@ -6,6 +6,7 @@ mod generate;
 mod plan;
 mod run;
 mod schema;
+mod sql;
 mod verify;
 
 use throng_pipeline::{JobOptions, Stop};
@@ -23,6 +24,7 @@ pub(crate) async fn run(command: Command, threads: usize, memory_limit: Option<u
         Command::Check(args) => check::check(&args, &job()).await,
         Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
+        Command::Sql(args) => Ok(sql::sql(args, threads, memory_limit).await),
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,

@@ -71,7 +71,9 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Sou
 fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
     let mut formats = files.iter().map(|file| (format_of(&file.place.path), &file.place));
     let unknown = |place| {
-        let text = format!("{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input]");
+        let text = format!(
+            "{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input], or STORED AS in SQL"
+        );
         JobError::new(Kind::BadPolicy, text)
     };
     let (first, place) = formats.next().ok_or_else(|| JobError::new(Kind::NoInput, "no input files"))?;
@@ -80,7 +82,7 @@ fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
         let format = format.ok_or_else(|| unknown(place))?;
         if format != first {
             let text = format!(
-                "the input mixes {} and {} files; set `format` under [input], or name the files",
+                "the input mixes {} and {} files; set `format` under [input], STORED AS in SQL, or name the files",
                 first.as_str(),
                 format.as_str()
             );

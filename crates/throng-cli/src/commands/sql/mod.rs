@@ -1,0 +1,76 @@
+//! `throng sql`: statements from the command line, from files, from standard input, or typed in a shell.
+
+mod print;
+mod shell;
+
+use std::io::Read;
+use std::path::Path;
+
+use throng_pipeline::{JobError, Kind, SqlSession, Statement};
+
+use crate::args::{Script, SqlArgs};
+use crate::outcome::Outcome;
+use print::{Printer, Unprinted};
+
+pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>) -> Outcome {
+    let ended = match SqlSession::new(threads, memory_limit) {
+        Ok(session) if args.is_shell() => shell::shell(&session, &Printer::new(&args)).await,
+        Ok(session) => run_scripts(&session, &Printer::new(&args), &args.scripts()).await,
+        Err(error) => Err(error.into()),
+    };
+    match ended {
+        // Whoever reads the results has seen enough.
+        Ok(()) | Err(Unprinted::Closed) => Outcome::printed(),
+        Err(Unprinted::Job(error)) => Outcome::broken(error.kind().exit_code(), &error.to_string()),
+    }
+}
+
+/// Runs scripts one after the other, up to the first error.
+async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), Unprinted> {
+    let mut before = 0;
+    for script in scripts {
+        let numbered = |index: usize, error: &JobError| {
+            let name = if let Script::File(path) = script { format!("{}: ", path.display()) } else { String::new() };
+            JobError::new(error.kind(), format!("{name}statement {}: {error}", before + index + 1))
+        };
+        let mut statements: Vec<Statement> = Vec::new();
+        for (index, statement) in session.parse(&text(script)?).into_iter().enumerate() {
+            statements.push(statement.map_err(|error| numbered(index, &error))?);
+        }
+        let count = statements.len();
+        for (index, statement) in statements.into_iter().enumerate() {
+            let shown = show(session, printer, statement).await;
+            shown.map_err(|unprinted| match unprinted {
+                Unprinted::Job(error) => Unprinted::Job(numbered(index, &error)),
+                Unprinted::Closed => Unprinted::Closed,
+            })?;
+        }
+        before += count;
+    }
+    Ok(())
+}
+
+/// Runs a statement and prints what it gives. Tells how many rows there were, or nothing for a definition.
+async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, Unprinted> {
+    let mut rows = session.run(statement).await?;
+    printer.print(&mut rows).await
+}
+
+fn text(script: &Script) -> Result<String, JobError> {
+    let (name, read) = match script {
+        Script::Text(text) => return Ok(text.clone()),
+        Script::File(path) => (path.as_path(), std::fs::read(path)),
+        Script::Stdin => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            (Path::new("standard input"), read.map(|_| bytes))
+        }
+    };
+    let name = name.display();
+    let bytes = read.map_err(|error| {
+        let missing = error.kind() == std::io::ErrorKind::NotFound;
+        let kind = if missing { Kind::NoInput } else { Kind::TemporaryIo };
+        JobError::new(kind, format!("reading {name}: {error}"))
+    })?;
+    String::from_utf8(bytes).map_err(|_| JobError::new(Kind::BadData, format!("{name} is not UTF-8 text")))
+}

@@ -1,0 +1,153 @@
+//! Results on stdout, in the format that was asked for.
+
+use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow::csv::WriterBuilder as CsvBuilder;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use arrow::json::WriterBuilder as JsonBuilder;
+use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer as JsonWriter};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow::util::pretty::pretty_format_batches_with_options;
+use throng_pipeline::{JobError, Kind, Rows};
+
+use crate::args::{SqlArgs, SqlFormat};
+use crate::outcome::tell;
+
+/// How many rows of a table a terminal shows, unless told otherwise.
+const TERMINAL_ROWS: usize = 100;
+
+/// Why results were not printed to their end.
+#[derive(Debug)]
+pub(super) enum Unprinted {
+    Job(JobError),
+    /// Nobody reads them any more.
+    Closed,
+}
+
+impl From<JobError> for Unprinted {
+    fn from(error: JobError) -> Self {
+        Self::Job(error)
+    }
+}
+
+impl From<ArrowError> for Unprinted {
+    /// The error may quote a value.
+    fn from(_: ArrowError) -> Self {
+        JobError::new(Kind::BadData, "a value of the result can't be written in this format; cast it to text").into()
+    }
+}
+
+/// Prints results in one format.
+#[derive(Debug)]
+pub(super) struct Printer {
+    format: SqlFormat,
+    max_rows: Option<usize>,
+}
+
+impl Printer {
+    pub(super) fn new(args: &SqlArgs) -> Self {
+        let usual = || std::io::stdout().is_terminal().then_some(TERMINAL_ROWS);
+        Self { format: args.format, max_rows: args.max_rows.or_else(usual) }
+    }
+
+    /// Prints rows as they come, and a table when all of them are there. Gives their number; none for a statement that
+    /// has no columns.
+    pub(super) async fn print(&self, rows: &mut Rows) -> Result<Option<usize>, Unprinted> {
+        let schema = Arc::clone(rows.schema());
+        if schema.fields().is_empty() {
+            while rows.next().await?.is_some() {}
+            return Ok(None);
+        }
+        let count = match self.format {
+            SqlFormat::Table => self.print_table(rows, schema).await?,
+            SqlFormat::Csv => print_delimited(rows, &schema, b',').await?,
+            SqlFormat::Tsv => print_delimited(rows, &schema, b'\t').await?,
+            SqlFormat::Json => print_json::<JsonArray>(rows, "\n").await?,
+            SqlFormat::Ndjson => print_json::<LineDelimited>(rows, "").await?,
+        };
+        Ok(Some(count))
+    }
+
+    async fn print_table(&self, rows: &mut Rows, schema: SchemaRef) -> Result<usize, Unprinted> {
+        let most = self.max_rows.unwrap_or(usize::MAX);
+        // A result without rows has a header all the same.
+        let (mut batches, mut count, mut more) = (vec![RecordBatch::new_empty(schema)], 0, false);
+        while let Some(batch) = rows.next().await? {
+            let taken = batch.num_rows().min(most - count);
+            more = taken < batch.num_rows();
+            count += taken;
+            batches.push(batch.slice(0, taken));
+            if more {
+                break;
+            }
+        }
+        let options = FormatOptions::default().with_null("NULL").with_display_error(true);
+        let table = pretty_format_batches_with_options(&batches, &options)?;
+        write(format!("{table}\n").as_bytes())?;
+        if more {
+            tell(&format!("only the first {count} rows are shown; --max-rows N shows more, --format csv all"));
+        }
+        Ok(count)
+    }
+}
+
+async fn print_delimited(rows: &mut Rows, schema: &SchemaRef, delimiter: u8) -> Result<usize, Unprinted> {
+    let mut count = 0;
+    let lines = |batch: &RecordBatch, header: bool| -> Result<Vec<u8>, ArrowError> {
+        let mut text = Vec::new();
+        let mut writer = CsvBuilder::new().with_header(header).with_delimiter(delimiter).build(&mut text);
+        writer.write(&without_nesting(batch)?)?;
+        drop(writer);
+        Ok(text)
+    };
+    write(&lines(&RecordBatch::new_empty(Arc::clone(schema)), true)?)?;
+    while let Some(batch) = rows.next().await? {
+        count += batch.num_rows();
+        write(&lines(&batch, false)?)?;
+    }
+    Ok(count)
+}
+
+async fn print_json<F: JsonFormat>(rows: &mut Rows, end: &str) -> Result<usize, Unprinted> {
+    let mut count = 0;
+    let mut writer: JsonWriter<Vec<u8>, F> = JsonBuilder::new().with_explicit_nulls(true).build(Vec::new());
+    while let Some(batch) = rows.next().await? {
+        count += batch.num_rows();
+        writer.write(&batch)?;
+        write(&std::mem::take(writer.get_mut()))?;
+    }
+    writer.finish()?;
+    let mut last = writer.into_inner();
+    last.extend_from_slice(end.as_bytes());
+    write(&last)?;
+    Ok(count)
+}
+
+/// Lists and structs as the text that a table shows, since CSV has no form for them.
+fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let options = FormatOptions::default();
+    let (mut fields, mut columns) = (Vec::new(), Vec::new());
+    for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
+        if !column.data_type().is_nested() {
+            fields.push(field.as_ref().clone());
+            columns.push(Arc::clone(column));
+            continue;
+        }
+        let formatter = ArrayFormatter::try_new(column, &options)?;
+        let text = |row: usize| column.is_valid(row).then(|| formatter.value(row).to_string());
+        fields.push(Field::new(field.name(), DataType::Utf8, true));
+        columns.push(Arc::new((0..column.len()).map(text).collect::<StringArray>()) as ArrayRef);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+}
+
+fn write(bytes: &[u8]) -> Result<(), Unprinted> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Unprinted::Closed,
+        _ => JobError::new(Kind::TemporaryIo, format!("writing results: {error}")).into(),
+    })
+}

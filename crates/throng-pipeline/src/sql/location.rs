@@ -1,0 +1,71 @@
+//! Locations in SQL, and files as tables: `SELECT * FROM 'data/people.parquet'`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::catalog::{TableProvider, UrlTableFactory};
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::prelude::SessionContext;
+use throng_policy::CsvOptions;
+
+use crate::error::{JobError, Kind};
+use crate::source::{Source, format_of};
+
+/// Opens what looks like a location in the way of a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
+pub(super) struct LocationTables {
+    session: SessionContext,
+}
+
+impl LocationTables {
+    pub(super) fn new(session: SessionContext) -> Self {
+        Self { session }
+    }
+
+    async fn open(&self, location: &str) -> Result<Arc<dyn TableProvider>, JobError> {
+        check_location(location)?;
+        let csv = CsvOptions { delimiter: b',', header: true };
+        let source = Source::open(&self.session, &[location.to_owned()], None, csv).await?;
+        Ok(source.frame(&self.session)?.into_view())
+    }
+}
+
+impl fmt::Debug for LocationTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LocationTables")
+    }
+}
+
+#[async_trait]
+impl UrlTableFactory for LocationTables {
+    async fn try_new(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if !is_location(name) {
+            return Ok(None);
+        }
+        let table = self.open(name).await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(Some(table))
+    }
+}
+
+/// A name with a slash, or of a file that can be read. Others may be tables that are not there.
+fn is_location(name: &str) -> bool {
+    name.contains('/') || format_of(&object_store::path::Path::from(name)).is_some()
+}
+
+/// Refuses credentials in a location. What is written in a statement ends up in a history and in messages.
+pub(super) fn check_location(location: &str) -> Result<(), JobError> {
+    let refused = |error| JobError::new(Kind::BadQuery, format!("a location {error}"));
+    throng_policy::check_location(location).map_err(refused)
+}
+
+/// Checks the locations that a statement names as such.
+pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
+    match plan {
+        LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) => {
+            table.locations.iter().try_for_each(|location| check_location(location))
+        }
+        LogicalPlan::Copy(copy) => check_location(&copy.output_url),
+        _ => Ok(()),
+    }
+}
