@@ -41,6 +41,7 @@ mod overrides;
 mod place;
 mod policy;
 mod problem;
+mod promise;
 mod raw;
 mod schema;
 mod settings;
