@@ -50,6 +50,7 @@ mod suggest;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
+pub use hierarchy::{HierarchyError, parse_hierarchy, read_hierarchy};
 pub use overrides::Overrides;
 pub use place::Place;
 pub use policy::{
