@@ -20,9 +20,11 @@ mod kept;
 mod method;
 mod plain;
 mod progress;
+mod redact;
 mod release;
 mod snapshot;
 mod table;
+mod unseen;
 
 pub use anonymizer::Anonymizer;
 pub use error::Error;
