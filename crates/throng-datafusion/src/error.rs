@@ -4,6 +4,8 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use thiserror::Error as ThisError;
 
+use crate::redact::redacted;
+
 /// An error of this crate.
 #[derive(Debug, ThisError)]
 pub enum Error {
@@ -49,10 +51,10 @@ pub enum Error {
 }
 
 impl From<Error> for DataFusionError {
-    /// An error of the query itself stays what it was.
+    /// An error of the query itself keeps its kind and its place, and loses the values that it quotes.
     fn from(error: Error) -> Self {
         match error {
-            Error::Read(error) => error,
+            Error::Read(error) => redacted(error),
             other => Self::External(Box::new(other)),
         }
     }

@@ -13,6 +13,8 @@
 //! Identifiers are never read, and quasi-identifiers are forgotten as soon as they are surveyed: what is kept of a row is
 //! its group, and what its release shows besides. Memory is reserved from the session's pool before it is used. The
 //! release depends on the content of the input, the policy and its seed, and on nothing else.
+//!
+//! [`register_all`] teaches a session what SQL can call; [`AnonymizedTable`] is the release of any other table.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -22,16 +24,22 @@ mod codec;
 mod error;
 mod examination;
 mod exec;
+mod external;
+pub mod functions;
 mod groups;
 mod kept;
 mod method;
 mod plain;
+mod policy_text;
 mod progress;
+mod redact;
+mod register;
 mod release;
 mod rows;
 mod snapshot;
 mod store;
 mod table;
+mod unseen;
 mod workspace;
 
 pub use anonymizer::Anonymizer;
@@ -39,9 +47,11 @@ pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use error::Error;
 pub use examination::{Examination, Prediction};
 pub use exec::AnonymizeExec;
+pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
 pub use kept::kept_names;
 pub use plain::{plain, plain_field};
 pub use progress::{Progress, Step};
+pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
 pub use table::AnonymizedTable;
 

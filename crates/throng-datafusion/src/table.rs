@@ -19,6 +19,7 @@ use crate::anonymizer::Anonymizer;
 use crate::exec::{AnonymizeExec, Listener, SharedRelease};
 use crate::progress::Progress;
 use crate::release::Release;
+use crate::unseen::without_statistics;
 
 /// The release of another table under a policy.
 ///
@@ -82,11 +83,11 @@ impl AnonymizedTable {
         self.release.get().cloned()
     }
 
-    /// The operator over a plan of the input, which is planned in a scope of its own.
+    /// The operator over a plan of the input, which is planned in a scope of its own and tells nothing of its values.
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
         let columns = self.anonymizer.columns_read();
         let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
-        let input = state.create_physical_plan(&input.build()?).await?;
+        let input = without_statistics(state.create_physical_plan(&input.build()?).await?)?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
         Ok(AnonymizeExec::sharing(anonymizer, input, release, self.progress.clone()))
     }

@@ -17,7 +17,6 @@ use crate::error::{JobError, Kind};
 use crate::manifest::{self, FileEntry, Manifest};
 use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
-use crate::promise::promise_of;
 use crate::publish::Staging;
 use crate::resources::peak_memory_bytes;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
@@ -219,7 +218,7 @@ async fn verify(
     if names(&source.schema) != names(anonymizer.schema()) {
         return Err(refused("its columns are not those of the policy"));
     }
-    let (promise, _) = promise_of(policy);
+    let (promise, _) = policy.promise();
     let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
     let observer = Arc::clone(&options.observer);
     let seen = |is_together| {

@@ -42,6 +42,7 @@ mod place;
 mod policy;
 mod portable;
 mod problem;
+mod promise;
 mod raw;
 mod schema;
 mod settings;
@@ -50,6 +51,7 @@ mod suggest;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
+pub use hierarchy::{HierarchyError, parse_hierarchy, read_hierarchy};
 pub use location::{LocationError, check as check_location};
 pub use overrides::Overrides;
 pub use place::Place;

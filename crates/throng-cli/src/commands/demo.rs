@@ -4,7 +4,7 @@ use serde_json::json;
 use std::fs;
 use std::path::Path;
 use throng_pipeline::generate::CensusOptions;
-use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
 use throng_policy::{Overrides, Policy};
 
 use super::{generate, run, verify};
@@ -36,7 +36,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     let released = throng_pipeline::run(&policy, &job()).await?;
     tell(&run::text(&released));
 
-    let (promise, columns) = promise_of(&policy);
+    let (promise, columns) = policy.promise();
     let locations = [output.display().to_string()];
     let findings = verify_release(&locations, promise.clone(), Some(&columns), &job()).await?;
     let verified = verify::outcome(&findings, &promise);

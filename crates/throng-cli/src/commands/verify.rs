@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_pipeline::{JobError, JobOptions, Kind, promise_of, verify_release};
+use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
 use throng_policy::{Overrides, Policy};
 
 use crate::args::VerifyArgs;
@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let (promise, columns) = match &args.policy {
         Some(policy) => {
-            let (promise, columns) = promise_of(&Policy::load(policy, &Overrides::default())?);
+            let (promise, columns) = Policy::load(policy, &Overrides::default())?.promise();
             (promise, Some(columns))
         }
         None => {

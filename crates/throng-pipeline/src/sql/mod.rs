@@ -56,7 +56,7 @@ impl SqlSession {
         let catalogs = Arc::clone(context.state().catalog_list());
         context
             .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
-        register_throng(&context);
+        throng_datafusion::register_all(&context);
         Ok(Self { context })
     }
 
@@ -86,9 +86,6 @@ impl SqlSession {
         Ok(Rows { schema, batches })
     }
 }
-
-/// Everything of Throng that SQL can name is registered here, and only here.
-fn register_throng(_context: &SessionContext) {}
 
 /// What a statement gives, as it is made.
 pub struct Rows {

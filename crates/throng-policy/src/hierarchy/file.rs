@@ -11,23 +11,50 @@ use throng_core::hierarchy::{HierarchySpec, Tree, TreeError};
 use crate::field_path::FieldPath;
 use crate::problem::Report;
 
+/// What separates the levels of a line, unless a policy says otherwise.
+const SEMICOLON: u8 = b';';
+
 /// Why a file is not a hierarchy. Its labels stay out of the message.
 #[derive(Debug, Error)]
-enum FileError {
+pub enum HierarchyError {
+    /// There are no files at all.
     #[error("a portable policy has no files beside it; write its `lines` into the policy")]
     Portable,
-    #[error("there is no such file; paths start at the folder of the policy")]
+    /// There is no file.
+    #[error("there is no such file")]
     Missing,
+    /// The file is there and can't be read.
     #[error("it can't be read: {0}")]
     Unreadable(io::ErrorKind),
+    /// A line is not text.
     #[error("line {0} is not UTF-8 text")]
     NotText(usize),
+    /// The text is no table.
     #[error("it is not a table of separated values")]
     NotSeparated,
+    /// There is nothing above the values.
     #[error("its lines have one level only; is `{}` what separates its levels?", .0.escape_ascii())]
     OneLevel(u8),
+    /// The lines contradict each other.
     #[error(transparent)]
     Tree(#[from] TreeError),
+}
+
+/// Reads a hierarchy file: one line per value, from the value to the root, separated by semicolons.
+pub fn read_hierarchy(file: &Path) -> Result<Tree, HierarchyError> {
+    read(file, SEMICOLON)
+}
+
+/// Reads the lines of a hierarchy file.
+///
+/// ```
+/// let tree = throng_policy::parse_hierarchy("France;Europe;*\nJapan;Asia;*")?;
+/// let france = tree.leaf("France").ok_or("no France")?;
+/// assert_eq!(tree.label(tree.ancestor(france, 1)), "Europe");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn parse_hierarchy(text: &str) -> Result<Tree, HierarchyError> {
+    parse(without_mark(text), SEMICOLON)
 }
 
 /// The hierarchy in the file that is `written` at `path`. Without a folder there are no files, and none is looked for.
@@ -38,10 +65,14 @@ pub fn hierarchy(
     folder: Option<&Path>,
     report: &mut Report<'_>,
 ) -> Option<HierarchySpec> {
-    match folder.ok_or(FileError::Portable).and_then(|folder| read(&folder.join(written), delimiter)) {
+    match folder.ok_or(HierarchyError::Portable).and_then(|folder| read(&folder.join(written), delimiter)) {
         Ok(tree) => Some(HierarchySpec::Tree(Arc::new(tree))),
         Err(error) => {
-            report.value(path, format!("`{written}`: {error}"));
+            let note = match error {
+                HierarchyError::Missing => "; paths start at the folder of the policy",
+                _ => "",
+            };
+            report.value(path, format!("`{written}`: {error}{note}"));
             None
         }
     }
@@ -58,29 +89,34 @@ pub fn written(lines: &str, delimiter: u8, path: &FieldPath, report: &mut Report
     }
 }
 
-fn read(file: &Path, delimiter: u8) -> Result<Tree, FileError> {
+fn read(file: &Path, delimiter: u8) -> Result<Tree, HierarchyError> {
     let bytes = std::fs::read(file).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => FileError::Missing,
-        kind => FileError::Unreadable(kind),
+        io::ErrorKind::NotFound => HierarchyError::Missing,
+        kind => HierarchyError::Unreadable(kind),
     })?;
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
-        FileError::NotText(before.iter().filter(|byte| **byte == b'\n').count() + 1)
+        HierarchyError::NotText(before.iter().filter(|byte| **byte == b'\n').count() + 1)
     })?;
-    parse(text.strip_prefix('\u{feff}').unwrap_or(text), delimiter)
+    parse(without_mark(text), delimiter)
 }
 
-fn parse(text: &str, delimiter: u8) -> Result<Tree, FileError> {
+/// A text without the mark with which some editors begin their files.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+fn parse(text: &str, delimiter: u8) -> Result<Tree, HierarchyError> {
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut paths, mut lines) = (Vec::new(), Vec::new());
     for record in reader.records() {
-        let record = record.map_err(|_| FileError::NotSeparated)?;
+        let record = record.map_err(|_| HierarchyError::NotSeparated)?;
         lines.push(record.position().map_or(0, |position| line_of(position, text)));
         paths.push(record.iter().map(str::to_owned).collect::<Vec<_>>());
     }
     if !paths.is_empty() && paths.iter().all(|path| path.len() == 1) {
-        return Err(FileError::OneLevel(delimiter));
+        return Err(HierarchyError::OneLevel(delimiter));
     }
     Ok(Tree::from_paths(&paths).map_err(|error| at_lines_of_file(error, &lines))?)
 }

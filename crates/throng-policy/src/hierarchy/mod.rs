@@ -10,6 +10,7 @@ use std::path::Path;
 
 use throng_core::hierarchy::HierarchySpec;
 
+pub use file::{HierarchyError, parse_hierarchy, read_hierarchy};
 pub use shape::{height, labels, paths};
 
 use crate::field_path::FieldPath;

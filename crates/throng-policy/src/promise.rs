@@ -8,29 +8,32 @@ use std::sync::Arc;
 use throng_core::columns::{Categories, Limit, Protection, Release, released_names};
 use throng_core::hierarchy::{HierarchySpec, Node, Tree};
 use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
-use throng_policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
 
-/// What the release of a policy promises, and the columns that it may have.
-pub fn promise_of(policy: &Policy) -> (Promise, Vec<String>) {
-    let mut promise = Promise { quasi: Vec::new(), k: policy.privacy.k, sensitive: Vec::new(), limits: Vec::new() };
-    let mut others = Vec::new();
-    for (name, role) in &policy.columns.by_name {
-        match role {
-            Role::Identifier => {}
-            Role::Insensitive => others.push(name.clone()),
-            Role::Sensitive(sensitive) => {
-                others.extend(sensitive.release.released_names(name));
-                promise.sensitive.extend(sensitive_promises(name, sensitive, policy));
-            }
-            Role::Quasi(quasi) => {
-                let names = names_of(name, quasi);
-                promise.limits.extend(limit_promise(name, &names, quasi));
-                promise.quasi.extend(names);
+use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
+
+impl Policy {
+    /// What the release of a policy promises, and the columns that it may have.
+    pub fn promise(&self) -> (Promise, Vec<String>) {
+        let mut promise = Promise { quasi: Vec::new(), k: self.privacy.k, sensitive: Vec::new(), limits: Vec::new() };
+        let mut others = Vec::new();
+        for (name, role) in &self.columns.by_name {
+            match role {
+                Role::Identifier => {}
+                Role::Insensitive => others.push(name.clone()),
+                Role::Sensitive(sensitive) => {
+                    others.extend(sensitive.release.released_names(name));
+                    promise.sensitive.extend(sensitive_promises(name, sensitive, self));
+                }
+                Role::Quasi(quasi) => {
+                    let names = names_of(name, quasi);
+                    promise.limits.extend(limit_promise(name, &names, quasi));
+                    promise.quasi.extend(names);
+                }
             }
         }
+        let columns = promise.quasi.iter().chain(&others).cloned().collect();
+        (promise, columns)
     }
-    let columns = promise.quasi.iter().chain(&others).cloned().collect();
-    (promise, columns)
 }
 
 /// The released names of a quasi-identifier. Whatever its type decides keeps the name.

@@ -1,0 +1,198 @@
+//! The verifier as a node of a physical plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{BooleanArray, Float64Array, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::runtime::JoinSet;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
+    PlanProperties, ReplaceChildrenOptions,
+};
+use futures::TryStreamExt;
+use throng_core::verify::{Amount, Findings, Promise, Verifier};
+
+/// The model of a column that has no place in the release.
+const NOT_RELEASED: &str = "not released";
+/// The model of categories that are shown beside values.
+const LABELS: &str = "category labels";
+
+/// The columns of findings.
+pub(super) fn checked_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("model", DataType::Utf8, false),
+        Field::new("column", DataType::Utf8, true),
+        Field::new("required", DataType::Float64, false),
+        Field::new("achieved", DataType::Float64, false),
+        Field::new("satisfied", DataType::Boolean, false),
+    ]))
+}
+
+/// Counts the classes of a release, its partitions in parallel and batch by batch, and emits what was found.
+///
+/// It holds one entry per class and distinct sensitive value, and no rows. Like `AnonymizeExec` it takes nothing from the
+/// nodes above: whoever filters findings must not filter the release.
+#[derive(Debug)]
+pub(super) struct PrivacyCheckExec {
+    release: Arc<dyn ExecutionPlan>,
+    promise: Arc<Promise>,
+    foreign: Arc<[String]>,
+    properties: Arc<PlanProperties>,
+}
+
+impl PrivacyCheckExec {
+    /// Checks a promise on a plan that yields the columns of the promise. `foreign` columns should not be there.
+    pub(super) fn new(release: Arc<dyn ExecutionPlan>, promise: Arc<Promise>, foreign: Arc<[String]>) -> Self {
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(checked_schema()),
+            Partitioning::UnknownPartitioning(1),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self { release, promise, foreign, properties: Arc::new(properties) }
+    }
+}
+
+impl DisplayAs for PrivacyCheckExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sensitive: Vec<&str> = self.promise.sensitive.iter().map(|promise| promise.column.as_str()).collect();
+        sensitive.dedup();
+        let parts = [
+            format!("k={}", self.promise.k),
+            format!("quasi=[{}]", self.promise.quasi.join(", ")),
+            format!("sensitive=[{}]", sensitive.join(", ")),
+        ];
+        match format {
+            DisplayFormatType::Default | DisplayFormatType::Verbose => {
+                write!(f, "PrivacyCheckExec: {}", parts.join(", "))
+            }
+            DisplayFormatType::TreeRender => f.write_str(&parts.join("\n")),
+        }
+    }
+}
+
+impl ExecutionPlan for PrivacyCheckExec {
+    fn name(&self) -> &str {
+        "PrivacyCheckExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.release]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(release), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("PrivacyCheckExec has one input");
+        };
+        Ok(Arc::new(Self::new(release, Arc::clone(&self.promise), Arc::clone(&self.foreign))))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        if partition != 0 {
+            return internal_err!("PrivacyCheckExec has one partition, and partition {partition} was asked for");
+        }
+        let (release, promise) = (Arc::clone(&self.release), Arc::clone(&self.promise));
+        let foreign = Arc::clone(&self.foreign);
+        let found = async move { table_of(&examine(&release, &promise, &context).await?, &foreign) };
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), futures::stream::once(found))))
+    }
+}
+
+/// Reads all partitions of a release. The tasks end with the query, should it be cancelled.
+async fn examine(release: &Arc<dyn ExecutionPlan>, promise: &Promise, context: &Arc<TaskContext>) -> Result<Findings> {
+    let mut whole = verifier(promise, &release.schema())?;
+    let mut tasks = JoinSet::new();
+    for partition in 0..release.output_partitioning().partition_count() {
+        let mut verifier = verifier(promise, &release.schema())?;
+        let mut batches = release.execute(partition, Arc::clone(context))?;
+        tasks.spawn(async move {
+            while let Some(batch) = batches.try_next().await? {
+                verifier.push(&batch).map_err(|error| DataFusionError::External(Box::new(error)))?;
+            }
+            Ok::<_, DataFusionError>(verifier)
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        whole.merge(done.map_err(|_| DataFusionError::from(crate::Error::Task))??);
+    }
+    Ok(whole.finish())
+}
+
+fn verifier(promise: &Promise, schema: &Schema) -> Result<Verifier> {
+    Verifier::new(promise.clone(), schema).map_err(|error| DataFusionError::External(Box::new(error)))
+}
+
+/// One requirement, and what was found of it.
+struct Row {
+    model: &'static str,
+    column: Option<String>,
+    required: f64,
+    achieved: f64,
+    satisfied: bool,
+}
+
+fn table_of(findings: &Findings, foreign: &[String]) -> Result<RecordBatch> {
+    let requirements = findings.requirements.iter().map(|found| Row {
+        model: found.model,
+        column: found.column.clone(),
+        required: number(found.required),
+        achieved: number(found.achieved),
+        satisfied: findings.rows > 0 && found.holds(),
+    });
+    let labels = findings.labels.iter().map(|found| Row {
+        model: LABELS,
+        column: Some(found.column.clone()),
+        required: 0.0,
+        achieved: found.mismatches as f64,
+        satisfied: findings.rows > 0 && found.mismatches == 0,
+    });
+    let foreign = foreign.iter().map(|column| Row {
+        model: NOT_RELEASED,
+        column: Some(column.clone()),
+        required: 0.0,
+        achieved: 1.0,
+        satisfied: false,
+    });
+    let rows: Vec<Row> = requirements.chain(labels).chain(foreign).collect();
+    let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
+        Arc::new(rows.iter().map(|row| Some(row.model)).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.column.as_deref()).collect::<StringArray>()),
+        Arc::new(rows.iter().map(|row| row.required).collect::<Float64Array>()),
+        Arc::new(rows.iter().map(|row| row.achieved).collect::<Float64Array>()),
+        Arc::new(rows.iter().map(|row| Some(row.satisfied)).collect::<BooleanArray>()),
+    ];
+    Ok(RecordBatch::try_new(checked_schema(), columns)?)
+}
+
+fn number(amount: Amount) -> f64 {
+    match amount {
+        Amount::Count(count) => count as f64,
+        Amount::Weight(weight) => weight,
+    }
+}

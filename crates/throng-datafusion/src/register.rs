@@ -1,0 +1,61 @@
+//! Everything that Throng adds to SQL, in one call.
+
+use std::sync::Arc;
+
+use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
+use datafusion::prelude::SessionContext;
+
+use crate::external::ThrongTableFactory;
+use crate::functions::{AnonymizeFunction, Generalize, KAnonymity, PSensitivity, PrivacyCheckFunction};
+
+/// Teaches a session all of Throng:
+///
+/// | in SQL | what it is |
+/// |---|---|
+/// | `anonymize('table', 'policy')` | the release of a table, as a table |
+/// | `privacy_check('table', 'policy')` | what a release promises, and whether it does |
+/// | `CREATE EXTERNAL TABLE ... STORED AS THRONG` | files of which only a release can be queried |
+/// | `generalize(value, 'hierarchy', level)` | a value as a level of a hierarchy shows it |
+/// | `k_anonymity(q1, ...)` | the size of the smallest class |
+/// | `p_sensitivity(s, q1, ...)` | the fewest distinct values of `s` in a class |
+///
+/// A policy is the path of a file or the policy itself. Functions that read files read them with the rights of the host;
+/// a host that runs queries of strangers should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.
+///
+/// ```
+/// # use datafusion::prelude::*;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let ctx = SessionContext::new();
+/// throng_datafusion::register_all(&ctx);
+/// ctx.sql("CREATE TABLE people AS VALUES (25, 'flu'), (39, 'gout'), (36, 'flu'), (71, 'flu'), (78, 'gout')").await?;
+/// let released = ctx
+///     .sql(
+///         r#"SELECT column1 AS age, count(*) AS people FROM anonymize('people', '
+///                version = 1
+///                privacy = { k = 2, p = 2 }
+///                columns.column1.role = "quasi"
+///                columns.column2.role = "sensitive"
+///            ') GROUP BY age ORDER BY age"#,
+///     )
+///     .await?;
+/// let table = "\
+/// +---------+--------+
+/// | age     | people |
+/// +---------+--------+
+/// | [25-39] | 3      |
+/// | [71-78] | 2      |
+/// +---------+--------+";
+/// assert_eq!(released.to_string().await?, table);
+/// # Ok(())
+/// # }
+/// ```
+pub fn register_all(ctx: &SessionContext) {
+    ctx.register_udtf(AnonymizeFunction::NAME, Arc::new(AnonymizeFunction::default()));
+    ctx.register_udtf(PrivacyCheckFunction::NAME, Arc::new(PrivacyCheckFunction));
+    ctx.register_udf(ScalarUDF::new_from_impl(Generalize::default()));
+    ctx.register_udaf(AggregateUDF::new_from_impl(KAnonymity::default()));
+    ctx.register_udaf(AggregateUDF::new_from_impl(PSensitivity::default()));
+    let factory = Arc::new(ThrongTableFactory);
+    ctx.state_ref().write().table_factories_mut().insert(ThrongTableFactory::NAME.to_owned(), factory);
+}
