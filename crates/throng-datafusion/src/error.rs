@@ -36,6 +36,11 @@ pub enum Error {
     /// The memory of the session does not suffice.
     #[error("the memory limit does not leave enough room for {0}; raise the memory limit (`--memory-limit`)")]
     Memory(&'static str),
+    /// A release was looked at before anybody saw it, and does not keep its promise; a bug of ours.
+    #[error(
+        "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
+    )]
+    Refused(&'static str),
     /// Nobody waits for the release any more.
     #[error("the query was cancelled")]
     Cancelled,

@@ -22,6 +22,7 @@ use tokio::sync::OnceCell;
 use crate::anonymizer::Anonymizer;
 use crate::progress::{Progress, Step};
 use crate::release::{Facts, Release};
+use crate::verified::verify;
 
 /// The release of a table, once it has been made. Whoever holds the cell sees the same release.
 pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
@@ -36,6 +37,7 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 ///   │ partition   leaves          │
 ///   │ cluster     classes         │  made once, shared by all plans over one table
 ///   │ recode      labels, order   │
+///   │ verify      all rows, once  │
 ///   └─────────────┬─────────────┘
 ///                 │ release
 ///                 ▼
@@ -52,7 +54,8 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 ///
 /// # Execution
 ///
-/// The first stream that is polled makes the release; others wait for it. A release depends on the content of the input,
+/// The first stream that is polled makes the release; others wait for it. Before it gives a row, all rows are looked at by
+/// the verifier, which shares no code with what formed the classes. A release depends on the content of the input,
 /// the policy and its seed, and on nothing else: neither partitions nor batch sizes nor row order change a byte of it.
 ///
 /// # Errors
@@ -63,32 +66,29 @@ pub struct AnonymizeExec {
     anonymizer: Arc<Anonymizer>,
     input: Arc<dyn ExecutionPlan>,
     release: SharedRelease,
-    progress: Listener,
+    watch: Watch,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// Who hears of the progress, if anybody does.
+/// Who hears of the progress, and who verifies the release.
 #[derive(Clone, Default)]
-pub(crate) struct Listener(pub(crate) Option<Arc<dyn Progress>>);
-
-impl fmt::Debug for Listener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Listener")
-    }
+pub(crate) struct Watch {
+    pub(crate) progress: Option<Arc<dyn Progress>>,
+    pub(crate) is_verified_by_its_reader: bool,
 }
 
 impl AnonymizeExec {
     /// Anonymizes a plan that yields at least [`Anonymizer::columns_read`], by their names.
     pub fn new(anonymizer: Arc<Anonymizer>, input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::sharing(anonymizer, input, SharedRelease::default(), Listener::default())
+        Self::sharing(anonymizer, input, SharedRelease::default(), Watch::default())
     }
 
     pub(crate) fn sharing(
         anonymizer: Arc<Anonymizer>,
         input: Arc<dyn ExecutionPlan>,
         release: SharedRelease,
-        progress: Listener,
+        watch: Watch,
     ) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(anonymizer.schema())),
@@ -97,7 +97,7 @@ impl AnonymizeExec {
             Boundedness::Bounded,
         );
         let metrics = ExecutionPlanMetricsSet::new();
-        Self { anonymizer, input, release, progress, properties: Arc::new(properties), metrics }
+        Self { anonymizer, input, release, watch, properties: Arc::new(properties), metrics }
     }
 
     /// What is done.
@@ -174,7 +174,7 @@ impl ExecutionPlan for AnonymizeExec {
             return internal_err!("AnonymizeExec has one input");
         };
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
-        Ok(Arc::new(Self::sharing(anonymizer, input, release, self.progress.clone())))
+        Ok(Arc::new(Self::sharing(anonymizer, input, release, self.watch.clone())))
     }
 
     fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
@@ -185,20 +185,25 @@ impl ExecutionPlan for AnonymizeExec {
         if partition != 0 {
             return internal_err!("AnonymizeExec has one partition, and partition {partition} was asked for");
         }
-        let timed = Arc::new(Timed::new(&self.metrics, self.progress.clone()));
+        let timed = Arc::new(Timed::new(&self.metrics, self.watch.progress.clone()));
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
         let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
+        let is_verified_by_its_reader = self.watch.is_verified_by_its_reader;
+        let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
         let batches = async move {
             let make = || async {
                 let progress: Arc<dyn Progress> = timed.clone();
                 let made = anonymizer.anonymize(&input, &context, &metrics, &progress).await?;
                 timed.end();
                 count(&metrics, made.facts());
-                Ok::<_, crate::Error>(Arc::new(made))
+                let made = Arc::new(made);
+                if !is_verified_by_its_reader {
+                    verify(&made, &anonymizer, size, ahead).await?;
+                }
+                Ok::<_, crate::Error>(made)
             };
             let release = release.get_or_try_init(make).await?;
-            let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
             Ok::<_, crate::Error>(release.stream(size, ahead))
         };
         let batches = futures::stream::once(batches).map_err(datafusion::error::DataFusionError::from).try_flatten();
@@ -228,7 +233,7 @@ fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
 struct Timed {
     times: [Time; 4],
     current: Mutex<Option<ScopedTimer>>,
-    listener: Listener,
+    listener: Option<Arc<dyn Progress>>,
 }
 
 /// Adds the time that it lived.
@@ -244,7 +249,7 @@ impl Drop for ScopedTimer {
 }
 
 impl Timed {
-    fn new(metrics: &ExecutionPlanMetricsSet, listener: Listener) -> Self {
+    fn new(metrics: &ExecutionPlanMetricsSet, listener: Option<Arc<dyn Progress>>) -> Self {
         let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, 0);
         let times = [time("survey_time"), time("partition_time"), time("cluster_time"), time("recode_time")];
         Self { times, current: Mutex::new(None), listener }
@@ -260,13 +265,13 @@ impl Progress for Timed {
         let time = self.times[step as usize].clone();
         let timer = ScopedTimer { time, start: std::time::Instant::now() };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
-        if let Some(listener) = &self.listener.0 {
+        if let Some(listener) = &self.listener {
             listener.begin(step, total);
         }
     }
 
     fn advance(&self, units: u64) {
-        if let Some(listener) = &self.listener.0 {
+        if let Some(listener) = &self.listener {
             listener.advance(units);
         }
     }

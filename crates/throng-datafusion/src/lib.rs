@@ -40,6 +40,7 @@ mod snapshot;
 mod store;
 mod table;
 mod unseen;
+mod verified;
 mod workspace;
 
 pub use anonymizer::Anonymizer;

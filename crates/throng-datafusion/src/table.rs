@@ -16,7 +16,7 @@ use throng_policy::Policy;
 
 use crate::Error;
 use crate::anonymizer::Anonymizer;
-use crate::exec::{AnonymizeExec, Listener, SharedRelease};
+use crate::exec::{AnonymizeExec, SharedRelease, Watch};
 use crate::progress::Progress;
 use crate::release::Release;
 use crate::unseen::without_statistics;
@@ -53,19 +53,25 @@ pub struct AnonymizedTable {
     input: Arc<dyn TableProvider>,
     anonymizer: Arc<Anonymizer>,
     release: SharedRelease,
-    progress: Listener,
+    watch: Watch,
 }
 
 impl AnonymizedTable {
     /// The release of a table under a policy, of which the locations don't matter.
     pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, Error> {
         let anonymizer = Arc::new(Anonymizer::new(policy, input.schema())?);
-        Ok(Self { input, anonymizer, release: SharedRelease::default(), progress: Listener::default() })
+        Ok(Self { input, anonymizer, release: SharedRelease::default(), watch: Watch::default() })
     }
 
     /// The same with somebody who hears of the progress.
     pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
-        Self { progress: Listener(Some(progress)), ..self }
+        Self { watch: Watch { progress: Some(progress), ..self.watch }, ..self }
+    }
+
+    /// The same for somebody who verifies the rows after writing them, and before anybody sees them. Otherwise a release is
+    /// verified before its first row is given.
+    pub fn verified_by_its_reader(self) -> Self {
+        Self { watch: Watch { is_verified_by_its_reader: true, ..self.watch }, ..self }
     }
 
     /// The table that is anonymized.
@@ -89,7 +95,7 @@ impl AnonymizedTable {
         let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
         let input = without_statistics(state.create_physical_plan(&input.build()?).await?)?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
-        Ok(AnonymizeExec::sharing(anonymizer, input, release, self.progress.clone()))
+        Ok(AnonymizeExec::sharing(anonymizer, input, release, self.watch.clone()))
     }
 }
 

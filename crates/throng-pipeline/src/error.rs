@@ -137,6 +137,7 @@ impl From<throng_datafusion::Error> for JobError {
                 Self::new(Kind::Infeasible, format!("the privacy target can't be met: {error}"))
             }
             Engine::Read(error) => Self::reading("the input", &error),
+            Engine::Refused(_) => Self::new(Kind::Verification, error.to_string()),
             Engine::Memory(_) => Self::new(Kind::TemporaryIo, error.to_string()),
             Engine::Cancelled => Self::new(Kind::Stopped, error.to_string()),
             Engine::TooManyRows(_) => Self::new(Kind::BadData, error.to_string()),

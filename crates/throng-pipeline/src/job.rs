@@ -102,7 +102,7 @@ async fn anonymize(
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
-    let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>);
+    let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
     let mut batches = plan.execute(0, session.task_ctx()).map_err(|error| JobError::reading("the input", &error))?;

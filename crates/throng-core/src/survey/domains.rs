@@ -121,7 +121,7 @@ impl Union {
         let mut first = Vec::new();
         if !sorted.is_empty() {
             for (place, equal) in
-                partition(&[sorted.clone()]).map_err(kernel("partition"))?.ranges().into_iter().enumerate()
+                partition(std::slice::from_ref(&sorted)).map_err(kernel("partition"))?.ranges().into_iter().enumerate()
             {
                 first.push(equal.start as u32);
                 order.values()[equal].iter().for_each(|index| rank[*index as usize] = place as u32);
