@@ -15,6 +15,10 @@ use throng_pipeline::Stopper;
 use args::{Args, Command};
 use outcome::{Outcome, tell};
 
+/// Gives memory that one thread has freed to the others, where the system's allocator keeps it back for each of them.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     hide_panics();
     let args = match Args::try_parse() {
@@ -29,7 +33,8 @@ fn main() -> ExitCode {
     let outcome = match runtime {
         Ok(runtime) => {
             let outcome = runtime.block_on(until_stopped(args.command, threads, args.memory_limit));
-            runtime.shutdown_background();
+            // Work that notices late that it was stopped gives back its spill files first.
+            runtime.shutdown_timeout(LAST_WORK);
             outcome
         }
         Err(error) => Outcome::failure(75, &format!("no threads could be started: {error}")),
@@ -50,6 +55,9 @@ fn told(error: &clap::Error) -> ExitCode {
     outcome.print();
     ExitCode::from(outcome.exit_code())
 }
+
+/// How long computation may go on after the last word of a command.
+const LAST_WORK: Duration = Duration::from_secs(5);
 
 /// How long a job may take to remove what it has staged, after a signal.
 const GRACE: Duration = Duration::from_secs(30);

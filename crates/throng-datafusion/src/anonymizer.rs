@@ -89,8 +89,8 @@ impl Anonymizer {
         metrics: &ExecutionPlanMetricsSet,
         progress: &Arc<dyn Progress>,
     ) -> Result<Release, Error> {
-        let release = |anonymizer: &Self, snapshot: Snapshot, progress: &dyn Progress| {
-            let groups = anonymizer.group(&snapshot)?;
+        let release = |anonymizer: &Self, mut snapshot: Snapshot, progress: &dyn Progress| {
+            let groups = anonymizer.group(&mut snapshot)?;
             let classes = Classes::of(anonymizer, &snapshot, groups, progress)?;
             Release::new(anonymizer, snapshot, classes)
         };
@@ -104,8 +104,9 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<Examination, Error> {
-        let examine = |anonymizer: &Self, snapshot: Snapshot, _: &dyn Progress| {
-            Examination::of(anonymizer, &snapshot, anonymizer.group(&snapshot)?, false)
+        let examine = |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
+            let groups = anonymizer.group(&mut snapshot)?;
+            Examination::of(anonymizer, &snapshot, groups, false)
         };
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
     }
@@ -117,8 +118,9 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<Examination, Error> {
-        let examine = |anonymizer: &Self, snapshot: Snapshot, _: &dyn Progress| {
-            Examination::of(anonymizer, &snapshot, anonymizer.group(&snapshot)?, true)
+        let examine = |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
+            let groups = anonymizer.group(&mut snapshot)?;
+            Examination::of(anonymizer, &snapshot, groups, true)
         };
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
     }
@@ -146,7 +148,7 @@ impl Anonymizer {
         tokio::task::spawn_blocking(work).await.map_err(|_| Error::Task)?
     }
 
-    fn group(&self, snapshot: &Snapshot) -> Result<Groups, Error> {
+    fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, Error> {
         Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 

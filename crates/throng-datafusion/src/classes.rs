@@ -69,6 +69,8 @@ impl Classes {
         let group_of = groups.in_order(of_part);
         drop(groups);
         let recoding = recoder.finish()?;
+        let size = recoding.size() + recoding.group_count() * 16 + group_of.len() * 4;
+        reserve(&reservation, size, "the classes of the release")?;
         let utility = Utility::of(&like, &recoding, anonymizer.binding().k);
         let suppressed = snapshot.suppressed + feasibility.suppressed;
         Ok(Self { recoding, utility, group_of, key: dealing.key(), leaves, suppressed, reservation })

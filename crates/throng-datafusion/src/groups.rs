@@ -67,11 +67,17 @@ enum Part {
 
 impl Groups {
     /// Groups the rows of a snapshot.
-    pub(crate) fn of(snapshot: &Snapshot, method: Method, privacy: &Privacy, sizes: PartSizes) -> Result<Self, Error> {
+    pub(crate) fn of(
+        snapshot: &mut Snapshot,
+        method: Method,
+        privacy: &Privacy,
+        sizes: PartSizes,
+    ) -> Result<Self, Error> {
         if snapshot.rows == snapshot.suppressed {
             return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
         }
-        let domains = Domains::merge(&snapshot.seen)?;
+        let domains = snapshot.domains()?;
+        let snapshot = &*snapshot;
         let reservation = snapshot.workspace.reservation("groups");
         // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
         let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };

@@ -14,7 +14,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use throng_core::content::ContentHasher;
-use throng_core::survey::{SUPPRESSED, Seen, Survey, SurveySpec, Tuples};
+use throng_core::survey::{Domains, SUPPRESSED, Seen, Survey, SurveySpec, Tuples};
 use throng_policy::Binding;
 use tokio::task::JoinSet;
 
@@ -39,8 +39,10 @@ pub(crate) struct Snapshot {
     pub(crate) suppressed: u64,
     pub(crate) workspace: Workspace,
     row_schema: SchemaRef,
+    /// How many columns were surveyed.
+    width: usize,
     /// For the values that were seen.
-    values: Vec<MemoryReservation>,
+    values: MemoryReservation,
 }
 
 /// The rows of one stream.
@@ -100,7 +102,8 @@ impl Snapshot {
             suppressed: 0,
             workspace: workspace.clone(),
             row_schema: Arc::clone(&reading.rows),
-            values: Vec::new(),
+            width: reading.surveyed.len(),
+            values: workspace.reservation("values"),
         };
         for (_, part) in parts {
             snapshot.add(part, is_spilled)?;
@@ -110,7 +113,17 @@ impl Snapshot {
 
     /// How many columns were surveyed.
     pub(crate) fn width(&self) -> usize {
-        self.seen.first().map_or(0, Seen::width)
+        self.width
+    }
+
+    /// Merges what the streams have seen, and forgets it.
+    pub(crate) fn domains(&mut self) -> Result<Domains, Error> {
+        let seen = std::mem::take(&mut self.seen);
+        let values: usize = seen.iter().map(Seen::values).sum();
+        reserve(&self.values, values * MERGED_BYTES, VALUES)?;
+        let domains = Domains::merge(&seen)?;
+        reserve(&self.values, values * VALUE_BYTES, VALUES)?;
+        Ok(domains)
     }
 
     /// Whether rows are on disk.
@@ -142,9 +155,9 @@ impl Snapshot {
         self.rows += part.rows_read;
         let seen = part.survey.finish()?;
         self.suppressed += seen.suppressed();
-        // What is left of the survey are its values: for their order, their places and their losses.
-        reserve(&part.reservation, seen.values() * VALUE_BYTES, "the distinct values of the quasi-identifiers")?;
-        self.values.push(part.reservation);
+        // What is left of the survey are its values.
+        drop(part.reservation);
+        reserve(&self.values, self.values.size() + seen.values() * VALUE_BYTES, VALUES)?;
         self.seen.push(seen);
         let (rows, groups) = (part.rows.finish()?, part.groups.finish()?);
         self.streams.push(StreamRows { rows, groups, chunk_batches: part.chunk_batches });
@@ -152,8 +165,14 @@ impl Snapshot {
     }
 }
 
-/// What a distinct value takes while domains are built: the value twice, its rank, its place, its coordinate.
-const VALUE_BYTES: usize = 56;
+/// What a distinct value of a domain takes: the value, its coordinate, its place.
+const VALUE_BYTES: usize = 24;
+
+/// What it takes while domains are built: the value three times, its rank, its order, its place, its coordinate twice.
+const MERGED_BYTES: usize = 56;
+
+/// What runs out when values don't fit.
+const VALUES: &str = "the distinct values of the quasi-identifiers";
 
 impl Reading {
     fn new(binding: &Binding, seed: u64, workspace: Workspace, progress: Arc<dyn Progress>) -> Self {
@@ -211,7 +230,7 @@ impl StreamSurvey {
         };
         let surveyed = reading.surveyed.iter().map(column).collect::<Result<Vec<_>, _>>()?;
         let groups = self.survey.push(&surveyed)?;
-        reserve(&self.reservation, self.survey.size(), "the distinct values of the quasi-identifiers")?;
+        reserve(&self.reservation, self.survey.size(), VALUES)?;
         let kept = reading.kept.iter().map(|kept| kept.of(&column(&kept.source.name)?));
         let kept = kept.collect::<Result<Vec<_>, Error>>()?;
         let content = hasher.hash(&kept, batch.num_rows())?;

@@ -10,6 +10,7 @@ use datafusion::execution::SpillFile;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::SpillManager;
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use futures::TryStreamExt;
 use tokio::runtime::Handle;
 
@@ -64,7 +65,7 @@ impl BatchStore {
 
     /// Keeps a batch. Memory is reserved before, and where it is refused everything goes to disk.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), Error> {
-        let size = batch.get_array_memory_size();
+        let size = get_record_batch_memory_size(&batch);
         if self.file.is_none() {
             if self.allowance.take(size) {
                 if self.reservation.try_grow(size).is_ok() {

@@ -11,7 +11,7 @@ use crate::job::JobOptions;
 
 /// The part of a memory limit that the pool of the session has. The rest is for what no pool counts: code, threads,
 /// buffers of readers and writers, and what an allocator keeps back.
-const POOL_SHARE: f64 = 0.6;
+const POOL_SHARE: f64 = 0.75;
 
 /// How many consumers an error of the pool lists.
 const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;

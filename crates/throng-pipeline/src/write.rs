@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
@@ -33,6 +34,9 @@ use crate::publish::writing;
 
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
 const ROW_GROUP_ROWS: usize = 128 * 1024;
+
+/// Rows that are encoded at a time. Row groups are a multiple of it.
+const BATCH_ROWS: usize = 8 * 1024;
 
 /// Row groups of a file.
 const FILE_ROW_GROUPS: usize = 16;
@@ -111,7 +115,8 @@ pub(crate) async fn write(
     Ok(files)
 }
 
-/// Batches that together are one row group.
+/// Batches that together are one row group, each of them of [`BATCH_ROWS`] but the last: the bytes of a file must not
+/// depend on how its rows were handed over.
 fn row_groups(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
 ) -> impl Stream<Item = Result<Vec<RecordBatch>, JobError>> + Send {
@@ -119,21 +124,39 @@ fn row_groups(
     let start = (batches, None::<RecordBatch>);
     futures::stream::try_unfold(start, |(mut batches, mut rest)| async move {
         let (mut group, mut rows) = (Vec::new(), 0);
+        let (mut waiting, mut waiting_rows) = (Vec::new(), 0);
         while rows < ROW_GROUP_ROWS {
             let next = match rest.take() {
                 Some(rest) => Some(rest),
                 None => batches.try_next().await?,
             };
             let Some(batch) = next else { break };
-            let taken = batch.num_rows().min(ROW_GROUP_ROWS - rows);
+            let taken = batch.num_rows().min(BATCH_ROWS - waiting_rows);
             if taken < batch.num_rows() {
                 rest = Some(batch.slice(taken, batch.num_rows() - taken));
             }
             rows += taken;
-            group.push(batch.slice(0, taken));
+            waiting_rows += taken;
+            waiting.push(batch.slice(0, taken));
+            if waiting_rows == BATCH_ROWS {
+                group.push(together(&waiting)?);
+                (waiting, waiting_rows) = (Vec::new(), 0);
+            }
+        }
+        if waiting_rows > 0 {
+            group.push(together(&waiting)?);
         }
         Ok((rows > 0).then_some((group, (batches, rest))))
     })
+}
+
+fn together(batches: &[RecordBatch]) -> Result<RecordBatch, JobError> {
+    match batches {
+        [one] => Ok(one.clone()),
+        many => {
+            concat_batches(&many[0].schema(), many).map_err(|_| JobError::internal("rows could not be put together"))
+        }
+    }
 }
 
 /// The columns of a row group.

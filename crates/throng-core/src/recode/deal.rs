@@ -33,8 +33,9 @@ impl DealKey {
     }
 
     /// The place of a row among those of its group, given the hash of its content.
-    pub fn place(&self, content: u128) -> [u8; 32] {
-        Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into()
+    pub fn place(&self, content: u128) -> u128 {
+        let digest: [u8; 32] = Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into();
+        digest.iter().take(16).fold(0, |place, byte| place << 8 | u128::from(*byte))
     }
 }
 
@@ -83,7 +84,7 @@ impl Dealing {
 /// The class of each row.
 pub(super) fn deal(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Vec<u32> {
     let mut class_of = vec![SUPPRESSED; groups.len()];
-    let mut shared: Vec<(u32, [u8; 32], u32)> = Vec::new();
+    let mut shared: Vec<(u32, u128, u32)> = Vec::new();
     for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
         match recoding.shares(*group) {
             [] => {}

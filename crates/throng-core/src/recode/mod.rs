@@ -17,6 +17,8 @@ pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
 pub use recoder::Recoder;
 
+use arrow::array::Array;
+
 use crate::cluster::Class;
 use crate::error::Result;
 use crate::table::Table;
@@ -107,7 +109,22 @@ impl Recoding {
         self.shares(group).is_empty()
     }
 
-    /// The classes among which the rows of a group are dealt, in ascending order.
+    /// The same without what is known of groups, once every row has its class.
+    pub fn without_groups(self) -> Self {
+        Self { first_share: vec![0], shares: Vec::new(), ..self }
+    }
+
+    /// What the classes take of the memory, without the groups.
+    pub fn size(&self) -> usize {
+        let labels = |labels: &Labels| {
+            let columns = labels.columns.iter().map(|(_, column)| column.get_array_memory_size());
+            columns.sum::<usize>() + labels.ncp.len() * 16
+        };
+        self.columns.iter().map(labels).sum::<usize>() + self.label_of.len() * 4 + self.class_rows.len() * 8
+    }
+
+    /// The classes among which the rows of a group are dealt, in that order: ascending, but for the largest share, which
+    /// comes last. So only as many rows as a group lends have to be told from the others.
     pub fn shares(&self, group: u32) -> &[Share] {
         &self.shares[self.first_share[group as usize] as usize..self.first_share[group as usize + 1] as usize]
     }

@@ -142,24 +142,44 @@ impl Recoder {
                 }
             });
         }
-        let (first_share, shares) = shares(&first_portion, portions, &class_of);
+        let (first_share, shares) = shares(first_portion, portions, &class_of);
         Ok(Recoding { columns: labels, aggregates, label_of, class_rows, first_share, shares })
     }
 }
 
-/// Portions of clusters as shares of classes, each class once per group.
-fn shares(first_portion: &[u32], mut portions: Vec<Share>, class_of: &[u32]) -> (Vec<u32>, Vec<Share>) {
+/// Portions of clusters as shares of classes, each class once per group, the largest share last. In place: there are
+/// never more shares than portions.
+fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> (Vec<u32>, Vec<Share>) {
     portions.iter_mut().for_each(|portion| portion.class = class_of[portion.class as usize]);
-    let (mut first_share, mut shares) = (Vec::with_capacity(first_portion.len()), Vec::with_capacity(portions.len()));
-    first_share.push(0);
-    for group in first_portion.windows(2) {
-        let of_group = &mut portions[group[0] as usize..group[1] as usize];
-        of_group.sort_unstable();
-        let sum = |run: &[Share]| Share { class: run[0].class, rows: run.iter().map(|share| share.rows).sum() };
-        shares.extend(of_group.chunk_by(|a, b| a.class == b.class).map(sum));
-        first_share.push(shares.len() as u32);
+    let mut kept: usize = 0;
+    for group in 0..first.len().saturating_sub(1) {
+        let (start, end) = (first[group] as usize, first[group + 1] as usize);
+        portions[start..end].sort_unstable();
+        first[group] = kept as u32;
+        for at in start..end {
+            let share = portions[at];
+            match kept
+                .checked_sub(1)
+                .filter(|last| *last >= first[group] as usize && portions[*last].class == share.class)
+            {
+                Some(last) => portions[last].rows += share.rows,
+                None => {
+                    portions[kept] = share;
+                    kept += 1;
+                }
+            }
+        }
+        let of_group = &mut portions[first[group] as usize..kept];
+        let largest = (0..of_group.len()).max_by_key(|at| (of_group[*at].rows, std::cmp::Reverse(*at)));
+        if let Some(largest) = largest {
+            of_group[largest..].rotate_left(1);
+        }
     }
-    (first_share, shares)
+    if let Some(end) = first.last_mut() {
+        *end = kept as u32;
+    }
+    portions.truncate(kept);
+    (first, portions)
 }
 
 /// Whether a cluster shows more than the limit of its column allows.

@@ -35,11 +35,6 @@ impl Seen {
         self.suppressed
     }
 
-    /// How many columns were looked at.
-    pub fn width(&self) -> usize {
-        self.columns.len()
-    }
-
     /// How many distinct values there are, over all columns.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum()

@@ -114,3 +114,7 @@ fn cell_hash(positions: &[u32]) -> u64 {
     let bytes: Vec<u8> = positions.iter().flat_map(|position| position.to_le_bytes()).collect();
     XxHash3_64::oneshot(&bytes)
 }
+
+#[cfg(test)]
+#[path = "grouping_tests.rs"]
+mod tests;

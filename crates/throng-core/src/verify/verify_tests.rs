@@ -301,4 +301,64 @@ proptest! {
         one.merge(other);
         prop_assert_eq!(&one.finish(), &expected);
     }
+
+    #[test]
+    fn classes_that_lie_together_are_verified_alike_and_others_are_told(
+        rows in prop::collection::vec((0_u8..3, 0_u8..3, prop::option::of(0_u8..4), prop::option::of(0_u8..3)), 1..60),
+        cuts in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        is_sorted: bool,
+        k in 1_u64..6,
+        p in 1_u64..4,
+    ) {
+        let promise = promise(&["a", "b"], &["s", "t"], k, p);
+        let expected = naive(&rows, k, p);
+        let mut rows = rows;
+        if is_sorted {
+            rows.sort_by_key(|row| (row.0, row.1));
+        }
+        let (first, second) = (cuts.0.index(rows.len()), cuts.1.index(rows.len()));
+        let (first, second) = (first.min(second), first.max(second));
+        // Three streams that end in one another, merged in another order than they lie in.
+        let parts = [&rows[second..], &rows[..first], &rows[first..second]].map(release);
+        let mut whole: Option<Verifier> = None;
+        for part in &parts {
+            let verifier = Verifier::new(promise.clone(), part.schema().as_ref()).unwrap();
+            let mut verifier = verifier.expecting_classes_together();
+            // In small batches, so that classes go on from one to the next.
+            for at in (0..part.num_rows()).step_by(3) {
+                verifier.push(&part.slice(at, 3.min(part.num_rows() - at))).unwrap();
+            }
+            match &mut whole {
+                Some(whole) => whole.merge(verifier),
+                None => whole = Some(verifier),
+            }
+        }
+        let whole = whole.unwrap();
+        let mut keys: Vec<(u8, u8)> = rows.iter().map(|row| (row.0, row.1)).collect();
+        keys.dedup();
+        let runs = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        // What lies together is never told to be scattered, and what is accepted is right.
+        prop_assert!(runs > keys.len() || !whole.is_scattered());
+        if !whole.is_scattered() {
+            prop_assert_eq!(&whole.finish(), &expected);
+        }
+    }
+}
+
+#[test]
+fn a_class_that_comes_back_is_scattered() {
+    let promise = promise(&["a"], &[], 1, 1);
+    for (values, is_scattered) in [
+        (&["x", "y", "z"][..], false),
+        (&["x", "y", "x"], true),
+        (&["w", "x", "y", "x"], true),
+        (&["x", "x", "y"], false),
+    ] {
+        let rows = batch(&[("a", texts(values))]);
+        let mut verifier = Verifier::new(promise.clone(), &rows.schema()).unwrap().expecting_classes_together();
+        verifier.push(&rows).unwrap();
+        assert_eq!(verifier.is_scattered(), is_scattered, "{values:?}");
+    }
 }

@@ -132,17 +132,19 @@ impl Release {
         let (fields, sources): (Vec<_>, Vec<_>) =
             columns(anonymizer.binding(), anonymizer.input_schema()).into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
-        let labels = Arc::new(ReleasedLabels { schema, sources, recoding, _reservation: reservation });
         let (rows, checksum) = match HeldRows::room(&snapshot) {
             Some(room) => {
-                let (rows, checksum) = HeldRows::new(snapshot, room, &labels.recoding, &group_of, &key)?;
+                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, &key)?;
                 (Rows::Held(Arc::new(rows)), checksum)
             }
             None => {
-                let (rows, checksum) = SpilledRows::new(snapshot, &labels.recoding, &group_of, &key)?;
+                let (rows, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, &key)?;
                 (Rows::Spilled(rows), checksum)
             }
         };
+        let recoding = recoding.without_groups();
+        reservation.resize(recoding.size());
+        let labels = Arc::new(ReleasedLabels { schema, sources, recoding, _reservation: reservation });
         let facts = Facts { rows_read, suppressed, leaves, method, reason, checksum, utility };
         Ok(Self { facts, labels, rows })
     }

@@ -17,6 +17,7 @@ use datafusion::arrow::compute::{interleave, take_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::content::Checksum;
 use throng_core::recode::{DealKey, Recoding};
@@ -34,6 +35,9 @@ const BUCKET_SHARE: usize = 4;
 
 /// So many rows, over all buckets, wait in memory before they are written.
 const WAITING_ROWS: usize = 1 << 17;
+
+/// What the key of a row takes while a bucket is sorted: class, hash and place, and the place again.
+const KEY_BYTES: usize = 48;
 
 /// Rows on disk, in the order of the release but for the order within each bucket.
 pub(super) struct SpilledRows {
@@ -191,7 +195,7 @@ impl SortedBucket {
         let (mut batches, mut keys) = (Vec::new(), Vec::new());
         let mut reader = stored.read()?;
         while let Some(batch) = reader.next()? {
-            let size = batch.get_array_memory_size() + batch.num_rows() * 48;
+            let size = get_record_batch_memory_size(&batch) + batch.num_rows() * KEY_BYTES;
             reservation.try_grow(size).map_err(|error| out_of_memory(error, "rows that are all alike"))?;
             let number = batches.len() as u32;
             let of_batch = numbers(&batch).iter().zip(content(&batch)).zip(0_u32..);
