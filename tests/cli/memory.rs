@@ -23,7 +23,7 @@ fn release(workshop: &Workshop, output: &str, more: &[&str]) -> Vec<Vec<u8>> {
 fn a_run_with_little_memory_gives_the_same_bytes_and_leaves_no_spill_file() {
     let workshop = Workshop::new();
     fs::create_dir(workshop.path("spill")).unwrap();
-    workshop.throng(&["generate", "census", "--rows", "80000", "-o", "input/census"]).done();
+    workshop.throng(&["generate", "census", "--rows", "150000", "-o", "input/census"]).done();
     let expected = release(&workshop, "out/unlimited", &[]);
     assert_eq!(release(&workshop, "out/limited", &["--memory-limit", "32MiB"]), expected);
     assert_eq!(names(&workshop.path("spill")), Vec::<String>::new());

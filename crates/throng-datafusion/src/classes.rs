@@ -63,6 +63,9 @@ impl Classes {
             of_part.push(numbers);
             reserve(&reservation, recoder.size() + first as usize * 4, "the classes of the release")?;
         }
+        if parts > 1 {
+            tracing::info!(parts, leaves, clusters = recoder.clusters(), "parts cut into leaves and clustered");
+        }
         let feasibility = examined.conclude(&privacy);
         anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed)?;
         let _recode = Step::Recode.begin(progress, None).entered();
@@ -101,7 +104,9 @@ impl Work<'_> {
         };
         let leaves = begin(Step::Partition, None).in_scope(|| {
             let leaves = self.method.leaves(allowed, table, self.privacy)?;
-            tracing::info!(leaves = leaves.len(), "table cut into leaves");
+            if !is_one_of_several {
+                tracing::info!(leaves = leaves.len(), "table cut into leaves");
+            }
             Ok::<_, Error>(leaves)
         })?;
         let classes = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
@@ -110,7 +115,9 @@ impl Work<'_> {
                 self.workspace.goes_on()
             };
             let classes = self.method.classes(&leaves, table, self.privacy, &on_leaf);
-            tracing::info!(clusters = classes.len(), "clusters formed");
+            if !is_one_of_several {
+                tracing::info!(clusters = classes.len(), "clusters formed");
+            }
             classes
         });
         self.workspace.check()?;
