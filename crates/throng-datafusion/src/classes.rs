@@ -43,14 +43,14 @@ impl Classes {
         let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
         let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
         let reservation = snapshot.workspace.reservation("classes");
-        let (mut of_part, mut first, mut leaves) = (Vec::new(), 0, 0);
+        let (mut of_part, mut first, mut leaves) = (Vec::new(), 0_u32, 0);
         let parts = groups.len();
         if parts > 1 {
             progress.begin(Step::Cluster, Some(groups.count));
         }
         for part in 0..parts {
             snapshot.workspace.check()?;
-            let (table, mut numbers) = groups.part(part)?;
+            let (table, mut numbers, _room) = groups.part(part)?;
             let allowed = Allowed::of(&table, &privacy);
             examined.add(&table, &allowed);
             if parts == 1 {
@@ -59,7 +59,9 @@ impl Classes {
             leaves += work.form_classes(&table, &allowed, &mut recoder, parts > 1)?;
             dealing.add(&table);
             numbers.iter_mut().for_each(|number| *number += first);
-            first += table.group_count() as u32;
+            let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
+            first =
+                u32::try_from(table.group_count()).ok().and_then(|more| first.checked_add(more)).ok_or(too_large)?;
             of_part.push(numbers);
             reserve(&reservation, recoder.size() + first as usize * 4, "the classes of the release")?;
         }

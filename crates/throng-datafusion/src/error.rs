@@ -33,6 +33,9 @@ pub enum Error {
     /// The query failed. Its own message may quote values of the data, so whoever shows it must take care.
     #[error("the input could not be read")]
     Read(#[source] DataFusionError),
+    /// Rows that do not fit into memory could not be written to disk or read back.
+    #[error("rows could not be spilled to disk; check the space in the temporary folder (`TMPDIR`), then try again")]
+    Spill(#[source] DataFusionError),
     /// The memory of the session does not suffice.
     #[error("the memory limit does not leave enough room for {0}; raise the memory limit (`--memory-limit`)")]
     Memory(&'static str),
@@ -50,9 +53,6 @@ pub enum Error {
     /// A task ended without a result; a bug of ours.
     #[error("a task of the survey ended without a result; please report this with the policy and the schema")]
     Task,
-    /// More rows than can be numbered.
-    #[error("the input has more than {0} rows, which is more than one release can hold; split it")]
-    TooManyRows(u32),
 }
 
 impl From<Error> for DataFusionError {

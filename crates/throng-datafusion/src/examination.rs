@@ -64,7 +64,7 @@ impl Examination {
         let (mut leaf_count, mut loss, mut tried) = (0, 0.0, 0);
         for part in 0..parts {
             snapshot.workspace.check()?;
-            let (table, _) = groups.part(part)?;
+            let (table, _, _room) = groups.part(part)?;
             let allowed = Allowed::of(&table, &privacy);
             cells += table.cell_count() as u64;
             examined.add(&table, &allowed);

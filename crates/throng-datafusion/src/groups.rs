@@ -23,7 +23,7 @@ use throng_core::table::Table;
 use crate::Error;
 use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
 use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::reserve;
+use crate::workspace::{Workspace, reserve};
 
 /// When a table is cut into parts, and how large they are. The same for every table: the release depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,7 @@ pub(crate) struct Groups {
     part_of: Option<Vec<u32>>,
     /// Groups that the chunks have handed out. One of them may be in several chunks.
     pub(crate) count: u64,
+    workspace: Workspace,
     _reservation: MemoryReservation,
 }
 
@@ -107,6 +108,7 @@ impl Groups {
                 parts: vec![Part::Whole(table, numbers)],
                 part_of: None,
                 count,
+                workspace: snapshot.workspace.clone(),
                 _reservation: reservation,
             });
         }
@@ -115,7 +117,14 @@ impl Groups {
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, count as usize * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
-        Ok(Self { domains, parts, part_of: Some(part_of), count, _reservation: reservation })
+        Ok(Self {
+            domains,
+            parts,
+            part_of: Some(part_of),
+            count,
+            workspace: snapshot.workspace.clone(),
+            _reservation: reservation,
+        })
     }
 
     /// How many parts there are.
@@ -124,17 +133,21 @@ impl Groups {
     }
 
     /// The table of a part, and for each group that came from a chunk the group of the table. To be asked for once.
-    pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>), Error> {
+    pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>, Option<MemoryReservation>), Error> {
         let gone = Part::Whole(Table::empty(&self.domains), Vec::new());
         match std::mem::replace(&mut self.parts[part], gone) {
-            Part::Whole(table, numbers) => Ok((table, numbers)),
+            Part::Whole(table, numbers) => Ok((table, numbers, None)),
             Part::Stored(stored) => {
+                // The tuples, what finds them again, and the table.
+                let room = self.workspace.reservation("part");
+                reserve(&room, 4 * stored.bytes(), WHAT)?;
                 let mut tuples = Tuples::new(self.domains.width());
                 let mut batches = stored.read()?;
                 while let Some(batch) = batches.next()? {
                     unpack(&batch, self.domains.width()).for_each(|(tuple, rows)| tuples.push(tuple, rows));
                 }
-                Ok(Grouping::of(&self.domains, &tuples)?)
+                let (table, numbers) = Grouping::of(&self.domains, &tuples)?;
+                Ok((table, numbers, Some(room)))
             }
         }
     }

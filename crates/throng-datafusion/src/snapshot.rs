@@ -119,10 +119,11 @@ impl Snapshot {
     /// Merges what the streams have seen, and forgets it.
     pub(crate) fn domains(&mut self) -> Result<Domains, Error> {
         let seen = std::mem::take(&mut self.seen);
-        let values: usize = seen.iter().map(Seen::values).sum();
-        reserve(&self.values, values * MERGED_BYTES, VALUES)?;
+        let (values, bytes) =
+            seen.iter().fold((0, 0), |(values, bytes), seen| (values + seen.values(), bytes + seen.size()));
+        reserve(&self.values, 3 * bytes + values * MERGED_BYTES, VALUES)?;
         let domains = Domains::merge(&seen)?;
-        reserve(&self.values, values * VALUE_BYTES, VALUES)?;
+        reserve(&self.values, bytes + values * VALUE_BYTES, VALUES)?;
         Ok(domains)
     }
 
@@ -138,7 +139,7 @@ impl Snapshot {
 
     /// The mean size of what is kept of a row.
     pub(crate) fn row_bytes(&self) -> usize {
-        self.bytes() as usize / (self.rows as usize).max(1)
+        self.bytes() as usize / ((self.rows - self.suppressed) as usize).max(1)
     }
 
     /// The size of what is kept of all rows.
@@ -157,7 +158,7 @@ impl Snapshot {
         self.suppressed += seen.suppressed();
         // What is left of the survey are its values.
         drop(part.reservation);
-        reserve(&self.values, self.values.size() + seen.values() * VALUE_BYTES, VALUES)?;
+        reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
         self.seen.push(seen);
         let (rows, groups) = (part.rows.finish()?, part.groups.finish()?);
         self.streams.push(StreamRows { rows, groups, chunk_batches: part.chunk_batches });
@@ -165,11 +166,11 @@ impl Snapshot {
     }
 }
 
-/// What a distinct value of a domain takes: the value, its coordinate, its place.
-const VALUE_BYTES: usize = 24;
+/// What a distinct value of a domain takes besides itself: its coordinate and its place.
+const VALUE_BYTES: usize = 16;
 
-/// What it takes while domains are built: the value three times, its rank, its order, its place, its coordinate twice.
-const MERGED_BYTES: usize = 56;
+/// What it takes while domains are built, besides three copies: its rank, its order, its place, its coordinate twice.
+const MERGED_BYTES: usize = 32;
 
 /// What runs out when values don't fit.
 const VALUES: &str = "the distinct values of the quasi-identifiers";

@@ -59,7 +59,12 @@ pub(crate) struct BatchStore {
 impl BatchStore {
     pub(crate) fn new(workspace: &Workspace, schema: SchemaRef, allowance: &Allowance, name: &'static str) -> Self {
         let spill = workspace.spill_manager(schema);
-        let (allowance, reservation) = (allowance.clone(), workspace.reservation(name));
+        let reservation = match allowance.most {
+            // Nothing will ever be held.
+            0 => workspace.reservation(name),
+            _ => workspace.spillable_reservation(name),
+        };
+        let allowance = allowance.clone();
         Self { spill, allowance, reservation, held: Vec::new(), file: None, name }
     }
 
@@ -77,7 +82,7 @@ impl BatchStore {
             self.spill()?;
         }
         match &mut self.file {
-            Some(file) => file(Some(&batch)).map(|_| ()).map_err(Error::Read),
+            Some(file) => file(Some(&batch)).map(|_| ()).map_err(Error::Spill),
             None => Ok(()),
         }
     }
@@ -87,13 +92,13 @@ impl BatchStore {
         if self.file.is_some() {
             return Ok(());
         }
-        let mut in_progress = self.spill.create_in_progress_file(self.name)?;
+        let mut in_progress = self.spill.create_in_progress_file(self.name).map_err(Error::Spill)?;
         let mut file: Spilling = Box::new(move |batch| match batch {
             Some(batch) => in_progress.append_batch(batch).map(|_| None),
             None => in_progress.finish(),
         });
         for batch in std::mem::take(&mut self.held) {
-            file(Some(&batch))?;
+            file(Some(&batch)).map_err(Error::Spill)?;
         }
         self.allowance.give_back(self.reservation.free());
         self.file = Some(file);
@@ -107,7 +112,7 @@ impl BatchStore {
     /// No more batches.
     pub(crate) fn finish(mut self) -> Result<StoredBatches, Error> {
         let file = match &mut self.file {
-            Some(file) => file(None)?,
+            Some(file) => file(None).map_err(Error::Spill)?,
             None => None,
         };
         let (held, reservation) = (std::mem::take(&mut self.held), self.reservation.take());
@@ -156,7 +161,7 @@ impl StoredBatches {
     /// The batches one by one, for a thread that may block.
     pub(crate) fn read(&self) -> Result<BatchReader<'_>, Error> {
         let spilled = match &self.file {
-            Some(file) => Some(self.spill.read_spill_as_stream(Arc::clone(file), None)?),
+            Some(file) => Some(self.spill.read_spill_as_stream(Arc::clone(file), None).map_err(Error::Spill)?),
             None => None,
         };
         Ok(BatchReader { held: self.held.iter(), spilled })
@@ -173,7 +178,7 @@ impl BatchReader<'_> {
     /// The next batch. Waits for the disk, and so must not be called where that is forbidden.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, Error> {
         match &mut self.spilled {
-            Some(stream) => Ok(Handle::current().block_on(stream.try_next())?),
+            Some(stream) => Handle::current().block_on(stream.try_next()).map_err(Error::Spill),
             None => Ok(self.held.next().cloned()),
         }
     }

@@ -42,8 +42,13 @@ impl Workspace {
         (Self { runtime: context.runtime_env(), spills, stop: Arc::clone(&stop) }, StopGuard(stop))
     }
 
-    /// Nothing reserved yet, under a name that the pool's reports show.
+    /// Nothing reserved yet, under a name that the pool's reports show; for what has to be in memory.
     pub(crate) fn reservation(&self, name: &str) -> MemoryReservation {
+        MemoryConsumer::new(format!("throng {name}")).register(&self.runtime.memory_pool)
+    }
+
+    /// The same for what goes to disk when memory is refused.
+    pub(crate) fn spillable_reservation(&self, name: &str) -> MemoryReservation {
         MemoryConsumer::new(format!("throng {name}")).with_can_spill(true).register(&self.runtime.memory_pool)
     }
 

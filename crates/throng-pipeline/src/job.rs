@@ -236,7 +236,7 @@ async fn verify(
     if !findings.holds() {
         return Err(refused("a class does not satisfy the privacy model"));
     }
-    if checksum != staged.facts.checksum {
+    if checksum != staged.facts.checksum || checksum.rows() + staged.facts.suppressed != staged.facts.rows_read {
         return Err(refused("rows were lost, changed or doubled"));
     }
     if findings.classes != staged.facts.utility.classes || findings.sum_of_squares != staged.facts.utility.dm {

@@ -35,6 +35,11 @@ impl Seen {
         self.suppressed
     }
 
+    /// What the distinct values take of the memory.
+    pub fn size(&self) -> usize {
+        self.columns.iter().map(|column| column.values.get_buffer_memory_size()).sum()
+    }
+
     /// How many distinct values there are, over all columns.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum()

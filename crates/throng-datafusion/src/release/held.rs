@@ -20,6 +20,12 @@ use crate::snapshot::Snapshot;
 /// What a row takes besides what is kept of it: its group, its hash, its class and its place.
 pub(super) const ROW_BYTES: usize = 28;
 
+/// What a row of a shared group takes while it is dealt.
+const DEALT_BYTES: usize = 48;
+
+/// What is left of that: its class and its place.
+const ORDER_BYTES: usize = 8;
+
 /// Rows in memory, and their order.
 pub(super) struct HeldRows {
     order: ReleaseOrder,
@@ -32,13 +38,15 @@ pub(super) struct HeldRows {
 
 impl HeldRows {
     /// The memory that the order of a snapshot's rows takes; none when the rows are not, or it can't be, in memory.
-    pub(super) fn room(snapshot: &Snapshot) -> Option<MemoryReservation> {
-        if snapshot.is_spilled() {
+    pub(super) fn room(snapshot: &Snapshot, recoding: &Recoding) -> Option<MemoryReservation> {
+        let rows = snapshot.rows - snapshot.suppressed;
+        if snapshot.is_spilled() || u32::try_from(rows).is_err() {
             return None;
         }
         let reservation = snapshot.workspace.reservation("order");
-        let rows = (snapshot.rows - snapshot.suppressed) as usize;
-        reservation.try_grow(rows * ROW_BYTES).is_ok().then_some(reservation)
+        let shares = (0..recoding.group_count() as u32).map(|group| recoding.shares(group));
+        let dealt: u64 = shares.filter(|shares| shares.len() > 1).flatten().map(|share| u64::from(share.rows)).sum();
+        reservation.try_grow(rows as usize * ROW_BYTES + dealt as usize * DEALT_BYTES).is_ok().then_some(reservation)
     }
 
     /// Orders the rows of a snapshot.
@@ -50,9 +58,6 @@ impl HeldRows {
         key: &DealKey,
     ) -> Result<(Self, Checksum), Error> {
         let rows = (snapshot.rows - snapshot.suppressed) as usize;
-        if u32::try_from(rows).is_err() {
-            return Err(Error::TooManyRows(u32::MAX));
-        }
         let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
         let (mut checksum, mut next_group) = (Checksum::default(), 0);
         for stream in &snapshot.streams {
@@ -65,6 +70,7 @@ impl HeldRows {
             })?;
         }
         let order = ReleaseOrder::new(recoding, &groups, &hashes, key);
+        room.resize(rows * ORDER_BYTES);
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);
         for stream in snapshot.streams {
             let (held, reservation) = stream.rows.into_held();

@@ -132,7 +132,7 @@ impl Release {
         let (fields, sources): (Vec<_>, Vec<_>) =
             columns(anonymizer.binding(), anonymizer.input_schema()).into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
-        let (rows, checksum) = match HeldRows::room(&snapshot) {
+        let (rows, checksum) = match HeldRows::room(&snapshot, &recoding) {
             Some(room) => {
                 let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, &key)?;
                 (Rows::Held(Arc::new(rows)), checksum)

@@ -17,7 +17,6 @@ use datafusion::arrow::compute::{interleave, take_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::spill::get_record_batch_memory_size;
 use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::content::Checksum;
 use throng_core::recode::{DealKey, Recoding};
@@ -30,11 +29,12 @@ use crate::snapshot::Snapshot;
 use crate::store::{Allowance, BatchStore, StoredBatches};
 use crate::workspace::{Workspace, out_of_memory};
 
-/// A bucket may take this part of the memory that rows may take.
+/// A bucket may take this part of the memory that rows may take, and at most so many bytes.
 const BUCKET_SHARE: usize = 4;
+const BUCKET_BYTES: usize = 64 << 20;
 
-/// So many rows, over all buckets, wait in memory before they are written.
-const WAITING_ROWS: usize = 1 << 17;
+/// There are no more buckets than this: each is an open file.
+const MOST_BUCKETS: usize = 256;
 
 /// What the key of a row takes while a bucket is sorted: class, hash and place, and the place again.
 const KEY_BYTES: usize = 48;
@@ -55,9 +55,13 @@ impl SpilledRows {
     ) -> Result<(Self, Checksum), Error> {
         let workspace = snapshot.workspace.clone();
         let mut deal = Deal::new(&snapshot, recoding, group_of, key)?;
-        let bucket_rows = (workspace.memory_for_rows() / BUCKET_SHARE / snapshot.row_bytes().max(1)).max(1024);
+        let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
+        let row_bytes = snapshot.row_bytes() + KEY_BYTES;
+        let rows: u64 = recoding.class_rows().iter().sum();
+        let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
         let borders = Borders::new(recoding.class_rows(), bucket_rows as u64);
-        let mut buckets = Buckets::new(&workspace, snapshot.row_schema(), borders.len());
+        let waiting_rows = bucket_bytes / row_bytes / borders.len().max(1);
+        let mut buckets = Buckets::new(&workspace, snapshot.row_schema(), borders.len(), waiting_rows);
         let (mut checksum, mut next_group) = (Checksum::default(), 0);
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
@@ -152,13 +156,13 @@ struct Buckets {
 }
 
 impl Buckets {
-    fn new(workspace: &Workspace, schema: SchemaRef, buckets: usize) -> Self {
+    /// So many rows of each bucket wait in memory before they are written.
+    fn new(workspace: &Workspace, schema: SchemaRef, buckets: usize, waiting_rows: usize) -> Self {
         // Rows were spilled because they do not fit; buckets go to disk from the beginning.
         let allowance = Allowance::new(0);
         let store = |_| BatchStore::new(workspace, Arc::clone(&schema), &allowance, "buckets");
         let stores = (0..buckets).map(store).collect();
-        let most = (WAITING_ROWS / buckets.max(1)).clamp(256, 8192);
-        Self { stores, waiting: vec![Vec::new(); buckets], most, schema }
+        Self { stores, waiting: vec![Vec::new(); buckets], most: waiting_rows.clamp(64, 8192), schema }
     }
 
     fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), Error> {
@@ -192,11 +196,12 @@ struct SortedBucket {
 impl SortedBucket {
     fn read(stored: &StoredBatches, workspace: &Workspace) -> Result<Self, Error> {
         let reservation = workspace.reservation("bucket");
+        let full = |error| out_of_memory(error, "the rows of a few classes");
+        reservation.try_grow(stored.bytes()).map_err(full)?;
         let (mut batches, mut keys) = (Vec::new(), Vec::new());
         let mut reader = stored.read()?;
         while let Some(batch) = reader.next()? {
-            let size = get_record_batch_memory_size(&batch) + batch.num_rows() * KEY_BYTES;
-            reservation.try_grow(size).map_err(|error| out_of_memory(error, "rows that are all alike"))?;
+            reservation.try_grow(batch.num_rows() * KEY_BYTES).map_err(full)?;
             let number = batches.len() as u32;
             let of_batch = numbers(&batch).iter().zip(content(&batch)).zip(0_u32..);
             keys.extend(of_batch.map(|((class, hash), row)| (*class, hash, number, row)));

@@ -63,9 +63,8 @@ fn of_operator(error: &throng_datafusion::Error) -> JobError {
         Operator::Policy(_) => Kind::BadPolicy,
         Operator::Suppression { .. } => Kind::Infeasible,
         Operator::Read(error) => return sorted(error, Phase::Run),
-        Operator::TooManyRows(_) => Kind::BadData,
         Operator::Refused(_) => Kind::Verification,
-        Operator::Memory(_) => Kind::TemporaryIo,
+        Operator::Memory(_) | Operator::Spill(_) => Kind::TemporaryIo,
         Operator::Cancelled => Kind::Stopped,
         Operator::Kernel(..) | Operator::Task => Kind::Internal,
     };
