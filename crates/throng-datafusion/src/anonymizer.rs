@@ -104,11 +104,7 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<Examination, Error> {
-        let examine = |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
-            let groups = anonymizer.group(&mut snapshot)?;
-            Examination::of(anonymizer, &snapshot, groups, false)
-        };
-        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
+        self.inspect(input, context, progress, false).await
     }
 
     /// The same, and what a release would cost and lose: leaves are cut, and some of them are clustered.
@@ -118,11 +114,21 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
     ) -> Result<Examination, Error> {
-        let examine = |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
+        self.inspect(input, context, progress, true).await
+    }
+
+    async fn inspect(
+        &self,
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        progress: &Arc<dyn Progress>,
+        is_predicted: bool,
+    ) -> Result<Examination, Error> {
+        let inspect = move |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
             let groups = anonymizer.group(&mut snapshot)?;
-            Examination::of(anonymizer, &snapshot, groups, true)
+            Examination::of(anonymizer, &snapshot, groups, is_predicted)
         };
-        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, examine).await
+        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, inspect).await
     }
 
     /// Reads all rows, and does something with them on a thread of its own. Stops when nobody waits for it any more.
