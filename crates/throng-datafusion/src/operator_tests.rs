@@ -119,6 +119,39 @@ async fn little_memory_gives_the_same_release_and_leaves_nothing_behind() {
     assert!(spilled >= 60_000, "nothing was spilled");
 }
 
+#[tokio::test]
+async fn rows_that_are_alike_left_out_or_suppressed_are_spilled_as_they_are_held() {
+    let rows = people(40_000);
+    // Most rows are like many others, some have no age, and two bands are so narrow that nobody in them can be released.
+    let ages = rows.column(0).as_primitive::<Int64Type>().values();
+    let ages: Int64Array = ages.iter().zip(0..).map(|(age, row)| (row % 50 != 0).then_some(*age)).collect();
+    let notes = Int64Array::from_iter_values((0..40_000).map(|row| row % 3));
+    let columns: Vec<ArrayRef> = vec![Arc::new(ages), rows.column(1).clone(), rows.column(2).clone(), Arc::new(notes)];
+    let rows = RecordBatch::try_new(rows.schema(), columns).unwrap();
+    let text = "version = 1\nprivacy = { k = 40, p = 2 }\n[columns]\n\
+                age = { role = 'quasi', nulls = 'suppress', limit = [21, 22, 55, 56] }\n\
+                zip = { role = 'quasi', hierarchy = { mask = 'right' }, limit = 2 }\nillness.role = 'sensitive'\n\
+                note.role = 'insensitive'\n";
+    let policy = Arc::new(Policy::parse(text, Path::new("."), &Overrides::for_a_table()).unwrap());
+    let table = || {
+        let parts = (0..2).map(|part| (0..20).map(|batch| rows.slice((part * 20 + batch) * 1000, 1000)).collect());
+        let input = MemTable::try_new(rows.schema(), parts.collect()).unwrap();
+        AnonymizedTable::new(Arc::new(input), Arc::clone(&policy)).unwrap()
+    };
+    let held = table();
+    let expected = release(&held, &context(2, 8192, unlimited())).await.unwrap();
+    let facts = held.release().unwrap().facts().clone();
+    assert!(facts.suppressed > 800 && expected.num_rows() as u64 + facts.suppressed == 40_000, "{facts:?}");
+    for mebibytes in [6, 4] {
+        let spilled = table();
+        let context = context(2, 700, limited(mebibytes << 20));
+        let plan: Arc<dyn ExecutionPlan> = Arc::new(spilled.plan(&context.state()).await.unwrap());
+        let batches = collect(Arc::clone(&plan), context.task_ctx()).await.unwrap();
+        assert!(plan.metrics().unwrap().spilled_rows().unwrap() > 40_000, "nothing was spilled");
+        assert_eq!(concat_batches(&plan.schema(), &batches).unwrap(), expected, "{mebibytes} MiB");
+    }
+}
+
 /// A table that is cut into parts long before it has many groups.
 async fn release_in_parts(
     rows: &RecordBatch,
