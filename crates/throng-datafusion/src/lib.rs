@@ -32,6 +32,7 @@ mod method;
 mod plain;
 mod policy_text;
 mod progress;
+mod projected;
 mod redact;
 mod register;
 mod release;

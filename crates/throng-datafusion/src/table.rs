@@ -9,15 +9,14 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
-use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::projection::ProjectionExec;
 use throng_policy::Policy;
 
 use crate::Error;
 use crate::anonymizer::Anonymizer;
 use crate::exec::{AnonymizeExec, SharedRelease, Watch};
 use crate::progress::Progress;
+use crate::projected::projected;
 use crate::release::Release;
 use crate::unseen::without_statistics;
 
@@ -127,14 +126,6 @@ impl TableProvider for AnonymizedTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let release: Arc<dyn ExecutionPlan> = Arc::new(self.plan(state).await?);
-        let Some(projection) = projection else { return Ok(release) };
-        let schema = self.schema();
-        let column = |index: &usize| {
-            let name = schema.field(*index).name();
-            (Arc::new(Column::new(name, *index)) as Arc<dyn datafusion::physical_expr::PhysicalExpr>, name.clone())
-        };
-        let columns: Vec<_> = projection.iter().map(column).collect();
-        Ok(Arc::new(ProjectionExec::try_new(columns, release)?))
+        projected(Arc::new(self.plan(state).await?), projection)
     }
 }

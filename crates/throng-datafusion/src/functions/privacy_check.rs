@@ -8,16 +8,14 @@ use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TablePr
 use datafusion::common::{DataFusionError, Result};
 use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
-use datafusion::physical_plan::projection::ProjectionExec;
 use throng_core::verify::{Promise, Verifier};
 
 use super::arguments::table_and_policy;
 use super::lookup::table_of;
 use super::privacy_check_exec::{PrivacyCheckExec, checked_schema};
 use crate::policy_text::policy_of;
+use crate::projected::projected;
 
 /// The table function `privacy_check('table', 'policy')`.
 ///
@@ -92,13 +90,6 @@ impl TableProvider for PrivacyCheck {
             LogicalPlanBuilder::scan("release", provider_as_source(Arc::clone(&self.release)), Some(columns))?;
         let release = state.create_physical_plan(&release.build()?).await?;
         let (promise, foreign) = (Arc::clone(&self.promise), Arc::clone(&self.foreign));
-        let check: Arc<dyn ExecutionPlan> = Arc::new(PrivacyCheckExec::new(release, promise, foreign));
-        let Some(projection) = projection else { return Ok(check) };
-        let column = |index: &usize| {
-            let name = self.schema.field(*index).name();
-            (Arc::new(Column::new(name, *index)) as Arc<dyn PhysicalExpr>, name.clone())
-        };
-        let columns: Vec<_> = projection.iter().map(column).collect();
-        Ok(Arc::new(ProjectionExec::try_new(columns, check)?))
+        projected(Arc::new(PrivacyCheckExec::new(release, promise, foreign)), projection)
     }
 }
