@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use arrow::array::{Array, ArrayRef};
-use throng_core::anonymize::Method;
+use throng_core::anonymize::{Method, Unwatched};
 use throng_core::cluster::Class;
 use throng_core::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release, SensitiveSpec};
 use throng_core::hierarchy::HierarchySpec;
@@ -97,7 +97,7 @@ pub fn form(table: &Table, method: Method, privacy: &Privacy, k: u64) -> Result<
     let start = Instant::now();
     let allowed = Allowed::of(table, privacy);
     let leaves = method.leaves(&allowed, table, privacy)?;
-    let clusters = method.classes(&leaves, table, privacy, &|_| true);
+    let clusters = method.classes(&leaves, table, privacy, &Unwatched).classes;
     let time = start.elapsed();
     let recoding = Recoding::without(table, &clusters, &allowed.out)?;
     let utility = Utility::of(table, &recoding, k);

@@ -18,7 +18,7 @@ use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
 use throng_core::Error;
-use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice, Unwatched};
 use throng_core::cluster::{Class, Portion};
 use throng_core::content::ContentHasher;
 use throng_core::feasibility::Feasibility;
@@ -41,7 +41,7 @@ fn k_and_p() -> impl Strategy<Value = (u64, u64)> {
 
 fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &Allowed) -> Recoding {
     let leaves = method.leaves(allowed, table, privacy).unwrap();
-    let classes = method.classes(&leaves, table, privacy, &|_| true);
+    let classes = method.classes(&leaves, table, privacy, &Unwatched).classes;
     Recoding::without(table, &classes, &allowed.out).unwrap()
 }
 
@@ -266,7 +266,9 @@ fn factor(method: Method) -> (f64, f64) {
         (PartitionChoice::Mondrian, ClusterChoice::None) => (5.0, 1.35),
         (PartitionChoice::Incognito, ClusterChoice::None) => (9.0, 2.0),
         (_, ClusterChoice::None) => (8.0, 1.6),
-        (_, ClusterChoice::Greedy | ClusterChoice::Mdav | ClusterChoice::RandomSeed) => (3.5, 1.15),
+        (_, ClusterChoice::Search | ClusterChoice::Greedy | ClusterChoice::Mdav | ClusterChoice::RandomSeed) => {
+            (3.5, 1.15)
+        }
         (_, ClusterChoice::EnhancedPk) => (6.5, 1.25),
         (_, ClusterChoice::GreedyPk | ClusterChoice::Switching) => (9.0, 1.15),
     }
@@ -275,7 +277,9 @@ fn factor(method: Method) -> (f64, f64) {
 /// Whether a method loses nothing where nothing need be lost: clusterings of single rows may cut a cell that is a class.
 fn keeps_cells_whole(method: Method) -> bool {
     let is_ours = method.partition == PartitionChoice::Mondrian && method.cluster == ClusterChoice::None;
-    is_ours || method.cluster == ClusterChoice::Greedy || method.partition == PartitionChoice::Incognito
+    is_ours
+        || matches!(method.cluster, ClusterChoice::Search | ClusterChoice::Greedy)
+        || method.partition == PartitionChoice::Incognito
 }
 
 #[test]

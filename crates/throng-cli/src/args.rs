@@ -157,6 +157,10 @@ pub(crate) struct PolicyArgs {
     #[arg(short, long, value_name = "VALUES")]
     p: Option<u64>,
 
+    /// How long the search for better classes may go on: fast, balanced, thorough, or a time such as 30s
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+
     /// Drives every random choice and the order of the release
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
@@ -170,6 +174,7 @@ impl PolicyArgs {
             overwrite: self.overwrite,
             k: self.k,
             p: self.p,
+            budget: self.budget.clone(),
             seed: self.seed,
         }
     }

@@ -8,7 +8,11 @@ use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomS
 use crate::error::Result;
 use crate::model::Privacy;
 use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
+use crate::search::{Effort, improve};
 use crate::table::Table;
+
+/// How many cycles local search goes on when nothing else is said.
+pub const DEFAULT_CYCLES: u32 = 1;
 
 /// How the table is cut into leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,8 @@ pub enum PartitionChoice {
 /// How the classes of a leaf are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterChoice {
+    /// Greedy clustering on cells, then local search across leaves.
+    Search,
     /// Greedy clustering on cells.
     Greedy,
     /// GreedyPKClustering.
@@ -48,6 +54,7 @@ impl ClusterChoice {
     /// The name of the choice in policies and reports.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Search => "search",
             Self::Greedy => "greedy",
             Self::GreedyPk => "greedy-pk",
             Self::EnhancedPk => "enhanced-pk",
@@ -68,11 +75,48 @@ pub struct Method {
     pub cluster: ClusterChoice,
     /// Drives random choices.
     pub seed: u64,
+    /// How many cycles local search goes on.
+    pub cycles: u32,
+}
+
+/// The classes of a table, and how they came about.
+#[derive(Clone, Debug)]
+pub struct Formed {
+    /// The classes.
+    pub classes: Vec<Class>,
+    /// How many cycles of local search were done, at least, where classes could be changed.
+    pub cycles: u32,
+}
+
+/// Hears of the progress of a method, and tells it to stop.
+pub trait Watch: Sync {
+    /// A leaf with so many cells is done. Once the answer is no, no further leaf is begun, and what is returned is of no
+    /// use.
+    fn leaf_done(&self, cells: usize) -> bool;
+
+    /// Whether local search may go on. Once it may not, it ends with what it has.
+    fn may_search(&self) -> bool;
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn leaf_done(&self, _cells: usize) -> bool {
+        true
+    }
+
+    fn may_search(&self) -> bool {
+        true
+    }
 }
 
 impl Method {
     /// Every partition and every clustering there is, for tests that must hold for all of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
+        Self::new(PartitionChoice::Mondrian, ClusterChoice::Search),
+        Self::new(PartitionChoice::None, ClusterChoice::Search),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Greedy),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::GreedyPk),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::RandomSeed),
@@ -93,12 +137,17 @@ impl Method {
 
     /// This partition with this clustering.
     pub const fn new(partition: PartitionChoice, cluster: ClusterChoice) -> Self {
-        Self { partition, cluster, seed: 0 }
+        Self { partition, cluster, seed: 0, cycles: DEFAULT_CYCLES }
     }
 
     /// The same with another seed.
     pub const fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
+    }
+
+    /// The same with another number of cycles.
+    pub const fn with_cycles(self, cycles: u32) -> Self {
+        Self { cycles, ..self }
     }
 
     /// Cuts everything that may be released into leaves that satisfy the model.
@@ -115,19 +164,16 @@ impl Method {
             PartitionChoice::Mdr if is_final => Box::new(Mdr::strict()),
             PartitionChoice::Mdr => Box::new(Mdr::for_clustering()),
         };
-        let leaves = allowed.classes.par_iter().map(|cells| partition.partition(cells.clone(), table, privacy));
+        let of_block = |(block, cells): (usize, &Vec<u32>)| {
+            let leaves = partition.partition(cells.clone(), table, privacy)?;
+            Ok(leaves.into_iter().map(|leaf| Leaf { block: block as u32, ..leaf }).collect::<Vec<_>>())
+        };
+        let leaves = allowed.classes.par_iter().enumerate().map(of_block);
         Ok(leaves.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Forms the classes of all leaves. `on_leaf` hears of every leaf that is done, with its number of cells, and says
-    /// whether to go on; once it does not, no further leaf is begun, and what is returned is of no use.
-    pub fn classes(
-        &self,
-        leaves: &[Leaf],
-        table: &Table,
-        privacy: &Privacy,
-        on_leaf: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Vec<Class> {
+    /// Forms the classes of all leaves, which come block by block.
+    pub fn classes(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Formed {
         let clustering = self.clustering();
         let is_stopped = AtomicBool::new(false);
         let classes = |leaf: &Leaf| {
@@ -138,17 +184,28 @@ impl Method {
                 Some(clustering) => clustering.cluster(&leaf.cells, table, privacy),
                 None => vec![Class { cover: leaf.cover.clone(), ..Class::of_cells(table, &leaf.cells) }],
             };
-            if !on_leaf(leaf.cells.len()) {
+            if !watch.leaf_done(leaf.cells.len()) {
                 is_stopped.store(true, Ordering::Relaxed);
             }
             classes
         };
-        leaves.par_iter().flat_map_iter(classes).collect()
+        if self.cluster != ClusterChoice::Search || self.cycles == 0 {
+            return Formed { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 };
+        }
+        let goes_on = || watch.may_search() && !is_stopped.load(Ordering::Relaxed);
+        let blocks: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
+        let search = |leaves: &&[Leaf]| {
+            let classes = leaves.par_iter().flat_map_iter(classes).collect();
+            improve(table, privacy, classes, Effort { cycles: self.cycles, seed: self.seed, goes_on: &goes_on })
+        };
+        let found: Vec<(Vec<Class>, u32)> = blocks.par_iter().map(search).collect();
+        let cycles = found.iter().map(|(_, cycles)| *cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
+        Formed { classes: found.into_iter().flat_map(|(classes, _)| classes).collect(), cycles }
     }
 
     fn clustering(&self) -> Option<Box<dyn Cluster>> {
         match self.cluster {
-            ClusterChoice::Greedy => Some(Box::new(Greedy)),
+            ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy)),
             ClusterChoice::GreedyPk => Some(Box::new(GreedyPk)),
             ClusterChoice::EnhancedPk => Some(Box::new(EnhancedPk)),
             ClusterChoice::Switching => Some(Box::new(Switching)),

@@ -32,6 +32,7 @@ pub mod metrics;
 pub mod model;
 pub mod partition;
 pub mod recode;
+pub mod search;
 pub mod survey;
 pub mod table;
 #[cfg(test)]

@@ -1,13 +1,16 @@
 //! From groups to the classes of a release, part by part.
 
+use std::time::{Duration, Instant};
+
 use datafusion::execution::memory_pool::MemoryReservation;
-use throng_core::anonymize::Method;
+use throng_core::anonymize::{Method, Watch};
 use throng_core::feasibility::Examined;
 use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
 use throng_core::partition::Allowed;
 use throng_core::recode::{DealKey, Dealing, Recoder, Recoding};
 use throng_core::table::Table;
+use throng_policy::Budget;
 
 use crate::Error;
 use crate::anonymizer::Anonymizer;
@@ -24,6 +27,8 @@ pub(crate) struct Classes {
     pub(crate) group_of: Vec<u32>,
     pub(crate) key: DealKey,
     pub(crate) leaves: u64,
+    /// Cycles of local search, in the part that had fewest.
+    pub(crate) cycles: u32,
     pub(crate) suppressed: u64,
     /// For all of it.
     pub(crate) reservation: MemoryReservation,
@@ -38,12 +43,16 @@ impl Classes {
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let (method, privacy) = (anonymizer.method().0, anonymizer.binding().privacy());
-        let work = Work { method, privacy: &privacy, workspace: &snapshot.workspace, progress };
+        let time = match anonymizer.policy().algorithm.budget {
+            Budget::Time(time) => Some(time / groups.len().max(1) as u32),
+            _ => None,
+        };
+        let work = Work { method, privacy: &privacy, workspace: &snapshot.workspace, progress, time };
         let like = Table::empty(&groups.domains);
         let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
         let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
         let reservation = snapshot.workspace.reservation("classes");
-        let (mut of_part, mut first, mut leaves) = (Vec::new(), 0_u32, 0);
+        let (mut of_part, mut first, mut leaves, mut cycles) = (Vec::new(), 0_u32, 0, u32::MAX);
         let parts = groups.len();
         if parts > 1 {
             progress.begin(Step::Cluster, Some(groups.count));
@@ -56,7 +65,9 @@ impl Classes {
             if parts == 1 {
                 anonymizer.check_feasibility(&examined.conclude(&privacy), snapshot.rows, snapshot.suppressed)?;
             }
-            leaves += work.form_classes(&table, &allowed, &mut recoder, parts > 1)?;
+            let formed = work.form_classes(&table, &allowed, &mut recoder, parts > 1)?;
+            leaves += formed.0;
+            cycles = cycles.min(formed.1);
             dealing.add(&table);
             numbers.iter_mut().for_each(|number| *number += first);
             let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
@@ -78,7 +89,8 @@ impl Classes {
         reserve(&reservation, size, "the classes of the release")?;
         let utility = Utility::of(&like, &recoding, anonymizer.binding().k);
         let suppressed = snapshot.suppressed + feasibility.suppressed;
-        Ok(Self { recoding, utility, group_of, key: dealing.key(), leaves, suppressed, reservation })
+        let key = dealing.key();
+        Ok(Self { recoding, utility, group_of, key, leaves, cycles, suppressed, reservation })
     }
 }
 
@@ -88,18 +100,37 @@ struct Work<'a> {
     privacy: &'a Privacy,
     workspace: &'a Workspace,
     progress: &'a dyn Progress,
+    /// How long each part may be searched for better classes, where the policy says so.
+    time: Option<Duration>,
+}
+
+/// The watch over the work on one part.
+struct PartWatch<'a> {
+    work: &'a Work<'a>,
+    search_until: Option<Instant>,
+}
+
+impl Watch for PartWatch<'_> {
+    fn leaf_done(&self, cells: usize) -> bool {
+        self.work.progress.advance(cells as u64);
+        self.work.workspace.goes_on()
+    }
+
+    fn may_search(&self) -> bool {
+        self.work.workspace.goes_on() && self.search_until.is_none_or(|until| Instant::now() < until)
+    }
 }
 
 impl Work<'_> {
-    /// Forms the classes of a part, and tells the number of its leaves. Where there are several parts, the whole is one
-    /// step.
+    /// Forms the classes of a part, and tells the number of its leaves and of the cycles of its search. Where there are
+    /// several parts, the whole is one step.
     fn form_classes(
         &self,
         table: &Table,
         allowed: &Allowed,
         recoder: &mut Recoder,
         is_one_of_several: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<(u64, u32), Error> {
         let begin = |step: Step, total| match is_one_of_several {
             true => tracing::Span::current(),
             false => step.begin(self.progress, total),
@@ -111,19 +142,16 @@ impl Work<'_> {
             }
             Ok::<_, Error>(leaves)
         })?;
-        let classes = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
-            let on_leaf = |cells: usize| {
-                self.progress.advance(cells as u64);
-                self.workspace.goes_on()
-            };
-            let classes = self.method.classes(&leaves, table, self.privacy, &on_leaf);
+        let formed = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
+            let watch = PartWatch { work: self, search_until: self.time.map(|time| Instant::now() + time) };
+            let formed = self.method.classes(&leaves, table, self.privacy, &watch);
             if !is_one_of_several {
-                tracing::info!(clusters = classes.len(), "clusters formed");
+                tracing::info!(clusters = formed.classes.len(), cycles = formed.cycles, "clusters formed");
             }
-            classes
+            formed
         });
         self.workspace.check()?;
-        recoder.add(table, &classes, &allowed.out)?;
-        Ok(leaves.len() as u64)
+        recoder.add(table, &formed.classes, &allowed.out)?;
+        Ok((leaves.len() as u64, formed.cycles))
     }
 }

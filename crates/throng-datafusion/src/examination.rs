@@ -1,5 +1,6 @@
 //! What can be promised of an input, and what its release would cost and lose.
 
+use throng_core::anonymize::Watch;
 use throng_core::feasibility::{Examined, Feasibility};
 use throng_core::metrics::predicted_ncp;
 use throng_core::partition::{Allowed, Leaf};
@@ -10,6 +11,7 @@ use crate::anonymizer::Anonymizer;
 use crate::groups::Groups;
 use crate::release::order_bytes;
 use crate::snapshot::Snapshot;
+use crate::workspace::Workspace;
 
 /// So many leaves, over all parts, are clustered to predict a loss.
 const TRIED_LEAVES: usize = 256;
@@ -74,7 +76,7 @@ impl Examination {
                 let step = leaves.len().div_ceil((TRIED_LEAVES / parts).max(1)).max(1);
                 let some: Vec<Leaf> =
                     leaves.into_iter().step_by(step).filter(|leaf| leaf.cells.len() <= TRIED_CELLS).collect();
-                let classes = method.classes(&some, &table, &privacy, &|_| snapshot.workspace.goes_on());
+                let classes = method.classes(&some, &table, &privacy, &Stopping(&snapshot.workspace)).classes;
                 let (of_part, rows) = predicted_ncp(&table, &classes);
                 loss += of_part;
                 tried += rows;
@@ -91,5 +93,18 @@ impl Examination {
         });
         let (rows, suppressed) = (snapshot.rows, snapshot.suppressed + feasibility.suppressed);
         Ok(Self { rows, suppressed, cells, parts, feasibility, refused, prediction })
+    }
+}
+
+/// Stops when the query does not want an answer any more.
+struct Stopping<'a>(&'a Workspace);
+
+impl Watch for Stopping<'_> {
+    fn leaf_done(&self, _cells: usize) -> bool {
+        self.0.goes_on()
+    }
+
+    fn may_search(&self) -> bool {
+        self.0.goes_on()
     }
 }

@@ -1,8 +1,9 @@
 //! Which algorithms a policy asks for, and what `auto` stands for.
 
-use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::anonymize::{ClusterChoice, DEFAULT_CYCLES, Method, PartitionChoice};
 use throng_core::columns::Release;
-use throng_policy::{Algorithm, Binding, Cluster, Partition};
+use throng_core::search::WITHOUT_LIMIT;
+use throng_policy::{Algorithm, Binding, Budget, Cluster, Partition};
 
 /// The method for a policy that is bound to its input, and why it was taken.
 pub(crate) fn method_of(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
@@ -23,8 +24,17 @@ pub(crate) fn method_of(algorithm: &Algorithm, binding: &Binding) -> (Method, &'
         Cluster::RandomSeed => (ClusterChoice::RandomSeed, SET),
         Cluster::None => (ClusterChoice::None, SET),
     };
-    (Method::new(partition, cluster).with_seed(algorithm.seed), reason)
+    let cycles = match algorithm.budget {
+        Budget::Fast => 0,
+        Budget::Balanced => DEFAULT_CYCLES,
+        Budget::Thorough => THOROUGH_CYCLES,
+        Budget::Time(_) => WITHOUT_LIMIT,
+    };
+    (Method::new(partition, cluster).with_seed(algorithm.seed).with_cycles(cycles), reason)
 }
+
+/// Cycles of a thorough search. Its first one is that of a balanced search, so that it loses no more.
+const THOROUGH_CYCLES: u32 = 8 * DEFAULT_CYCLES;
 
 const SET: &str = "set in the policy";
 
@@ -38,5 +48,5 @@ fn auto(partition: PartitionChoice, binding: &Binding) -> (ClusterChoice, &'stat
     if aggregates {
         return (ClusterChoice::Mdav, "auto: every number is released as an average, of which mdav loses least");
     }
-    (ClusterChoice::Greedy, "auto: greedy loses least where values are generalized")
+    (ClusterChoice::Search, "auto: local search loses least where values are generalized")
 }

@@ -143,7 +143,9 @@ async fn anonymize(
             cluster: facts.method.cluster.as_str(),
             reason: facts.reason,
             seed: policy.algorithm.seed,
+            budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
+            search_cycles: facts.cycles,
         },
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
     );

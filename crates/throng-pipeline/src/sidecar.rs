@@ -161,8 +161,12 @@ pub struct AlgorithmFacts {
     pub reason: &'static str,
     /// The seed.
     pub seed: u64,
+    /// How long local search was allowed to go on.
+    pub budget: String,
     /// How many leaves there were.
     pub leaves: u64,
+    /// How many cycles local search has done; of several parts, the one that had fewest.
+    pub search_cycles: u32,
 }
 
 /// What the job took of the machine.

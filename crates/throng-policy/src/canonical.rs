@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use throng_core::columns::{Category, Limit, Nulls};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide};
 
+use crate::budget::Budget;
 use crate::hierarchy::paths;
-use crate::policy::{Policy, PrivacySettings, Quasi, Role, Sensitive};
+use crate::policy::{Algorithm, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{Release, VERSION};
 
 impl Policy {
@@ -24,16 +25,21 @@ impl Policy {
         json!({
             "version": VERSION,
             "privacy": privacy_json(&self.privacy),
-            "algorithm": {
-                "partition": self.algorithm.partition.as_str(),
-                "cluster": self.algorithm.cluster.as_str(),
-                "seed": self.algorithm.seed,
-            },
+            "algorithm": algorithm_json(&self.algorithm),
             "unlisted": if self.columns.drop_unlisted { "drop" } else { "error" },
             "columns": columns,
         })
         .to_string()
     }
+}
+
+fn algorithm_json(algorithm: &Algorithm) -> Value {
+    let Algorithm { partition, cluster, budget, seed } = algorithm;
+    let mut text = json!({ "partition": partition.as_str(), "cluster": cluster.as_str(), "seed": seed });
+    if *budget != Budget::default() {
+        text["budget"] = json!(budget.text());
+    }
+    text
 }
 
 fn privacy_json(privacy: &PrivacySettings) -> Value {

@@ -31,6 +31,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod bind;
+mod budget;
 mod canonical;
 mod document;
 mod field_path;
@@ -51,6 +52,7 @@ mod suggest;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
+pub use budget::Budget;
 pub use hierarchy::{HierarchyError, parse_hierarchy, read_hierarchy};
 pub use location::{LocationError, check as check_location};
 pub use overrides::Overrides;

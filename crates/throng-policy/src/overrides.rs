@@ -17,6 +17,8 @@ pub struct Overrides {
     pub k: Option<u64>,
     /// `--p`, in place of `privacy.p`.
     pub p: Option<u64>,
+    /// `--budget`, in place of `algorithm.budget`.
+    pub budget: Option<String>,
     /// `--seed`, in place of `algorithm.seed`.
     pub seed: Option<u64>,
 }
@@ -38,6 +40,9 @@ impl Overrides {
         }
         if self.overwrite {
             document.replace("output", "mode", "--overwrite", Value::String("overwrite".to_owned()));
+        }
+        if let Some(budget) = &self.budget {
+            document.replace("algorithm", "budget", "--budget", Value::String(budget.clone()));
         }
         for (table, field, flag, number) in [
             ("privacy", "k", "--k", self.k),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use throng_core::columns::{Categories, Limit, Nulls, Protection, Release};
 use throng_core::hierarchy::HierarchySpec;
 
+use crate::budget::Budget;
 use crate::document::Document;
 use crate::settings::{Cluster, Format, Mode, Partition};
 
@@ -74,6 +75,8 @@ pub struct Algorithm {
     pub partition: Partition,
     /// How the rows of a part become classes.
     pub cluster: Cluster,
+    /// How long the search for better classes may go on.
+    pub budget: Budget,
     /// Drives every random choice.
     pub seed: u64,
 }

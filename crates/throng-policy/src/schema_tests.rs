@@ -14,7 +14,7 @@ fn the_schema_lists_the_fields_of_every_table() {
     assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
     assert_eq!(names(&definitions["Output"]), ["location", "mode"]);
     assert_eq!(names(&definitions["Privacy"]), ["k", "p", "alpha", "suppression_limit"]);
-    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "seed"]);
+    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "seed"]);
     assert_eq!(names(&definitions["Columns"]), ["default"]);
     assert_eq!(definitions["Columns"]["additionalProperties"]["$ref"], "#/$defs/Column");
     assert_eq!(

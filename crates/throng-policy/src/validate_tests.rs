@@ -2,7 +2,7 @@ use throng_core::columns::{Nulls, Release};
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
-use crate::{Algorithm, Cluster, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy};
+use crate::{Algorithm, Budget, Cluster, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy};
 use crate::{PrivacySettings, Role, SensitiveRelease};
 
 const NO_PROBLEM: [&str; 0] = [];
@@ -25,7 +25,8 @@ fn the_complete_policy_means_what_it_says() {
     );
     assert_eq!(policy.output, Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite });
     assert_eq!(policy.privacy, plain(10, 3));
-    assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Greedy, seed: 42 });
+    let (partition, cluster) = (Partition::Mondrian, Cluster::Greedy);
+    assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 42 });
     assert!(policy.columns.drop_unlisted);
     let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["person_id", "age", "country", "diagnosis", "hours per week"]);
@@ -53,7 +54,8 @@ fn what_is_left_out_has_its_default() {
     );
     assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error });
     assert_eq!(policy.privacy, plain(10, 1));
-    assert_eq!(policy.algorithm, Algorithm { partition: Partition::Mondrian, cluster: Cluster::Auto, seed: 0 });
+    let (partition, cluster) = (Partition::Mondrian, Cluster::Auto);
+    assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 0 });
     assert!(!policy.columns.drop_unlisted);
 }
 
@@ -91,6 +93,26 @@ fn k_and_p_have_limits_and_reasons() {
     assert_eq!(
         complaints(&format!("{head}privacy = {{ k = 5, p = 2 }}\n{quasi}")),
         ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or leave p out"]
+    );
+}
+
+#[test]
+fn a_budget_is_for_the_method_that_searches() {
+    let columns = "columns.age.role = 'quasi'\n";
+    let with = |algorithm: &str| complaints(&format!("{HEAD}algorithm = {{ {algorithm} }}\n{columns}"));
+    assert_eq!(with("budget = 'thorough'"), NO_PROBLEM);
+    assert_eq!(with("cluster = 'auto', budget = '10min'"), NO_PROBLEM);
+    assert_eq!(
+        with("cluster = 'greedy', budget = 'fast'"),
+        ["policy.toml:5:44: algorithm.budget: `greedy` does not search for better classes; leave the budget out, or \
+          choose `auto`"]
+    );
+    assert_eq!(
+        with("budget = 'slow'"),
+        [
+            "policy.toml:5:24: algorithm.budget: is not a budget; expected `fast`, `balanced`, `thorough`, or a time such as \
+          `500ms`, `30s`, `5min` or `1h`"
+        ]
     );
 }
 
@@ -245,6 +267,7 @@ fn overrides_replace_what_the_file_says() {
         overwrite: true,
         k: Some(7),
         p: Some(2),
+        budget: Some("90s".to_owned()),
         seed: Some(u64::MAX),
     };
     let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\n\
@@ -254,6 +277,7 @@ fn overrides_replace_what_the_file_says() {
     assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite });
     assert_eq!(policy.privacy, plain(7, 2));
     assert_eq!(policy.algorithm.seed, u64::MAX);
+    assert_eq!(policy.algorithm.budget, Budget::Time(std::time::Duration::from_secs(90)));
 }
 
 #[test]

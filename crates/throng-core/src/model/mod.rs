@@ -99,6 +99,16 @@ impl Privacy {
         self.models.iter().map(AsRef::as_ref)
     }
 
+    /// How many rows a class needs at least.
+    pub fn least_rows(&self) -> u64 {
+        self.models().filter(|model| model.any_row_helps()).map(|model| model.required()).fold(1, u64::max)
+    }
+
+    /// The models that not every row helps.
+    pub fn models_of_kind(&self) -> impl Iterator<Item = &dyn Model> {
+        self.models().filter(|model| !model.any_row_helps())
+    }
+
     /// The same without the models of (p+, alpha)-sensitivity.
     pub fn without_p_plus_alpha(&self) -> Self {
         Self { models: self.models.iter().filter(|model| !model.is_p_plus_alpha()).cloned().collect() }

@@ -41,6 +41,13 @@ impl Tally {
         }
     }
 
+    /// Takes away the rows of a cell, which must be there.
+    pub fn remove_cell(&mut self, table: &Table, cell: u32) {
+        for group in table.groups(cell) {
+            self.remove(table.codes(group), u64::from(table.group_rows(group)));
+        }
+    }
+
     /// Adds rows with these sensitive codes.
     pub fn add(&mut self, codes: &[u32], rows: u64) {
         self.rows += rows;

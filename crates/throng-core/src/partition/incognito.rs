@@ -58,7 +58,7 @@ impl Partition for Incognito {
             let shown = levels.iter().zip(&chosen).map(|(levels, level)| levels.shown(*level, place));
             leaves.entry(shown.collect()).or_default().push(*cell);
         }
-        Ok(leaves.into_iter().map(|(cover, cells)| Leaf { cells, cover: Some(cover) }).collect())
+        Ok(leaves.into_iter().map(|(cover, cells)| Leaf { cover: Some(cover), ..Leaf::of(cells) }).collect())
     }
 }
 

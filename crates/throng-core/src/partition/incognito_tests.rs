@@ -128,7 +128,7 @@ fn all_values_of_a_column_rise_to_one_level() {
     let rows = survey(&[(ancestor("country", &countries()), texts(&names))], &[]);
     let found = leaves(&rows.table, &k_anonymity(2));
     assert_eq!(shown(&rows.table, &found, 0), ["Europe", "Asia"]);
-    assert_eq!(found[0], Leaf { cells: vec![0, 1], cover: Some(vec![(0, 2)]) });
+    assert_eq!(found[0], Leaf { cover: Some(vec![(0, 2)]), ..Leaf::of(vec![0, 1]) });
     // Asia has two rows only.
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(3)), 0), ["*"]);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(1)), 0), ["France", "Spain", "Japan", "China"]);
@@ -189,7 +189,7 @@ fn a_number_without_a_hierarchy_is_shown_or_hidden_as_a_whole() {
     let rows = survey(&[(interval("age"), maybe_ints(&[Some(1), Some(2), None, None]))], &[]);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(2)), 0), ["*"]);
     let values = Incognito.partition(vec![1, 2], &rows.table, &k_anonymity(2)).unwrap();
-    assert_eq!(values, [Leaf { cells: vec![1, 2], cover: Some(vec![(1, 2)]) }]);
+    assert_eq!(values, [Leaf { cover: Some(vec![(1, 2)]), ..Leaf::of(vec![1, 2]) }]);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn no_level_reaches_beyond_a_limit() {
 fn a_table_without_quasi_identifiers_is_one_leaf() {
     let rows = survey(&[], &[texts(&["a", "b"])]);
     let found = leaves(&rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 1));
-    assert_eq!(found, [Leaf { cells: vec![0], cover: Some(Vec::new()) }]);
+    assert_eq!(found, [Leaf { cover: Some(Vec::new()), ..Leaf::of(vec![0]) }]);
 }
 
 const ADULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");

@@ -25,12 +25,14 @@ pub struct Leaf {
     pub cells: Vec<u32>,
     /// Positions from and to in each column, where the leaf must show more than its cells need.
     pub cover: Option<Vec<(u32, u32)>>,
+    /// Leaves of different blocks must not share a class; blocks are what limits leave together.
+    pub block: u32,
 }
 
 impl Leaf {
     /// These cells, which show no more than they need.
     pub fn of(cells: Vec<u32>) -> Self {
-        Self { cells, cover: None }
+        Self { cells, cover: None, block: 0 }
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Facts {
     pub suppressed: u64,
     /// Leaves into which the table was cut.
     pub leaves: u64,
+    /// Cycles of local search, in the part that had fewest.
+    pub cycles: u32,
     /// How classes were formed.
     pub method: Method,
     /// Why in this way.
@@ -125,7 +127,7 @@ impl ReleasedLabels {
 impl Release {
     /// Puts the rows of a snapshot into classes.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, Error> {
-        let Classes { recoding, utility, group_of, key, leaves, suppressed, reservation } = classes;
+        let Classes { recoding, utility, group_of, key, leaves, cycles, suppressed, reservation } = classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let (method, reason) = anonymizer.method();
         let rows_read = snapshot.rows;
@@ -145,7 +147,7 @@ impl Release {
         let recoding = recoding.without_groups();
         reservation.resize(recoding.size());
         let labels = Arc::new(ReleasedLabels { schema, sources, recoding, _reservation: reservation });
-        let facts = Facts { rows_read, suppressed, leaves, method, reason, checksum, utility };
+        let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility };
         Ok(Self { facts, labels, rows })
     }
 

@@ -62,7 +62,15 @@ fn sidecar(run_id: &str) -> Sidecar {
         OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
         PrivacyFacts { satisfied: true, requirements: Vec::new(), homogeneity: 0.0, sensitive: Vec::new() },
         utility,
-        AlgorithmFacts { partition: "mondrian", cluster: "greedy", reason: "test", seed: 0, leaves: 1 },
+        AlgorithmFacts {
+            partition: "mondrian",
+            cluster: "greedy",
+            reason: "test",
+            seed: 0,
+            budget: "fast".to_owned(),
+            leaves: 1,
+            search_cycles: 0,
+        },
         ResourceFacts { threads: 1, peak_memory_bytes: None },
     )
 }

@@ -23,6 +23,7 @@ pub use limit::Limit;
 pub use ordered::Ordered;
 pub use release::Release;
 
+use crate::budget::PATTERN;
 use crate::settings::{Cluster, Format, Mode, Partition};
 
 /// The only version of the file format so far.
@@ -131,6 +132,10 @@ pub struct Algorithm {
     /// How the rows of a part become classes. By default `auto`.
     #[schemars(extend("default" = Cluster::Auto.as_str()))]
     pub cluster: Option<Cluster>,
+    /// How long the search for better classes may go on: `fast`, `balanced`, `thorough`, or a time such as `30s`. For the
+    /// cluster method `auto`. More never loses more. By default `balanced`.
+    #[schemars(extend("default" = "balanced", "pattern" = PATTERN))]
+    pub budget: Option<String>,
     /// Drives every random choice. The same input, policy and seed give the same release. By default 0.
     #[schemars(extend("default" = DEFAULT_SEED))]
     pub seed: Option<u64>,

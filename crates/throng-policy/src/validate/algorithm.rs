@@ -1,5 +1,6 @@
 //! How the release is computed.
 
+use crate::budget::Budget;
 use crate::field_path::FieldPath;
 use crate::policy::Algorithm;
 use crate::problem::Report;
@@ -28,5 +29,22 @@ pub fn algorithm(raw: Option<&raw::Algorithm>, report: &mut Report<'_>) -> Algor
             ),
         );
     }
-    Algorithm { partition, cluster, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
+    let budget = budget(raw.and_then(|raw| raw.budget.as_deref()), cluster, report);
+    Algorithm { partition, cluster, budget, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
+}
+
+fn budget(raw: Option<&str>, cluster: Cluster, report: &mut Report<'_>) -> Budget {
+    let Some(text) = raw else { return Budget::default() };
+    let path = FieldPath::of(&["algorithm", "budget"]);
+    if cluster != Cluster::Auto {
+        let name = cluster.as_str();
+        report.value(
+            &path,
+            format!("`{name}` does not search for better classes; leave the budget out, or choose `auto`"),
+        );
+    }
+    text.parse().unwrap_or_else(|problem: String| {
+        report.value(&path, problem);
+        Budget::default()
+    })
 }

@@ -1,0 +1,242 @@
+//! A change of two classes: what it would gain, and how it is made.
+
+use super::bounds::Ranges;
+use super::hood::{Hood, LocalClass, NONE, small};
+use super::state::Loan;
+
+/// The cells that leave and join a class; [`NONE`] for nothing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Change {
+    pub(super) leaves: u16,
+    pub(super) joins: u16,
+}
+
+impl Change {
+    /// What the change is to the other class.
+    pub(super) fn reversed(self) -> Self {
+        Self { leaves: self.joins, joins: self.leaves }
+    }
+}
+
+/// What a class would be.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    pub(super) cost: f32,
+    /// Who would lend what it lacks.
+    lender: u16,
+}
+
+impl Hood<'_> {
+    /// Whether nobody lends.
+    pub(super) fn is_without_lenders(&self) -> bool {
+        self.lenders.stocks.is_empty()
+    }
+
+    /// Whether a class would still have enough rows of its own without a cell.
+    pub(super) fn has_rows_without(&self, class: usize, cell: u16) -> bool {
+        let rows = self.classes[class].rows - self.cells.rows[usize::from(cell)];
+        rows == 0 || rows >= self.least_rows
+    }
+
+    /// What a class would lose more with a cell, as long as it lacks nothing.
+    pub(super) fn growth(&self, class: usize, cell: u16) -> f32 {
+        let (local, (lo, hi)) = (&self.classes[class], self.bounds.get(class));
+        let rows = local.rows + self.cells.rows[usize::from(cell)];
+        let loss = self.axes.loss_with(lo, hi, self.place(cell));
+        rows as f32 * loss - local.cost
+    }
+
+    /// What a class would lose after a change; what both classes have borrowed is given back before.
+    pub(super) fn estimate(&mut self, class: usize, change: Change, other: usize, ranges: &mut Ranges) -> Estimate {
+        let rows = self.rows_after(class, change);
+        if rows == 0 {
+            return Estimate { cost: 0.0, lender: NONE };
+        }
+        let lacking = self.lacking_after(class, change, rows);
+        if lacking > 0 && self.is_without_lenders() {
+            return Estimate { cost: f32::INFINITY, lender: NONE };
+        }
+        self.fill_ranges(class, change, ranges);
+        if lacking == 0 {
+            return Estimate { cost: rows as f32 * self.axes.loss(&ranges.lo, &ranges.hi), lender: NONE };
+        }
+        let seed = match change.joins {
+            NONE => self.classes[class].members[0],
+            joins => joins,
+        };
+        let (own, others) = (&self.classes[class].loans, &self.classes[other].loans);
+        let borrowed = |lender: u16| -> u32 {
+            let loans = own.iter().chain(others).filter(|loan| loan.lender == u32::from(lender));
+            loans.map(|loan| loan.rows).sum()
+        };
+        let mut best = Estimate { cost: f32::INFINITY, lender: NONE };
+        let known = own.iter().chain(others).map(|loan| loan.lender as u16);
+        for lender in known.chain(self.near_lenders(seed).iter().copied()) {
+            if self.lenders.stocks[usize::from(lender)].rows() + borrowed(lender) < lacking {
+                continue;
+            }
+            let loss = self.axes.loss_with(&ranges.lo, &ranges.hi, self.lender_place(lender));
+            let cost = (rows + lacking) as f32 * loss;
+            if cost < best.cost {
+                best = Estimate { cost, lender };
+            }
+        }
+        best
+    }
+
+    fn rows_after(&self, class: usize, change: Change) -> u32 {
+        let of = |cell: u16| if cell == NONE { 0 } else { self.cells.rows[usize::from(cell)] };
+        self.classes[class].rows + of(change.joins) - of(change.leaves)
+    }
+
+    /// How many rows a class lacks at least, after a change.
+    fn lacking_after(&mut self, class: usize, change: Change, rows: u32) -> u32 {
+        let of_any = self.least_rows.saturating_sub(rows);
+        let kinds = self.required.len();
+        let taken = |kind: usize| match change.leaves {
+            NONE => 0,
+            cell => self.cells.brings[usize::from(cell) * kinds + kind],
+        };
+        let reached = &self.classes[class].reached;
+        if (0..kinds).all(|kind| reached[kind] >= self.required[kind] + taken(kind)) {
+            return of_any;
+        }
+        self.exchange_rows(class, change);
+        let deficits = self.privacy.models_of_kind().map(|model| model.deficit(&self.classes[class].tally));
+        let of_kind = deficits.fold(0, u64::max);
+        self.exchange_rows(class, change.reversed());
+        of_any.max(small(of_kind))
+    }
+
+    /// Changes the tally of a class.
+    fn exchange_rows(&mut self, class: usize, change: Change) {
+        let tally = &mut self.classes[class].tally;
+        if change.joins != NONE {
+            tally.add_cell(self.table, self.cells.of_table[usize::from(change.joins)]);
+        }
+        if change.leaves != NONE {
+            tally.remove_cell(self.table, self.cells.of_table[usize::from(change.leaves)]);
+        }
+    }
+
+    /// The box of a class after a change, without borrowed rows.
+    pub(super) fn fill_ranges(&self, class: usize, change: Change, ranges: &mut Ranges) {
+        if change.leaves == NONE {
+            let (lo, hi) = self.bounds.get(class);
+            ranges.lo.copy_from_slice(lo);
+            ranges.hi.copy_from_slice(hi);
+        } else {
+            self.bounds.without(class, self.place(change.leaves), ranges);
+        }
+        if change.joins != NONE {
+            ranges.include(self.place(change.joins));
+        }
+    }
+
+    /// Makes a change: what leaves the first class joins the second one, and the other way round. False, and nothing
+    /// changed, when they would lose more than `most`.
+    pub(super) fn apply(&mut self, classes: [usize; 2], change: Change, estimates: [Estimate; 2], most: f32) -> bool {
+        let before = classes.map(|class| self.give_back(class));
+        self.exchange(classes, change);
+        // The class that grows lacks least, and so finds rows even where there are few.
+        if [1, 0].iter().all(|at| self.borrow(classes[*at], estimates[*at].lender)) {
+            classes.iter().for_each(|class| self.measure(*class));
+            if self.classes[classes[0]].cost + self.classes[classes[1]].cost <= most {
+                return true;
+            }
+        }
+        classes.iter().for_each(|class| drop(self.give_back(*class)));
+        self.exchange([classes[1], classes[0]], change);
+        for (class, loans) in classes.into_iter().zip(before) {
+            loans.iter().for_each(|loan| self.lenders.stocks[loan.lender as usize].take(&loan.portions));
+            self.classes[class].loans = loans;
+            self.measure(class);
+        }
+        false
+    }
+
+    fn give_back(&mut self, class: usize) -> Vec<Loan> {
+        let loans = std::mem::take(&mut self.classes[class].loans);
+        loans.iter().for_each(|loan| self.lenders.stocks[loan.lender as usize].give_back(&loan.portions));
+        loans
+    }
+
+    fn exchange(&mut self, classes: [usize; 2], change: Change) {
+        let [first, second] = classes;
+        let (from, to) = match self.class_of(change.leaves) == first {
+            true => (first, second),
+            false => (second, first),
+        };
+        self.exchange_rows(from, change);
+        self.exchange_rows(to, change.reversed());
+        for (from, to, cell) in [(from, to, change.leaves), (to, from, change.joins)] {
+            if cell != NONE {
+                self.classes[from].members.retain(|member| *member != cell);
+                self.classes[to].members.push(cell);
+                self.cells.class_of[usize::from(cell)] = to as u16;
+            }
+        }
+    }
+
+    /// Borrows what a class lacks from a lender.
+    fn borrow(&mut self, class: usize, lender: u16) -> bool {
+        let local = &mut self.classes[class];
+        if local.members.is_empty() {
+            return true;
+        }
+        if lender == NONE {
+            return self.privacy.is_satisfied(&local.tally);
+        }
+        let stock = &mut self.lenders.stocks[usize::from(lender)];
+        let Some(portions) = stock.lend(self.table, self.privacy, &local.tally) else { return false };
+        let rows = portions.iter().map(|portion| portion.rows).sum();
+        local.loans.push(Loan { lender: u32::from(lender), portions, rows });
+        true
+    }
+
+    /// Brings everything up to date that follows from the members, the tally and the loans of a class.
+    pub(super) fn measure(&mut self, class: usize) {
+        let mut local = std::mem::replace(&mut self.classes[class], LocalClass::nothing());
+        let mut ranges = std::mem::take(&mut self.ranges);
+        for (reached, model) in local.reached.iter_mut().zip(self.privacy.models_of_kind()) {
+            *reached = small(model.achieved(&local.tally));
+        }
+        local.rows = 0;
+        self.bounds.clear(class);
+        let width = self.axes.width();
+        for cell in &local.members {
+            local.rows += self.cells.rows[usize::from(*cell)];
+            self.bounds.include(class, &self.cells.places[usize::from(*cell) * width..][..width]);
+        }
+        local.cost = self.cost(class, &local, &mut ranges);
+        for cell in &local.members {
+            let rows = local.rows - self.cells.rows[usize::from(*cell)];
+            let left = match rows {
+                0 => 0.0,
+                rows => {
+                    self.bounds.without(class, self.place(*cell), &mut ranges);
+                    rows as f32 * self.axes.loss(&ranges.lo, &ranges.hi)
+                }
+            };
+            self.cells.gains[usize::from(*cell)] = local.cost - left;
+        }
+        self.ranges = ranges;
+        self.classes[class] = local;
+    }
+
+    /// What a class loses, borrowed rows included.
+    fn cost(&self, class: usize, local: &LocalClass, ranges: &mut Ranges) -> f32 {
+        if local.members.is_empty() {
+            return 0.0;
+        }
+        let (lo, hi) = self.bounds.get(class);
+        if local.loans.is_empty() {
+            return local.rows as f32 * self.axes.loss(lo, hi);
+        }
+        ranges.lo.copy_from_slice(lo);
+        ranges.hi.copy_from_slice(hi);
+        local.loans.iter().for_each(|loan| ranges.include(self.lender_place(loan.lender as u16)));
+        let borrowed: u32 = local.loans.iter().map(|loan| loan.rows).sum();
+        (local.rows + borrowed) as f32 * self.axes.loss(&ranges.lo, &ranges.hi)
+    }
+}

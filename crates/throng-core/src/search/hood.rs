@@ -1,0 +1,254 @@
+//! A neighbourhood: some classes and the cells nearby that can lend rows, with everything at hand that a change of two
+//! classes has to look at.
+
+use super::axes::Axes;
+use super::bounds::{Bounds, Ranges};
+use super::lenders::Stock;
+use super::near::{NOBODY, Near};
+use super::state::{Loan, Searched, State};
+use crate::model::{Privacy, Tally};
+use crate::table::Table;
+
+/// No cell, no lender.
+pub(super) const NONE: u16 = u16::MAX;
+
+/// A neighbourhood.
+pub(super) struct Hood<'a> {
+    pub(super) table: &'a Table,
+    pub(super) privacy: &'a Privacy,
+    pub(super) least_rows: u32,
+    /// What each model of a kind asks for.
+    pub(super) required: Vec<u32>,
+    pub(super) axes: Axes,
+    pub(super) cells: Cells,
+    pub(super) lenders: Lenders,
+    pub(super) classes: Vec<LocalClass>,
+    /// The boxes of the classes, without borrowed rows.
+    pub(super) bounds: Bounds,
+    /// Memory that questions share.
+    pub(super) ranges: Ranges,
+}
+
+/// The cells that move.
+pub(super) struct Cells {
+    /// Numbers among all cells that move.
+    numbers: Vec<u32>,
+    /// Cells of the table.
+    pub(super) of_table: Vec<u32>,
+    pub(super) places: Vec<u16>,
+    pub(super) rows: Vec<u32>,
+    /// What each cell alone brings to each model of a kind. It takes no more than that away when it leaves.
+    pub(super) brings: Vec<u32>,
+    pub(super) class_of: Vec<u16>,
+    /// What its class would gain without it.
+    pub(super) gains: Vec<f32>,
+    near: Spans,
+    near_lenders: Spans,
+}
+
+/// The cells that lend.
+pub(super) struct Lenders {
+    /// Numbers among all lenders.
+    numbers: Vec<u32>,
+    pub(super) places: Vec<u16>,
+    pub(super) stocks: Vec<Stock>,
+}
+
+/// Lists of different lengths, one after the other.
+#[derive(Default)]
+struct Spans {
+    ends: Vec<u32>,
+    items: Vec<u16>,
+}
+
+/// A class of a neighbourhood.
+#[derive(Clone, Debug)]
+pub(super) struct LocalClass {
+    pub(super) members: Vec<u16>,
+    pub(super) rows: u32,
+    /// Without borrowed rows, like the rows before and what is reached.
+    pub(super) tally: Tally,
+    /// What it has of each model of a kind.
+    pub(super) reached: Vec<u32>,
+    /// Lenders are numbers of this neighbourhood.
+    pub(super) loans: Vec<Loan>,
+    /// What it loses, borrowed rows included.
+    pub(super) cost: f32,
+}
+
+/// Where the cells and lenders of a state are in this round: their neighbourhood, and their number there.
+pub(super) struct Addresses {
+    pub(super) cells: Vec<(u32, u16)>,
+    pub(super) lenders: Vec<(u32, u16)>,
+}
+
+impl<'a> Hood<'a> {
+    /// The neighbourhood of this number, which has these classes and lenders.
+    pub(super) fn new(
+        state: &State<'a>,
+        near: &Near,
+        addresses: &Addresses,
+        number: u32,
+        classes: &[u32],
+        lenders: &[u32],
+    ) -> Self {
+        let (table, privacy) = (state.table, state.privacy);
+        let searched = || classes.iter().map(|class| &state.classes[*class as usize]);
+        let numbers: Vec<u32> = searched().flat_map(|class| class.cells.iter().copied()).collect();
+        let is_here = |lender: u32| addresses.lenders[lender as usize].0 == number;
+        // Lenders of other neighbourhoods lend no more than they have lent already.
+        let loans = searched().flat_map(|class| &class.loans).map(|loan| loan.lender);
+        let mut strangers: Vec<u32> = loans.filter(|lender| !is_here(*lender)).collect();
+        strangers.sort_unstable();
+        strangers.dedup();
+        let of_table: Vec<u32> = numbers.iter().map(|cell| state.movable[*cell as usize]).collect();
+        let all_lenders: Vec<u32> = lenders.iter().chain(&strangers).copied().collect();
+        let lending = all_lenders.iter().map(|lender| state.lenders[*lender as usize]);
+        let all: Vec<u32> = of_table.iter().copied().chain(lending).collect();
+        let (axes, mut places) = Axes::new(table, all.iter().copied());
+        let lender_places = places.split_off(numbers.len() * axes.width());
+        let stock = |lender: &u32| state.stocks[*lender as usize].clone();
+        let stocks = lenders.iter().map(stock).chain(strangers.iter().map(|lender| stock(lender).emptied())).collect();
+        let models: Vec<_> = privacy.models_of_kind().collect();
+        let mut cells = Cells {
+            places,
+            rows: of_table.iter().map(|cell| small(table.cell_rows(*cell))).collect(),
+            brings: Vec::with_capacity(numbers.len() * models.len()),
+            class_of: vec![0; numbers.len()],
+            gains: vec![0.0; numbers.len()],
+            near: Spans::default(),
+            near_lenders: Spans::default(),
+            numbers,
+            of_table,
+        };
+        for cell in &cells.of_table {
+            let tally = Tally::of_cell(table, *cell);
+            cells.brings.extend(models.iter().map(|model| small(model.achieved(&tally))));
+        }
+        for cell in &cells.numbers {
+            let known = |list: &[u32], addresses: &[(u32, u16)]| -> Vec<u16> {
+                let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
+                addresses.filter(|(hood, _)| *hood == number).map(|(_, local)| local).collect()
+            };
+            cells.near.push(&known(near.cells(*cell), &addresses.cells));
+            cells.near_lenders.push(&known(near.lenders(*cell), &addresses.lenders));
+        }
+        let lenders = Lenders { places: lender_places, stocks, numbers: all_lenders };
+        let width = axes.width();
+        let mut hood = Self {
+            table,
+            privacy,
+            least_rows: small(privacy.least_rows()),
+            required: models.iter().map(|model| small(model.required())).collect(),
+            axes,
+            cells,
+            lenders,
+            bounds: Bounds::new(width),
+            ranges: Ranges::new(width),
+            classes: Vec::with_capacity(classes.len() + 1),
+        };
+        hood.add_classes(searched());
+        hood
+    }
+
+    fn add_classes<'b>(&mut self, searched: impl Iterator<Item = &'b Searched>) {
+        let local = |lender: u32| self.lenders.numbers.iter().zip(0..).find(|(known, _)| **known == lender);
+        let loans: Vec<(usize, Vec<Loan>)> = searched
+            .map(|class| {
+                let loan = |loan: &Loan| Some(Loan { lender: local(loan.lender)?.1, ..loan.clone() });
+                (class.cells.len(), class.loans.iter().filter_map(loan).collect())
+            })
+            .collect();
+        let mut next = 0;
+        for (cells, loans) in loans {
+            let mut class = LocalClass { loans, ..self.empty_class() };
+            for _ in 0..cells {
+                self.cells.class_of[usize::from(next)] = self.classes.len() as u16;
+                class.members.push(next);
+                class.tally.add_cell(self.table, self.cells.of_table[usize::from(next)]);
+                next += 1;
+            }
+            self.push(class);
+            self.measure(self.classes.len() - 1);
+        }
+    }
+
+    pub(super) fn push(&mut self, class: LocalClass) {
+        self.classes.push(class);
+        self.bounds.push();
+    }
+
+    pub(super) fn empty_class(&self) -> LocalClass {
+        LocalClass {
+            members: Vec::new(),
+            rows: 0,
+            tally: Tally::empty(self.table.sensitive().len()),
+            reached: vec![0; self.required.len()],
+            loans: Vec::new(),
+            cost: 0.0,
+        }
+    }
+
+    pub(super) fn place(&self, cell: u16) -> &[u16] {
+        let width = self.axes.width();
+        &self.cells.places[usize::from(cell) * width..(usize::from(cell) + 1) * width]
+    }
+
+    pub(super) fn lender_place(&self, lender: u16) -> &[u16] {
+        let width = self.axes.width();
+        &self.lenders.places[usize::from(lender) * width..(usize::from(lender) + 1) * width]
+    }
+
+    /// The class of a cell.
+    pub(super) fn class_of(&self, cell: u16) -> usize {
+        usize::from(self.cells.class_of[usize::from(cell)])
+    }
+
+    /// The cells nearby.
+    pub(super) fn near(&self, cell: u16) -> &[u16] {
+        self.cells.near.get(cell)
+    }
+
+    /// The lenders nearby.
+    pub(super) fn near_lenders(&self, cell: u16) -> &[u16] {
+        self.cells.near_lenders.get(cell)
+    }
+
+    /// The classes as they are now.
+    pub(super) fn finish(self) -> Vec<Searched> {
+        let Self { cells, lenders, classes, .. } = self;
+        let loan = |loan: Loan| Loan { lender: lenders.numbers[loan.lender as usize], ..loan };
+        let class = |class: LocalClass| Searched {
+            cells: class.members.iter().map(|cell| cells.numbers[usize::from(*cell)]).collect(),
+            loans: class.loans.into_iter().map(loan).collect(),
+            cost: class.cost,
+        };
+        classes.into_iter().filter(|class| !class.members.is_empty()).map(class).collect()
+    }
+}
+
+impl LocalClass {
+    /// What stands in for a class while it is worked on.
+    pub(super) fn nothing() -> Self {
+        let (members, reached, loans) = (Vec::new(), Vec::new(), Vec::new());
+        Self { members, rows: 0, tally: Tally::empty(0), reached, loans, cost: 0.0 }
+    }
+}
+
+impl Spans {
+    fn push(&mut self, list: &[u16]) {
+        self.items.extend_from_slice(list);
+        self.ends.push(self.items.len() as u32);
+    }
+
+    fn get(&self, at: u16) -> &[u16] {
+        let at = usize::from(at);
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.items[start as usize..self.ends[at] as usize]
+    }
+}
+
+/// Counts of rows and units that are far below this limit wherever they matter.
+pub(super) fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX / 2)
+}

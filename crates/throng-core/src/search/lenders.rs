@@ -1,0 +1,102 @@
+//! Cells that satisfy the model alone, and the rows that they can lend.
+//!
+//! Of such a cell a *core* that satisfies the model stays at home, at no loss. Models are monotone, so whatever else is
+//! lent, the home stays satisfied. A class that lacks rows takes them from a cell nearby, and loses less than if it had
+//! to reach for rows that nobody can spare.
+
+use crate::cluster::Portion;
+use crate::model::{Need, Privacy, Tally};
+use crate::table::Table;
+
+/// The rows that one cell can lend, by its groups.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stock {
+    first_group: u32,
+    by_group: Vec<u32>,
+    rows: u32,
+}
+
+impl Stock {
+    /// What a home can lend, so that it still satisfies the model.
+    pub(super) fn of_home(table: &Table, privacy: &Privacy, cell: u32, home: &[Portion]) -> Self {
+        let groups = table.groups(cell);
+        let mut stock = Self { first_group: groups.start, by_group: vec![0; groups.len()], rows: 0 };
+        for (portion, kept) in home.iter().zip(core(table, privacy, home)) {
+            stock.give_back(&[Portion { rows: portion.rows - kept, ..*portion }]);
+        }
+        stock
+    }
+
+    /// The same cell with nothing to lend.
+    pub(super) fn emptied(&self) -> Self {
+        Self { first_group: self.first_group, by_group: vec![0; self.by_group.len()], rows: 0 }
+    }
+
+    /// How many rows can be lent.
+    pub(super) fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    pub(super) fn give_back(&mut self, portions: &[Portion]) {
+        for portion in portions {
+            self.by_group[(portion.group - self.first_group) as usize] += portion.rows;
+            self.rows += portion.rows;
+        }
+    }
+
+    /// Takes rows that were lent to be lent again. They must be there.
+    pub(super) fn take(&mut self, portions: &[Portion]) {
+        for portion in portions {
+            self.by_group[(portion.group - self.first_group) as usize] -= portion.rows;
+            self.rows -= portion.rows;
+        }
+    }
+
+    /// Lends a class what it lacks; none, and nothing lent, when that can't be done.
+    pub(super) fn lend(&mut self, table: &Table, privacy: &Privacy, class: &Tally) -> Option<Vec<Portion>> {
+        let mut tally = class.clone();
+        let mut lent: Vec<Portion> = Vec::new();
+        loop {
+            let (helping, most) = match privacy.need(&tally) {
+                Need::Nothing => return Some(lent),
+                Need::Any(rows) => (false, rows),
+                Need::Helping => (true, 1),
+            };
+            let left = self.by_group.iter().zip(self.first_group..).filter(|(rows, _)| **rows > 0);
+            let wanted = left.filter(|(_, group)| !helping || privacy.helps(&tally, table.codes(*group)));
+            let Some((left, group)) = wanted.max_by_key(|(rows, group)| (**rows, std::cmp::Reverse(*group))) else {
+                self.give_back(&lent);
+                return None;
+            };
+            let portion = Portion { group, rows: (*left).min(u32::try_from(most).unwrap_or(u32::MAX)) };
+            self.take(&[portion]);
+            tally.add(table.codes(group), u64::from(portion.rows));
+            match lent.iter_mut().find(|known| known.group == group) {
+                Some(known) => known.rows += portion.rows,
+                None => lent.push(portion),
+            }
+        }
+    }
+}
+
+/// How many rows of each portion stay at home: as few as satisfy the model, of the groups that have most, or all of them.
+fn core(table: &Table, privacy: &Privacy, home: &[Portion]) -> Vec<u32> {
+    let mut kept = vec![0_u32; home.len()];
+    let mut tally = Tally::empty(table.sensitive().len());
+    loop {
+        let (helping, most) = match privacy.need(&tally) {
+            Need::Nothing => return kept,
+            Need::Any(rows) => (false, rows),
+            Need::Helping => (true, 1),
+        };
+        let left = |at: usize| home[at].rows - kept[at];
+        let helps = |at: usize| privacy.helps(&tally, table.codes(home[at].group));
+        let wanted = (0..home.len()).filter(|at| left(*at) > 0 && (!helping || helps(*at)));
+        let Some(largest) = wanted.max_by_key(|at| (left(*at), std::cmp::Reverse(*at))) else {
+            return home.iter().map(|portion| portion.rows).collect();
+        };
+        let rows = left(largest).min(u32::try_from(most).unwrap_or(u32::MAX));
+        kept[largest] += rows;
+        tally.add(table.codes(home[largest].group), u64::from(rows));
+    }
+}

@@ -1,0 +1,86 @@
+//! A round: every class is in one neighbourhood, and every neighbourhood is annealed.
+
+use rayon::prelude::*;
+
+use super::anneal::{Heat, anneal};
+use super::draws::Draws;
+use super::hood::{Addresses, Hood, NONE};
+use super::near::Near;
+use super::neighbourhoods::{Item, neighbourhoods};
+use super::state::{Searched, State};
+
+/// How many cells and lenders a neighbourhood has at most, unless a single class has more.
+const HOOD: u32 = 1 << 12;
+
+/// One round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
+    /// How many changes are proposed per cell.
+    pub(super) proposals: u32,
+    pub(super) heat: Heat,
+}
+
+/// The classes and lenders of one neighbourhood.
+struct Members {
+    classes: Vec<u32>,
+    lenders: Vec<u32>,
+}
+
+impl Round {
+    /// A round that changes nothing: afterwards it is known what classes lose.
+    pub(super) const MEASURE: Self = Self { proposals: 0, heat: Heat { from: 1.0, to: 1.0 } };
+
+    pub(super) fn run(&self, state: &mut State<'_>, near: &Near, draws: &Draws) {
+        let hoods = members(state, draws);
+        let addresses = addresses(state, &hoods);
+        let work = |(number, hood): (usize, &Members)| {
+            let mut hood = Hood::new(state, near, &addresses, number as u32, &hood.classes, &hood.lenders);
+            anneal(&mut hood, self.proposals, self.heat, draws.of_part(number as u64 + 1));
+            hood.finish()
+        };
+        let classes: Vec<Vec<Searched>> = hoods.par_iter().enumerate().map(work).collect();
+        state.set_classes(classes.into_iter().flatten().collect());
+    }
+}
+
+fn members(state: &State<'_>, draws: &Draws) -> Vec<Members> {
+    let width = state.table.quasi().len();
+    let count = state.classes.len() as u32;
+    let mut items = Vec::with_capacity(state.classes.len() + state.lenders.len());
+    let mut places = Vec::with_capacity(width * items.capacity());
+    for class in &state.classes {
+        items.push(Item { id: items.len() as u32, size: class.cells.len() as u32 });
+        for column in 0..width {
+            let cells = class.cells.iter().map(|cell| state.movable[*cell as usize]);
+            let positions = cells.map(|cell| state.table.positions(cell)[column]);
+            let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
+            places.push(lo + (hi - lo) / 2);
+        }
+    }
+    for lender in &state.lenders {
+        items.push(Item { id: items.len() as u32, size: 1 });
+        places.extend_from_slice(state.table.positions(*lender));
+    }
+    let split = |items: Vec<Item>| {
+        let (classes, lenders) = items.iter().map(|item| item.id).partition::<Vec<u32>, _>(|id| *id < count);
+        Members { classes, lenders: lenders.into_iter().map(|id| id - count).collect() }
+    };
+    neighbourhoods(state.table, items, &places, HOOD, draws).into_iter().map(split).collect()
+}
+
+fn addresses(state: &State<'_>, hoods: &[Members]) -> Addresses {
+    let mut addresses = Addresses {
+        cells: vec![(u32::MAX, NONE); state.movable.len()],
+        lenders: vec![(u32::MAX, NONE); state.lenders.len()],
+    };
+    for (hood, number) in hoods.iter().zip(0..) {
+        let cells = hood.classes.iter().flat_map(|class| &state.classes[*class as usize].cells);
+        for (cell, local) in cells.zip(0..) {
+            addresses.cells[*cell as usize] = (number, local);
+        }
+        for (lender, local) in hood.lenders.iter().zip(0..) {
+            addresses.lenders[*lender as usize] = (number, local);
+        }
+    }
+    addresses
+}
