@@ -266,7 +266,9 @@ fn factor(method: Method) -> (f64, f64) {
         (PartitionChoice::Mondrian, ClusterChoice::None) => (5.0, 1.35),
         (PartitionChoice::Incognito, ClusterChoice::None) => (9.0, 2.0),
         (_, ClusterChoice::None) => (8.0, 1.6),
-        (_, ClusterChoice::Greedy | ClusterChoice::Mdav | ClusterChoice::RandomSeed) => (3.5, 1.15),
+        (_, ClusterChoice::Greedy | ClusterChoice::Mdav | ClusterChoice::RandomSeed | ClusterChoice::Centroid) => {
+            (3.5, 1.15)
+        }
         (_, ClusterChoice::EnhancedPk) => (6.5, 1.25),
         (_, ClusterChoice::GreedyPk | ClusterChoice::Switching) => (9.0, 1.15),
     }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+use crate::cluster::{Centroid, Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
 use crate::error::Result;
 use crate::model::Privacy;
 use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
@@ -40,6 +40,8 @@ pub enum ClusterChoice {
     Mdav,
     /// Microaggregation with random seeds.
     RandomSeed,
+    /// Squared errors around centroids, by growing and a search in rounds. Does its own cutting.
+    Centroid,
     /// The leaf is the class.
     None,
 }
@@ -54,6 +56,7 @@ impl ClusterChoice {
             Self::Switching => "switching",
             Self::Mdav => "mdav",
             Self::RandomSeed => "random-seed",
+            Self::Centroid => "centroid",
             Self::None => "none",
         }
     }
@@ -72,10 +75,11 @@ pub struct Method {
 
 impl Method {
     /// Every partition and every clustering there is, for tests that must hold for all of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Greedy),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::GreedyPk),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::RandomSeed),
+        Self::new(PartitionChoice::Mondrian, ClusterChoice::Centroid),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::None),
         Self::new(PartitionChoice::BasicMondrian, ClusterChoice::None),
         Self::new(PartitionChoice::BasicMondrian, ClusterChoice::EnhancedPk),
@@ -88,6 +92,7 @@ impl Method {
         Self::new(PartitionChoice::None, ClusterChoice::Switching),
         Self::new(PartitionChoice::None, ClusterChoice::Mdav),
         Self::new(PartitionChoice::None, ClusterChoice::RandomSeed),
+        Self::new(PartitionChoice::None, ClusterChoice::Centroid),
         Self::new(PartitionChoice::None, ClusterChoice::None),
     ];
 
@@ -108,6 +113,8 @@ impl Method {
         let partition: Box<dyn Partition> = match self.partition {
             PartitionChoice::None => Box::new(Whole),
             PartitionChoice::Incognito => Box::new(Incognito),
+            // Its search crosses the borders that Mondrian would draw.
+            PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(Whole),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
             PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering()),
             PartitionChoice::BasicMondrian if is_final => Box::new(BasicMondrian::strict()),
@@ -154,6 +161,7 @@ impl Method {
             ClusterChoice::Switching => Some(Box::new(Switching)),
             ClusterChoice::Mdav => Some(Box::new(Mdav)),
             ClusterChoice::RandomSeed => Some(Box::new(RandomSeed { seed: self.seed })),
+            ClusterChoice::Centroid => Some(Box::new(Centroid::default())),
             ClusterChoice::None => None,
         }
     }
