@@ -81,7 +81,7 @@ proptest! {
     }
 }
 
-/// Measured over these tables, at most and in the mean: 1.96 and 1.02 times the least errors.
+/// Measured over these tables, at most and in the mean: 1.59 and 1.003 times the least errors.
 #[test]
 fn tiny_tables_come_close_to_the_optimum() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(200));
@@ -110,7 +110,7 @@ fn tiny_tables_come_close_to_the_optimum() {
     let (highest, sum, count) = measured.into_inner();
     let mean = sum / f64::from(count);
     println!("at most {highest:.3} and {mean:.3} in the mean over {count} tables");
-    assert!(count > 100 && highest <= 2.5 && mean <= 1.05, "{highest} and {mean} over {count} tables");
+    assert!(count > 100 && highest <= 2.0 && mean <= 1.02, "{highest} and {mean} over {count} tables");
 }
 
 #[test]

@@ -33,6 +33,9 @@ struct Left {
     kinds: Vec<u32>,
     costs: Vec<f32>,
     has_lots: bool,
+    /// Per axis: the coordinates of all units, each as often as it has rows.
+    sums: Vec<f64>,
+    all_rows: f64,
 }
 
 impl Left {
@@ -44,6 +47,11 @@ impl Left {
                 axes[axis * room + unit] = *coordinate;
             }
         }
+        let mut sums = vec![0.0; dimensions];
+        for (unit, rows) in patch.rows.iter().enumerate() {
+            let point = patch.point(unit as u32).iter();
+            sums.iter_mut().zip(point).for_each(|(sum, c)| *sum += f64::from(*c) * f64::from(*rows));
+        }
         let local = |kind: &u32| kinds.partition_point(|known| known < kind) as u32;
         let kinds = if kinds.len() == 1 { vec![0; room] } else { patch.kinds.iter().map(local).collect() };
         Self {
@@ -54,15 +62,19 @@ impl Left {
             kinds,
             costs: vec![0.0; room],
             has_lots: patch.rows.iter().any(|rows| *rows > 1),
+            sums,
+            all_rows: patch.rows.iter().map(|rows| f64::from(*rows)).sum(),
         }
     }
 
     fn take(&mut self, at: usize) -> u32 {
         let last = self.units.len() - 1;
-        for axis in self.axes.chunks_exact_mut(self.room) {
+        let rows = f64::from(self.rows.swap_remove(at));
+        for (axis, sum) in self.axes.chunks_exact_mut(self.room).zip(&mut self.sums) {
+            *sum -= f64::from(axis[at]) * rows;
             axis[at] = axis[last];
         }
-        self.rows.swap_remove(at);
+        self.all_rows -= rows;
         self.kinds.swap_remove(at);
         self.units.swap_remove(at)
     }
@@ -84,9 +96,7 @@ impl Left {
     }
 
     fn mean(&self) -> Vec<f32> {
-        let total: f32 = self.rows.iter().sum();
-        let mean = |axis: &[f32]| axis.iter().zip(&self.rows).map(|(c, rows)| c * rows).sum::<f32>() / total;
-        self.axes.chunks_exact(self.room).map(mean).collect()
+        self.sums.iter().map(|sum| (sum / self.all_rows) as f32).collect()
     }
 
     /// Among the units of some kinds the one that costs least, the lowest among equals.

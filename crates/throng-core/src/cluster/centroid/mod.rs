@@ -46,6 +46,9 @@ use crate::table::Table;
 /// errors by one percent of them, and half as many raise them by two.
 pub const DEFAULT_ROUNDS: u32 = 32;
 
+/// After so many rounds without a gain the others are left out.
+const PATIENCE: u32 = 8;
+
 /// How often the units of a region are gone over in a round.
 const PASSES: usize = 2;
 
@@ -87,11 +90,16 @@ pub fn classes(
     let mut grouping = grown(&units, &rules, rich, poor);
     let done = |stages: u64| (cells.len() as u64 * stages / (u64::from(rounds) + 1)) as usize;
     let mut goes_on = on_progress(done(1));
+    let mut idle = 0;
     for round in 0..rounds {
         if !goes_on {
             break;
         }
-        grouping = searched(&units, &rules, &grouping, round);
+        if idle < PATIENCE {
+            let (better, has_gained) = searched(&units, &rules, &grouping, round);
+            idle = if has_gained { 0 } else { idle + 1 };
+            grouping = better;
+        }
         goes_on = on_progress(done(u64::from(round) + 2) - done(u64::from(round) + 1));
     }
     let numbers = (0..grouping.len() as u32).into_par_iter();
@@ -145,20 +153,23 @@ fn joined(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>)
     grouping
 }
 
-/// One round.
-fn searched(units: &Units, rules: &Rules<'_>, classes: &Grouping, round: u32) -> Grouping {
+/// One round: the classes after it, and whether anything was gained.
+fn searched(units: &Units, rules: &Rules<'_>, classes: &Grouping, round: u32) -> (Grouping, bool) {
     let regions = regions(units, classes, round);
     let searched = regions.par_iter().map(|region| {
         let all: Vec<u32> = region.iter().flat_map(|class| classes.class(*class)).copied().collect();
         let mut patch = Patch::of_units(units, rules, all.iter().copied());
         patch.open_all(region.iter().map(|class| classes.class(*class).len()));
-        refine(&mut patch, PASSES);
-        rework(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
-        grouping_of(&patch, &all)
+        let is_refined = refine(&mut patch, PASSES);
+        let is_reworked = rework(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
+        (grouping_of(&patch, &all), is_refined || is_reworked)
     });
-    let mut grouping = Grouping::default();
-    searched.collect::<Vec<_>>().iter().for_each(|region| grouping.append(region));
-    grouping
+    let (mut grouping, mut has_gained) = (Grouping::default(), false);
+    for (region, gained) in searched.collect::<Vec<_>>() {
+        grouping.append(&region);
+        has_gained |= gained;
+    }
+    (grouping, has_gained)
 }
 
 /// The classes of a patch, in the numbers of the units behind it.

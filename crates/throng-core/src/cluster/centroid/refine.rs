@@ -79,10 +79,10 @@ impl Looked {
     }
 }
 
-/// Goes over all units so many times, or until nothing is to be gained.
-pub(super) fn refine(patch: &mut Patch<'_>, passes: usize) {
+/// Goes over all units so many times, or until nothing is to be gained. Tells whether anything was.
+pub(super) fn refine(patch: &mut Patch<'_>, passes: usize) -> bool {
     if patch.classes.len() < 2 {
-        return;
+        return false;
     }
     let mut looked =
         Looked { units: vec![(0, [u32::MAX; MOST]); patch.len()], classes: vec![1; patch.classes.len()], now: 1 };
@@ -112,6 +112,7 @@ pub(super) fn refine(patch: &mut Patch<'_>, passes: usize) {
             break;
         }
     }
+    looked.now > 1
 }
 
 /// Which units a step takes into which classes.

@@ -18,6 +18,10 @@ const MOST: u64 = 8;
 const ROWS: u64 = 32;
 /// In a round, each class takes part in about so many attempts.
 const ATTEMPTS: u64 = 6;
+/// A patch of fewer classes is gone over more often, up to [`TURNS`] times, because few attempts are no sample.
+const FEW: usize = 16;
+/// See [`FEW`].
+const TURNS: usize = 4;
 /// Classes with more units in total are left as they are.
 const UNITS: usize = 512;
 /// How often a copy is gone over.
@@ -27,8 +31,18 @@ const HOPELESS: f64 = 1.5;
 /// Smaller gains, relative to the errors, are noise of rounding.
 const NOISE: f64 = 1e-9;
 
-/// Goes over the classes of a patch. `draw` decides what is tried where.
-pub(super) fn rework(patch: &mut Patch<'_>, draw: u64) {
+/// Goes over the classes of a patch. `draw` decides what is tried where. Tells whether anything was gained.
+pub(super) fn rework(patch: &mut Patch<'_>, draw: u64) -> bool {
+    let turns = (FEW / patch.classes.len().max(1)).clamp(1, TURNS);
+    let mut has_gained = false;
+    for turn in 0..turns {
+        has_gained |= rework_once(patch, draw.wrapping_add(turn as u64));
+    }
+    has_gained
+}
+
+fn rework_once(patch: &mut Patch<'_>, draw: u64) -> bool {
+    let mut has_gained = false;
     let most = (ROWS / patch.rules.least_rows()).max(MOST);
     let mut near = Near::new(most as usize);
     for class in 0..patch.classes.len() as u32 {
@@ -44,30 +58,32 @@ pub(super) fn rework(patch: &mut Patch<'_>, draw: u64) {
         if units > UNITS {
             continue;
         }
-        match draw % 4 {
+        has_gained |= match draw % 4 {
             0 => attempt(patch, &pool, |copy| grow(copy, Seeds::Random(draw))),
             1 => attempt(patch, &pool, |copy| grow(copy, Seeds::Away(draw))),
             2 => attempt(patch, &pool, |copy| grow(copy, Seeds::Rim)),
-            _ if pool.len() == 1 => {}
+            _ if pool.len() == 1 => false,
             _ => {
                 let sizes: Vec<usize> = pool.iter().map(|class| patch.classes[*class as usize].units.len()).collect();
-                attempt(patch, &pool, |copy| dissolve_first(copy, &sizes));
+                attempt(patch, &pool, |copy| dissolve_first(copy, &sizes))
             }
-        }
+        };
     }
+    has_gained
 }
 
-/// Lets `form` give the units of some classes to new ones, and takes these over if that lowers the errors.
-fn attempt<'a>(patch: &mut Patch<'a>, pool: &[u32], form: impl FnOnce(&mut Patch<'a>)) {
+/// Lets `form` give the units of some classes to new ones, and takes these over if that lowers the errors. Tells whether
+/// it does.
+fn attempt<'a>(patch: &mut Patch<'a>, pool: &[u32], form: impl FnOnce(&mut Patch<'a>)) -> bool {
     let (mut copy, units) = patch.part(pool);
     let before: f64 = pool.iter().map(|class| patch.class_errors(*class)).sum();
     form(&mut copy);
     if copy.errors() > before * HOPELESS {
-        return;
+        return false;
     }
     refine(&mut copy, PASSES);
     if copy.errors() >= before - NOISE * (1.0 + before) {
-        return;
+        return false;
     }
     pool.iter().for_each(|class| patch.clear(*class));
     let mut slots = pool.iter().copied();
@@ -78,6 +94,7 @@ fn attempt<'a>(patch: &mut Patch<'a>, pool: &[u32], form: impl FnOnce(&mut Patch
             None => patch.open(block),
         }
     }
+    true
 }
 
 /// Forms classes of these sizes, without the first, whose units join the others.
