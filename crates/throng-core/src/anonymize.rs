@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+use crate::cluster::{
+    Class, Cluster, DEFAULT_ROUNDS, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching, centroid_classes,
+};
 use crate::error::Result;
 use crate::model::Privacy;
 use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
@@ -13,6 +15,10 @@ use crate::table::Table;
 
 /// How many cycles local search goes on when nothing else is said.
 pub const DEFAULT_CYCLES: u32 = 1;
+
+/// In a cycle the centroids of a table are searched for so many cells times rounds: a round takes many times as long as
+/// everything else, and so large tables get none.
+const CENTROID_ROW_ROUNDS: u64 = 1 << 17;
 
 /// How the table is cut into leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +52,8 @@ pub enum ClusterChoice {
     Mdav,
     /// Microaggregation with random seeds.
     RandomSeed,
+    /// Squared errors around centroids, by growing and a search in rounds. Does its own cutting.
+    Centroid,
     /// The leaf is the class.
     None,
 }
@@ -61,6 +69,7 @@ impl ClusterChoice {
             Self::Switching => "switching",
             Self::Mdav => "mdav",
             Self::RandomSeed => "random-seed",
+            Self::Centroid => "centroid",
             Self::None => "none",
         }
     }
@@ -114,12 +123,13 @@ impl Watch for Unwatched {
 
 impl Method {
     /// Every partition and every clustering there is, for tests that must hold for all of them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Search),
         Self::new(PartitionChoice::None, ClusterChoice::Search),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Greedy),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::GreedyPk),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::RandomSeed),
+        Self::new(PartitionChoice::Mondrian, ClusterChoice::Centroid),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::None),
         Self::new(PartitionChoice::BasicMondrian, ClusterChoice::None),
         Self::new(PartitionChoice::BasicMondrian, ClusterChoice::EnhancedPk),
@@ -157,6 +167,8 @@ impl Method {
         let partition: Box<dyn Partition> = match self.partition {
             PartitionChoice::None => Box::new(Whole),
             PartitionChoice::Incognito => Box::new(Incognito),
+            // Its search crosses the borders that Mondrian would draw.
+            PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(Whole),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
             PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering()),
             PartitionChoice::BasicMondrian if is_final => Box::new(BasicMondrian::strict()),
@@ -181,6 +193,9 @@ impl Method {
                 return Vec::new();
             }
             let classes = match &clustering {
+                _ if self.cluster == ClusterChoice::Centroid => {
+                    return self.centroid_classes(leaf, table, privacy, watch);
+                }
                 Some(clustering) => clustering.cluster(&leaf.cells, table, privacy),
                 None => vec![Class { cover: leaf.cover.clone(), ..Class::of_cells(table, &leaf.cells) }],
             };
@@ -203,6 +218,13 @@ impl Method {
         Formed { classes: found.into_iter().flat_map(|(classes, _)| classes).collect(), cycles }
     }
 
+    fn centroid_classes(&self, leaf: &Leaf, table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Vec<Class> {
+        let most = u64::from(self.cycles) * CENTROID_ROW_ROUNDS / (leaf.cells.len() as u64).max(1);
+        let rounds = most.min(u64::from(self.cycles) * u64::from(DEFAULT_ROUNDS));
+        let goes_on = |cells: usize| watch.leaf_done(cells) && watch.may_search();
+        centroid_classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &goes_on)
+    }
+
     fn clustering(&self) -> Option<Box<dyn Cluster>> {
         match self.cluster {
             ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy)),
@@ -211,7 +233,7 @@ impl Method {
             ClusterChoice::Switching => Some(Box::new(Switching)),
             ClusterChoice::Mdav => Some(Box::new(Mdav)),
             ClusterChoice::RandomSeed => Some(Box::new(RandomSeed { seed: self.seed })),
-            ClusterChoice::None => None,
+            ClusterChoice::Centroid | ClusterChoice::None => None,
         }
     }
 }

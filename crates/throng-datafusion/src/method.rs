@@ -22,6 +22,7 @@ pub(crate) fn method_of(algorithm: &Algorithm, binding: &Binding) -> (Method, &'
         Cluster::Switching => (ClusterChoice::Switching, SET),
         Cluster::Mdav => (ClusterChoice::Mdav, SET),
         Cluster::RandomSeed => (ClusterChoice::RandomSeed, SET),
+        Cluster::Centroid => (ClusterChoice::Centroid, SET),
         Cluster::None => (ClusterChoice::None, SET),
     };
     let cycles = match algorithm.budget {
@@ -46,7 +47,10 @@ fn auto(partition: PartitionChoice, binding: &Binding) -> (ClusterChoice, &'stat
     let is_aggregate = |release: Release| matches!(release, Release::Mean | Release::Median);
     let aggregates = ordered().count() > 0 && ordered().all(|quasi| is_aggregate(quasi.spec.release));
     if aggregates {
-        return (ClusterChoice::Mdav, "auto: every number is released as an average, of which mdav loses least");
+        return (
+            ClusterChoice::Centroid,
+            "auto: every number is released as an average, of which centroid loses least",
+        );
     }
     (ClusterChoice::Search, "auto: local search loses least where values are generalized")
 }

@@ -52,7 +52,7 @@ fn the_schema_lists_the_choices_and_the_forms() {
     assert_eq!(choices(&definitions["Partition"]), ["mondrian", "basic-mondrian", "mdr", "incognito", "none"]);
     assert_eq!(
         choices(&definitions["Cluster"]),
-        ["auto", "greedy", "greedy-pk", "enhanced-pk", "switching", "mdav", "random-seed", "none"]
+        ["auto", "greedy", "greedy-pk", "enhanced-pk", "switching", "mdav", "random-seed", "centroid", "none"]
     );
     assert_eq!(
         choices(&definitions["Release"]),

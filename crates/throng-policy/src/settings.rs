@@ -105,6 +105,9 @@ pub enum Cluster {
     /// Microaggregation: each class grows around the row that is nearest to a random point. For numbers, with
     /// `release = "mean"`.
     RandomSeed,
+    /// Microaggregation: classes of rows near each other, then a search for lower squared errors. For numbers, with
+    /// `release = "mean"`.
+    Centroid,
     /// Every part is one class.
     None,
 }
@@ -120,6 +123,7 @@ impl Cluster {
             Cluster::Switching => "switching",
             Cluster::Mdav => "mdav",
             Cluster::RandomSeed => "random-seed",
+            Cluster::Centroid => "centroid",
             Cluster::None => "none",
         }
     }
@@ -147,8 +151,8 @@ mod tests {
         for partition in [Mondrian, BasicMondrian, Mdr, Incognito, Partition::None] {
             assert_eq!(read::<Partition>(partition.as_str()), partition);
         }
-        use Cluster::{Auto, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
-        for cluster in [Auto, Greedy, GreedyPk, EnhancedPk, Switching, Mdav, RandomSeed, Cluster::None] {
+        use Cluster::{Auto, Centroid, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+        for cluster in [Auto, Greedy, GreedyPk, EnhancedPk, Switching, Mdav, RandomSeed, Centroid, Cluster::None] {
             assert_eq!(read::<Cluster>(cluster.as_str()), cluster);
         }
     }

@@ -66,7 +66,7 @@ role = 2024-02-29
             "policy.toml:11:1: privacy.l: unknown field; use `k`, `p`, `alpha` or `suppression_limit`",
             "policy.toml:13:8: algorithm.seed: is too large a number",
             "policy.toml:14:11: algorithm.cluster: unknown value `magic`; use `auto`, `greedy`, `greedy-pk`, \
-             `enhanced-pk`, `switching`, `mdav`, `random-seed` or `none`",
+             `enhanced-pk`, `switching`, `mdav`, `random-seed`, `centroid` or `none`",
             "policy.toml:16:8: columns.age.role: unknown value `quazi`; did you mean `quasi`?",
             "policy.toml:17:1: columns.age.wieght: unknown field; did you mean `weight`?",
             "policy.toml:18:10: columns.zip.role: required field is missing",

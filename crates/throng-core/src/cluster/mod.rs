@@ -1,6 +1,7 @@
 //! Cluster: form the classes of a leaf.
 
 mod ascending;
+pub mod centroid;
 mod enhanced_pk;
 mod frame;
 mod greedy;
@@ -15,6 +16,7 @@ mod space;
 mod switching;
 mod unassigned;
 
+pub use centroid::{Centroid, DEFAULT_ROUNDS, classes as centroid_classes};
 pub use enhanced_pk::EnhancedPk;
 pub use greedy::Greedy;
 pub use greedy_pk::GreedyPk;

@@ -31,7 +31,7 @@ pub(super) struct Space<'a> {
 
 /// The coordinates of one column, by dense position.
 #[derive(Debug)]
-enum Axis {
+pub(super) enum Axis {
     /// A number, and whether it is null. Both are standardized and weighted.
     Line(Vec<[f64; 2]>),
     /// A category: 1 at every node on its path, 0 at all others. Squares are multiplied by the weight of the node.
@@ -138,7 +138,7 @@ impl Axis {
         Self::Line(positions.iter().zip(values).zip(marks).map(point).collect())
     }
 
-    fn tree(tree: &Tree, positions: &[u32], rows: &[u64], weight: f64) -> Self {
+    pub(super) fn tree(tree: &Tree, positions: &[u32], rows: &[u64], weight: f64) -> Self {
         let path = |position: &u32| {
             let upwards = std::iter::successors(Some(tree.leaf_node(*position)), |node| tree.parent(*node));
             upwards.filter(|node| *node != tree.root())
@@ -229,7 +229,7 @@ impl Axis {
 
 /// Numbers, the least of them 0, moved and scaled so that over these rows their mean is 0 and their deviation is 1; all
 /// of them 0 where they do not differ.
-fn standardized(values: &[f64], rows: &[u64]) -> Vec<f64> {
+pub(super) fn standardized(values: &[f64], rows: &[u64]) -> Vec<f64> {
     // Squares of numbers in a narrow leaf of a wide table could vanish.
     let width = values.iter().copied().fold(0.0, f64::max);
     let total = rows.iter().sum::<u64>() as f64;

@@ -36,7 +36,7 @@ pub fn algorithm(raw: Option<&raw::Algorithm>, report: &mut Report<'_>) -> Algor
 fn budget(raw: Option<&str>, cluster: Cluster, report: &mut Report<'_>) -> Budget {
     let Some(text) = raw else { return Budget::default() };
     let path = FieldPath::of(&["algorithm", "budget"]);
-    if cluster != Cluster::Auto {
+    if !matches!(cluster, Cluster::Auto | Cluster::Centroid) {
         let name = cluster.as_str();
         report.value(
             &path,

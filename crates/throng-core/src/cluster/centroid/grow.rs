@@ -1,0 +1,242 @@
+//! Classes that grow: from a seed, by the unit that is nearest to the centroid, until the model is satisfied.
+//!
+//! What the model needs decides which units come into question: any, or those that help. Units that are left over in the
+//! end, because they do not satisfy the model, join the class whose errors they raise least.
+
+use super::mix;
+use super::patch::{NOWHERE, Near, Patch};
+use crate::model::{Need, Tally};
+
+/// A class takes one unit at a time, and one more for each so many rows that it has.
+const AT_A_TIME: u64 = 16;
+
+/// How the seed of the next class is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seeds {
+    /// The unit that is farthest from the mean of the units left, as in MDAV.
+    Rim,
+    /// A unit at random, a different one for every number.
+    Random(u64),
+    /// The first at random, then the unit that is farthest from the class before.
+    Away(u64),
+}
+
+/// The units left, axis by axis, so that distances to a point are a loop that vectorizes.
+#[derive(Debug)]
+struct Left {
+    units: Vec<u32>,
+    /// Axis-major.
+    axes: Vec<f32>,
+    room: usize,
+    rows: Vec<f32>,
+    /// The kind of each, counted from 0 in this patch.
+    kinds: Vec<u32>,
+    costs: Vec<f32>,
+    has_lots: bool,
+    /// Per axis: the coordinates of all units, each as often as it has rows.
+    sums: Vec<f64>,
+    all_rows: f64,
+}
+
+impl Left {
+    fn new(patch: &Patch<'_>, kinds: &[u32]) -> Self {
+        let (room, dimensions) = (patch.len(), patch.dimensions);
+        let mut axes = vec![0.0; room * dimensions];
+        for unit in 0..room {
+            for (axis, coordinate) in patch.point(unit as u32)[..dimensions].iter().enumerate() {
+                axes[axis * room + unit] = *coordinate;
+            }
+        }
+        let mut sums = vec![0.0; dimensions];
+        for (unit, rows) in patch.rows.iter().enumerate() {
+            let point = patch.point(unit as u32).iter();
+            sums.iter_mut().zip(point).for_each(|(sum, c)| *sum += f64::from(*c) * f64::from(*rows));
+        }
+        let local = |kind: &u32| kinds.partition_point(|known| known < kind) as u32;
+        let kinds = if kinds.len() == 1 { vec![0; room] } else { patch.kinds.iter().map(local).collect() };
+        Self {
+            units: (0..room as u32).collect(),
+            axes,
+            room,
+            rows: patch.rows.iter().map(|rows| *rows as f32).collect(),
+            kinds,
+            costs: vec![0.0; room],
+            has_lots: patch.rows.iter().any(|rows| *rows > 1),
+            sums,
+            all_rows: patch.rows.iter().map(|rows| f64::from(*rows)).sum(),
+        }
+    }
+
+    fn take(&mut self, at: usize) -> u32 {
+        let last = self.units.len() - 1;
+        let rows = f64::from(self.rows.swap_remove(at));
+        for (axis, sum) in self.axes.chunks_exact_mut(self.room).zip(&mut self.sums) {
+            *sum -= f64::from(axis[at]) * rows;
+            axis[at] = axis[last];
+        }
+        self.all_rows -= rows;
+        self.kinds.swap_remove(at);
+        self.units.swap_remove(at)
+    }
+
+    /// Notes what each unit would add to the errors of a class of so many rows around a point; with none, its distance.
+    fn measure(&mut self, point: &[f32], count: f32) {
+        let costs = &mut self.costs[..self.units.len()];
+        costs.fill(0.0);
+        for (axis, coordinate) in self.axes.chunks_exact(self.room).zip(point) {
+            for (cost, other) in costs.iter_mut().zip(axis) {
+                *cost += (other - coordinate) * (other - coordinate);
+            }
+        }
+        if self.has_lots && count > 0.0 {
+            for (cost, rows) in costs.iter_mut().zip(&self.rows) {
+                *cost *= rows * count / (rows + count);
+            }
+        }
+    }
+
+    fn mean(&self) -> Vec<f32> {
+        self.sums.iter().map(|sum| (sum / self.all_rows) as f32).collect()
+    }
+
+    /// Among the units of some kinds the one that costs least, the lowest among equals.
+    fn cheapest(&self, is_wanted: Option<&[bool]>) -> Option<usize> {
+        let mut best = (f32::INFINITY, u32::MAX, None);
+        for (at, (cost, unit)) in self.costs.iter().zip(&self.units).enumerate() {
+            let is_better = *cost < best.0 || (*cost == best.0 && *unit < best.1);
+            if is_better && is_wanted.is_none_or(|wanted| wanted[self.kinds[at] as usize]) {
+                best = (*cost, *unit, Some(at));
+            }
+        }
+        best.2
+    }
+
+    /// So many units that cost least, as descending places.
+    fn cheapest_of_all(&self, count: usize) -> Vec<usize> {
+        let costs = self.costs.iter().zip(&self.units).enumerate();
+        let mut order: Vec<(f32, u32, usize)> = costs.map(|(at, (cost, unit))| (*cost, *unit, at)).collect();
+        if count < order.len() {
+            order.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            order.truncate(count);
+        }
+        let mut places: Vec<usize> = order.into_iter().map(|(_, _, at)| at).collect();
+        places.sort_unstable_by(|a, b| b.cmp(a));
+        places
+    }
+
+    fn dearest(&self) -> Option<usize> {
+        let mut best = (f32::NEG_INFINITY, u32::MAX, None);
+        for (at, (cost, unit)) in self.costs.iter().zip(&self.units).enumerate() {
+            if *cost > best.0 || (*cost == best.0 && *unit < best.1) {
+                best = (*cost, *unit, Some(at));
+            }
+        }
+        best.2
+    }
+}
+
+/// Gives the units of a patch, none of which has a class, to new classes. Together they satisfy the model, and so does
+/// each class.
+pub(super) fn grow(patch: &mut Patch<'_>, seeds: Seeds) {
+    let mut kinds = patch.kinds.clone();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut left = Left::new(patch, &kinds);
+    let mut tally = patch.rules.nobody();
+    for (kind, rows) in patch.kinds.iter().zip(&patch.rows) {
+        patch.rules.add(&mut tally, *kind, u64::from(*rows));
+    }
+    let mut before: Option<Vec<f32>> = None;
+    let mut number = 0;
+    while patch.rules.is_satisfied(&tally) {
+        let Some(seed) = seed(&mut left, seeds, number, before.as_deref()) else { break };
+        let Some((units, centroid)) = one_class(patch, &mut left, &kinds, seed, &mut tally) else { break };
+        patch.open(units);
+        before = Some(centroid);
+        number += 1;
+    }
+    let rest: Vec<u32> = (0..patch.len() as u32).filter(|unit| patch.home[*unit as usize] == NOWHERE).collect();
+    if patch.classes.is_empty() {
+        patch.open(rest);
+    } else {
+        join_cheapest(patch, rest);
+    }
+}
+
+fn seed(left: &mut Left, seeds: Seeds, number: u64, before: Option<&[f32]>) -> Option<usize> {
+    let any = |left: &Left, draw: u64| {
+        let drawn = mix(draw ^ mix(number)) % (left.units.len() as u64).max(1);
+        (drawn < left.units.len() as u64).then_some(drawn as usize)
+    };
+    match (seeds, before) {
+        (Seeds::Random(draw), _) | (Seeds::Away(draw), None) => any(left, draw),
+        (Seeds::Rim, _) => {
+            let mean = left.mean();
+            left.measure(&mean, 0.0);
+            left.dearest()
+        }
+        (Seeds::Away(_), Some(before)) => {
+            left.measure(before, 0.0);
+            left.dearest()
+        }
+    }
+}
+
+/// Grows a class and takes it from what is left. None when that does not suffice.
+fn one_class(
+    patch: &Patch<'_>,
+    left: &mut Left,
+    kinds: &[u32],
+    seed: usize,
+    all: &mut Tally,
+) -> Option<(Vec<u32>, Vec<f32>)> {
+    let mut sum = vec![0.0_f64; patch.dimensions];
+    let mut centroid = vec![0.0_f32; patch.dimensions];
+    let (mut tally, mut units, mut helps) = (patch.rules.nobody(), Vec::new(), vec![true; kinds.len()]);
+    let mut next = vec![seed];
+    loop {
+        for at in next {
+            let unit = left.take(at);
+            let (kind, rows) = (patch.kinds[unit as usize], patch.rows[unit as usize]);
+            patch.rules.add(&mut tally, kind, u64::from(rows));
+            patch.rules.remove(all, kind, u64::from(rows));
+            units.push(unit);
+            let point = patch.point(unit).iter();
+            sum.iter_mut().zip(point).for_each(|(sum, c)| *sum += f64::from(*c) * f64::from(rows));
+        }
+        let count = tally.rows() as f64;
+        centroid.iter_mut().zip(&sum).for_each(|(centroid, sum)| *centroid = (sum / count) as f32);
+        let need = patch.rules.need(&tally);
+        if need == Need::Nothing {
+            return Some((units, centroid));
+        }
+        left.measure(&centroid, count as f32);
+        next = match need {
+            // The centroid of a large class moves little, so that it takes several units at a time.
+            Need::Any(rows) if tally.rows().min(rows) >= AT_A_TIME => {
+                left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize)
+            }
+            Need::Helping => {
+                let answers = helps.iter_mut().zip(kinds);
+                answers.for_each(|(helps, kind)| *helps = patch.rules.helps(&tally, *kind));
+                vec![left.cheapest(Some(&helps))?]
+            }
+            _ => vec![left.cheapest(None)?],
+        };
+        if next.is_empty() {
+            return None;
+        }
+    }
+}
+
+/// Gives each unit that has no class to the class whose errors it raises least, one after the other.
+pub(super) fn join_cheapest(patch: &mut Patch<'_>, rest: Vec<u32>) {
+    let mut near = Near::new(4);
+    for unit in rest {
+        patch.nearest(patch.point(unit), NOWHERE, &mut near);
+        let costs = near.classes().map(|class| (patch.joining(unit, class), class));
+        if let Some((_, class)) = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) {
+            patch.relocate(unit, class);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Arithmetic on points whose coordinates fill whole lanes, so that it compiles to vector instructions.
+
+/// Coordinates are padded with zeros to a multiple of this.
+pub(super) const LANES: usize = 4;
+
+/// So many coordinates with padding.
+pub(super) fn padded(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(LANES)
+}
+
+/// The squared distance of two points.
+#[inline]
+pub(super) fn distance(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            let offset = a[lane] - b[lane];
+            sums[lane] += offset * offset;
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}
+
+/// `slope * (v - u) + share * |v - u|^2`.
+#[inline]
+pub(super) fn rise(u: &[f32], v: &[f32], slope: &[f32], share: f32) -> f32 {
+    let mut sums = [0.0_f32; LANES];
+    let points = u.as_chunks::<LANES>().0.iter().zip(v.as_chunks::<LANES>().0);
+    for ((u, v), slope) in points.zip(slope.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            let offset = v[lane] - u[lane];
+            sums[lane] += offset * (slope[lane] + share * offset);
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}

@@ -1,0 +1,235 @@
+//! Moves single units to other classes, and swaps two units, while that lowers the squared errors.
+//!
+//! With `n` rows and the centroid `c` of a class, a row at `x` that leaves `A` and joins `B` changes the errors by
+//! `n_B / (n_B + 1) |x - c_B|^2 - n_A / (n_A - 1) |x - c_A|^2`. Rows at `u` in `A` and `v` in `B` that change places
+//! lower them by `2 (c_A - c_B) (v - u) + (1 / n_A + 1 / n_B) |v - u|^2`. And where `A` has no row to spare, a third class
+//! that has may give one in place of the row that leaves. All this is looked at for each unit and the classes that are
+//! nearest to it, the best that the model allows is done, and a unit around which nothing has happened since is not
+//! looked at again.
+
+use super::lanes::{distance, padded, rise};
+use super::patch::{Near, Patch};
+
+/// So many classes around a unit are looked at, or as many small ones as have [`ROWS`] rows.
+const NEAREST: usize = 6;
+/// See [`NEAREST`].
+const ROWS: usize = 24;
+/// Never more than so many classes.
+const MOST: usize = 12;
+/// Of a class with more units none is swapped: one row of so many moves the centroid little, and moves do that.
+const LARGE: usize = 256;
+/// Smaller gains are noise of rounding.
+const NOISE: f64 = 1e-9;
+
+/// What would lower the errors.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Move {
+        class: u32,
+    },
+    Swap {
+        class: u32,
+        with: u32,
+    },
+    /// The unit moves, and another one comes in its place.
+    Chain {
+        class: u32,
+        with: u32,
+    },
+}
+
+/// The best step so far.
+#[derive(Debug)]
+struct Best {
+    step: Option<Step>,
+    gain: f32,
+}
+
+impl Best {
+    fn offer(&mut self, gain: f32, step: Step) {
+        if gain > self.gain {
+            (self.step, self.gain) = (Some(step), gain);
+        }
+    }
+}
+
+/// Memory that is used again.
+#[derive(Debug)]
+struct Scratch {
+    slope: Vec<f32>,
+    /// What the unit would cost in the classes near it.
+    costs: Vec<(f32, u32)>,
+}
+
+/// Memory of what was looked at.
+#[derive(Debug)]
+struct Looked {
+    /// Per unit: when, and at which classes.
+    units: Vec<(u32, [u32; MOST])>,
+    /// Per class: when it changed.
+    classes: Vec<u32>,
+    now: u32,
+}
+
+impl Looked {
+    fn is_stale(&self, unit: u32, home: u32) -> bool {
+        let (when, near) = self.units[unit as usize];
+        let changed = |class: u32| self.classes.get(class as usize).is_some_and(|changed| *changed > when);
+        when == 0 || changed(home) || near.iter().any(|class| changed(*class))
+    }
+}
+
+/// Goes over all units so many times, or until nothing is to be gained. Tells whether anything was.
+pub(super) fn refine(patch: &mut Patch<'_>, passes: usize) -> bool {
+    if patch.classes.len() < 2 {
+        return false;
+    }
+    let mut looked =
+        Looked { units: vec![(0, [u32::MAX; MOST]); patch.len()], classes: vec![1; patch.classes.len()], now: 1 };
+    let mut near = Near::new((ROWS / patch.rules.least_rows().min(ROWS as u64) as usize).clamp(NEAREST, MOST));
+    let mut scratch = Scratch { slope: vec![0.0; padded(patch.dimensions)], costs: Vec::new() };
+    for _ in 0..passes {
+        let before = looked.now;
+        for unit in 0..patch.len() as u32 {
+            let home = patch.home[unit as usize];
+            if !looked.is_stale(unit, home) {
+                continue;
+            }
+            patch.nearest(patch.point(unit), home, &mut near);
+            let mut seen = [u32::MAX; MOST];
+            seen.iter_mut().zip(near.classes()).for_each(|(slot, class)| *slot = class);
+            looked.units[unit as usize] = (looked.now, seen);
+            let Some(step) = best_step(patch, unit, &near, &mut scratch) else { continue };
+            looked.now += 1;
+            let targets = targets(patch, unit, step);
+            for (unit, class) in targets.into_iter().flatten() {
+                looked.classes[patch.home[unit as usize] as usize] = looked.now;
+                looked.classes[class as usize] = looked.now;
+                patch.relocate(unit, class);
+            }
+        }
+        if looked.now == before {
+            break;
+        }
+    }
+    looked.now > 1
+}
+
+/// Which units a step takes into which classes.
+fn targets(patch: &Patch<'_>, unit: u32, step: Step) -> [Option<(u32, u32)>; 2] {
+    let home = patch.home[unit as usize];
+    match step {
+        Step::Move { class } => [Some((unit, class)), None],
+        Step::Swap { class, with } | Step::Chain { class, with } => [Some((unit, class)), Some((with, home))],
+    }
+}
+
+/// The best step for a unit.
+fn best_step(patch: &mut Patch<'_>, unit: u32, near: &Near, scratch: &mut Scratch) -> Option<Step> {
+    let home = patch.home[unit as usize];
+    let (kind, rows) = (patch.kinds[unit as usize], patch.rows[unit as usize]);
+    let (count, weight) = (patch.classes[home as usize].rows() as f32, rows as f32);
+    let here = patch.distance(unit, home);
+    let leaving = here * weight * count / (count - weight);
+    let may_leave = count > weight
+        && here > 0.0
+        && patch.rules.spares(&mut patch.classes[home as usize].tally, kind, u64::from(rows));
+    scratch.costs.clear();
+    let mut best = Best { step: None, gain: 0.0 };
+    for class in near.classes() {
+        let (there, size) = (patch.distance(unit, class), patch.classes[class as usize].rows() as f32);
+        let cost = there * weight * size / (size + weight);
+        scratch.costs.push((cost, class));
+        if may_leave {
+            best.offer(leaving - cost, Step::Move { class });
+        }
+        if patch.classes[class as usize].units.len() > LARGE {
+            continue;
+        }
+        let share = weight / count + weight / size;
+        // Of two units that gain by a swap, one has at least half of the gain; the other need not look for it.
+        let span = there.sqrt() + patch.reach(class);
+        if weight * (2.0 * (here - there) + share * span * span) > best.gain {
+            best_swap(patch, unit, class, share, scratch, &mut best);
+        }
+    }
+    if !may_leave && count > weight {
+        best_chain(patch, unit, leaving, scratch, &mut best);
+    }
+    best.step.filter(|step| exact_gain(patch, unit, *step) > NOISE * (1.0 + f64::from(here)))
+}
+
+fn best_swap(patch: &mut Patch<'_>, unit: u32, class: u32, share: f32, scratch: &mut Scratch, best: &mut Best) {
+    let (home, rows) = (patch.home[unit as usize], patch.rows[unit as usize]);
+    for ((slope, a), b) in scratch.slope.iter_mut().zip(patch.centroid(home)).zip(patch.centroid(class)) {
+        *slope = 2.0 * (a - b);
+    }
+    for at in 0..patch.classes[class as usize].units.len() {
+        let with = patch.classes[class as usize].units[at];
+        let gain = rise(patch.point(unit), patch.point(with), &scratch.slope, share) * rows as f32;
+        if gain > best.gain && patch.rows[with as usize] == rows && allows_swap(patch, unit, with) {
+            best.offer(gain, Step::Swap { class, with });
+        }
+    }
+}
+
+/// A unit that its class needs may leave when another one comes in its place, from a class that spares it.
+fn best_chain(patch: &mut Patch<'_>, unit: u32, leaving: f32, scratch: &mut Scratch, best: &mut Best) {
+    let (home, rows) = (patch.home[unit as usize], patch.rows[unit as usize]);
+    let (weight, count) = (rows as f32, patch.classes[home as usize].rows() as f32);
+    let rest = count - weight;
+    let point = patch.point(unit).iter().zip(patch.centroid(home));
+    scratch.slope.iter_mut().zip(point).for_each(|(slope, (c, mean))| *slope = mean + (mean - c) * (weight / rest));
+    scratch.costs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    for at in 0..scratch.costs.len() {
+        let donor = scratch.costs[at].1;
+        let Some((cost, class)) = scratch.costs.iter().copied().find(|(_, class)| *class != donor) else { return };
+        let size = patch.classes[donor as usize].rows() as f32;
+        if size < patch.rules.least_rows() as f32 + weight || patch.classes[donor as usize].units.len() > LARGE {
+            continue;
+        }
+        let leaves = weight * size / (size - weight);
+        let joins = weight * rest / count;
+        if leaving - cost + leaves * patch.reach(donor).powi(2) <= best.gain {
+            continue;
+        }
+        for at in 0..patch.classes[donor as usize].units.len() {
+            let with = patch.classes[donor as usize].units[at];
+            let offset = distance(patch.point(with), &scratch.slope);
+            let gain = leaving - cost + leaves * patch.distance(with, donor) - joins * offset;
+            if gain > best.gain && patch.rows[with as usize] == rows && allows_chain(patch, unit, with) {
+                best.offer(gain, Step::Chain { class, with });
+            }
+        }
+    }
+}
+
+/// By how much a step lowers the errors, in double precision: candidates are found in single precision, and none is
+/// done because of its rounding.
+fn exact_gain(patch: &Patch<'_>, unit: u32, step: Step) -> f64 {
+    let home = patch.home[unit as usize];
+    match step {
+        Step::Move { class } => patch.leaving(unit) - patch.joining(unit, class),
+        Step::Swap { class, with } => patch.exchanging(home, unit, with) + patch.exchanging(class, with, unit),
+        Step::Chain { class, with } => {
+            patch.exchanging(home, unit, with) + patch.leaving(with) - patch.joining(unit, class)
+        }
+    }
+}
+
+fn allows_chain(patch: &mut Patch<'_>, unit: u32, with: u32) -> bool {
+    let (a, b) = (patch.kinds[unit as usize], patch.kinds[with as usize]);
+    let rows = u64::from(patch.rows[unit as usize]);
+    let (home, donor) = (patch.home[unit as usize] as usize, patch.home[with as usize] as usize);
+    patch.rules.spares(&mut patch.classes[donor].tally, b, rows)
+        && patch.rules.allows_exchange(&mut patch.classes[home].tally, a, b, rows)
+}
+
+fn allows_swap(patch: &mut Patch<'_>, unit: u32, with: u32) -> bool {
+    let (a, b) = (patch.kinds[unit as usize], patch.kinds[with as usize]);
+    let rows = u64::from(patch.rows[unit as usize]);
+    let (home, other) = (patch.home[unit as usize] as usize, patch.home[with as usize] as usize);
+    a == b
+        || (patch.rules.allows_exchange(&mut patch.classes[home].tally, a, b, rows)
+            && patch.rules.allows_exchange(&mut patch.classes[other].tally, b, a, rows))
+}
