@@ -22,12 +22,14 @@
 pub mod anonymize;
 pub mod cluster;
 pub mod columns;
+pub mod compact;
 pub mod content;
 pub mod domain;
 mod error;
 pub mod facet;
 pub mod feasibility;
 pub mod hierarchy;
+pub mod lexicon;
 pub mod metrics;
 pub mod model;
 pub mod partition;

@@ -47,11 +47,13 @@ pub struct Table {
     rows: u64,
 }
 
-impl Table {
-    /// Builds a table from groups in ascending order: a tuple of positions followed by sensitive codes, and a count.
-    pub(crate) fn from_sorted_groups<'a>(domains: &Domains, groups: impl Iterator<Item = (&'a [u32], u32)>) -> Self {
-        let width = domains.quasi.len();
-        let mut table = Self {
+/// Makes a table of groups in ascending order.
+#[derive(Debug)]
+pub(crate) struct TableBuilder(Table);
+
+impl TableBuilder {
+    pub(crate) fn new(domains: &Domains) -> Self {
+        Self(Table {
             quasi: Arc::clone(&domains.quasi),
             sensitive: Arc::clone(&domains.sensitive),
             positions: Vec::new(),
@@ -60,29 +62,39 @@ impl Table {
             group_rows: Vec::new(),
             cell_rows: Vec::new(),
             rows: 0,
-        };
-        for (tuple, rows) in groups {
-            let (positions, codes) = tuple.split_at(width);
-            let known = table.positions.len().checked_sub(width).is_some_and(|at| &table.positions[at..] == positions);
-            if table.cell_rows.is_empty() || !known {
-                table.positions.extend_from_slice(positions);
-                table.first_group.push(table.group_rows.len() as u32);
-                table.cell_rows.push(0);
-            }
-            table.codes.extend_from_slice(codes);
-            table.group_rows.push(rows);
-            if let Some(last) = table.cell_rows.last_mut() {
-                *last += u64::from(rows);
-            }
-            table.rows += u64::from(rows);
+        })
+    }
+
+    /// Adds a group: a tuple of positions followed by sensitive codes, and how many rows have it.
+    pub(crate) fn push(&mut self, tuple: &[u32], rows: u32) {
+        let Self(table) = self;
+        let width = table.quasi.len();
+        let (positions, codes) = tuple.split_at(width);
+        let known = table.positions.len().checked_sub(width).is_some_and(|at| &table.positions[at..] == positions);
+        if table.cell_rows.is_empty() || !known {
+            table.positions.extend_from_slice(positions);
+            table.first_group.push(table.group_rows.len() as u32);
+            table.cell_rows.push(0);
         }
+        table.codes.extend_from_slice(codes);
+        table.group_rows.push(rows);
+        if let Some(last) = table.cell_rows.last_mut() {
+            *last += u64::from(rows);
+        }
+        table.rows += u64::from(rows);
+    }
+
+    pub(crate) fn build(self) -> Table {
+        let Self(mut table) = self;
         table.first_group.push(table.group_rows.len() as u32);
         table
     }
+}
 
+impl Table {
     /// A table without rows.
     pub fn empty(domains: &Domains) -> Self {
-        Self::from_sorted_groups(domains, std::iter::empty())
+        TableBuilder::new(domains).build()
     }
 
     /// The quasi-identifiers.

@@ -110,6 +110,32 @@ impl AnonymizeExec {
         &self.input
     }
 
+    /// The release, which is made now if nobody has made it before.
+    pub fn release(
+        &self,
+        context: Arc<TaskContext>,
+    ) -> impl Future<Output = std::result::Result<Arc<Release>, crate::Error>> + Send + use<> {
+        let timed = Arc::new(Timed::new(&self.metrics, self.watch.progress.clone()));
+        let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
+        let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
+        let is_verified_by_its_reader = self.watch.is_verified_by_its_reader;
+        let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
+        async move {
+            let make = || async {
+                let progress: Arc<dyn Progress> = timed.clone();
+                let made = anonymizer.anonymize(&input, &context, &metrics, &progress).await?;
+                timed.end();
+                count(&metrics, made.facts());
+                let made = Arc::new(made);
+                if !is_verified_by_its_reader {
+                    verify(&made, &anonymizer, size, ahead).await?;
+                }
+                Ok::<_, crate::Error>(made)
+            };
+            release.get_or_try_init(make).await.cloned()
+        }
+    }
+
     fn describe(&self) -> [(&'static str, String); 5] {
         let (policy, binding) = (self.anonymizer.policy(), self.anonymizer.binding());
         let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
@@ -185,27 +211,10 @@ impl ExecutionPlan for AnonymizeExec {
         if partition != 0 {
             return internal_err!("AnonymizeExec has one partition, and partition {partition} was asked for");
         }
-        let timed = Arc::new(Timed::new(&self.metrics, self.watch.progress.clone()));
         let baseline = BaselineMetrics::new(&self.metrics, partition);
-        let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
-        let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
-        let is_verified_by_its_reader = self.watch.is_verified_by_its_reader;
         let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
-        let batches = async move {
-            let make = || async {
-                let progress: Arc<dyn Progress> = timed.clone();
-                let made = anonymizer.anonymize(&input, &context, &metrics, &progress).await?;
-                timed.end();
-                count(&metrics, made.facts());
-                let made = Arc::new(made);
-                if !is_verified_by_its_reader {
-                    verify(&made, &anonymizer, size, ahead).await?;
-                }
-                Ok::<_, crate::Error>(made)
-            };
-            let release = release.get_or_try_init(make).await?;
-            Ok::<_, crate::Error>(release.stream(size, ahead))
-        };
+        let release = self.release(context);
+        let batches = async move { Ok::<_, crate::Error>(release.await?.stream(size, ahead)) };
         let batches = futures::stream::once(batches).map_err(datafusion::error::DataFusionError::from).try_flatten();
         let batches = batches.map(move |batch| batch.record_output(&baseline));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))

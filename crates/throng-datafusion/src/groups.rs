@@ -17,10 +17,11 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, PartitionChoice};
 use throng_core::model::Privacy;
 use throng_core::partition::Parts;
-use throng_core::survey::{Domains, Grouping, Tuples};
+use throng_core::survey::{Domains, Gathered, Grouped, Grouping, Tuples};
 use throng_core::table::Table;
 
 use crate::Error;
+use crate::rows::numbers;
 use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
 use crate::store::{Allowance, BatchStore, StoredBatches};
 use crate::workspace::{Workspace, reserve};
@@ -42,6 +43,9 @@ impl Default for PartSizes {
 
 /// So many groups, over all parts, wait in memory before they are stored with their part.
 const WAITING_GROUPS: usize = 1 << 17;
+
+/// Up to so many groups that the chunks have handed out are sorted at once. The result is the same either way.
+const MOST_GATHERED: usize = 1 << 22;
 
 /// What runs out when groups don't fit.
 const WHAT: &str = "the distinct combinations of quasi-identifiers";
@@ -82,6 +86,9 @@ impl Groups {
         let reservation = snapshot.workspace.reservation("groups");
         // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
         let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };
+        if let Some(grouped) = gathered(snapshot, &domains, most, &reservation)? {
+            return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
+        }
         let mut grouping = Grouping::new(&domains, most);
         let (mut numbers, mut count) = (Vec::new(), 0);
         for_each_group(snapshot, &domains, |placed, rows| {
@@ -98,9 +105,25 @@ impl Groups {
         // Of the table, and of its order.
         reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT)?;
         let (table, rank) = grouping.table(&domains);
-        if grouping.is_exact() {
-            drop(grouping);
-            numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
+        let (is_exact, share) = (grouping.is_exact(), grouping.share());
+        drop(grouping);
+        numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
+        let grouped = Grouped { table, groups: is_exact.then_some(numbers), share };
+        Self::new(snapshot, domains, grouped, privacy, sizes, reservation)
+    }
+
+    /// One part, or as many as a sample tells.
+    fn new(
+        snapshot: &Snapshot,
+        domains: Domains,
+        grouped: Grouped,
+        privacy: &Privacy,
+        sizes: PartSizes,
+        reservation: MemoryReservation,
+    ) -> Result<Self, Error> {
+        let Grouped { table, groups, share } = grouped;
+        let count = snapshot.groups();
+        if let Some(numbers) = groups {
             let size = table.group_count() * (domains.width() * 4 + 16) + numbers.len() * 4;
             reserve(&reservation, size, WHAT)?;
             return Ok(Self {
@@ -112,8 +135,8 @@ impl Groups {
                 _reservation: reservation,
             });
         }
-        let parts = Parts::of(&table, privacy, (sizes.part_cells as f64 * grouping.share()) as usize);
-        drop((grouping, table, rank));
+        let parts = Parts::of(&table, privacy, (sizes.part_cells as f64 * share) as usize);
+        drop(table);
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, count as usize * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
@@ -163,6 +186,28 @@ impl Groups {
             }
         }
     }
+}
+
+/// All groups sorted at once; none where there are too many for that.
+fn gathered(
+    snapshot: &Snapshot,
+    domains: &Domains,
+    most: usize,
+    reservation: &MemoryReservation,
+) -> Result<Option<Grouped>, Error> {
+    let groups = snapshot.groups() as usize;
+    if groups > MOST_GATHERED || reservation.try_resize(groups * Gathered::GROUP_BYTES).is_err() {
+        return Ok(None);
+    }
+    let Some(mut gathered) = Gathered::new(domains) else { return Ok(None) };
+    for (number, stream) in snapshot.streams.iter().enumerate() {
+        let mut chunks = stream.groups.read()?;
+        while let Some(chunk) = chunks.next()? {
+            snapshot.workspace.check()?;
+            gathered.add(domains, number, snapshot.width(), numbers(&chunk));
+        }
+    }
+    Ok(Some(gathered.table(domains, most)?))
 }
 
 /// Calls with every group of every chunk, placed, and its rows; in the order of streams and chunks.

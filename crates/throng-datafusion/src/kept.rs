@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use throng_core::columns::Categories;
+use throng_core::compact::{Compactor, compact_type, is_text};
 use throng_core::facet::category_names;
 use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease};
 
@@ -42,10 +43,14 @@ pub(crate) fn kept_columns(binding: &Binding) -> Vec<Kept> {
 }
 
 impl Kept {
-    /// What is kept of a column of the input.
-    pub(crate) fn of(&self, column: &ArrayRef) -> Result<ArrayRef, Error> {
+    /// What is kept of a column of the input, in which strings are compact, as they then are in what is kept.
+    pub(crate) fn of(&self, column: &ArrayRef, compactor: &mut Compactor) -> Result<ArrayRef, Error> {
         match &self.categories {
-            Some(categories) => Ok(category_names(categories, &self.source.name, column)?),
+            Some(categories) => {
+                let names = category_names(categories, &self.source.name, column)?;
+                compactor.compact(&names).map_err(|source| Error::Kernel("compact", source))
+            }
+            None if is_text(column.data_type()) => Ok(Arc::clone(column)),
             None => plain(column),
         }
     }
@@ -58,10 +63,11 @@ impl Kept {
         }
     }
 
-    /// The type of what is kept.
+    /// The type of what is kept: as in the release, but for strings.
     pub(crate) fn data_type(&self) -> DataType {
         match &self.categories {
-            Some(_) => DataType::Utf8,
+            Some(_) => compact_type(),
+            None if is_text(&self.source.data_type) => compact_type(),
             None => plain_field(&Field::new(&self.name, self.source.data_type.clone(), true)).data_type().clone(),
         }
     }

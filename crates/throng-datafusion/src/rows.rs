@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, RecordBatch, UInt32Array};
-use datafusion::arrow::buffer::Buffer;
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
+use datafusion::arrow::array::{ArrayRef, AsArray, Decimal128Array, RecordBatch, UInt32Array};
+use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, Schema, SchemaRef, UInt32Type};
 
 use crate::Error;
 use crate::kept::Kept;
 
-/// The bytes of a content hash.
-const HASH_BYTES: i32 = 16;
+/// A content hash is kept as a wide integer, which is never computed with.
+const HASH: DataType = DataType::Decimal128(38, 0);
 
 /// The schema of kept rows: a number and a hash, and then what is kept. Names are places, so that none is there twice.
 pub(crate) fn row_schema(kept: &[Kept]) -> SchemaRef {
-    let mut fields = vec![
-        Field::new("number", DataType::UInt32, false),
-        Field::new("content", DataType::FixedSizeBinary(HASH_BYTES), false),
-    ];
+    let mut fields = vec![Field::new("number", DataType::UInt32, false), Field::new("content", HASH, false)];
     fields.extend(kept.iter().enumerate().map(|(place, kept)| Field::new(place.to_string(), kept.data_type(), true)));
     Arc::new(Schema::new(fields))
 }
@@ -26,12 +22,11 @@ pub(crate) fn row_schema(kept: &[Kept]) -> SchemaRef {
 pub(crate) fn row_batch(
     schema: &SchemaRef,
     numbers: Vec<u32>,
-    content: &[u128],
+    content: Vec<u128>,
     kept: Vec<ArrayRef>,
 ) -> Result<RecordBatch, Error> {
-    let bytes: Vec<u8> = content.iter().flat_map(|hash| hash.to_be_bytes()).collect();
-    let content = FixedSizeBinaryArray::try_new(HASH_BYTES, Buffer::from_vec(bytes), None);
-    let content = content.map_err(|source| Error::Kernel("hash", source))?;
+    let content = content.into_iter().map(u128::cast_signed).collect::<Vec<i128>>();
+    let content = Decimal128Array::new(content.into(), None).with_data_type(HASH);
     let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt32Array::from(numbers)), Arc::new(content)];
     columns.extend(kept);
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
@@ -51,8 +46,7 @@ pub(crate) fn with_numbers(rows: &RecordBatch, numbers: Vec<u32>) -> Result<Reco
 
 /// The content hash of a row.
 pub(crate) fn content(rows: &RecordBatch) -> impl ExactSizeIterator<Item = u128> {
-    let hashes = rows.column(1).as_fixed_size_binary();
-    (0..hashes.len()).map(|row| hashes.value(row).iter().fold(0, |hash, byte| hash << 8 | u128::from(*byte)))
+    rows.column(1).as_primitive::<Decimal128Type>().values().iter().map(|hash| hash.cast_unsigned())
 }
 
 /// The place of a kept column in a batch.

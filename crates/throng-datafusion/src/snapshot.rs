@@ -13,6 +13,7 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
+use throng_core::compact::Compactor;
 use throng_core::content::ContentHasher;
 use throng_core::survey::{Domains, SUPPRESSED, Seen, Survey, SurveySpec, Tuples};
 use throng_policy::Binding;
@@ -26,7 +27,9 @@ use crate::store::{Allowance, BatchStore, StoredBatches};
 use crate::workspace::{Workspace, reserve};
 
 /// A stream that has seen so many groups hands them out and begins to number anew.
-const CHUNK_GROUPS: usize = 1 << 18;
+///
+/// The numbers of a chunk are found in a table that should stay in the cache of a core.
+const CHUNK_GROUPS: usize = 1 << 15;
 
 /// All rows of a plan.
 #[derive(Debug)]
@@ -54,14 +57,19 @@ pub(crate) struct StreamRows {
     pub(crate) groups: StoredBatches,
     /// How many batches of rows each chunk has.
     pub(crate) chunk_batches: Vec<usize>,
+    /// How many groups all chunks have.
+    chunk_groups: u64,
 }
 
 /// Which columns of the query are for what.
 struct Reading {
     spec: Arc<SurveySpec>,
-    /// Quasi-identifiers, then sensitive columns, by name.
-    surveyed: Vec<String>,
-    kept: Vec<Kept>,
+    /// The columns that are looked at, by name.
+    columns: Vec<String>,
+    /// Quasi-identifiers, then sensitive columns, by their places among `columns`.
+    surveyed: Vec<usize>,
+    /// What is kept, with the places of the columns that it comes from.
+    kept: Vec<(usize, Kept)>,
     rows: SchemaRef,
     seed: u64,
     progress: Arc<dyn Progress>,
@@ -127,6 +135,11 @@ impl Snapshot {
         Ok(domains)
     }
 
+    /// How many groups the chunks have handed out.
+    pub(crate) fn groups(&self) -> u64 {
+        self.streams.iter().map(|stream| stream.chunk_groups).sum()
+    }
+
     /// Whether rows are on disk.
     pub(crate) fn is_spilled(&self) -> bool {
         self.streams.iter().any(|stream| stream.rows.is_spilled())
@@ -161,7 +174,8 @@ impl Snapshot {
         reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
         self.seen.push(seen);
         let (rows, groups) = (part.rows.finish()?, part.groups.finish()?);
-        self.streams.push(StreamRows { rows, groups, chunk_batches: part.chunk_batches });
+        let StreamSurvey { chunk_batches, chunk_groups, .. } = part;
+        self.streams.push(StreamRows { rows, groups, chunk_batches, chunk_groups });
         Ok(())
     }
 }
@@ -181,20 +195,34 @@ impl Reading {
             quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
             sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
         };
-        let quasi = binding.quasi.iter().map(|quasi| quasi.column.name.clone());
-        let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| sensitive.column.name.clone())).collect();
+        let quasi = binding.quasi.iter().map(|quasi| &quasi.column.name);
+        let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| &sensitive.column.name));
+        let mut columns: Vec<String> = Vec::new();
+        let mut place = |name: &String| match columns.iter().position(|known| known == name) {
+            Some(place) => place,
+            None => {
+                columns.push(name.clone());
+                columns.len() - 1
+            }
+        };
+        let surveyed = surveyed.map(&mut place).collect();
         let kept = kept_columns(binding);
+        let rows = row_schema(&kept);
+        let kept = kept.into_iter().map(|kept| (place(&kept.source.name), kept)).collect();
         let allowance = Allowance::new(workspace.memory_for_rows());
-        Self { spec: Arc::new(spec), surveyed, rows: row_schema(&kept), kept, seed, progress, workspace, allowance }
+        Self { spec: Arc::new(spec), columns, surveyed, rows, kept, seed, progress, workspace, allowance }
     }
 }
 
 /// One stream on its way.
 struct StreamSurvey {
     survey: Survey,
+    compactor: Compactor,
+    hasher: ContentHasher,
     rows: BatchStore,
     groups: BatchStore,
     chunk_batches: Vec<usize>,
+    chunk_groups: u64,
     /// Batches of the current chunk.
     batches: usize,
     rows_read: u64,
@@ -204,39 +232,44 @@ struct StreamSurvey {
 impl StreamSurvey {
     async fn read(mut stream: SendableRecordBatchStream, reading: &Reading) -> Result<Self, Error> {
         let workspace = &reading.workspace;
+        let types: Vec<DataType> = reading.kept.iter().map(|(_, kept)| kept.data_type()).collect();
         let mut read = Self {
             survey: Survey::new(Arc::clone(&reading.spec))?,
+            compactor: Compactor::default(),
+            hasher: ContentHasher::new(&types, reading.seed)?,
             rows: BatchStore::new(workspace, Arc::clone(&reading.rows), &reading.allowance, "rows"),
             groups: BatchStore::new(workspace, tuple_schema(), &reading.allowance, "groups"),
             chunk_batches: Vec::new(),
+            chunk_groups: 0,
             batches: 0,
             rows_read: 0,
             reservation: workspace.reservation("survey"),
         };
-        let types: Vec<DataType> = reading.kept.iter().map(Kept::data_type).collect();
-        let hasher = ContentHasher::new(&types, reading.seed)?;
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
-                read.push(&batch, reading, &hasher)?;
+                read.push(&batch, reading)?;
                 reading.progress.advance(batch.num_rows() as u64);
             }
         }
         Ok(read)
     }
 
-    fn push(&mut self, batch: &RecordBatch, reading: &Reading, hasher: &ContentHasher) -> Result<(), Error> {
-        let column = |name: &String| -> Result<ArrayRef, Error> {
+    fn push(&mut self, batch: &RecordBatch, reading: &Reading) -> Result<(), Error> {
+        // Strings are told apart once, for the survey and for what is kept.
+        let columns = reading.columns.iter().map(|name| -> Result<ArrayRef, Error> {
             let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
-            Ok(batch.column_by_name(name).cloned().ok_or_else(missing)?)
-        };
-        let surveyed = reading.surveyed.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+            let column = batch.column_by_name(name).ok_or_else(missing)?;
+            self.compactor.compact(column).map_err(|source| Error::Kernel("compact", source))
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let surveyed: Vec<ArrayRef> = reading.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect();
         let groups = self.survey.push(&surveyed)?;
         reserve(&self.reservation, self.survey.size(), VALUES)?;
-        let kept = reading.kept.iter().map(|kept| kept.of(&column(&kept.source.name)?));
+        let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
         let kept = kept.collect::<Result<Vec<_>, Error>>()?;
-        let content = hasher.hash(&kept, batch.num_rows())?;
+        let content = self.hasher.hash(&kept, batch.num_rows())?;
         self.rows_read += batch.num_rows() as u64;
-        self.rows.push(released_rows(row_batch(&reading.rows, groups, &content, kept)?)?)?;
+        self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)?;
         self.batches += 1;
         if self.survey.groups() >= CHUNK_GROUPS {
             self.end_chunk()?;
@@ -245,6 +278,7 @@ impl StreamSurvey {
     }
 
     fn end_chunk(&mut self) -> Result<(), Error> {
+        self.chunk_groups += self.survey.groups() as u64;
         self.groups.push(pack(&self.survey.take_groups())?)?;
         self.chunk_batches.push(std::mem::take(&mut self.batches));
         Ok(())

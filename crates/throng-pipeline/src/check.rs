@@ -87,7 +87,7 @@ async fn look(
         false => anonymizer.examine(plan.input(), &context, &progress).await,
     };
     let found = match found {
-        Err(error) => return Err(failure(error.into(), &table, &source, &session).await),
+        Err(error) => return Err(failure(error, &table, &source, &session).await),
         Ok(found) => found,
     };
     let shortfalls = match &found.refused {

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use futures::{StreamExt, TryStreamExt};
 use throng_core::verify::Findings;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, kept_names};
 use throng_policy::{CsvOptions, Format, Policy};
@@ -23,7 +21,7 @@ use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, Reso
 use crate::source::{Source, SourceFile};
 use crate::stop::Stop;
 use crate::verify::{Examined, Unchanged, examine};
-use crate::write::{check_writable, digest, write};
+use crate::write::{ROW_GROUP_ROWS, check_writable, digest, write};
 
 /// How a job runs; nothing here changes its result.
 #[derive(Clone)]
@@ -105,16 +103,13 @@ async fn anonymize(
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
-    let mut batches = plan.execute(0, session.task_ctx()).map_err(|error| JobError::reading("the input", &error))?;
-    // The release is made when its first rows are asked for.
-    let first = batches.try_next().await;
-    let first = match first {
+    let release = match plan.release(session.task_ctx()).await {
         Err(error) => return Err(failure(error, &table, &source, &session).await),
-        Ok(first) => first,
+        Ok(release) => release,
     };
-    let release = table.release().ok_or_else(|| JobError::internal("a plan gave rows before its release"))?;
     let facts = release.facts().clone();
     let anonymizer = Arc::clone(table.anonymizer());
+    let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
     // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
     drop((release, table));
 
@@ -123,7 +118,6 @@ async fn anonymize(
     let place = staging.place()?;
     let schema = plan.schema();
     drop(plan);
-    let batches = futures::stream::iter(first.map(Ok)).chain(batches);
     let files = write(batches, schema, &place, options).instrument(span).await?;
 
     let span = clock.begin(Stage::Verify, Some(rows));
@@ -168,12 +162,12 @@ pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<Bo
 
 /// Why a release could not be made. Where the engine could not read, the file is named.
 pub(crate) async fn failure(
-    error: DataFusionError,
+    error: throng_datafusion::Error,
     table: &AnonymizedTable,
     source: &Source,
     session: &SessionContext,
 ) -> JobError {
-    match throng_datafusion::Error::from(error) {
+    match error {
         throng_datafusion::Error::Read(error) => {
             let schema = table.anonymizer().input_schema();
             let read = table.anonymizer().columns_read().into_iter().map(|column| schema.field(column).name().as_str());

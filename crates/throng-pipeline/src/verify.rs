@@ -8,6 +8,7 @@ use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
+use throng_core::compact::is_text;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
 use throng_datafusion::{plain, plain_field};
@@ -198,13 +199,13 @@ async fn examine_stream(
 ) -> Result<(Verifier, Checksum), JobError> {
     let schema = stream.schema();
     let mut checksum = Checksum::default();
-    let hasher = match &unchanged {
+    let mut hasher = match &unchanged {
         Some(unchanged) => Some(ContentHasher::new(&plain_types(&schema, &unchanged.columns), unchanged.seed)?),
         None => None,
     };
     while let Some(batch) = stream.try_next().await.map_err(|error| JobError::reading("the release", &error))? {
         verifier.push(&batch)?;
-        if let (Some(hasher), Some(unchanged)) = (&hasher, &unchanged) {
+        if let (Some(hasher), Some(unchanged)) = (&mut hasher, &unchanged) {
             checksum.add(hasher.hash(&plain_columns(&batch, &unchanged.columns)?, batch.num_rows())?);
         }
         observer.advance(batch.num_rows() as u64);
@@ -219,6 +220,8 @@ fn plain_types(schema: &Schema, names: &[String]) -> Vec<DataType> {
 
 fn plain_columns(batch: &RecordBatch, names: &[String]) -> Result<Vec<ArrayRef>, JobError> {
     let columns = names.iter().filter_map(|name| batch.column_by_name(name));
+    // The hash looks at strings in any form.
+    let plain = |column: &ArrayRef| if is_text(column.data_type()) { Ok(Arc::clone(column)) } else { plain(column) };
     columns.map(|column| Ok(plain(column)?)).collect()
 }
 

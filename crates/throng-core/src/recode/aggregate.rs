@@ -84,7 +84,7 @@ impl AggregateColumn {
             Kind::Category(_) => None,
         };
         for members in clusters {
-            self.ranges.push(quasi, members);
+            self.ranges.push_range(members.range());
             let number = |(at, rows): &(u32, u64)| {
                 let (line, first) = line.as_ref()?;
                 Some((line[at.checked_sub(*first)? as usize], *rows))

@@ -6,6 +6,7 @@
 //! reader of the release has. The same input and seed still give the same release.
 
 use arrow::row::{RowConverter, SortField};
+use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::Recoding;
@@ -39,6 +40,9 @@ impl DealKey {
     }
 }
 
+/// About so many bytes are digested at a time.
+const DIGESTED_BYTES: usize = 1 << 14;
+
 /// Makes a key, part by part of the table.
 #[derive(Clone, Debug)]
 pub struct Dealing(Sha256);
@@ -62,17 +66,19 @@ impl Dealing {
 
     /// Adds the cells and groups of a part.
     pub fn add(&mut self, part: &Table) {
+        let mut bytes = Vec::with_capacity(2 * DIGESTED_BYTES);
         for cell in 0..part.cell_count() as u32 {
-            for number in part.positions(cell) {
-                self.0.update(number.to_le_bytes());
-            }
+            add(&mut bytes, part.positions(cell));
             for group in part.groups(cell) {
-                self.0.update(part.group_rows(group).to_le_bytes());
-                for code in part.codes(group) {
-                    self.0.update(code.to_le_bytes());
-                }
+                add(&mut bytes, &[part.group_rows(group)]);
+                add(&mut bytes, part.codes(group));
+            }
+            if bytes.len() >= DIGESTED_BYTES {
+                self.0.update(&bytes);
+                bytes.clear();
             }
         }
+        self.0.update(&bytes);
     }
 
     /// The key of all parts.
@@ -81,18 +87,24 @@ impl Dealing {
     }
 }
 
+fn add(bytes: &mut Vec<u8>, numbers: &[u32]) {
+    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+}
+
 /// The class of each row.
 pub(super) fn deal(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Vec<u32> {
     let mut class_of = vec![SUPPRESSED; groups.len()];
-    let mut shared: Vec<(u32, u128, u32)> = Vec::new();
+    let mut shared: Vec<u32> = Vec::new();
     for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
         match recoding.shares(*group) {
             [] => {}
             [only] => class_of[row] = only.class,
-            _ => shared.push((*group, key.place(content[row]), row as u32)),
+            _ => shared.push(row as u32),
         }
     }
-    shared.sort_unstable();
+    let place = |row: u32| (groups[row as usize], key.place(content[row as usize]), row);
+    let mut shared: Vec<(u32, u128, u32)> = shared.into_par_iter().map(place).collect();
+    shared.par_sort_unstable();
     for rows in shared.chunk_by(|a, b| a.0 == b.0) {
         let shares = recoding.shares(rows[0].0);
         let classes = shares.iter().flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));

@@ -1,9 +1,7 @@
 //! What clusters have in one column: the positions that decide what is shown of each.
 
 use crate::cluster::Class;
-use crate::columns::Release;
-use crate::domain::Kind;
-use crate::table::{QuasiColumn, Table};
+use crate::table::Table;
 
 /// What a cluster has in one column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,19 +30,19 @@ impl Members {
     pub(super) fn range(&self) -> Option<(u32, u32)> {
         self.cover.or(Some((self.rows.first()?.0, self.rows.last()?.0)))
     }
+}
 
-    /// What decides the label: the node for an ancestor, the range for an interval, all members for a set.
-    fn key(&self, quasi: &QuasiColumn) -> Vec<u32> {
-        match (quasi.spec.release, quasi.domain.kind(), self.range()) {
-            (Release::Set, _, _) => self.rows.iter().map(|(position, _)| *position).collect(),
-            (_, Kind::Category(tree), Some((lo, hi))) if !quasi.spec.release.is_aggregate() => {
-                let (first, last) = tree.leaf_range(tree.common_ancestor(lo, hi));
-                vec![first, last]
-            }
-            (_, _, Some((lo, hi))) => vec![lo, hi],
-            _ => Vec::new(),
-        }
+/// The first and the last position that is shown of a cluster; none for a cluster without rows.
+pub(super) fn shown_range(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> Option<(u32, u32)> {
+    if let Some(cover) = &class.cover {
+        return Some(cover[column]);
     }
+    let positions = positions(table, cell_of, class, column).map(|position| (position, position));
+    positions.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> impl Iterator<Item = u32> {
+    class.portions.iter().map(move |portion| table.positions(cell_of[portion.group as usize])[column])
 }
 
 /// The positions that decide the label of each of many clusters, ascending within each.
@@ -55,8 +53,18 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) fn push(&mut self, quasi: &QuasiColumn, members: &Members) {
-        self.positions.extend(members.key(quasi));
+    /// All positions that occur in a cluster, for a label that lists them.
+    pub(super) fn push_members(&mut self, table: &Table, cell_of: &[u32], class: &Class, column: usize) {
+        let mut members: Vec<u32> = positions(table, cell_of, class, column).collect();
+        members.sort_unstable();
+        members.dedup();
+        self.positions.extend(members);
+        self.ends.push(self.positions.len() as u32);
+    }
+
+    /// A range of positions, or nothing.
+    pub(super) fn push_range(&mut self, range: Option<(u32, u32)>) {
+        self.positions.extend(range.into_iter().flat_map(|(lo, hi)| [lo, hi]));
         self.ends.push(self.positions.len() as u32);
     }
 

@@ -4,8 +4,6 @@
 //! Labels are told apart by what a reader sees, never by how we came to them: where two ranges read the same, they are
 //! one label, and it loses as much as the wider of them.
 
-use std::collections::BTreeMap;
-
 use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
@@ -33,12 +31,14 @@ pub struct Labels {
 impl Labels {
     /// The labels of a column for clusters with these keys, and the label of each cluster.
     pub(super) fn build(quasi: &QuasiColumn, keys: &Keys) -> Result<(Self, Vec<u32>)> {
-        let mut places: BTreeMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
-        let shown = Shown::of(quasi, &places.keys().copied().collect::<Vec<_>>())?;
-        let range = shown_range(&quasi.domain, places.keys().copied());
+        let mut places: FxHashMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
+        let mut distinct: Vec<&[u32]> = places.keys().copied().collect();
+        distinct.sort_unstable();
+        let shown = Shown::of(quasi, &distinct)?;
+        let range = shown_range(&quasi.domain, distinct.iter().copied());
         let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
         let (mut kept, mut ncp, mut information_loss) = (Vec::new(), Vec::<f64>::new(), Vec::<f64>::new());
-        for (index, (key, place)) in places.iter_mut().enumerate() {
+        for (index, key) in distinct.iter().enumerate() {
             let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
             let label = *first_seen.entry(shown.texts[index].as_deref()).or_insert_with(|| {
                 kept.push(index as u32);
@@ -46,7 +46,7 @@ impl Labels {
                 information_loss.push(0.0);
                 kept.len() as u32 - 1
             });
-            *place = label;
+            places.insert(key, label);
             ncp[label as usize] = ncp[label as usize].max(key_ncp);
             information_loss[label as usize] = information_loss[label as usize].max(key_loss);
         }

@@ -10,6 +10,9 @@ use super::Recoding;
 use super::deal::{DealKey, deal};
 use crate::survey::SUPPRESSED;
 
+/// So many classes are put in order at a time.
+const BLOCK_CLASSES: usize = 1024;
+
 /// Which row comes where.
 #[derive(Clone, Debug)]
 pub struct ReleaseOrder {
@@ -17,6 +20,8 @@ pub struct ReleaseOrder {
     pub rows: Vec<u32>,
     /// The class of each input row; [`SUPPRESSED`] for rows that are left out.
     pub class_of: Vec<u32>,
+    /// How many rows there are up to the end of each class.
+    pub class_ends: Vec<u32>,
 }
 
 impl ReleaseOrder {
@@ -27,16 +32,30 @@ impl ReleaseOrder {
         let mut total = 0;
         for rows in recoding.class_rows() {
             next.push(total);
-            total += *rows as usize;
+            total += *rows as u32;
         }
-        let mut rows = vec![0; total];
+        let mut rows = vec![0; total as usize];
         for (row, class) in class_of.iter().enumerate().filter(|(_, class)| **class != SUPPRESSED) {
             let place = &mut next[*class as usize];
-            rows[*place] = row as u32;
+            rows[*place as usize] = row as u32;
             *place += 1;
         }
-        rows.par_chunk_by_mut(|a, b| class_of[*a as usize] == class_of[*b as usize])
-            .for_each(|class| class.sort_unstable_by_key(|row| content[*row as usize]));
-        Self { rows, class_of }
+        let class_ends = next;
+        let (mut blocks, mut rest, mut start) = (Vec::new(), rows.as_mut_slice(), 0);
+        for ends in class_ends.chunks(BLOCK_CLASSES) {
+            let end = ends.last().map_or(start, |end| *end);
+            let (block, after) = rest.split_at_mut((end - start) as usize);
+            blocks.push((block, start, ends));
+            (rest, start) = (after, end);
+        }
+        blocks.into_par_iter().for_each(|(block, start, ends)| {
+            let mut from = start;
+            for end in ends {
+                block[(from - start) as usize..(end - start) as usize]
+                    .sort_unstable_by_key(|row| content[*row as usize]);
+                from = *end;
+            }
+        });
+        Self { rows, class_of, class_ends }
     }
 }

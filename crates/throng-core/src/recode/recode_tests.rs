@@ -322,7 +322,7 @@ fn released(rows: &[Row], seed: u64) -> Vec<(Option<String>, u8, u8)> {
         Arc::new(rows.iter().map(|row| Some(i64::from(row.1))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| Some(i64::from(row.2))).collect::<Int64Array>()),
     ];
-    let hasher = ContentHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
+    let mut hasher = ContentHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
     let content = hasher.hash(&columns, rows.len()).unwrap();
     let key = DealKey::new(&surveyed.table, seed).unwrap();
     let order = ReleaseOrder::new(&recoding, &surveyed.groups, &content, &key);

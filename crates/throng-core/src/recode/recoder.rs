@@ -4,11 +4,15 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::aggregate::{Aggregate, AggregateColumn};
-use super::keys::{Keys, Members};
+use super::keys::{Keys, Members, shown_range};
 use super::labels::Labels;
 use super::{Recoding, Share};
 use crate::cluster::Class;
+use crate::columns::Release;
+use crate::domain::Kind;
 use crate::error::{Error, Result};
 use crate::table::{QuasiColumn, Table};
 
@@ -30,6 +34,33 @@ enum Column {
     Aggregated(AggregateColumn),
 }
 
+impl Column {
+    /// Adds what clusters have in this column, which is the one at this place.
+    fn add(&mut self, part: &Table, cell_of: &[u32], clusters: &[Class], at: usize, quasi: &QuasiColumn) -> Result<()> {
+        match self {
+            Self::Generalized(keys) => {
+                let mut beyond = 0;
+                for class in clusters {
+                    let range = shown_range(part, cell_of, class, at);
+                    beyond += usize::from(is_beyond_limit(quasi, range));
+                    match quasi.spec.release {
+                        Release::Set => keys.push_members(part, cell_of, class, at),
+                        _ => keys.push_range(shown(quasi, range)),
+                    }
+                }
+                refuse_beyond(quasi, beyond)
+            }
+            Self::Aggregated(column) => {
+                let members: Vec<Members> =
+                    clusters.iter().map(|class| Members::of(part, cell_of, class, at)).collect();
+                let ranges = members.iter().map(Members::range);
+                refuse_beyond(quasi, ranges.filter(|range| is_beyond_limit(quasi, *range)).count())?;
+                column.add(quasi, &members)
+            }
+        }
+    }
+}
+
 impl Recoder {
     /// No clusters yet, of a table or of one like it.
     pub fn new(table: &Table) -> Self {
@@ -46,51 +77,53 @@ impl Recoder {
     /// out of the release. Its groups are numbered after those of the parts before.
     pub fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let cell_of = cell_of_group(part);
-        for (at, (column, quasi)) in self.columns.iter_mut().zip(&*self.quasi).enumerate() {
-            let members = clusters.iter().map(|class| Members::of(part, &cell_of, class, at));
-            match column {
-                Column::Generalized(keys) => {
-                    let mut beyond = 0;
-                    for members in members {
-                        beyond += usize::from(is_beyond_limit(quasi, &members));
-                        keys.push(quasi, &members);
-                    }
-                    refuse_beyond(quasi, beyond)?;
-                }
-                Column::Aggregated(column) => {
-                    let members: Vec<Members> = members.collect();
-                    refuse_beyond(quasi, members.iter().filter(|members| is_beyond_limit(quasi, members)).count())?;
-                    column.add(quasi, &members)?;
-                }
-            }
-        }
+        let columns = self.columns.par_iter_mut().zip(&self.quasi[..]).enumerate();
+        columns.try_for_each(|(at, (column, quasi))| column.add(part, &cell_of, clusters, at, quasi))?;
         self.place(part, clusters, out)
     }
 
     /// Notes which rows go where. Every row of every group must be placed exactly once.
     fn place(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let first_cluster = self.cluster_rows.len() as u32;
-        let mut placed: Vec<(u32, Share)> = Vec::new();
-        for (class, cluster) in clusters.iter().zip(first_cluster..) {
-            let share = |portion: &crate::cluster::Portion| Share { class: cluster, rows: portion.rows };
-            placed.extend(class.portions.iter().map(|portion| (portion.group, share(portion))));
+        let groups = part.group_count();
+        // Where the portions of each group begin: counted first, and then filled in the order of the clusters.
+        let mut next = vec![0_u32; groups + 1];
+        let mut strange = 0;
+        for class in clusters {
+            for portion in &class.portions {
+                match next.get_mut(portion.group as usize + 1).filter(|_| (portion.group as usize) < groups) {
+                    Some(count) => *count += 1,
+                    None => strange += 1,
+                }
+            }
             self.cluster_rows.push(class.portions.iter().map(|portion| u64::from(portion.rows)).sum());
         }
-        placed.sort_unstable();
-        let mut is_out = vec![false; part.group_count()];
-        out.iter().flat_map(|cell| part.groups(*cell)).for_each(|group| is_out[group as usize] = true);
-        let (mut rest, mut misplaced) = (placed.as_slice(), 0);
-        for group in 0..part.group_count() as u32 {
-            let here = rest.iter().take_while(|(of, _)| *of == group).count();
-            let (here, later) = rest.split_at(here);
-            rest = later;
-            let rows: u64 = here.iter().map(|(_, share)| u64::from(share.rows)).sum();
-            let expected = if is_out[group as usize] { 0 } else { u64::from(part.group_rows(group)) };
-            misplaced += usize::from(rows != expected);
-            self.portions.extend(here.iter().map(|(_, share)| *share));
-            self.first_portion.push(self.portions.len() as u32);
+        if strange > 0 {
+            return Err(Error::Misplaced { groups: strange });
         }
-        match misplaced + rest.len() {
+        let base = self.portions.len() as u32;
+        let mut end = base;
+        for first in &mut next {
+            end += *first;
+            *first = end;
+        }
+        self.portions.resize(end as usize, Share { class: 0, rows: 0 });
+        let mut placed: Vec<u64> = vec![0; groups];
+        for (class, cluster) in clusters.iter().zip(first_cluster..) {
+            for portion in &class.portions {
+                let at = &mut next[portion.group as usize];
+                self.portions[*at as usize] = Share { class: cluster, rows: portion.rows };
+                *at += 1;
+                placed[portion.group as usize] += u64::from(portion.rows);
+            }
+        }
+        // Each has moved to where the next group begins.
+        next.truncate(groups);
+        self.first_portion.extend(next);
+        let mut is_out = vec![false; groups];
+        out.iter().flat_map(|cell| part.groups(*cell)).for_each(|group| is_out[group as usize] = true);
+        let expected = |group: usize| if is_out[group] { 0 } else { u64::from(part.group_rows(group as u32)) };
+        match (0..groups).filter(|group| placed[*group] != expected(*group)).count() {
             0 => Ok(()),
             groups => Err(Error::Misplaced { groups }),
         }
@@ -115,17 +148,17 @@ impl Recoder {
         let Self { quasi, columns, cluster_rows, first_portion, portions } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
         let (mut labels, mut of_cluster) = (Vec::with_capacity(width), vec![0; clusters * width]);
-        for (at, (column, quasi)) in columns.iter().zip(&*quasi).enumerate() {
-            let (column_labels, numbers) = match column {
-                Column::Generalized(keys) => Labels::build(quasi, keys)?,
-                Column::Aggregated(column) => column.labels(quasi)?,
-            };
+        let built = columns.par_iter().zip(&quasi[..]).map(|(column, quasi)| match column {
+            Column::Generalized(keys) => Labels::build(quasi, keys),
+            Column::Aggregated(column) => column.labels(quasi),
+        });
+        for (at, (column_labels, numbers)) in built.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
             labels.push(column_labels);
             numbers.into_iter().enumerate().for_each(|(cluster, number)| of_cluster[cluster * width + at] = number);
         }
         let tuple = |cluster: u32| &of_cluster[cluster as usize * width..(cluster as usize + 1) * width];
         let mut order: Vec<u32> = (0..clusters as u32).collect();
-        order.sort_unstable_by(|a, b| tuple(*a).cmp(tuple(*b)));
+        order.par_sort_unstable_by(|a, b| tuple(*a).cmp(tuple(*b)));
         let (mut class_of, mut class_rows, mut label_of) = (vec![0; clusters], Vec::new(), Vec::new());
         for alike in order.chunk_by(|a, b| tuple(*a) == tuple(*b)) {
             alike.iter().for_each(|cluster| class_of[*cluster as usize] = class_rows.len() as u32);
@@ -183,8 +216,16 @@ fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> (V
 }
 
 /// Whether a cluster shows more than the limit of its column allows.
-fn is_beyond_limit(quasi: &QuasiColumn, members: &Members) -> bool {
-    members.range().is_some_and(|(lo, hi)| quasi.domain.block(lo) != quasi.domain.block(hi))
+fn is_beyond_limit(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> bool {
+    range.is_some_and(|(lo, hi)| quasi.domain.block(lo) != quasi.domain.block(hi))
+}
+
+/// What decides the label of a cluster with this range: the range itself, or the node above it.
+fn shown(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> Option<(u32, u32)> {
+    match quasi.domain.kind() {
+        Kind::Category(tree) => range.map(|(lo, hi)| tree.leaf_range(tree.common_ancestor(lo, hi))),
+        Kind::Ordered { .. } => range,
+    }
 }
 
 fn refuse_beyond(quasi: &QuasiColumn, classes: usize) -> Result<()> {

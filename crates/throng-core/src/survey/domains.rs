@@ -89,14 +89,23 @@ impl Domains {
         self.coded.len()
     }
 
+    /// How many numbers there may be in each place of a tuple.
+    pub(super) fn sizes(&self) -> Vec<usize> {
+        let quasi = self.quasi.iter().map(|quasi| quasi.domain.len());
+        quasi.chain(self.sensitive.iter().map(|column| column.distinct as usize)).collect()
+    }
+
     /// Places a tuple of a stream's own numbers.
     pub fn place(&self, stream: usize, tuple: &[u32], placed: &mut [u32]) {
-        for (slot, coded) in placed.iter_mut().zip(&self.coded) {
-            *slot = match tuple[coded.column] {
-                NULL => coded.of_null,
-                number => coded.of_number[stream][number as usize],
-            };
-        }
+        placed.iter_mut().zip(self.placed(stream, tuple)).for_each(|(slot, number)| *slot = number);
+    }
+
+    /// A tuple of a stream's own numbers in its place.
+    pub(super) fn placed(&self, stream: usize, tuple: &[u32]) -> impl Iterator<Item = u32> {
+        self.coded.iter().map(move |coded| match tuple[coded.column] {
+            NULL => coded.of_null,
+            number => coded.of_number[stream][number as usize],
+        })
     }
 }
 

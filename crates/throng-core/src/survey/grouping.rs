@@ -5,18 +5,20 @@
 //! order of arrival, and a cell is in it with all of its rows or not at all. Since privacy models are monotone, what is
 //! satisfied by a sample is satisfied by all rows.
 
-use rayon::prelude::*;
 use twox_hash::XxHash3_64;
 
+use super::distinct::DistinctTuples;
 use super::domains::Domains;
-use super::tuples::{DistinctTuples, Tuples};
+use super::gathered::{Gathered, Grouped};
+use super::tuples::Tuples;
 use crate::error::Result;
-use crate::table::Table;
+use crate::table::{Table, TableBuilder};
 
 /// Collects groups for a table.
 #[derive(Debug)]
 pub struct Grouping {
     tuples: DistinctTuples,
+    sizes: Vec<usize>,
     quasi: usize,
     most: usize,
     level: u32,
@@ -25,7 +27,8 @@ pub struct Grouping {
 impl Grouping {
     /// No groups yet; at most so many of them are kept.
     pub fn new(domains: &Domains, most: usize) -> Self {
-        Self { tuples: DistinctTuples::new(domains.width()), quasi: domains.quasi.len(), most, level: 0 }
+        let sizes = domains.sizes();
+        Self { tuples: DistinctTuples::new(&sizes), sizes, quasi: domains.quasi.len(), most, level: 0 }
     }
 
     /// Adds rows of a placed tuple. Returns the number of its group among all that were kept, in the order of arrival;
@@ -35,7 +38,7 @@ impl Grouping {
             return Ok(None);
         }
         let number = self.tuples.count(placed, rows)?;
-        while self.tuples.tuples.len() > self.most {
+        while self.tuples.len() > self.most {
             self.thin_out()?;
         }
         Ok(Some(number))
@@ -53,17 +56,12 @@ impl Grouping {
 
     /// How many groups are kept.
     pub fn len(&self) -> usize {
-        self.tuples.tuples.len()
+        self.tuples.len()
     }
 
     /// Whether no group is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The number of a group that was added.
-    pub fn find(&self, placed: &[u32]) -> Option<u32> {
-        self.tuples.find(placed)
     }
 
     /// What the groups take of the memory.
@@ -72,13 +70,12 @@ impl Grouping {
     }
 
     fn is_sampled(&self, placed: &[u32]) -> bool {
-        self.level == 0 || cell_hash(&placed[..self.quasi]).leading_zeros() >= self.level
+        self.level == 0 || sample_level(placed[..self.quasi].iter().copied()) >= self.level
     }
 
     fn thin_out(&mut self) -> Result<()> {
         self.level += 1;
-        let empty = DistinctTuples::new(self.tuples.tuples.width());
-        let before = std::mem::replace(&mut self.tuples, empty).tuples;
+        let before = std::mem::replace(&mut self.tuples, DistinctTuples::new(&self.sizes)).tuples();
         for (tuple, rows) in before.iter() {
             if self.is_sampled(tuple) {
                 self.tuples.count(tuple, rows)?;
@@ -89,19 +86,23 @@ impl Grouping {
 
     /// The table of the groups, and for each of them the group of the table.
     pub fn table(&self, domains: &Domains) -> (Table, Vec<u32>) {
-        let tuples = &self.tuples.tuples;
-        let mut order: Vec<u32> = (0..tuples.len() as u32).collect();
-        order.par_sort_unstable_by(|a, b| tuples.tuple(*a as usize).cmp(tuples.tuple(*b as usize)));
+        let order = self.tuples.order();
         let mut rank = vec![0; order.len()];
         for (place, number) in order.iter().enumerate() {
             rank[*number as usize] = place as u32;
         }
-        let sorted = order.iter().map(|number| (tuples.tuple(*number as usize), tuples.rows(*number as usize)));
-        (Table::from_sorted_groups(domains, sorted), rank)
+        let mut table = TableBuilder::new(domains);
+        self.tuples.for_each(order.into_iter(), |tuple, rows| table.push(tuple, rows));
+        (table.build(), rank)
     }
 
     /// The table of tuples that are all wanted, and for each of them the group of the table.
     pub fn of(domains: &Domains, tuples: &Tuples) -> Result<(Table, Vec<u32>)> {
+        if let Some(mut gathered) = Gathered::new(domains) {
+            tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
+            let Grouped { table, groups, .. } = gathered.table(domains, usize::MAX)?;
+            return Ok((table, groups.unwrap_or_default()));
+        }
         let mut grouping = Self::new(domains, usize::MAX);
         let numbers = tuples.iter().map(|(tuple, rows)| grouping.tuples.count(tuple, rows));
         let numbers = numbers.collect::<Result<Vec<u32>>>()?;
@@ -110,9 +111,24 @@ impl Grouping {
     }
 }
 
-fn cell_hash(positions: &[u32]) -> u64 {
-    let bytes: Vec<u8> = positions.iter().flat_map(|position| position.to_le_bytes()).collect();
-    XxHash3_64::oneshot(&bytes)
+/// The highest level on which a cell is in the sample.
+pub(super) fn sample_level(positions: impl Iterator<Item = u32>) -> u32 {
+    let (mut bytes, mut len) = ([0; 4 * 32], 0);
+    let mut longer = Vec::new();
+    for position in positions.map(u32::to_le_bytes) {
+        match bytes.get_mut(len..len + 4) {
+            Some(slot) => slot.copy_from_slice(&position),
+            None => {
+                if longer.is_empty() {
+                    longer.extend_from_slice(&bytes);
+                }
+                longer.extend_from_slice(&position);
+            }
+        }
+        len += 4;
+    }
+    let bytes = if longer.is_empty() { &bytes[..len] } else { &longer };
+    XxHash3_64::oneshot(bytes).leading_zeros()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::survey::{Survey, Tuples};
+use crate::survey::{Gathered, Survey, Tuples};
 use crate::test_tables::{cases, interval, ints, spec_of, texts};
 
 /// Domains in which every number below 100 is a position, with one sensitive column of three values.
@@ -19,7 +19,16 @@ fn domains() -> Domains {
 
 /// The groups that were kept, with their rows.
 fn kept(grouping: &Grouping) -> BTreeMap<Vec<u32>, u32> {
-    grouping.tuples.tuples.iter().map(|(tuple, rows)| (tuple.to_vec(), rows)).collect()
+    grouping.tuples.tuples().iter().map(|(tuple, rows)| (tuple.to_vec(), rows)).collect()
+}
+
+/// The groups of a table in its order.
+fn tuples_of(table: &Table) -> Vec<(Vec<u32>, Vec<u32>, u32)> {
+    let of_cell = |cell: u32| {
+        let group = move |group| (table.positions(cell).to_vec(), table.codes(group).to_vec(), table.group_rows(group));
+        table.groups(cell).map(group)
+    };
+    (0..table.cell_count() as u32).flat_map(of_cell).collect()
 }
 
 #[test]
@@ -64,6 +73,13 @@ proptest! {
             prop_assert_eq!(kept.get(tuple), is_kept.then_some(rows));
         }
         prop_assert_eq!(forwards.is_exact(), all.len() <= most);
+        // Sorted all at once, the same groups are in the sample.
+        let mut gathered = Gathered::new(&domains).unwrap();
+        groups.iter().for_each(|((x, y, secret), rows)| gathered.push(&[*x, *y, *secret], *rows));
+        let sorted = gathered.table(&domains, most).unwrap();
+        prop_assert_eq!(sorted.share, forwards.share());
+        prop_assert_eq!(sorted.groups.is_some(), forwards.is_exact());
+        prop_assert_eq!(tuples_of(&sorted.table), tuples_of(&forwards.table(&domains).0));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Gives each distinct value of a column a number, in order of arrival, batch after batch.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array, make_array, new_empty_array};
 use arrow::compute::{cast, concat, take};
 use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Decimal128Type, Decimal256Type, Float16Type, Float32Type, Float64Type, Int8Type,
-    Int16Type, Int32Type, Int64Type,
+    Int16Type, Int32Type, Int64Type, UInt32Type,
 };
 use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
@@ -26,8 +28,25 @@ pub(super) struct Interner {
 #[derive(Debug)]
 enum Keys {
     Fixed(FxHashMap<i128, u32>),
-    Narrow(FxHashMap<i64, u32>),
+    Narrow(NarrowKeys),
     Bytes(FxHashMap<Box<[u8]>, u32>),
+}
+
+/// Numbers of up to 64 bits, and those that were looked up last, each at a place that follows from its bits. Ages and
+/// years fit in there side by side.
+#[derive(Debug)]
+struct NarrowKeys {
+    map: FxHashMap<i64, u32>,
+    recent: Vec<(i64, u32)>,
+}
+
+/// How many numbers are remembered; a power of two.
+const RECENT_BITS: u32 = 12;
+
+impl Default for NarrowKeys {
+    fn default() -> Self {
+        Self { map: FxHashMap::default(), recent: vec![(0, NULL); 1 << RECENT_BITS] }
+    }
 }
 
 /// Why a column can't be numbered.
@@ -71,7 +90,7 @@ impl Interner {
             | Timestamp(_, _)
             | Boolean
             | Decimal32(_, _)
-            | Decimal64(_, _) => Keys::Narrow(FxHashMap::default()),
+            | Decimal64(_, _) => Keys::Narrow(NarrowKeys::default()),
             Decimal128(_, _) => Keys::Fixed(FxHashMap::default()),
             Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
             _ => return None,
@@ -91,13 +110,11 @@ impl Interner {
         };
         let mut fresh = Vec::new();
         let codes = match &mut self.keys {
-            Keys::Narrow(map) => {
-                let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
-                match array.data_type() {
-                    DataType::Boolean => {
-                        array.as_boolean().iter().enumerate().map(|(i, v)| lookup.copy(i, v.map(i64::from))).collect()
-                    }
-                    _ => narrow_codes(&array, &mut lookup)?,
+            Keys::Narrow(keys) => {
+                let mut lookup = NarrowLookup { keys, len: &mut self.len, fresh: &mut fresh };
+                match array.as_boolean_opt() {
+                    Some(values) => lookup.codes(values.values().iter().map(i64::from), &array),
+                    None => narrow_codes(&array, &mut lookup)?,
                 }
             }
             Keys::Fixed(map) => {
@@ -132,20 +149,30 @@ impl Interner {
     /// Looks at each entry of the dictionary that is in use once, and at no other.
     fn intern_dictionary(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
         let dictionary = array.as_any_dictionary();
-        if dictionary.values().is_empty() {
+        let entries = dictionary.values().len();
+        if entries == 0 {
             // Nothing but nulls; keys can't be normalized then.
             return Ok(vec![NULL; array.len()]);
         }
-        let keys = dictionary.normalized_keys();
-        let mut entry_codes = vec![None; dictionary.values().len()];
-        let mut used = Vec::new();
-        for (row, key) in keys.iter().enumerate() {
-            if array.is_valid(row) && entry_codes[*key].is_none() {
-                entry_codes[*key] = Some(NULL);
-                used.push(*key as u32);
+        let normalized: Vec<u32>;
+        let keys: &[u32] = match array.as_dictionary_opt::<UInt32Type>() {
+            Some(dictionary) => dictionary.keys().values(),
+            None => {
+                normalized = dictionary.normalized_keys().into_iter().map(|key| key as u32).collect();
+                &normalized
             }
+        };
+        let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0);
+        let mut is_used = vec![false; entries];
+        match nulls {
+            None => keys.iter().for_each(|key| is_used[*key as usize] = true),
+            Some(nulls) => nulls.valid_indices().for_each(|row| is_used[keys[row] as usize] = true),
         }
-        let values = take(dictionary.values(), &UInt32Array::from(used.clone()), None)?;
+        let used: Vec<u32> = (0..entries as u32).filter(|entry| is_used[*entry as usize]).collect();
+        let values = match used.len() == entries {
+            true => Arc::clone(dictionary.values()),
+            false => take(dictionary.values(), &UInt32Array::from(used.clone()), None)?,
+        };
         let codes = self.intern(&values).map_err(|error| match error {
             // Entries were counted; the caller wants rows.
             InternError::NotFinite(entries) => {
@@ -154,12 +181,16 @@ impl Interner {
             }
             other => other,
         })?;
-        for (entry, code) in used.iter().zip(codes) {
-            entry_codes[*entry as usize] = Some(code);
-        }
-        let code =
-            |(row, key): (usize, &usize)| if array.is_valid(row) { entry_codes[*key].unwrap_or(NULL) } else { NULL };
-        Ok(keys.iter().enumerate().map(code).collect())
+        let mut code_of = vec![NULL; entries];
+        used.iter().zip(codes).for_each(|(entry, code)| code_of[*entry as usize] = code);
+        Ok(match nulls {
+            None => keys.iter().map(|key| code_of[*key as usize]).collect(),
+            Some(nulls) => {
+                let mut codes = vec![NULL; keys.len()];
+                nulls.valid_indices().for_each(|row| codes[row] = code_of[keys[row] as usize]);
+                codes
+            }
+        })
     }
 
     /// How many distinct values there are.
@@ -171,7 +202,7 @@ impl Interner {
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
             Keys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
-            Keys::Narrow(map) => map.capacity() * size_of::<(i64, u32)>(),
+            Keys::Narrow(keys) => (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>(),
             // The bytes of the keys are those of the values.
             Keys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
         };
@@ -240,15 +271,46 @@ fn strings<'a>(rows: impl Iterator<Item = Option<&'a str>>, lookup: &mut Lookup<
     rows.enumerate().map(|(row, value)| lookup.bytes(row, value.map(str::as_bytes))).collect()
 }
 
+struct NarrowLookup<'a> {
+    keys: &'a mut NarrowKeys,
+    len: &'a mut u32,
+    fresh: &'a mut Vec<u32>,
+}
+
+impl NarrowLookup<'_> {
+    #[inline]
+    fn code(&mut self, row: usize, key: i64) -> u32 {
+        let NarrowKeys { map, recent } = &mut *self.keys;
+        let at = key.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT_BITS);
+        let (known, code) = recent[at as usize];
+        if known == key && code != NULL {
+            return code;
+        }
+        let code = *map.entry(key).or_insert_with(|| Lookup::<i64>::next(self.len, self.fresh, row));
+        recent[at as usize] = (key, code);
+        code
+    }
+
+    /// The codes of values, of which those of null rows stand for nothing.
+    fn codes(&mut self, values: impl Iterator<Item = i64>, array: &ArrayRef) -> Vec<u32> {
+        match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => values.enumerate().map(|(row, value)| self.code(row, value)).collect(),
+            Some(nulls) => {
+                let rows = values.enumerate().zip(nulls);
+                rows.map(|((row, value), is_valid)| if is_valid { self.code(row, value) } else { NULL }).collect()
+            }
+        }
+    }
+}
+
 /// Values of up to 64 bits are told apart by their bits, whatever they stand for.
-fn narrow_codes(array: &ArrayRef, lookup: &mut Lookup<'_, i64>) -> Result<Vec<u32>, InternError> {
+fn narrow_codes(array: &ArrayRef, lookup: &mut NarrowLookup<'_>) -> Result<Vec<u32>, InternError> {
     fn codes<T: ArrowPrimitiveType<Native: Into<i64>>>(
         array: &ArrayRef,
-        lookup: &mut Lookup<'_, i64>,
+        lookup: &mut NarrowLookup<'_>,
     ) -> Result<Vec<u32>, InternError> {
         let bits = make_array(array.to_data().into_builder().data_type(T::DATA_TYPE).build()?);
-        let rows = bits.as_primitive::<T>().iter().enumerate();
-        Ok(rows.map(|(row, value)| lookup.copy(row, value.map(Into::into))).collect())
+        Ok(lookup.codes(bits.as_primitive::<T>().values().iter().map(|value| (*value).into()), array))
     }
     match array.data_type().primitive_width() {
         Some(1) => codes::<Int8Type>(array, lookup),
@@ -270,7 +332,7 @@ fn finite(array: &ArrayRef) -> Result<ArrayRef, InternError> {
         if bad > 0 {
             return Err(InternError::NotFinite(bad));
         }
-        Ok(std::sync::Arc::new(array.unary::<_, T>(one_zero)))
+        Ok(Arc::new(array.unary::<_, T>(one_zero)))
     }
     match array.data_type() {
         DataType::Float16 => check::<Float16Type>(array.as_primitive(), half::f16::is_finite, |v| v + half::f16::ZERO),

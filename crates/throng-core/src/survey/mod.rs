@@ -16,9 +16,12 @@
 //! A survey that has seen many groups may hand them out and begin a new chunk; what it has seen of values stays.
 //! [`Survey::merge`] does all of it for surveys of one chunk.
 
+mod distinct;
 mod domains;
+mod gathered;
 mod grouping;
 mod interner;
+mod packing;
 mod tuples;
 
 use std::sync::Arc;
@@ -33,11 +36,12 @@ use crate::domain::NULL;
 use crate::error::{Error, Result, kernel};
 use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
+use distinct::DistinctTuples;
 use domains::SeenValues;
 pub use domains::{Domains, Seen};
+pub use gathered::{Gathered, Grouped};
 pub use grouping::Grouping;
 use interner::{InternError, Interner};
-use tuples::DistinctTuples;
 pub use tuples::Tuples;
 
 /// The group number of a row that is left out of the release.
@@ -96,7 +100,7 @@ impl Survey {
             None => false,
         };
         let counts = (0..width).map(|index| is_counted(index).then(Vec::new)).collect();
-        let groups = DistinctTuples::new(width);
+        let groups = DistinctTuples::new(&vec![0; width]);
         Ok(Self { spec, interners, has_null: vec![false; width], counts, groups, suppressed: 0 })
     }
 
@@ -135,25 +139,24 @@ impl Survey {
             }
             codes.push(interned);
         }
-        let mut tuple = vec![0; codes.len()];
-        (0..rows)
-            .map(|row| {
-                for (slot, column) in tuple.iter_mut().zip(&codes) {
-                    *slot = column[row];
-                }
-                self.groups.count(&tuple, 1)
-            })
-            .collect()
+        self.groups.grow(&self.sizes());
+        self.groups.count_each(&codes, rows)
+    }
+
+    /// How many distinct values each column has.
+    fn sizes(&self) -> Vec<usize> {
+        self.interners.iter().map(Interner::len).collect()
     }
 
     /// How many groups there are in this chunk.
     pub fn groups(&self) -> usize {
-        self.groups.tuples.len()
+        self.groups.len()
     }
 
     /// Ends the chunk: hands out its groups in the order of their numbers, and begins to number anew.
     pub fn take_groups(&mut self) -> Tuples {
-        std::mem::replace(&mut self.groups, DistinctTuples::new(self.interners.len())).tuples
+        let next = DistinctTuples::new(&self.sizes());
+        std::mem::replace(&mut self.groups, next).tuples()
     }
 
     /// What values and groups take of the memory.

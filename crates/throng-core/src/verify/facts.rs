@@ -18,9 +18,53 @@ pub(super) struct Facts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// The symbols of the distinct values.
-    pub(super) distinct: FxHashSet<u64>,
+    pub(super) distinct: Symbols,
     /// The total weight in units; zero without categories.
     pub(super) weight: u64,
+}
+
+/// Distinct symbols. Most classes have few, and few are found fastest one after the other.
+#[derive(Clone, Debug)]
+pub(super) enum Symbols {
+    Few(Vec<u64>),
+    Many(FxHashSet<u64>),
+}
+
+/// Up to so many symbols are few.
+const FEW: usize = 24;
+
+impl Default for Symbols {
+    fn default() -> Self {
+        Self::Few(Vec::new())
+    }
+}
+
+impl Symbols {
+    fn insert(&mut self, symbol: u64) {
+        match self {
+            Self::Few(known) if known.contains(&symbol) => {}
+            Self::Few(known) if known.len() < FEW => known.push(symbol),
+            Self::Few(known) => *self = Self::Many(known.iter().copied().chain([symbol]).collect()),
+            Self::Many(known) => {
+                known.insert(symbol);
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> {
+        let (few, many) = match self {
+            Self::Few(known) => (Some(known.iter()), None),
+            Self::Many(known) => (None, Some(known.iter())),
+        };
+        few.into_iter().flatten().chain(many.into_iter().flatten()).copied()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Few(known) => known.len(),
+            Self::Many(known) => known.len(),
+        }
+    }
 }
 
 /// A batch as it is read: one entry per row in every list.
@@ -45,7 +89,7 @@ impl Facts {
             if *are_categories {
                 seen.weight = symbols.clone().fold(seen.weight, |sum, units| sum.saturating_add(*units));
             }
-            seen.distinct.extend(symbols);
+            symbols.for_each(|symbol| seen.distinct.insert(*symbol));
         }
         for (beyond, rows) in self.beyond.iter_mut().zip(&batch.is_beyond) {
             *beyond += rows[run.clone()].iter().filter(|is_beyond| **is_beyond).count() as u64;
@@ -56,7 +100,7 @@ impl Facts {
     pub(super) fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
-            known.distinct.extend(seen.distinct);
+            seen.distinct.iter().for_each(|symbol| known.distinct.insert(symbol));
             known.weight = known.weight.saturating_add(seen.weight);
         }
         for (known, rows) in self.beyond.iter_mut().zip(other.beyond) {

@@ -13,9 +13,11 @@ mod findings;
 mod limit;
 mod promise;
 mod reader;
+mod runs;
 mod totals;
 
 use arrow::array::ArrayRef;
+use arrow::compute::take;
 use arrow::datatypes::Schema;
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
@@ -28,6 +30,7 @@ pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, Requ
 use limit::LimitReader;
 pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
 use reader::{Meaning, Reader};
+use runs::run_starts;
 use totals::Totals;
 
 /// Why a release can't be examined.
@@ -146,23 +149,24 @@ impl Verifier {
     /// Examines a batch.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), VerifyError> {
         let columns: Vec<ArrayRef> = self.quasi.iter().map(|index| batch.column(*index).clone()).collect();
+        // Rows that lie side by side and show the same are looked at once.
+        let starts = run_starts(&columns, batch.num_rows());
         let keys = match &self.quasi_rows {
-            Some(rows) => Some(rows.convert_columns(&columns).map_err(|_| quasi_type(&self.promise))?),
+            Some(rows) => {
+                let firsts = columns.iter().map(|column| take(column, &starts, None)).collect::<Result<Vec<_>, _>>();
+                let keys = firsts.and_then(|firsts| rows.convert_columns(&firsts));
+                Some(keys.map_err(|_| quasi_type(&self.promise))?)
+            }
             None => None,
         };
         let read = ReadBatch {
             sensitive: self.sensitive.iter_mut().map(|column| column.read(batch)).collect::<Result<_, _>>()?,
             is_beyond: self.limits.iter_mut().map(|limit| limit.is_beyond(batch)).collect::<Result<_, _>>()?,
         };
-        let key = |row: usize| keys.as_ref().map_or(&[][..], |keys| keys.row(row).data());
-        let mut row = 0;
-        while row < batch.num_rows() {
-            let mut end = row + 1;
-            while end < batch.num_rows() && key(end) == key(row) {
-                end += 1;
-            }
-            self.count(key(row), row..end, &read);
-            row = end;
+        let ends = starts.values().iter().skip(1).map(|start| *start as usize).chain([batch.num_rows()]);
+        for (run, (start, end)) in starts.values().iter().zip(ends).enumerate() {
+            let key = keys.as_ref().map(|keys| keys.row(run));
+            self.count(key.as_ref().map_or(&[][..], |key| key.data()), *start as usize..end, &read);
         }
         self.rows += batch.num_rows() as u64;
         Ok(())

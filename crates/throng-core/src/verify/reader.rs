@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type};
 use arrow::error::ArrowError;
@@ -32,7 +32,12 @@ pub(super) struct Reader {
     meaning: Meaning,
     /// The symbols of the values that were put into words.
     known: FxHashMap<Box<[u8]>, Option<u64>>,
+    /// Views of the batch that is read, and their symbols.
+    recent: Vec<Option<(u128, Option<u64>)>>,
 }
+
+/// How many views are remembered; a power of two.
+const RECENT_BITS: u32 = 10;
 
 /// What values mean.
 #[derive(Debug)]
@@ -92,12 +97,46 @@ impl Reader {
         let name = field.name().clone();
         let rows = RowConverter::new(vec![SortField::new(field.data_type().clone())]);
         let rows = rows.map_err(|_| VerifyError::Type(name.clone()))?;
-        Ok(Self { index, name, rows, meaning, known: FxHashMap::default() })
+        Ok(Self { index, name, rows, meaning, known: FxHashMap::default(), recent: Vec::new() })
+    }
+
+    /// The same for strings, whose text is what they are. Equal views in one array are equal strings.
+    fn read_texts(&mut self, texts: &StringViewArray) -> Vec<Option<u64>> {
+        let Self { meaning, known, recent, .. } = self;
+        recent.clear();
+        recent.resize(1 << RECENT_BITS, None);
+        let mut symbol_of = |text: &str| match meaning {
+            Meaning::Itself => Some(XxHash3_64::oneshot(text.as_bytes())),
+            Meaning::Text(meaning) => match known.get(text.as_bytes()) {
+                Some(symbol) => *symbol,
+                None => {
+                    let symbol = meaning.symbol(Some(text));
+                    known.insert(text.as_bytes().into(), symbol);
+                    symbol
+                }
+            },
+        };
+        let symbol = |row: usize| {
+            if texts.is_null(row) {
+                return None;
+            }
+            let view = texts.views()[row];
+            let mixed = (view as u64 ^ ((view >> 64) as u64).rotate_left(29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let slot = &mut recent[(mixed >> (u64::BITS - RECENT_BITS)) as usize];
+            match slot {
+                Some((known, symbol)) if *known == view => *symbol,
+                _ => slot.insert((view, symbol_of(texts.value(row)))).1,
+            }
+        };
+        (0..texts.len()).map(symbol).collect()
     }
 
     /// The symbol of each row. Null has none.
     pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
-        let Self { index, name, rows, meaning, known } = self;
+        if let Some(texts) = batch.column(self.index).as_string_view_opt() {
+            return Ok(self.read_texts(texts));
+        }
+        let Self { index, name, rows, meaning, known, .. } = self;
         let type_error = |_: ArrowError| VerifyError::Type(name.clone());
         let column = as_read(batch.column(*index));
         let values = rows.convert_columns(std::slice::from_ref(&column)).map_err(type_error)?;

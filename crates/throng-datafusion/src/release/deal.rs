@@ -6,6 +6,7 @@
 
 use std::collections::BinaryHeap;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
 use rustc_hash::FxHashMap;
 use throng_core::recode::{DealKey, Recoding};
@@ -40,11 +41,13 @@ const ROW_BYTES: usize = 24;
 const GROUP_BYTES: usize = 96;
 
 impl Deal {
+    /// Looks at all rows, and shows every batch of them to somebody else.
     pub(super) fn new(
         snapshot: &Snapshot,
         recoding: &Recoding,
         group_of: &[u32],
         key: &DealKey,
+        mut and_also: impl FnMut(&RecordBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let reservation = snapshot.workspace.reservation("deal");
         let mut least: FxHashMap<u32, BinaryHeap<Place>> = FxHashMap::default();
@@ -52,6 +55,7 @@ impl Deal {
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
                 snapshot.workspace.check()?;
+                and_also(batch)?;
                 for (group, hash) in groups.iter().zip(content(batch)) {
                     let most = lends(recoding, *group);
                     if most == 0 {

@@ -3,16 +3,19 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, RecordBatch};
-use datafusion::arrow::compute::interleave;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::buffer::ScalarBuffer;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{FutureExt, Stream, StreamExt};
 use throng_core::content::Checksum;
+use throng_core::lexicon::Lexicon;
 use throng_core::recode::{DealKey, Recoding, ReleaseOrder};
 
-use super::{ReleasedLabels, add_released, for_each_batch};
+use super::columns::{KeptColumn, Wanted};
+use super::labels::{Form, ReleasedLabels, Run};
+use super::{Lexicons, for_each_batch, released_checksum};
 use crate::Error;
 use crate::rows::{content, kept_column};
 use crate::snapshot::Snapshot;
@@ -23,13 +26,17 @@ pub(super) const ROW_BYTES: usize = 28;
 /// What a row of a shared group takes while it is dealt.
 const DEALT_BYTES: usize = 48;
 
-/// What is left of that: its class and its place.
-const ORDER_BYTES: usize = 8;
+/// What is left of that: its place.
+const ORDER_BYTES: usize = 4;
+
+/// What a string takes that is in no lexicon, besides itself: its view.
+const VIEW_BYTES: usize = 16;
 
 /// Rows in memory, and their order.
 pub(super) struct HeldRows {
-    order: ReleaseOrder,
-    batches: Vec<RecordBatch>,
+    order: ScalarBuffer<u32>,
+    class_ends: Vec<u32>,
+    columns: Vec<KeptColumn>,
     /// The number of the first row of each batch.
     first_row: Vec<u32>,
     /// For the rows and their order.
@@ -38,7 +45,7 @@ pub(super) struct HeldRows {
 
 impl HeldRows {
     /// The memory that the order of a snapshot's rows takes; none when the rows are not, or it can't be, in memory.
-    pub(super) fn room(snapshot: &Snapshot, recoding: &Recoding) -> Option<MemoryReservation> {
+    pub(super) fn room(snapshot: &Snapshot, recoding: &Recoding, lexicons: &Lexicons) -> Option<MemoryReservation> {
         let rows = snapshot.rows - snapshot.suppressed;
         if snapshot.is_spilled() || u32::try_from(rows).is_err() {
             return None;
@@ -46,7 +53,8 @@ impl HeldRows {
         let reservation = snapshot.workspace.reservation("order");
         let shares = (0..recoding.group_count() as u32).map(|group| recoding.shares(group));
         let dealt: u64 = shares.filter(|shares| shares.len() > 1).flatten().map(|share| u64::from(share.rows)).sum();
-        reservation.try_grow(rows as usize * ROW_BYTES + dealt as usize * DEALT_BYTES).is_ok().then_some(reservation)
+        let bytes = rows as usize * (ROW_BYTES + lexicons.scattered() * VIEW_BYTES) + dealt as usize * DEALT_BYTES;
+        reservation.try_grow(bytes).is_ok().then_some(reservation)
     }
 
     /// Orders the rows of a snapshot.
@@ -56,21 +64,22 @@ impl HeldRows {
         recoding: &Recoding,
         group_of: &[u32],
         key: &DealKey,
+        lexicons: Lexicons,
     ) -> Result<(Self, Checksum), Error> {
         let rows = (snapshot.rows - snapshot.suppressed) as usize;
         let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-        let (mut checksum, mut next_group) = (Checksum::default(), 0);
+        let mut next_group = 0;
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, of_batch| {
                 snapshot.workspace.check()?;
-                add_released(&mut checksum, recoding, batch, &of_batch);
                 hashes.extend(content(batch));
                 groups.extend(of_batch);
                 Ok(())
             })?;
         }
-        let order = ReleaseOrder::new(recoding, &groups, &hashes, key);
-        room.resize(rows * ORDER_BYTES);
+        let ReleaseOrder { rows: order, class_of, class_ends } = ReleaseOrder::new(recoding, &groups, &hashes, key);
+        let checksum = released_checksum(&class_of, &hashes);
+        drop((groups, hashes, class_of));
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);
         for stream in snapshot.streams {
             let (held, reservation) = stream.rows.into_held();
@@ -83,36 +92,47 @@ impl HeldRows {
             first_row.push(next);
             next += batch.num_rows() as u32;
         }
-        Ok((Self { order, batches, first_row, _reservations: reservations }, checksum))
+        let columns = kept_columns(batches, lexicons)?;
+        let scattered = columns.iter().filter(|column| matches!(column, KeptColumn::Pieces(_))).count();
+        reservations[0].resize(rows * (ORDER_BYTES + scattered * VIEW_BYTES));
+        Ok((Self { order: order.into(), class_ends, columns, first_row, _reservations: reservations }, checksum))
     }
 
     /// All rows, `ahead` batches at the same time.
     pub(super) fn stream(
         rows: Arc<Self>,
         labels: Arc<ReleasedLabels>,
+        form: Form,
         batch_rows: usize,
         ahead: usize,
     ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> {
-        let total = rows.order.rows.len();
+        let total = rows.order.len();
         let ranges = (0..total).step_by(batch_rows).map(move |first| first..total.min(first + batch_rows));
         let batch = move |range| {
             let (rows, labels) = (Arc::clone(&rows), Arc::clone(&labels));
-            SpawnedTask::spawn_blocking(move || rows.batch(range, &labels))
+            SpawnedTask::spawn_blocking(move || rows.batch(range, &labels, form))
                 .map(|batch| batch.map_err(|_| DataFusionError::from(Error::Task))?.map_err(DataFusionError::from))
         };
         futures::stream::iter(ranges).map(batch).buffered(ahead)
     }
 
     /// A range of the release.
-    fn batch(&self, range: Range<usize>, labels: &ReleasedLabels) -> Result<RecordBatch, Error> {
-        let rows = &self.order.rows[range];
-        let places: Vec<(usize, usize)> = rows.iter().map(|row| self.place(*row)).collect();
-        let classes: Vec<u32> = rows.iter().map(|row| self.order.class_of[*row as usize]).collect();
-        labels.batch(&classes, |kept| {
-            let column = |batch| RecordBatch::column(batch, kept_column(kept)).as_ref();
-            let arrays: Vec<&dyn Array> = self.batches.iter().map(column).collect();
-            interleave(&arrays, &places).map_err(|source| Error::Kernel("interleave", source))
-        })
+    fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, Error> {
+        let rows = UInt32Array::new(self.order.slice(range.start, range.len()), None);
+        let places = || rows.values().iter().map(|row| self.place(*row)).collect();
+        labels.batch(form, &self.runs(range), |kept| self.columns[kept].take(&Wanted { rows: &rows, places: &places }))
+    }
+
+    /// The classes of a range of the release.
+    fn runs(&self, range: Range<usize>) -> Vec<Run> {
+        let first = self.class_ends.partition_point(|end| *end as usize <= range.start);
+        let mut start = range.start;
+        let classes = (first as u32..).zip(&self.class_ends[first..]).map(|(class, end)| {
+            let end = (*end as usize).min(range.end);
+            let rows = end - std::mem::replace(&mut start, end);
+            Run { class, rows }
+        });
+        classes.take_while(|run| run.rows > 0).collect()
     }
 
     /// The batch of a row, and its row there.
@@ -120,4 +140,17 @@ impl HeldRows {
         let batch = self.first_row.partition_point(|first| *first <= row) - 1;
         (batch, (row - self.first_row[batch]) as usize)
     }
+}
+
+/// The kept columns of all batches. A column in pieces is given back before the next is put together.
+fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec<KeptColumn>, Error> {
+    let mut pieces: Vec<Vec<ArrayRef>> = lexicons.columns.iter().map(|_| Vec::with_capacity(batches.len())).collect();
+    for batch in batches {
+        for (kept, pieces) in pieces.iter_mut().enumerate() {
+            pieces.push(Arc::clone(batch.column(kept_column(kept))));
+        }
+    }
+    let lexicons = lexicons.columns.iter_mut().map(|lexicon| lexicon.as_mut().filter(|lexicon| lexicon.is_whole()));
+    let column = |(pieces, lexicon): (Vec<ArrayRef>, Option<&mut Lexicon>)| KeptColumn::new(pieces, lexicon);
+    pieces.into_iter().zip(lexicons).map(column).collect()
 }

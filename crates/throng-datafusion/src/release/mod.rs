@@ -1,32 +1,36 @@
 //! A release as record batches, in canonical order.
 
+mod columns;
 mod deal;
 mod held;
+mod labels;
 mod spilled;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
-use datafusion::arrow::compute::take;
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
-use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt};
 use throng_core::anonymize::Method;
+use throng_core::compact::is_text;
 use throng_core::content::Checksum;
+use throng_core::lexicon::Lexicon;
 use throng_core::metrics::Utility;
-use throng_core::recode::{Recoding, released_fields};
+use throng_core::recode::released_fields;
 use throng_core::survey::SUPPRESSED;
 use throng_policy::Binding;
 
 use crate::anonymizer::Anonymizer;
 use crate::classes::Classes;
 use crate::kept::kept_columns;
-use crate::rows::{content, numbers};
+use crate::rows::{kept_column, numbers};
 use crate::snapshot::{Snapshot, StreamRows};
+use crate::workspace::reserve;
 use crate::{Error, plain, plain_field};
 use held::HeldRows;
+use labels::{Form, ReleasedLabels};
 use spilled::SpilledRows;
 
 /// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
@@ -98,29 +102,78 @@ enum Rows {
     Spilled(SpilledRows),
 }
 
-/// What the classes show, in the columns of the release.
-struct ReleasedLabels {
-    schema: SchemaRef,
-    sources: Vec<Source>,
-    recoding: Recoding,
-    _reservation: MemoryReservation,
+/// The strings of the kept columns that hold strings, over all batches.
+pub(crate) struct Lexicons {
+    columns: Vec<Option<Lexicon>>,
 }
 
-impl ReleasedLabels {
-    /// Rows of the release, given their classes and a way to get a column that is kept.
-    fn batch(&self, classes: &[u32], kept: impl Fn(usize) -> Result<ArrayRef, Error>) -> Result<RecordBatch, Error> {
-        let column = |source: &Source| match *source {
-            Source::Label { quasi, part } => self.labels(classes, quasi, part),
-            Source::Kept(column) => kept(column),
-        };
-        let columns = self.sources.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|source| Error::Kernel("batch", source))
+impl Lexicons {
+    /// No strings yet of rows with this schema.
+    fn new(rows: &Schema) -> Self {
+        let kept = rows.fields().iter().skip(kept_column(0));
+        Self { columns: kept.map(|field| is_text(field.data_type()).then(Lexicon::default)).collect() }
     }
 
-    fn labels(&self, classes: &[u32], quasi: usize, part: usize) -> Result<ArrayRef, Error> {
-        let labels: UInt32Array = classes.iter().map(|class| self.recoding.label(*class, quasi)).collect();
-        let (_, values) = &self.recoding.columns()[quasi].columns[part];
-        plain(&take(values, &labels, None).map_err(|source| Error::Kernel("take", source))?)
+    /// The strings of rows that are in memory.
+    fn of(snapshot: &Snapshot) -> Result<Self, Error> {
+        let mut lexicons = Self::new(&snapshot.row_schema());
+        for stream in &snapshot.streams {
+            let mut batches = stream.rows.read()?;
+            while let Some(batch) = batches.next()? {
+                lexicons.add(&batch);
+            }
+        }
+        Ok(lexicons)
+    }
+
+    /// Adds the strings of a batch.
+    fn add(&mut self, rows: &RecordBatch) {
+        for (kept, lexicon) in self.columns.iter_mut().enumerate() {
+            if let Some(lexicon) = lexicon {
+                lexicon.add(rows.column(kept_column(kept)));
+            }
+        }
+    }
+
+    /// The schema of rows with the numbers of strings, and with plain strings where there are too many.
+    fn numbered_schema(&self, rows: &Schema) -> SchemaRef {
+        let lexicons = std::iter::repeat_n(&None, kept_column(0)).chain(&self.columns);
+        let fields = rows.fields().iter().zip(lexicons).map(|(field, lexicon)| match lexicon {
+            None => Arc::clone(field),
+            Some(lexicon) => {
+                let data_type = if lexicon.is_whole() { DataType::UInt32 } else { DataType::Utf8 };
+                Arc::new(field.as_ref().clone().with_data_type(data_type))
+            }
+        });
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+
+    /// Rows in this form.
+    fn numbered(&mut self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+        let mut columns = rows.columns().to_vec();
+        for (lexicon, column) in self.columns.iter_mut().zip(&mut columns[kept_column(0)..]) {
+            match lexicon {
+                Some(lexicon) if lexicon.is_whole() => *column = Arc::new(lexicon.numbers(column)?),
+                Some(_) => *column = plain(column)?,
+                None => {}
+            }
+        }
+        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
+    }
+
+    /// How many columns have more strings than a lexicon holds.
+    fn scattered(&self) -> usize {
+        self.columns.iter().flatten().filter(|lexicon| !lexicon.is_whole()).count()
+    }
+
+    /// The strings of each kept column that has all of them here.
+    fn values(&self) -> Vec<Option<ArrayRef>> {
+        self.columns.iter().map(|lexicon| lexicon.as_ref().and_then(Lexicon::values)).collect()
+    }
+
+    /// What the strings take of the memory.
+    fn size(&self) -> usize {
+        self.columns.iter().flatten().map(Lexicon::size).sum()
     }
 }
 
@@ -134,26 +187,38 @@ impl Release {
         let (fields, sources): (Vec<_>, Vec<_>) =
             columns(anonymizer.binding(), anonymizer.input_schema()).into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
-        let (rows, checksum) = match HeldRows::room(&snapshot, &recoding) {
-            Some(room) => {
-                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, &key)?;
-                (Rows::Held(Arc::new(rows)), checksum)
+        let lexicon_room = snapshot.workspace.reservation("strings");
+        let lexicons = match snapshot.is_spilled() {
+            true => None,
+            false => {
+                let lexicons = Lexicons::of(&snapshot)?;
+                reserve(&lexicon_room, lexicons.size(), STRINGS)?;
+                HeldRows::room(&snapshot, &recoding, &lexicons).map(|room| (lexicons, room))
+            }
+        };
+        let (rows, strings, checksum) = match lexicons {
+            Some((lexicons, room)) => {
+                let strings = lexicons.values();
+                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, &key, lexicons)?;
+                (Rows::Held(Arc::new(rows)), strings, checksum)
             }
             None => {
-                let (rows, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, &key)?;
-                (Rows::Spilled(rows), checksum)
+                let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, &key, &lexicon_room)?;
+                (Rows::Spilled(rows), lexicons.values(), checksum)
             }
         };
         let recoding = recoding.without_groups();
-        reservation.resize(recoding.size());
-        let labels = Arc::new(ReleasedLabels { schema, sources, recoding, _reservation: reservation });
+        let strings_size: usize = strings.iter().flatten().map(|strings| strings.get_array_memory_size()).sum();
+        reservation.resize(recoding.size() + strings_size);
+        drop(lexicon_room);
+        let labels = Arc::new(ReleasedLabels::new(schema, sources, recoding, strings, reservation));
         let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility };
         Ok(Self { facts, labels, rows })
     }
 
     /// The schema of the release.
     pub fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.labels.schema)
+        Arc::clone(self.labels.schema())
     }
 
     /// What is known of the release.
@@ -172,13 +237,35 @@ impl Release {
         batch_rows: usize,
         ahead: usize,
     ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
-        let labels = Arc::clone(&self.labels);
+        self.stream_in(Form::Plain, batch_rows, ahead)
+    }
+
+    /// The same for somebody who writes: where it can be, a column of strings is a dictionary, which all batches share. It
+    /// may have entries that no row of a batch has.
+    pub fn compact_stream(
+        self: &Arc<Self>,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
+        self.stream_in(Form::Compact, batch_rows, ahead)
+    }
+
+    fn stream_in(
+        self: &Arc<Self>,
+        form: Form,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
+        let (labels, batch_rows) = (Arc::clone(&self.labels), batch_rows.max(1));
         match &self.rows {
-            Rows::Held(rows) => HeldRows::stream(Arc::clone(rows), labels, batch_rows.max(1), ahead.max(1)).boxed(),
-            Rows::Spilled(rows) => rows.stream(labels, batch_rows.max(1)).boxed(),
+            Rows::Held(rows) => HeldRows::stream(Arc::clone(rows), labels, form, batch_rows, ahead.max(1)).boxed(),
+            Rows::Spilled(rows) => rows.stream(labels, form, batch_rows).boxed(),
         }
     }
 }
+
+/// What runs out when the strings of the kept columns don't fit.
+const STRINGS: &str = "the distinct strings of the columns that are kept";
 
 /// What the order of so many rows takes of the memory.
 pub(crate) fn order_bytes(rows: u64) -> u64 {
@@ -208,11 +295,12 @@ fn for_each_batch(
     Ok(())
 }
 
-/// Adds the rows of a batch that are released.
-fn add_released(checksum: &mut Checksum, recoding: &Recoding, batch: &RecordBatch, groups: &[u32]) {
-    let is_released = |group: u32| group != SUPPRESSED && !recoding.is_out(group);
-    let released = groups.iter().zip(content(batch)).filter(|(group, _)| is_released(**group));
-    checksum.add(released.map(|(_, hash)| hash));
+/// The checksum of rows with these classes and hashes, without those that are left out.
+fn released_checksum(classes: &[u32], content: &[u128]) -> Checksum {
+    let released = classes.iter().zip(content).filter(|(class, _)| **class != SUPPRESSED);
+    let mut checksum = Checksum::default();
+    checksum.add(released.map(|(_, hash)| *hash));
+    checksum
 }
 
 #[cfg(test)]

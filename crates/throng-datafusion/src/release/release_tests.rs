@@ -2,7 +2,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use datafusion::arrow::array::{Array, RecordBatch};
-use datafusion::arrow::array::{AsArray, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray};
+use datafusion::arrow::array::{
+    AsArray, DictionaryArray, Int32Array, Int64Array, StringArray, StructArray, UInt32Array,
+};
 use datafusion::arrow::compute::{concat_batches, take_record_batch};
 use datafusion::arrow::datatypes::{DataType, Int32Type, Int64Type};
 use datafusion::datasource::MemTable;

@@ -17,17 +17,19 @@ use datafusion::arrow::compute::{interleave, take_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::content::Checksum;
 use throng_core::recode::{DealKey, Recoding};
 
 use super::deal::Deal;
-use super::{ReleasedLabels, add_released, for_each_batch};
+use super::labels::{Form, ReleasedLabels, Run};
+use super::{Lexicons, STRINGS, for_each_batch, released_checksum};
 use crate::Error;
 use crate::rows::{content, kept_column, numbers, with_numbers};
 use crate::snapshot::Snapshot;
 use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::{Workspace, out_of_memory};
+use crate::workspace::{Workspace, out_of_memory, reserve};
 
 /// A bucket may take this part of the memory that rows may take, and at most so many bytes.
 const BUCKET_SHARE: usize = 4;
@@ -52,31 +54,37 @@ impl SpilledRows {
         recoding: &Recoding,
         group_of: &[u32],
         key: &DealKey,
-    ) -> Result<(Self, Checksum), Error> {
+        lexicon_room: &MemoryReservation,
+    ) -> Result<(Self, Lexicons, Checksum), Error> {
         let workspace = snapshot.workspace.clone();
-        let mut deal = Deal::new(&snapshot, recoding, group_of, key)?;
+        let mut lexicons = Lexicons::new(&snapshot.row_schema());
+        let mut deal = Deal::new(&snapshot, recoding, group_of, key, |batch| {
+            lexicons.add(batch);
+            reserve(lexicon_room, lexicons.size(), STRINGS)
+        })?;
+        let schema = lexicons.numbered_schema(&snapshot.row_schema());
         let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
         let row_bytes = snapshot.row_bytes() + KEY_BYTES;
         let rows: u64 = recoding.class_rows().iter().sum();
         let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
         let borders = Borders::new(recoding.class_rows(), bucket_rows as u64);
         let waiting_rows = bucket_bytes / row_bytes / borders.len().max(1);
-        let mut buckets = Buckets::new(&workspace, snapshot.row_schema(), borders.len(), waiting_rows);
+        let mut buckets = Buckets::new(&workspace, Arc::clone(&schema), borders.len(), waiting_rows);
         let (mut checksum, mut next_group) = (Checksum::default(), 0);
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
                 workspace.check()?;
-                add_released(&mut checksum, recoding, batch, &groups);
                 let hashes: Vec<u128> = content(batch).collect();
                 let classes: Vec<u32> =
                     groups.iter().zip(&hashes).map(|(group, hash)| deal.class(recoding, *group, *hash)).collect();
+                checksum.merge(released_checksum(&classes, &hashes));
                 let bucket = |row: usize| borders.bucket(classes[row], hashes[row]);
                 let mut rows: Vec<(u32, u32)> = (0..classes.len())
                     .filter(|row| classes[*row] != throng_core::survey::SUPPRESSED)
                     .map(|row| (bucket(row), row as u32))
                     .collect();
                 rows.sort_unstable();
-                let classed = with_numbers(batch, classes.clone())?;
+                let classed = with_numbers(&lexicons.numbered(batch, &schema)?, classes.clone())?;
                 for run in rows.chunk_by(|a, b| a.0 == b.0) {
                     let indices: UInt32Array = run.iter().map(|(_, row)| Some(*row)).collect();
                     let taken =
@@ -88,13 +96,14 @@ impl SpilledRows {
         }
         // The rows by arrival are not needed any more.
         drop(snapshot);
-        Ok((Self { buckets: Arc::new(buckets.finish()?), workspace }, checksum))
+        Ok((Self { buckets: Arc::new(buckets.finish()?), workspace }, lexicons, checksum))
     }
 
     /// All rows, bucket by bucket.
     pub(super) fn stream(
         &self,
         labels: Arc<ReleasedLabels>,
+        form: Form,
         batch_rows: usize,
     ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> + use<> {
         let (buckets, workspace) = (Arc::clone(&self.buckets), self.workspace.clone());
@@ -103,7 +112,7 @@ impl SpilledRows {
             async move {
                 let read = move || SortedBucket::read(&buckets[number], &workspace);
                 let bucket = SpawnedTask::spawn_blocking(read).await.map_err(|_| Error::Task)??;
-                Ok::<_, DataFusionError>(bucket.stream(labels, batch_rows))
+                Ok::<_, DataFusionError>(bucket.stream(labels, form, batch_rows))
             }
         };
         futures::stream::iter(0..self.buckets.len()).then(sorted).try_flatten()
@@ -190,7 +199,7 @@ struct SortedBucket {
     batches: Vec<RecordBatch>,
     /// Batch and row, in the order of the release, and the class of each.
     order: Vec<(u32, u32, u32)>,
-    _reservation: datafusion::execution::memory_pool::MemoryReservation,
+    _reservation: MemoryReservation,
 }
 
 impl SortedBucket {
@@ -215,16 +224,18 @@ impl SortedBucket {
     fn stream(
         self,
         labels: Arc<ReleasedLabels>,
+        form: Form,
         batch_rows: usize,
     ) -> impl Stream<Item = Result<RecordBatch, DataFusionError>> {
         let rows = self.order.len();
         let firsts = (0..rows).step_by(batch_rows);
         futures::stream::iter(firsts).map(move |first| {
             let order = &self.order[first..rows.min(first + batch_rows)];
-            let classes: Vec<u32> = order.iter().map(|(_, _, class)| *class).collect();
+            let runs = order.chunk_by(|a, b| a.2 == b.2).map(|run| Run { class: run[0].2, rows: run.len() });
+            let runs: Vec<Run> = runs.collect();
             let places: Vec<(usize, usize)> =
                 order.iter().map(|(batch, row, _)| (*batch as usize, *row as usize)).collect();
-            let batch = labels.batch(&classes, |kept| {
+            let batch = labels.batch(form, &runs, |kept| {
                 let column = |batch| RecordBatch::column(batch, kept_column(kept)).as_ref();
                 let arrays: Vec<&dyn Array> = self.batches.iter().map(column).collect();
                 interleave(&arrays, &places).map_err(|source| Error::Kernel("interleave", source))

@@ -3,11 +3,14 @@
 //! Which row is in which file and row group follows from row counts alone, so the bytes are the same with any number of
 //! threads.
 
+mod hybrid;
+mod strings;
+
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
@@ -18,8 +21,9 @@ use datafusion::parquet::arrow::arrow_writer::{
 };
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::errors::ParquetError;
-use datafusion::parquet::file::properties::{WriterProperties, WriterVersion};
+use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use datafusion::parquet::file::writer::SerializedFileWriter;
+use datafusion::parquet::schema::types::ColumnDescPtr;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 use object_store::buffered::BufWriter;
 use rayon::prelude::*;
@@ -31,9 +35,10 @@ use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
 use crate::publish::writing;
+use strings::StringChunk;
 
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
-const ROW_GROUP_ROWS: usize = 128 * 1024;
+pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
 /// Rows that are encoded at a time. Row groups are a multiple of it.
 const BATCH_ROWS: usize = 8 * 1024;
@@ -79,14 +84,14 @@ pub(crate) async fn write(
     staging: &Place,
     options: &JobOptions,
 ) -> Result<Vec<FileEntry>, JobError> {
-    let (_, factory) = parquet_writer(Vec::new(), &schema)?;
-    let factory = Arc::new(factory);
+    let (writer, factory) = parquet_writer(Vec::new(), &schema)?;
+    let factory = Arc::new((factory, writer.schema_descr().columns().to_vec()));
     let encode = |(number, group): (usize, Result<Vec<RecordBatch>, JobError>)| {
-        let (factory, schema) = (Arc::clone(&factory), Arc::clone(&schema));
+        let factory = Arc::clone(&factory);
         let task = move || {
             let group = group?;
             let rows = group.iter().map(|batch| batch.num_rows() as u64).sum();
-            let chunks = encode_group(&group, number % FILE_ROW_GROUPS, &schema, &factory);
+            let chunks = encode_group(&group, number % FILE_ROW_GROUPS, &factory.0, &factory.1);
             Ok(Encoded { rows, chunks: chunks.map_err(|error| unwritable(&error))? })
         };
         SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
@@ -162,7 +167,13 @@ fn together(batches: &[RecordBatch]) -> Result<RecordBatch, JobError> {
 /// The columns of a row group.
 struct Encoded {
     rows: u64,
-    chunks: Vec<ArrowColumnChunk>,
+    chunks: Vec<Chunk>,
+}
+
+/// A column of a row group.
+enum Chunk {
+    Library(Box<ArrowColumnChunk>),
+    Strings(Box<StringChunk>),
 }
 
 /// What the Parquet writer has written and nobody has taken yet.
@@ -209,7 +220,7 @@ impl FileWriter {
         Ok(Self { path, place, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0, groups: 0 })
     }
 
-    async fn append(&mut self, chunks: Vec<ArrowColumnChunk>) -> Result<(), JobError> {
+    async fn append(&mut self, chunks: Vec<Chunk>) -> Result<(), JobError> {
         append(&mut self.parquet, chunks).map_err(|error| unwritable(&error))?;
         self.groups += 1;
         self.send().await
@@ -268,28 +279,52 @@ fn hexadecimal(bytes: &[u8]) -> String {
 fn encode_group(
     batches: &[RecordBatch],
     number: usize,
-    schema: &SchemaRef,
     factory: &ArrowRowGroupWriterFactory,
-) -> Result<Vec<ArrowColumnChunk>, ParquetError> {
+    leaf_columns: &[ColumnDescPtr],
+) -> Result<Vec<Chunk>, ParquetError> {
     // Per batch, the leaves of all columns; per leaf there is one writer.
     let mut leaves = Vec::with_capacity(batches.len());
     for batch in batches {
-        let fields = schema.fields().iter().zip(batch.columns());
+        let fields = batch.schema_ref().fields().iter().zip(batch.columns());
         let of_batch = fields.map(|(field, column)| compute_leaves(field, column)).collect::<Result<Vec<_>, _>>()?;
         leaves.push(of_batch.into_iter().flatten().collect::<Vec<_>>());
     }
     let writers = factory.create_column_writers(number)?;
+    // The column of each leaf that is a column of its own.
+    let column_of = column_of_leaf(leaf_columns);
     let encode = |(index, mut writer): (usize, ArrowColumnWriter)| {
+        if let Some(column) = column_of[index] {
+            let arrays: Vec<ArrayRef> = batches.iter().map(|batch| Arc::clone(batch.column(column))).collect();
+            if let Some(chunk) = strings::encode(&arrays, &leaf_columns[index], ZSTD_LEVEL)? {
+                return Ok(Chunk::Strings(Box::new(chunk)));
+            }
+        }
         leaves.iter().try_for_each(|of_batch| writer.write(&of_batch[index]))?;
-        writer.close()
+        Ok(Chunk::Library(Box::new(writer.close()?)))
     };
     writers.into_par_iter().enumerate().map(encode).collect()
 }
 
-fn append(writer: &mut SerializedFileWriter<Buffer>, chunks: Vec<ArrowColumnChunk>) -> Result<(), ParquetError> {
+/// For each leaf of the schema, the column that it is; none inside of nested columns.
+fn column_of_leaf(leaf_columns: &[ColumnDescPtr]) -> Vec<Option<usize>> {
+    let name = |leaf: &ColumnDescPtr| leaf.path().parts().first().cloned();
+    let (mut columns, mut last) = (0, None);
+    let column_of = leaf_columns.iter().map(|leaf| {
+        // The leaves of a nested column lie side by side, and no two columns share a name.
+        columns += usize::from(last != name(leaf));
+        last = name(leaf);
+        (leaf.path().parts().len() == 1).then_some(columns - 1)
+    });
+    column_of.collect()
+}
+
+fn append(writer: &mut SerializedFileWriter<Buffer>, chunks: Vec<Chunk>) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for chunk in chunks {
-        chunk.append_to_row_group(&mut group)?;
+        match chunk {
+            Chunk::Library(chunk) => chunk.append_to_row_group(&mut group)?,
+            Chunk::Strings(chunk) => group.append_column(&chunk.bytes, chunk.close)?,
+        }
     }
     group.close().map(|_| ())
 }
@@ -300,6 +335,8 @@ fn properties() -> WriterProperties {
         .set_created_by(format!("throng {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).unwrap_or_default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .build()
 }
 

@@ -1,0 +1,262 @@
+//! Distinct tuples in the order of their arrival, with their rows.
+
+use std::hash::Hasher;
+
+use hashbrown::HashTable;
+use rayon::prelude::*;
+use rustc_hash::FxHasher;
+
+use super::SUPPRESSED;
+use super::packing::Packing;
+use super::tuples::Tuples;
+use crate::error::{Error, Result};
+
+pub(super) const TOO_LARGE: Error = Error::TooLarge { limit: SUPPRESSED - 1 };
+
+/// Tuples in the order of their arrival, each of them once.
+#[derive(Debug)]
+pub(super) struct DistinctTuples {
+    width: usize,
+    keys: Keys,
+    rows: Vec<u32>,
+}
+
+/// What tells tuples apart.
+#[derive(Debug)]
+enum Keys {
+    /// One number each. It lies beside the tuple's place in the index, so that a look at the index is all.
+    Packed { packing: Packing, keys: Vec<u64>, index: HashTable<(u64, u32)> },
+    /// All of their numbers, where they don't fit into one.
+    Wide { numbers: Vec<u32>, index: HashTable<u32> },
+}
+
+impl DistinctTuples {
+    /// No tuples; as many numbers may be in each column.
+    pub(super) fn new(sizes: &[usize]) -> Self {
+        let keys = match Packing::of(sizes) {
+            Some(packing) => Keys::Packed { packing, keys: Vec::new(), index: HashTable::new() },
+            None => Keys::Wide { numbers: Vec::new(), index: HashTable::new() },
+        };
+        Self { width: sizes.len(), keys, rows: Vec::new() }
+    }
+
+    /// How many tuples there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Makes room for more numbers in the columns.
+    pub(super) fn grow(&mut self, sizes: &[usize]) {
+        let Keys::Packed { packing, keys, .. } = &self.keys else { return };
+        if packing.fits(sizes) {
+            return;
+        }
+        // A column that has grown will grow again, unless that takes too many bits.
+        let roomy: Vec<usize> = sizes.iter().map(|size| size.saturating_mul(4)).collect();
+        self.keys = match Packing::of(&roomy).or_else(|| Packing::of(sizes)) {
+            Some(larger) => {
+                let keys: Vec<u64> =
+                    keys.iter().map(|key| larger.key(&packing.tuple(*key).collect::<Vec<_>>())).collect();
+                let mut index = HashTable::with_capacity(keys.len());
+                for (key, number) in keys.iter().zip(0..) {
+                    index.insert_unique(mix(*key), (*key, number), |(key, _)| mix(*key));
+                }
+                Keys::Packed { packing: larger, keys, index }
+            }
+            None => {
+                let numbers: Vec<u32> = keys.iter().flat_map(|key| packing.tuple(*key)).collect();
+                let mut index = HashTable::with_capacity(keys.len());
+                let hash_of = |number: &u32| hash(tuple(&numbers, self.width, *number));
+                (0..keys.len() as u32).for_each(|number| {
+                    index.insert_unique(hash_of(&number), number, hash_of);
+                });
+                Keys::Wide { numbers, index }
+            }
+        };
+    }
+
+    /// Adds rows to a tuple and returns its number.
+    pub(super) fn count(&mut self, tuple: &[u32], rows: u32) -> Result<u32> {
+        match &mut self.keys {
+            Keys::Packed { packing, keys, index } => {
+                let key = packing.key(tuple);
+                count_key(keys, index, &mut self.rows, key, rows)
+            }
+            Keys::Wide { numbers, index } => count_wide(numbers, index, &mut self.rows, tuple, rows),
+        }
+    }
+
+    /// Adds one row to each of many tuples, given by columns, and returns their numbers.
+    pub(super) fn count_each(&mut self, columns: &[Vec<u32>], rows: usize) -> Result<Vec<u32>> {
+        match &mut self.keys {
+            Keys::Packed { packing, keys, index } => {
+                let rows = packing.keys(columns, rows);
+                rows.into_iter().map(|key| count_key(keys, index, &mut self.rows, key, 1)).collect()
+            }
+            Keys::Wide { numbers, index } => {
+                let mut tuple = vec![0; columns.len()];
+                let count = |row: usize| {
+                    tuple.iter_mut().zip(columns).for_each(|(slot, column)| *slot = column[row]);
+                    count_wide(numbers, index, &mut self.rows, &tuple, 1)
+                };
+                (0..rows).map(count).collect()
+            }
+        }
+    }
+
+    /// What the tuples take of the memory.
+    pub(super) fn size(&self) -> usize {
+        let keys = match &self.keys {
+            Keys::Packed { keys, index, .. } => keys.capacity() * size_of::<u64>() + index.allocation_size(),
+            Keys::Wide { numbers, index } => numbers.capacity() * size_of::<u32>() + index.allocation_size(),
+        };
+        keys + self.rows.capacity() * size_of::<u32>()
+    }
+
+    /// Calls with the tuples and their rows, in this order of their numbers.
+    pub(super) fn for_each(&self, order: impl Iterator<Item = u32>, mut then: impl FnMut(&[u32], u32)) {
+        let mut unpacked = Vec::with_capacity(self.width);
+        for number in order {
+            let rows = self.rows[number as usize];
+            match &self.keys {
+                Keys::Packed { packing, keys, .. } => {
+                    unpacked.clear();
+                    unpacked.extend(packing.tuple(keys[number as usize]));
+                    then(&unpacked, rows);
+                }
+                Keys::Wide { numbers, .. } => then(tuple(numbers, self.width, number), rows),
+            }
+        }
+    }
+
+    /// The tuples in the order of their numbers.
+    pub(super) fn tuples(&self) -> Tuples {
+        let mut tuples = Tuples::new(self.width);
+        self.for_each(0..self.len() as u32, |tuple, rows| tuples.push(tuple, rows));
+        tuples
+    }
+
+    /// The numbers of the tuples in ascending order of content.
+    pub(super) fn order(&self) -> Vec<u32> {
+        match &self.keys {
+            Keys::Packed { packing, keys, .. } => {
+                by_key(keys, packing.bits()).into_iter().map(|(_, number)| number).collect()
+            }
+            Keys::Wide { numbers, .. } => {
+                let mut order: Vec<u32> = (0..self.len() as u32).collect();
+                let of = |number: &u32| tuple(numbers, self.width, *number);
+                order.par_sort_unstable_by(|a, b| of(a).cmp(of(b)));
+                order
+            }
+        }
+    }
+}
+
+fn count_key(
+    keys: &mut Vec<u64>,
+    index: &mut HashTable<(u64, u32)>,
+    counts: &mut Vec<u32>,
+    key: u64,
+    rows: u32,
+) -> Result<u32> {
+    let hashed = mix(key);
+    if let Some((_, number)) = index.find(hashed, |(known, _)| *known == key) {
+        add_rows(counts, *number, rows)?;
+        return Ok(*number);
+    }
+    let number = next_number(counts, rows)?;
+    keys.push(key);
+    index.insert_unique(hashed, (key, number), |(key, _)| mix(*key));
+    Ok(number)
+}
+
+fn count_wide(
+    numbers: &mut Vec<u32>,
+    index: &mut HashTable<u32>,
+    counts: &mut Vec<u32>,
+    counted: &[u32],
+    rows: u32,
+) -> Result<u32> {
+    let (hashed, width) = (hash(counted), counted.len());
+    if let Some(number) = index.find(hashed, |number| tuple(numbers, width, *number) == counted) {
+        add_rows(counts, *number, rows)?;
+        return Ok(*number);
+    }
+    let number = next_number(counts, rows)?;
+    numbers.extend_from_slice(counted);
+    index.insert_unique(hashed, number, |number| hash(tuple(numbers, width, *number)));
+    Ok(number)
+}
+
+fn add_rows(counts: &mut [u32], number: u32, rows: u32) -> Result<()> {
+    let count = &mut counts[number as usize];
+    *count = count.checked_add(rows).ok_or(TOO_LARGE)?;
+    Ok(())
+}
+
+fn next_number(counts: &mut Vec<u32>, rows: u32) -> Result<u32> {
+    let number = u32::try_from(counts.len()).ok().filter(|number| *number < SUPPRESSED).ok_or(TOO_LARGE)?;
+    counts.push(rows);
+    Ok(number)
+}
+
+fn tuple(numbers: &[u32], width: usize, number: u32) -> &[u32] {
+    &numbers[number as usize * width..(number as usize + 1) * width]
+}
+
+/// Every bit of a key comes into the high bits of the product and into the low ones.
+#[inline]
+fn mix(key: u64) -> u64 {
+    let product = u128::from(key ^ 0x2d35_8dcc_aa6c_78a5) * 0x9e37_79b9_7f4a_7c15;
+    product as u64 ^ (product >> 64) as u64
+}
+
+fn hash(tuple: &[u32]) -> u64 {
+    let mut hasher = FxHasher::default();
+    tuple.iter().for_each(|code| hasher.write_u32(*code));
+    hasher.finish()
+}
+
+/// The bits that are sorted by at a time: as many as there are counters in the nearest cache.
+const DIGIT_BITS: u32 = 11;
+
+/// Keys of so many bits in ascending order, each with its place: a radix sort from the lowest digit on, of two halves at
+/// the same time. Equal keys stay in the order of their places.
+pub(super) fn by_key(keys: &[u64], bits: u32) -> Vec<(u64, u32)> {
+    let middle = keys.len() / 2;
+    let (left, right) = rayon::join(
+        || sorted(keys[..middle].iter().copied().zip(0..).collect(), bits),
+        || sorted(keys[middle..].iter().copied().zip(middle as u32..).collect(), bits),
+    );
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    let next = || match (left.peek(), right.peek()) {
+        (Some(a), Some(b)) if b.0 < a.0 => right.next(),
+        (Some(_), _) => left.next(),
+        (None, _) => right.next(),
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn sorted(mut keys: Vec<(u64, u32)>, bits: u32) -> Vec<(u64, u32)> {
+    let mut other = vec![(0, 0); keys.len()];
+    for shift in (0..bits).step_by(DIGIT_BITS as usize) {
+        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut next = vec![0_usize; 1 << DIGIT_BITS];
+        keys.iter().for_each(|(key, _)| next[digit(*key)] += 1);
+        let mut before = 0;
+        for place in &mut next {
+            before += std::mem::replace(place, before);
+        }
+        for entry in &keys {
+            let place = &mut next[digit(entry.0)];
+            other[*place] = *entry;
+            *place += 1;
+        }
+        std::mem::swap(&mut keys, &mut other);
+    }
+    keys
+}
+
+#[cfg(test)]
+#[path = "distinct_tests.rs"]
+mod tests;

@@ -1,0 +1,112 @@
+//! Tuples of numbers as keys of 64 bits.
+//!
+//! A column has as many bits as its greatest number needs, and the first column has the highest, so that keys are ordered as
+//! their tuples are. Null is all ones, as it is in a tuple, and comes last.
+
+use crate::domain::NULL;
+
+/// Which bits of a key are which column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Packing {
+    columns: Vec<Field>,
+    bits: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Field {
+    shift: u32,
+    mask: u32,
+}
+
+impl Packing {
+    /// For columns with so many numbers each; none when their tuples need more than 64 bits.
+    pub(super) fn of(sizes: &[usize]) -> Option<Self> {
+        let (mut columns, mut bits) = (vec![Field { shift: 0, mask: 0 }; sizes.len()], 0);
+        for (field, size) in columns.iter_mut().zip(sizes).rev() {
+            // The highest number of these bits stands for null.
+            let width = u32::try_from(*size).ok().filter(|size| *size < NULL)?.checked_ilog2().map_or(1, |log| log + 1);
+            if bits + width > u64::BITS {
+                return None;
+            }
+            *field = Field { shift: bits, mask: NULL >> (u32::BITS - width) };
+            bits += width;
+        }
+        Some(Self { columns, bits })
+    }
+
+    /// Whether so many numbers fit into each column.
+    pub(super) fn fits(&self, sizes: &[usize]) -> bool {
+        self.columns.iter().zip(sizes).all(|(field, size)| *size <= field.mask as usize)
+    }
+
+    /// How many bits a key has.
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    #[inline]
+    pub(super) fn key(&self, tuple: &[u32]) -> u64 {
+        self.key_of(tuple.iter().copied())
+    }
+
+    #[inline]
+    pub(super) fn key_of(&self, tuple: impl Iterator<Item = u32>) -> u64 {
+        let fields = self.columns.iter().zip(tuple);
+        fields.fold(0, |key, (field, number)| key | u64::from(number & field.mask) << field.shift)
+    }
+
+    /// The keys of many tuples, column by column.
+    pub(super) fn keys(&self, columns: &[Vec<u32>], rows: usize) -> Vec<u64> {
+        let mut keys = vec![0; rows];
+        for (field, column) in self.columns.iter().zip(columns) {
+            let Field { shift, mask } = *field;
+            keys.iter_mut().zip(column).for_each(|(key, number)| *key |= u64::from(number & mask) << shift);
+        }
+        keys
+    }
+
+    /// The tuple of a key.
+    pub(super) fn tuple(&self, key: u64) -> impl Iterator<Item = u32> {
+        self.columns.iter().map(move |Field { shift, mask }| match (key >> shift) as u32 & mask {
+            null if null == *mask => NULL,
+            number => number,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_their_tuples_are_and_come_back() {
+        let packing = Packing::of(&[3, 1, 0, 4]).unwrap();
+        let mut tuples = Vec::new();
+        for a in [0, 1, 2, NULL] {
+            for b in [0, NULL] {
+                for c in [0, 1, 2, 3, NULL] {
+                    tuples.push([a, b, NULL, c]);
+                }
+            }
+        }
+        let keys: Vec<u64> = tuples.iter().map(|tuple| packing.key(tuple)).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        for (tuple, key) in tuples.iter().zip(&keys) {
+            assert_eq!(packing.tuple(*key).collect::<Vec<_>>(), tuple);
+        }
+        let columns: Vec<Vec<u32>> = (0..4).map(|column| tuples.iter().map(|tuple| tuple[column]).collect()).collect();
+        assert_eq!(packing.keys(&columns, tuples.len()), keys);
+    }
+
+    #[test]
+    fn a_packing_has_room_for_its_sizes_and_for_null() {
+        let packing = Packing::of(&[3, 100]).unwrap();
+        assert_eq!(packing.bits(), 2 + 7);
+        assert!(packing.fits(&[3, 127]) && !packing.fits(&[4, 100]) && !packing.fits(&[3, 128]));
+        assert_eq!(Packing::of(&[0; 64]).unwrap().bits(), 64);
+        assert!(Packing::of(&[0; 65]).is_none());
+        assert!(Packing::of(&[u32::MAX as usize]).is_none());
+        assert!(Packing::of(&[1 << 31, 1 << 31]).is_some());
+        assert!(Packing::of(&[1 << 31, 1 << 31, 1]).is_none());
+    }
+}
