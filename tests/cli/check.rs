@@ -68,7 +68,7 @@ fn a_plan_tells_about_what_a_run_then_does() {
     let planned = ended.done();
     assert!((names(&workshop.path(".")), contents(&workshop.path("."))) == before, "plan has written something");
     assert_eq!(planned["outcome"], "planned");
-    assert_eq!((&planned["partition"], &planned["cluster"]), (&"mondrian".into(), &"greedy".into()));
+    assert_eq!((&planned["partition"], &planned["cluster"]), (&"mondrian".into(), &"search".into()));
     assert!(planned["plan"].as_str().unwrap().starts_with("AnonymizeExec: k=5, p=2"), "{planned}");
     assert!(stderr.contains("AnonymizeExec: k=5, p=2, quasi=[age, sex, country, zip]"), "{stderr}");
     assert!(planned["memory_bytes"].as_u64().unwrap() > 900 * 20, "{planned}");

@@ -239,7 +239,7 @@ fn a_column_may_have_a_p_of_its_own() {
 fn every_algorithm_of_the_policy_file_keeps_the_promise() {
     let input = people(400);
     for (partition, cluster, told) in [
-        ("mondrian", "auto", "greedy"),
+        ("mondrian", "auto", "search"),
         ("mondrian", "greedy-pk", "greedy-pk"),
         ("mondrian", "enhanced-pk", "enhanced-pk"),
         ("basic-mondrian", "auto", "none"),

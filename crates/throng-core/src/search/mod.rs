@@ -40,8 +40,9 @@ use state::State;
 /// Cycles without a limit: the search goes on until it is told to stop.
 pub const WITHOUT_LIMIT: u32 = u32::MAX;
 
-/// Rounds of a cycle.
+/// Rounds of a cycle, where each cell gets enough proposals to fill them; half as many otherwise.
 const ROUNDS: u32 = 4;
+const ROUND_PROPOSALS: u32 = 8;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
 const PROPOSALS: u64 = 1 << 19;
@@ -76,7 +77,7 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     }
     let draws = Draws::new(effort.seed);
     let near = Near::find(&state, &draws);
-    Round::MEASURE.run(&mut state, &near, &draws);
+    state.measure();
     let mut done = 0;
     while done < effort.cycles && cycle(&mut state, &near, done, &draws.of_part(u64::from(done) + 1), effort.goes_on) {
         done += 1;
@@ -89,17 +90,18 @@ fn cycle(state: &mut State<'_>, near: &Near, number: u32, draws: &Draws, goes_on
     let (before, cost) = (state.classes.clone(), state.cost());
     let mean = (cost / before.len() as f64) as f32;
     let per_cell = (PROPOSALS / state.movable.len() as u64).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
+    let rounds = if per_cell >= ROUNDS * ROUND_PROPOSALS { ROUNDS } else { ROUNDS / 2 };
     let first = if number == 0 { FIRST_HEAT } else { LATER_HEAT };
-    let cooling = (LAST_HEAT / first).powf(1.0 / ROUNDS as f32);
+    let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);
     let mut from = first * mean;
     let mut is_whole = true;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         is_whole = mean > 0.0 && goes_on();
         if !is_whole {
             break;
         }
         let heat = Heat { from, to: from * cooling };
-        let proposals = per_cell / ROUNDS;
+        let proposals = per_cell / rounds;
         Round { proposals, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
         from = heat.to;
     }

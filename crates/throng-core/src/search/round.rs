@@ -27,9 +27,6 @@ struct Members {
 }
 
 impl Round {
-    /// A round that changes nothing: afterwards it is known what classes lose.
-    pub(super) const MEASURE: Self = Self { proposals: 0, heat: Heat { from: 1.0, to: 1.0 } };
-
     pub(super) fn run(&self, state: &mut State<'_>, near: &Near, draws: &Draws) {
         let hoods = members(state, draws);
         let addresses = addresses(state, &hoods);

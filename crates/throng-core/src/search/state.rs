@@ -3,12 +3,13 @@
 //! A cell that satisfies the model alone has a *home*, a class of its own at no loss, and may lend rows. All other cells
 //! move as a whole from class to class.
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::lenders::Stock;
 use crate::cluster::{Class, Portion};
 use crate::model::Privacy;
-use crate::table::Table;
+use crate::table::{QuasiColumn, Table};
 
 /// A class with more cells than this stays as it is: places in a neighbourhood are small numbers.
 const LARGE_CLASS: usize = 1 << 14;
@@ -40,7 +41,7 @@ pub(super) struct Searched {
     pub(super) cells: Vec<u32>,
     /// The rows that it has borrowed.
     pub(super) loans: Vec<Loan>,
-    /// What it loses; not known as long as it has not been in a neighbourhood.
+    /// What it loses, once it was measured.
     pub(super) cost: f32,
 }
 
@@ -150,6 +151,26 @@ impl<'a> State<'a> {
             Class::of_portions(Class::of_cells(table, &cells).portions.into_iter().chain(borrowed).collect())
         });
         searched.chain(homes).chain(fixed).collect()
+    }
+
+    /// Finds out what the classes lose that can be changed.
+    pub(super) fn measure(&mut self) {
+        let (table, movable, lenders) = (self.table, &self.movable, &self.lenders);
+        let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
+        self.classes.par_iter_mut().for_each(|class| {
+            let cells = class.cells.iter().map(|cell| movable[*cell as usize]);
+            let lending = class.loans.iter().map(|loan| lenders[loan.lender as usize]);
+            let all: Vec<u32> = cells.clone().chain(lending).collect();
+            let loss = |(column, quasi): (usize, &QuasiColumn)| {
+                let positions = all.iter().map(|cell| table.positions(*cell)[column]);
+                let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
+                quasi.domain.loss(lo, hi) * (quasi.spec.weight / heaviest)
+            };
+            let losses: f64 = table.quasi().iter().enumerate().map(loss).sum();
+            let borrowed: u64 = class.loans.iter().map(|loan| u64::from(loan.rows)).sum();
+            let rows = cells.map(|cell| table.cell_rows(cell)).sum::<u64>() + borrowed;
+            class.cost = (rows as f64 * losses) as f32;
+        });
     }
 
     /// What the classes lose that can be changed.
