@@ -79,17 +79,34 @@ fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
 }
 
 #[test]
-fn another_seed_gives_another_order_and_classes_of_the_same_sizes() {
+fn another_seed_gives_another_order_and_without_a_search_classes_of_the_same_sizes() {
     let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
-    workshop.run(&["--seed", "0"]);
+    workshop.run(&["--budget", "fast", "--seed", "0"]);
     let first = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
-    workshop.run(&["--seed", "1", "--overwrite"]);
+    workshop.run(&["--budget", "fast", "--seed", "1", "--overwrite"]);
     let second = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
-    workshop.run(&["--overwrite"]);
+    workshop.run(&["--budget", "fast", "--overwrite"]);
     assert!(release_bytes(&workshop) == first.0, "seed 0 is the default");
     assert!(first.0 != second.0, "the seed changes nothing");
     assert_ne!(first.1.column("row"), second.1.column("row"));
     let sizes = |rows: &Rows| rows.count(&QUASI, &[]).sizes;
     assert_eq!(sizes(&first.1), sizes(&second.1));
     assert_eq!(multiset(first.1.tuples(&KEPT)), multiset(second.1.tuples(&KEPT)));
+}
+
+#[test]
+fn more_budget_never_loses_more_and_gives_the_same_bytes_again() {
+    let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
+    let mut losses = Vec::new();
+    for budget in ["fast", "balanced", "thorough"] {
+        let outcome = workshop.run(&["--budget", budget, "--overwrite"]);
+        let bytes = release_bytes(&workshop);
+        workshop.run(&["--budget", budget, "--overwrite", "--threads", "1"]);
+        assert!(release_bytes(&workshop) == bytes, "{budget} gives other bytes with one thread");
+        losses.push(outcome["ncp"].as_f64().unwrap());
+    }
+    // Losses are told with six digits.
+    assert!(losses[1] < losses[0] && losses[2] <= losses[1] + 2e-6, "{losses:?}");
+    let timed = workshop.run(&["--budget", "1ms", "--overwrite"]);
+    assert!(timed["ncp"].as_f64().unwrap() <= losses[0] + 2e-6);
 }

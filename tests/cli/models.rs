@@ -337,7 +337,7 @@ role = "sensitive"
     let told = metrics["utility"]["columns"]["age"]["sse_sst"].as_f64().unwrap();
     assert!((told - sse / sst).abs() < 2e-6, "{told} is not {}", sse / sst);
     assert!(metrics["utility"]["columns"]["country"].get("sse_sst").is_none());
-    assert_eq!(metrics["algorithm"]["cluster"], "mdav");
+    assert_eq!(metrics["algorithm"]["cluster"], "centroid");
     assert_eq!(outcome["outcome"], "released");
 }
 

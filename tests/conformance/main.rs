@@ -229,7 +229,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(10))]
 
     /// Large enough for Mondrian to cut before the clustering begins.
     #[test]
