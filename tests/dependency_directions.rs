@@ -53,7 +53,7 @@ fn arrows_between_crates_point_down_only() {
         .keys()
         .filter(|name| {
             !known.contains(&name.as_str())
-                && !["throng-tests", "throng-benches", "throng-papers"].contains(&name.as_str())
+                && !["throng-tests", "throng-benches", "throng-loss", "throng-papers"].contains(&name.as_str())
         })
         .collect();
     assert!(new.is_empty(), "say in this test what {new:?} may depend on");
@@ -69,7 +69,7 @@ fn the_core_knows_no_engine_and_no_file_format() {
 #[test]
 fn the_testkit_is_for_tests_only() {
     for (package, used) in dependencies() {
-        let is_test = ["throng-tests", "throng-benches", "throng-papers"].contains(&package.as_str());
+        let is_test = ["throng-tests", "throng-benches", "throng-loss", "throng-papers"].contains(&package.as_str());
         assert!(
             is_test || !used.iter().any(|name| name == "throng-testkit"),
             "{package} uses throng-testkit outside of tests"

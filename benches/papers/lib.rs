@@ -1,11 +1,13 @@
-//! What the experiments of the papers share: their data, the way from a table to classes, and tables of results.
+//! What the experiments of the papers and other measurements share: their data, the way from a table to classes, and tables of results.
 
+mod choice;
 mod data;
 mod draws;
 mod run;
 mod table;
 
+pub use choice::Choice;
 pub use data::{Census, People, data_or_skip};
 pub use draws::Draws;
 pub use run::{Formed, Surveyed, category, form, interval, mean, survey};
-pub use table::Rows;
+pub use table::{Rows, markdown};

@@ -1,5 +1,14 @@
 //! Results as a table in Markdown.
 
+/// A whole table as text.
+pub fn markdown(headings: &[&str], rows: &[Vec<String>]) -> String {
+    let mut text = format!("| {} |\n|{}\n", headings.join(" | "), "---|".repeat(headings.len()));
+    for row in rows {
+        text.push_str(&format!("| {} |\n", row.join(" | ")));
+    }
+    text
+}
+
 /// Prints a table row by row.
 #[derive(Debug)]
 pub struct Rows {

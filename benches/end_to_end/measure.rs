@@ -1,0 +1,93 @@
+//! One copy and one run, with a clock.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use datafusion::config::{ConfigNonZeroUsize, ParquetOptions, TableParquetOptions};
+use datafusion::dataframe::DataFrameWriteOptions;
+use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use throng_pipeline::{JobOptions, Silent, Stopper};
+use throng_policy::{Overrides, Role};
+
+use crate::tables::{DataSet, utf8};
+
+/// The budgets that are compared.
+pub(crate) const BUDGETS: [&str; 2] = ["fast", "balanced"];
+
+/// The stages of a run, in their order.
+pub(crate) const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", "verify", "publish"];
+
+/// A copy and the runs beside it.
+pub(crate) struct Round {
+    /// Seconds of the copy.
+    pub(crate) copied: f64,
+    /// One run for each of [`BUDGETS`].
+    pub(crate) runs: Vec<Run>,
+}
+
+/// How a run went.
+pub(crate) struct Run {
+    pub(crate) seconds: f64,
+    /// Milliseconds of each stage.
+    pub(crate) stages: BTreeMap<&'static str, u64>,
+    pub(crate) files: usize,
+    pub(crate) cluster: &'static str,
+    pub(crate) ncp: f64,
+    pub(crate) peak_memory: u64,
+}
+
+/// The columns that a release would have, read and written by DataFusion alone. Returns seconds.
+pub(crate) async fn copy(data_set: &DataSet, output: &Path, files: usize, threads: usize) -> Result<f64> {
+    let mut config = SessionConfig::new().with_target_partitions(threads);
+    config.options_mut().execution.minimum_parallel_output_files = ConfigNonZeroUsize::try_new(files)?;
+    let session = SessionContext::new_with_config(config);
+    let policy = data_set.policy(&Overrides::for_a_table())?;
+    let start = Instant::now();
+    let frame = session.read_parquet(utf8(&data_set.input)?, ParquetReadOptions::default()).await?;
+    let names: Vec<String> = frame.schema().fields().iter().map(|field| field.name().clone()).collect();
+    let is_dropped = |(_, role): &&(String, Role)| matches!(role, Role::Identifier);
+    let dropped: Vec<&String> = policy.columns.by_name.iter().filter(is_dropped).map(|(name, _)| name).collect();
+    let kept: Vec<&str> = names.iter().filter(|name| !dropped.contains(name)).map(String::as_str).collect();
+    let frame = frame.select_columns(&kept)?;
+    let parquet = ParquetOptions { compression: Some("zstd(1)".to_owned()), ..ParquetOptions::default() };
+    let options = TableParquetOptions { global: parquet, ..TableParquetOptions::default() };
+    frame.write_parquet(utf8(output)?, DataFrameWriteOptions::new(), Some(options)).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    let written = fs::read_dir(output)?.count();
+    ensure!(written == files, "the copy has {written} files and the release {files}");
+    Ok(seconds)
+}
+
+/// The whole job, verified and published.
+pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads: usize) -> Result<Run> {
+    let overrides = Overrides {
+        input: Some(vec![utf8(&data_set.input)?.to_owned()]),
+        output: Some(utf8(output)?.to_owned()),
+        budget: Some(budget.to_owned()),
+        ..Overrides::default()
+    };
+    let policy = data_set.policy(&overrides)?;
+    forget_peak_memory();
+    let options = JobOptions { threads, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 };
+    let start = Instant::now();
+    let released = throng_pipeline::run(&policy, &options).await?;
+    let seconds = start.elapsed().as_secs_f64();
+    let sidecar = released.sidecar;
+    Ok(Run {
+        seconds,
+        stages: sidecar.timing_ms,
+        files: released.files.len(),
+        cluster: sidecar.algorithm.cluster,
+        ncp: sidecar.utility.ncp,
+        peak_memory: sidecar.resources.peak_memory_bytes.unwrap_or(0),
+    })
+}
+
+/// Lets the system count the peak of the process anew. Where it refuses, the peak is that of the process so far.
+fn forget_peak_memory() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}

@@ -1,0 +1,213 @@
+//! Greedy clustering of rows, as k-member (Byun et al. 2007) with p: the baseline that clustering on cells is compared to.
+//!
+//! A class begins at the row furthest from the seed before, and takes the row that widens its box least, again and again,
+//! until it has k rows and p distinct values. While there is room for it any row will do; once the rows still missing must
+//! bring new sensitive values, only those that do are taken. Rows that are left at the end join the class where the loss
+//! grows least.
+//!
+//! What each row would cost lies in one list, column after column in loops that the compiler can make wide, and is
+//! computed anew only when the box has grown.
+
+use throng_core::model::{Need, Tally};
+
+use crate::rows::{Column, Range, RowTable};
+
+/// A class under construction.
+struct Growing {
+    span: Vec<Range>,
+    rows: Vec<u32>,
+}
+
+/// Rows that are in no class, with their values side by side.
+struct Pool {
+    rows: Vec<u32>,
+    values: Vec<Values>,
+    /// What the class in the making would lose per row with each of them.
+    costs: Vec<f32>,
+}
+
+enum Values {
+    Number(Vec<f32>),
+    Category(Vec<u32>),
+}
+
+impl RowTable<'_> {
+    /// The classes of rows that together satisfy the model.
+    pub(crate) fn grow(&self, rows: Vec<u32>) -> Vec<Vec<u32>> {
+        let mut pool = Pool::new(self, rows);
+        let mut classes: Vec<Growing> = Vec::new();
+        let mut left = Vec::new();
+        let mut before: Option<u32> = None;
+        while !pool.rows.is_empty() {
+            let seed = match before {
+                Some(before) => pool.furthest(self, before),
+                None => 0,
+            };
+            before = Some(pool.rows[seed]);
+            let (class, is_whole) = self.class(seed, &mut pool);
+            if is_whole {
+                classes.push(class);
+            } else {
+                // No row that is left brings what the class lacks, so no other class could be made of them either.
+                left = class.rows;
+                left.append(&mut pool.rows);
+            }
+        }
+        if classes.is_empty() {
+            return vec![left];
+        }
+        for row in left {
+            self.join_nearest(row, &mut classes);
+        }
+        classes.into_iter().map(|class| class.rows).collect()
+    }
+
+    /// The class of a seed, and whether it satisfies the model.
+    fn class(&self, seed: usize, pool: &mut Pool) -> (Growing, bool) {
+        let mut class = Growing { span: self.span(pool.rows[seed]), rows: Vec::new() };
+        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut next = Some(seed);
+        let mut has_grown = true;
+        while let Some(at) = next {
+            let row = pool.take(at);
+            tally.add(self.codes(row), 1);
+            class.rows.push(row);
+            has_grown |= class.include(self, row);
+            let need = self.privacy.need(&tally);
+            if need == Need::Nothing {
+                return (class, true);
+            }
+            if has_grown {
+                pool.cost(self, &class.span);
+                has_grown = false;
+            }
+            next = match need {
+                Need::Helping => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
+                _ => pool.nearest(self.loss(&class.span)),
+            };
+        }
+        (class, false)
+    }
+
+    fn join_nearest(&self, row: u32, classes: &mut [Growing]) {
+        let cost = |class: &Growing| {
+            let with = class.span.iter().zip(&self.columns).map(|(range, column)| range.with(column.range(row)));
+            let after: f32 = with.zip(&self.columns).map(|(range, column)| column.loss(range)).sum();
+            let rows = class.rows.len() as f32;
+            rows * (after - self.loss(&class.span)) + after
+        };
+        let costs = classes.iter().map(cost).enumerate();
+        if let Some((home, _)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) {
+            classes[home].rows.push(row);
+            classes[home].include(self, row);
+        }
+    }
+
+    fn span(&self, row: u32) -> Vec<Range> {
+        self.columns.iter().map(|column| column.range(row)).collect()
+    }
+
+    fn loss(&self, span: &[Range]) -> f32 {
+        span.iter().zip(&self.columns).fold(0.0, |loss, (range, column)| loss + column.loss(*range))
+    }
+}
+
+impl Growing {
+    /// Widens the box to a row, and tells whether it has grown.
+    fn include(&mut self, table: &RowTable<'_>, row: u32) -> bool {
+        let mut has_grown = false;
+        for (range, column) in self.span.iter_mut().zip(&table.columns) {
+            let with = range.with(column.range(row));
+            has_grown |= with != *range;
+            *range = with;
+        }
+        has_grown
+    }
+}
+
+impl Pool {
+    fn new(table: &RowTable<'_>, rows: Vec<u32>) -> Self {
+        let values = table.columns.iter().map(|column| match column {
+            Column::Number(values) => Values::Number(rows.iter().map(|row| values[*row as usize]).collect()),
+            Column::Category { leaves, .. } => Values::Category(rows.iter().map(|row| leaves[*row as usize]).collect()),
+        });
+        Self { values: values.collect(), costs: vec![0.0; rows.len()], rows }
+    }
+
+    fn take(&mut self, at: usize) -> u32 {
+        for values in &mut self.values {
+            match values {
+                Values::Number(values) => drop(values.swap_remove(at)),
+                Values::Category(leaves) => drop(leaves.swap_remove(at)),
+            }
+        }
+        self.costs.swap_remove(at);
+        self.rows.swap_remove(at)
+    }
+
+    /// Computes what a box would lose with each row.
+    fn cost(&mut self, table: &RowTable<'_>, span: &[Range]) {
+        self.costs.fill(0.0);
+        for ((values, column), range) in self.values.iter().zip(&table.columns).zip(span) {
+            match (values, range) {
+                (Values::Number(values), Range::Number(lo, hi)) => {
+                    for (cost, value) in self.costs.iter_mut().zip(values) {
+                        *cost += hi.max(*value) - lo.min(*value);
+                    }
+                }
+                (Values::Category(leaves), Range::Category(..)) => {
+                    let Column::Category { count, .. } = column else { continue };
+                    let widened = |leaf| column.loss(range.with(Range::Category(leaf, leaf)));
+                    let widened: Vec<f32> = (0..*count as u32).map(widened).collect();
+                    for (cost, leaf) in self.costs.iter_mut().zip(leaves) {
+                        *cost += widened[*leaf as usize];
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// The row that costs least; the first one that costs no more than `free`, if there is one.
+    fn nearest(&self, free: f32) -> Option<usize> {
+        const LANES: usize = 8;
+        const CHUNK: usize = 64 * LANES;
+        let (mut least, mut chunk_of_least) = (f32::INFINITY, 0);
+        for (number, chunk) in self.costs.chunks(CHUNK).enumerate() {
+            let mut lanes = [f32::INFINITY; LANES];
+            let (whole, rest) = chunk.as_chunks::<LANES>();
+            for costs in whole {
+                for (lane, cost) in lanes.iter_mut().zip(costs) {
+                    *lane = if *cost < *lane { *cost } else { *lane };
+                }
+            }
+            let of_chunk = lanes.iter().chain(rest).fold(f32::INFINITY, |least, cost| least.min(*cost));
+            if of_chunk < least {
+                (least, chunk_of_least) = (of_chunk, number * CHUNK);
+                if least <= free {
+                    break;
+                }
+            }
+        }
+        let costs = self.costs.get(chunk_of_least..)?;
+        costs.iter().position(|cost| *cost == least).map(|at| chunk_of_least + at)
+    }
+
+    /// The row that costs least among those that are wanted.
+    fn nearest_that(&self, is_wanted: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut best: Option<(f32, usize)> = None;
+        for (at, cost) in self.costs.iter().enumerate() {
+            if best.is_none_or(|(least, _)| *cost < least) && is_wanted(self.rows[at]) {
+                best = Some((*cost, at));
+            }
+        }
+        best.map(|(_, at)| at)
+    }
+
+    /// The row that loses most in a pair with this one, which is no longer in the pool.
+    fn furthest(&mut self, table: &RowTable<'_>, row: u32) -> usize {
+        self.cost(table, &table.span(row));
+        let costs = self.costs.iter().enumerate();
+        costs.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0))).map_or(0, |(at, _)| at)
+    }
+}

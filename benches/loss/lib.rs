@@ -1,0 +1,13 @@
+//! What the comparison of losses is made of: data sets, literal baselines, trials with a clock, and plots.
+
+mod grow;
+mod leaves;
+mod plot;
+mod rows;
+mod tables;
+mod trial;
+
+pub use plot::svg;
+pub use rows::RowTable;
+pub use tables::DataSet;
+pub use trial::{BASELINE_LEAVES, BASELINE_WHOLE, Outcome, STRICT, THRONG, Trial, WHOLE_TABLE_ROWS, trials};
