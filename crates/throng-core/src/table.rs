@@ -72,11 +72,23 @@ impl TableBuilder {
         let (positions, codes) = tuple.split_at(width);
         let known = table.positions.len().checked_sub(width).is_some_and(|at| &table.positions[at..] == positions);
         if table.cell_rows.is_empty() || !known {
-            table.positions.extend_from_slice(positions);
-            table.first_group.push(table.group_rows.len() as u32);
-            table.cell_rows.push(0);
+            self.push_cell(positions.iter().copied());
         }
-        table.codes.extend_from_slice(codes);
+        self.push_group(codes.iter().copied(), rows);
+    }
+
+    /// Begins a cell with these positions.
+    pub(crate) fn push_cell(&mut self, positions: impl Iterator<Item = u32>) {
+        let Self(table) = self;
+        table.positions.extend(positions);
+        table.first_group.push(table.group_rows.len() as u32);
+        table.cell_rows.push(0);
+    }
+
+    /// Adds a group with these codes to the last cell.
+    pub(crate) fn push_group(&mut self, codes: impl Iterator<Item = u32>, rows: u32) {
+        let Self(table) = self;
+        table.codes.extend(codes);
         table.group_rows.push(rows);
         if let Some(last) = table.cell_rows.last_mut() {
             *last += u64::from(rows);

@@ -8,6 +8,7 @@ use rustc_hash::FxHasher;
 
 use super::SUPPRESSED;
 use super::packing::Packing;
+use super::radix::{Entry, by_key};
 use super::tuples::Tuples;
 use crate::error::{Error, Result};
 
@@ -136,11 +137,29 @@ impl DistinctTuples {
         tuples
     }
 
+    /// Hands out the tuples in the order of their numbers, and begins anew in the same memory.
+    pub(super) fn take(&mut self) -> Tuples {
+        let tuples = self.tuples();
+        self.rows.clear();
+        match &mut self.keys {
+            Keys::Packed { keys, index, .. } => {
+                keys.clear();
+                index.clear();
+            }
+            Keys::Wide { numbers, index } => {
+                numbers.clear();
+                index.clear();
+            }
+        }
+        tuples
+    }
+
     /// The numbers of the tuples in ascending order of content.
     pub(super) fn order(&self) -> Vec<u32> {
         match &self.keys {
             Keys::Packed { packing, keys, .. } => {
-                by_key(keys, packing.bits()).into_iter().map(|(_, number)| number).collect()
+                let entries = keys.iter().zip(0..).map(|(key, number)| Entry { key: *key, number, rows: 0 });
+                by_key(entries.collect(), packing.bits()).into_iter().map(|entry| entry.number).collect()
             }
             Keys::Wide { numbers, .. } => {
                 let mut order: Vec<u32> = (0..self.len() as u32).collect();
@@ -215,46 +234,6 @@ fn hash(tuple: &[u32]) -> u64 {
     let mut hasher = FxHasher::default();
     tuple.iter().for_each(|code| hasher.write_u32(*code));
     hasher.finish()
-}
-
-/// The bits that are sorted by at a time: as many as there are counters in the nearest cache.
-const DIGIT_BITS: u32 = 11;
-
-/// Keys of so many bits in ascending order, each with its place: a radix sort from the lowest digit on, of two halves at
-/// the same time. Equal keys stay in the order of their places.
-pub(super) fn by_key(keys: &[u64], bits: u32) -> Vec<(u64, u32)> {
-    let middle = keys.len() / 2;
-    let (left, right) = rayon::join(
-        || sorted(keys[..middle].iter().copied().zip(0..).collect(), bits),
-        || sorted(keys[middle..].iter().copied().zip(middle as u32..).collect(), bits),
-    );
-    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
-    let next = || match (left.peek(), right.peek()) {
-        (Some(a), Some(b)) if b.0 < a.0 => right.next(),
-        (Some(_), _) => left.next(),
-        (None, _) => right.next(),
-    };
-    std::iter::from_fn(next).collect()
-}
-
-fn sorted(mut keys: Vec<(u64, u32)>, bits: u32) -> Vec<(u64, u32)> {
-    let mut other = vec![(0, 0); keys.len()];
-    for shift in (0..bits).step_by(DIGIT_BITS as usize) {
-        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT_BITS) - 1);
-        let mut next = vec![0_usize; 1 << DIGIT_BITS];
-        keys.iter().for_each(|(key, _)| next[digit(*key)] += 1);
-        let mut before = 0;
-        for place in &mut next {
-            before += std::mem::replace(place, before);
-        }
-        for entry in &keys {
-            let place = &mut next[digit(entry.0)];
-            other[*place] = *entry;
-            *place += 1;
-        }
-        std::mem::swap(&mut keys, &mut other);
-    }
-    keys
 }
 
 #[cfg(test)]

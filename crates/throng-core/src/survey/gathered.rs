@@ -5,10 +5,11 @@
 
 use rayon::prelude::*;
 
-use super::distinct::{TOO_LARGE, by_key};
+use super::distinct::TOO_LARGE;
 use super::domains::Domains;
 use super::grouping::sample_level;
 use super::packing::Packing;
+use super::radix::{Entry, by_key};
 use crate::error::Result;
 use crate::table::{Table, TableBuilder};
 
@@ -16,8 +17,7 @@ use crate::table::{Table, TableBuilder};
 #[derive(Debug)]
 pub struct Gathered {
     packing: Packing,
-    keys: Vec<u64>,
-    rows: Vec<u32>,
+    entries: Vec<Entry>,
 }
 
 /// A table of all groups or of a sample of the cells.
@@ -34,20 +34,24 @@ pub struct Grouped {
 impl Gathered {
     /// No groups yet; none when tuples are too wide to be sorted like this.
     pub fn new(domains: &Domains) -> Option<Self> {
-        Some(Self { packing: Packing::of(&domains.sizes())?, keys: Vec::new(), rows: Vec::new() })
+        Some(Self { packing: Packing::of(&domains.sizes())?, entries: Vec::new() })
     }
 
     /// Adds groups of a stream: the stream's own numbers, of so many columns, and how many rows have them.
     pub fn add(&mut self, domains: &Domains, stream: usize, width: usize, groups: &[u32]) {
-        let key = |group: &[u32]| self.packing.key_of(domains.placed(stream, &group[..width]));
-        self.keys.par_extend(groups.par_chunks_exact(width + 1).map(key));
-        self.rows.extend(groups.chunks_exact(width + 1).map(|group| group[width]));
+        let (packing, first) = (&self.packing, self.entries.len());
+        let entry = |(place, group): (usize, &[u32])| Entry {
+            key: packing.key_of(domains.placed(stream, &group[..width])),
+            number: (first + place) as u32,
+            rows: group[width],
+        };
+        self.entries.par_extend(groups.par_chunks_exact(width + 1).enumerate().map(entry));
     }
 
     /// Adds a group that is already in its place.
     pub(super) fn push(&mut self, placed: &[u32], rows: u32) {
-        self.keys.push(self.packing.key(placed));
-        self.rows.push(rows);
+        let number = self.entries.len() as u32;
+        self.entries.push(Entry { key: self.packing.key(placed), number, rows });
     }
 
     /// What a group takes of the memory until all are in a table.
@@ -55,13 +59,10 @@ impl Gathered {
 
     /// The table of all groups, or of a sample of the cells when there are more than so many.
     pub fn table(self, domains: &Domains, most: usize) -> Result<Grouped> {
-        let Self { packing, keys, rows } = self;
-        let sorted = by_key(&keys, packing.bits());
-        drop(keys);
-        let mut group_of = vec![0; sorted.len()];
+        let Self { packing, entries } = self;
+        let mut group_of = vec![0; entries.len()];
         let mut distinct: Vec<(u64, u32)> = Vec::new();
-        for (key, number) in sorted {
-            let rows = rows[number as usize];
+        for Entry { key, number, rows } in by_key(entries, packing.bits()) {
             match distinct.last_mut().filter(|(last, _)| *last == key) {
                 Some((_, sum)) => *sum = sum.checked_add(rows).ok_or(TOO_LARGE)?,
                 None => distinct.push((key, rows)),
@@ -80,12 +81,15 @@ impl Gathered {
                 groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
             }
         };
-        let mut table = TableBuilder::new(domains);
-        let mut tuple = Vec::with_capacity(domains.width());
+        // Cells are told apart by the bits of their positions, which come before those of the codes.
+        let code_bits = packing.bits_from(quasi);
+        let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
+        let (mut table, mut last_cell) = (TableBuilder::new(domains), None);
         for (key, rows) in distinct.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
-            tuple.clear();
-            tuple.extend(packing.tuple(*key));
-            table.push(&tuple, *rows);
+            if last_cell.replace(cell(*key)) != Some(cell(*key)) {
+                table.push_cell(packing.tuple(*key).take(quasi));
+            }
+            table.push_group(packing.tuple(*key).skip(quasi), *rows);
         }
         let share = 0.5_f64.powi(level as i32);
         Ok(Grouped { table: table.build(), groups: (level == 0).then_some(group_of), share })

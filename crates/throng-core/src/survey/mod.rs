@@ -22,6 +22,7 @@ mod gathered;
 mod grouping;
 mod interner;
 mod packing;
+mod radix;
 mod tuples;
 
 use std::sync::Arc;
@@ -155,8 +156,7 @@ impl Survey {
 
     /// Ends the chunk: hands out its groups in the order of their numbers, and begins to number anew.
     pub fn take_groups(&mut self) -> Tuples {
-        let next = DistinctTuples::new(&self.sizes());
-        std::mem::replace(&mut self.groups, next).tuples()
+        self.groups.take()
     }
 
     /// What values and groups take of the memory.

@@ -44,6 +44,11 @@ impl Packing {
         self.bits
     }
 
+    /// How many bits the columns from this one on have.
+    pub(super) fn bits_from(&self, column: usize) -> u32 {
+        column.checked_sub(1).map_or(self.bits, |before| self.columns[before].shift)
+    }
+
     #[inline]
     pub(super) fn key(&self, tuple: &[u32]) -> u64 {
         self.key_of(tuple.iter().copied())
@@ -102,6 +107,7 @@ mod tests {
     fn a_packing_has_room_for_its_sizes_and_for_null() {
         let packing = Packing::of(&[3, 100]).unwrap();
         assert_eq!(packing.bits(), 2 + 7);
+        assert_eq!([0, 1, 2].map(|column| packing.bits_from(column)), [9, 7, 0]);
         assert!(packing.fits(&[3, 127]) && !packing.fits(&[4, 100]) && !packing.fits(&[3, 128]));
         assert_eq!(Packing::of(&[0; 64]).unwrap().bits(), 64);
         assert!(Packing::of(&[0; 65]).is_none());
