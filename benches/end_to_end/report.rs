@@ -78,7 +78,7 @@ impl Report<'_> {
                     stages: STAGES.iter().map(stage).collect(),
                     rows_per_core: data_set.rows as f64 / run.median / self.threads as f64,
                     peak_mib: runs().map(|run| run.peak_memory).max().unwrap_or(0) as f64 / f64::from(1 << 20),
-                    last: runs().last(),
+                    last: runs().next_back(),
                 }
             })
         })
