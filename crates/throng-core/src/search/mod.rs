@@ -8,11 +8,11 @@
 //!
 //! A leaf is clustered on its own, so its border runs through places where classes would better reach across. Here classes
 //! that lie near each other are looked at together, whatever leaf they came from, and cells move from one to the other
-//! while that loses less in the end ([`anneal`]). A *cycle* is some rounds that begin hot and end cold. Its result is
+//! while that loses less in the end (`anneal.rs`). A *cycle* is some rounds that begin hot and end cold. Its result is
 //! taken only if it loses less than what was there before: more cycles never lose more. Numbers are drawn from the seed,
 //! so the result depends on the table, the seed and the number of cycles alone.
 //!
-//! All rows of a cell move together, and cells that satisfy the model alone stay at home ([`state`]). Time grows with
+//! All rows of a cell move together, and cells that satisfy the model alone stay at home (`state.rs`). Time grows with
 //! the number of cells: small tables are searched longer per cell, large ones at least a little.
 
 mod anneal;

@@ -6,7 +6,7 @@
 //!           units     (k-d)     in each leaf            (k-d over classes, other borders each time)
 //! ```
 //!
-//! Everything happens in the space of microaggregation ([`super::space`]), standardized over all cells that are clustered
+//! Everything happens in the space of microaggregation (`cluster/space.rs`), standardized over all cells that are clustered
 //! together. A cell that satisfies the model alone begins as a class, at no loss. All other units are cut into small
 //! leaves, in which classes grow. Then neighbouring classes are searched for better ones, in rounds, across the borders
 //! of leaves. Whatever is changed satisfies the model before and after, and has lower squared errors after: so more
