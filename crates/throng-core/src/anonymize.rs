@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::cluster::{
-    Class, Cluster, DEFAULT_ROUNDS, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching, centroid_classes,
-};
+use crate::cluster::centroid;
+use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
 use crate::error::Result;
 use crate::model::Privacy;
 use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
@@ -220,9 +219,9 @@ impl Method {
 
     fn centroid_classes(&self, leaf: &Leaf, table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Vec<Class> {
         let most = u64::from(self.cycles) * CENTROID_ROW_ROUNDS / (leaf.cells.len() as u64).max(1);
-        let rounds = most.min(u64::from(self.cycles) * u64::from(DEFAULT_ROUNDS));
+        let rounds = most.min(u64::from(self.cycles) * u64::from(centroid::DEFAULT_ROUNDS));
         let goes_on = |cells: usize| watch.leaf_done(cells) && watch.may_search();
-        centroid_classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &goes_on)
+        centroid::classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &goes_on)
     }
 
     fn clustering(&self) -> Option<Box<dyn Cluster>> {

@@ -160,11 +160,6 @@ impl Table {
         self.first_group[cell as usize]..self.first_group[cell as usize + 1]
     }
 
-    /// The cell of a group.
-    pub fn cell_of(&self, group: u32) -> u32 {
-        self.first_group.partition_point(|first| *first <= group) as u32 - 1
-    }
-
     /// The sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.
     pub fn codes(&self, group: u32) -> &[u32] {
         let width = self.sensitive.len();

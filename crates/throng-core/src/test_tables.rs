@@ -172,3 +172,16 @@ pub(crate) fn shown(recoding: &Recoding, class: u32, column: usize) -> Option<St
 pub(crate) fn all_shown(recoding: &Recoding, column: usize) -> Vec<Option<String>> {
     (0..recoding.class_rows().len() as u32).map(|class| shown(recoding, class, column)).collect()
 }
+
+/// The thirteen columns of the Census data of 1,080 rows, which is no part of the project; says so when it is not there.
+pub(crate) fn census_or_skip() -> Option<Vec<Vec<f64>>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/census-1080.csv");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        eprintln!("skipped: the Census data is not there");
+        return None;
+    };
+    let lines: Vec<Vec<f64>> =
+        text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
+    assert_eq!(lines.len(), 1080);
+    Some((0..13).map(|column| lines.iter().map(|line| line[column]).collect()).collect())
+}

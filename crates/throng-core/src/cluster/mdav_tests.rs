@@ -1,13 +1,9 @@
-use std::sync::Arc;
-
-use arrow::array::{ArrayRef, Float64Array};
-
 use super::*;
 use crate::columns::QuasiSpec;
 use crate::columns::Release;
 use crate::hierarchy::HierarchySpec;
 use crate::recode::Recoding;
-use crate::test_tables::{Surveyed, ancestor, countries, ints, quasi, survey, texts};
+use crate::test_tables::{Surveyed, ancestor, census_or_skip, countries, floats, ints, quasi, survey, texts};
 
 fn number(name: &str) -> QuasiSpec {
     quasi(name, Release::Mean, HierarchySpec::Flat)
@@ -22,16 +18,9 @@ fn mdav(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {
 /// Classic MDAV on the Census data of 1080 rows, all 13 columns as quasi-identifiers: SSE / SST in percent.
 #[test]
 fn census_loses_what_the_literature_reports() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/census-1080.csv");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("skipped: the Census data is not there");
-        return;
-    };
-    let lines: Vec<Vec<f64>> =
-        text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
-    let column =
-        |index: usize| Arc::new(lines.iter().map(|line| Some(line[index])).collect::<Float64Array>()) as ArrayRef;
-    let columns: Vec<_> = (0..13).map(|index| (number(&format!("c{index}")), column(index))).collect();
+    let Some(census) = census_or_skip() else { return };
+    let columns: Vec<_> =
+        census.iter().enumerate().map(|(index, column)| (number(&format!("c{index}")), floats(column))).collect();
     let rows = survey(&columns, &[]);
     assert_eq!(rows.table.rows(), 1080);
     for (k, expected) in [(3, 5.6922), (4, 7.4947), (5, 9.0884), (10, 14.1559)] {

@@ -16,7 +16,7 @@ mod space;
 mod switching;
 mod unassigned;
 
-pub use centroid::{Centroid, DEFAULT_ROUNDS, classes as centroid_classes};
+pub use centroid::Centroid;
 pub use enhanced_pk::EnhancedPk;
 pub use greedy::Greedy;
 pub use greedy_pk::GreedyPk;

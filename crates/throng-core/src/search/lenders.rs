@@ -17,14 +17,15 @@ pub(super) struct Stock {
 }
 
 impl Stock {
-    /// What a home can lend, so that it still satisfies the model.
+    /// What a home can lend, so that it still satisfies the model. What it would lend a class that has nothing, stays.
     pub(super) fn of_home(table: &Table, privacy: &Privacy, cell: u32, home: &[Portion]) -> Self {
         let groups = table.groups(cell);
         let mut stock = Self { first_group: groups.start, by_group: vec![0; groups.len()], rows: 0 };
-        for (portion, kept) in home.iter().zip(core(table, privacy, home)) {
-            stock.give_back(&[Portion { rows: portion.rows - kept, ..*portion }]);
+        stock.give_back(home);
+        match stock.lend(table, privacy, &Tally::empty(table.sensitive().len())) {
+            Some(_core) => stock,
+            None => stock.emptied(),
         }
-        stock
     }
 
     /// The same cell with nothing to lend.
@@ -76,27 +77,5 @@ impl Stock {
                 None => lent.push(portion),
             }
         }
-    }
-}
-
-/// How many rows of each portion stay at home: as few as satisfy the model, of the groups that have most, or all of them.
-fn core(table: &Table, privacy: &Privacy, home: &[Portion]) -> Vec<u32> {
-    let mut kept = vec![0_u32; home.len()];
-    let mut tally = Tally::empty(table.sensitive().len());
-    loop {
-        let (helping, most) = match privacy.need(&tally) {
-            Need::Nothing => return kept,
-            Need::Any(rows) => (false, rows),
-            Need::Helping => (true, 1),
-        };
-        let left = |at: usize| home[at].rows - kept[at];
-        let helps = |at: usize| privacy.helps(&tally, table.codes(home[at].group));
-        let wanted = (0..home.len()).filter(|at| left(*at) > 0 && (!helping || helps(*at)));
-        let Some(largest) = wanted.max_by_key(|at| (left(*at), std::cmp::Reverse(*at))) else {
-            return home.iter().map(|portion| portion.rows).collect();
-        };
-        let rows = left(largest).min(u32::try_from(most).unwrap_or(u32::MAX));
-        kept[largest] += rows;
-        tally.add(table.codes(home[largest].group), u64::from(rows));
     }
 }

@@ -1,7 +1,5 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use arrow::array::{ArrayRef, Float64Array};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,7 +10,8 @@ use crate::columns::{QuasiSpec, Release};
 use crate::hierarchy::HierarchySpec;
 use crate::recode::Recoding;
 use crate::test_tables::{
-    Surveyed as Rows, ancestor, cases, countries, floats, ints, maybe_ints, quasi, set_partitions, survey, texts,
+    Surveyed as Rows, ancestor, cases, census_or_skip, countries, floats, ints, maybe_ints, quasi, set_partitions,
+    survey, texts,
 };
 
 fn number(name: &str) -> QuasiSpec {
@@ -262,16 +261,9 @@ fn wide_hierarchies_share_coordinates() {
 /// The Census data of 1080 rows: the errors of classic MDAV (all 13 columns) and of H1 (the last one in ten bins).
 #[test]
 fn census_loses_much_less_than_mdav() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/census-1080.csv");
-    let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("skipped: the Census data is not there");
-        return;
-    };
-    let lines: Vec<Vec<f64>> =
-        text.lines().skip(1).map(|line| line.split(',').map(|cell| cell.trim().parse().unwrap()).collect()).collect();
-    let column =
-        |index: usize| Arc::new(lines.iter().map(|line| Some(line[index])).collect::<Float64Array>()) as ArrayRef;
-    let columns: Vec<_> = (0..13).map(|index| (number(&format!("c{index}")), column(index))).collect();
+    let Some(census) = census_or_skip() else { return };
+    let columns: Vec<_> =
+        census.iter().enumerate().map(|(index, column)| (number(&format!("c{index}")), floats(column))).collect();
     let percent = |rows: &Rows, columns: usize, classes: &[Class]| {
         let recoding = Recoding::new(&rows.table, classes).unwrap();
         let ratios = (0..columns).map(|column| recoding.squared_errors(column).unwrap().ratio());
@@ -282,12 +274,10 @@ fn census_loses_much_less_than_mdav() {
         let percent = percent(&rows, 13, &found(&rows, k, 1, DEFAULT_ROUNDS));
         assert!(percent < most, "k = {k}: {percent}");
     }
-    let mut sorted: Vec<f64> = lines.iter().map(|line| line[12]).collect();
+    let mut sorted = census[12].clone();
     sorted.sort_by(f64::total_cmp);
-    let bins: Vec<i64> = lines
-        .iter()
-        .map(|line| (sorted.partition_point(|other| *other < line[12]) * 10 / sorted.len()) as i64)
-        .collect();
+    let bin = |number: &f64| (sorted.partition_point(|other| other < number) * 10 / sorted.len()) as i64;
+    let bins: Vec<i64> = census[12].iter().map(bin).collect();
     let rows = survey(&columns[..12], &[ints(&bins)]);
     for (k, p, most) in [(2, 2, 0.75), (4, 3, 0.9), (5, 5, 0.75)] {
         let privacy = Privacy::p_sensitive_k_anonymity(k, p, 1);
