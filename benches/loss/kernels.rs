@@ -56,7 +56,7 @@ fn main() -> Result<()> {
         });
     });
     group.bench_function("partition: mondrian", |bencher| {
-        let partition = Mondrian::for_clustering();
+        let partition = Mondrian::for_clustering(&privacy);
         bencher.iter_batched(
             || cells.clone(),
             |cells| partition.partition(cells, table, &privacy),

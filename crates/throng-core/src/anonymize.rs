@@ -169,7 +169,7 @@ impl Method {
             // Its search crosses the borders that Mondrian would draw.
             PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(Whole),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
-            PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering()),
+            PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering(privacy)),
             PartitionChoice::BasicMondrian if is_final => Box::new(BasicMondrian::strict()),
             PartitionChoice::BasicMondrian => Box::new(BasicMondrian::for_clustering()),
             PartitionChoice::Mdr if is_final => Box::new(Mdr::strict()),

@@ -30,6 +30,7 @@ pub mod facet;
 pub mod feasibility;
 pub mod hierarchy;
 pub mod lexicon;
+mod losses;
 pub mod metrics;
 pub mod model;
 pub mod partition;

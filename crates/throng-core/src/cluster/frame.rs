@@ -4,7 +4,8 @@
 //! every column keeps a small array: the loss of the class's range, widened to include each of these positions. What a
 //! cell would cost is then one look-up per column, the same for numbers and categories.
 
-use crate::table::Table;
+use crate::losses::{Form, Grid, Line, Steps, steps};
+use crate::table::{QuasiColumn, Table};
 
 /// What a range of positions loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +25,22 @@ pub(super) struct Frame<'a> {
     positions: Vec<Vec<u32>>,
     /// Cell-major: the dense position of each cell in each column.
     dense: Vec<u32>,
+    /// Cell-major: the same, as places in a [`Reach`].
+    slots: Vec<u32>,
     /// The weight of each column, the largest being 1.
     weights: Vec<f64>,
-    measure: Measure,
+    losses: Vec<Losses>,
+}
+
+/// What ranges of one column lose.
+#[derive(Debug)]
+enum Losses {
+    /// The NCP, weighted.
+    Line(Line),
+    Grid(Grid),
+    Steps(Steps),
+    /// The domain is asked for the information loss.
+    Asked,
 }
 
 impl<'a> Frame<'a> {
@@ -46,9 +60,18 @@ impl<'a> Frame<'a> {
                 dense.push(list.partition_point(|known| known < position) as u32);
             }
         }
+        let mut start = 0;
+        let mut starts = Vec::with_capacity(width);
+        for list in &positions {
+            starts.push(start);
+            start += list.len() as u32;
+        }
+        let slots = dense.iter().zip(starts.iter().cycle()).map(|(position, start)| start + position).collect();
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
-        let weights = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
-        Self { table, cells, positions, dense, weights, measure }
+        let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
+        let columns = table.quasi().iter().zip(&positions).zip(&weights);
+        let losses = columns.map(|((quasi, list), weight)| Losses::new(quasi, list, *weight, measure)).collect();
+        Self { table, cells, positions, dense, slots, weights, losses }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -82,13 +105,27 @@ impl<'a> Frame<'a> {
 
     /// The weighted loss per row of one column when a class spans these dense positions.
     pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
-        let (list, domain) = (&self.positions[column], &self.table.quasi()[column].domain);
-        let (lo, hi) = (list[lo as usize], list[hi as usize]);
-        let loss = match self.measure {
-            Measure::Ncp => domain.loss(lo, hi),
-            Measure::InformationLoss => domain.information_loss(lo, hi),
-        };
-        (loss * self.weights[column]) as f32
+        match &self.losses[column] {
+            Losses::Line(line) => line.loss(lo as usize, hi as usize),
+            Losses::Grid(grid) => grid.loss(lo as usize, hi as usize),
+            Losses::Steps(steps) => steps.loss(lo as usize, hi as usize),
+            Losses::Asked => {
+                let list = &self.positions[column];
+                let domain = &self.table.quasi()[column].domain;
+                (domain.information_loss(list[lo as usize], list[hi as usize]) * self.weights[column]) as f32
+            }
+        }
+    }
+}
+
+impl Losses {
+    fn new(quasi: &QuasiColumn, positions: &[u32], weight: f64, measure: Measure) -> Self {
+        match Form::of(quasi, positions.len()) {
+            _ if measure == Measure::InformationLoss => Self::Asked,
+            Form::Line => Self::Line(Line::new(quasi, positions, weight)),
+            Form::Grid => Self::Grid(Grid::new(&steps(quasi, positions, weight))),
+            Form::Steps => Self::Steps(Steps::new(steps(quasi, positions, weight))),
+        }
     }
 }
 
@@ -136,15 +173,17 @@ impl Span {
 #[derive(Debug)]
 pub(super) struct Reach {
     span: Span,
-    widened: Vec<Vec<f32>>,
+    /// Column by column.
+    widened: Vec<f32>,
 }
 
 impl Reach {
     pub(super) fn new(frame: &Frame<'_>, span: Span) -> Self {
-        let widened = frame.positions.iter().map(|list| vec![0.0; list.len()]).collect();
+        let widened = vec![0.0; frame.positions.iter().map(Vec::len).sum()];
         let mut reach = Self { span, widened };
-        for column in 0..reach.widened.len() {
-            reach.fill(frame, column);
+        let mut start = 0;
+        for column in 0..frame.positions.len() {
+            start = reach.fill(frame, column, start);
         }
         reach
     }
@@ -166,23 +205,40 @@ impl Reach {
 
     /// The weighted loss per row of the span after a cell has joined.
     pub(super) fn loss_with(&self, frame: &Frame<'_>, local: usize) -> f32 {
-        self.widened.iter().zip(frame.dense(local)).map(|(column, position)| column[*position as usize]).sum()
+        let width = frame.positions.len();
+        frame.slots[local * width..][..width].iter().map(|slot| self.widened[*slot as usize]).sum()
     }
 
     /// Goes on with another span, with the same memory.
     pub(super) fn move_to(&mut self, frame: &Frame<'_>, span: &Span) {
-        for column in 0..self.widened.len() {
-            if self.span.ranges[column] != span.ranges[column] {
+        let mut start = 0;
+        for column in 0..frame.positions.len() {
+            if self.span.ranges[column] == span.ranges[column] {
+                start += frame.positions[column].len();
+            } else {
                 self.span.ranges[column] = span.ranges[column];
-                self.fill(frame, column);
+                start = self.fill(frame, column, start);
             }
         }
     }
 
-    fn fill(&mut self, frame: &Frame<'_>, column: usize) {
+    /// Fills the slots of a column, which begin here; returns where they end.
+    fn fill(&mut self, frame: &Frame<'_>, column: usize, start: usize) -> usize {
         let (lo, hi) = self.span.ranges[column];
-        for (position, slot) in self.widened[column].iter_mut().enumerate() {
-            *slot = frame.column_loss(column, lo.min(position as u32), hi.max(position as u32));
+        let (low, high) = (lo as usize, hi as usize);
+        let end = start + frame.positions[column].len();
+        let slots = &mut self.widened[start..end];
+        match &frame.losses[column] {
+            Losses::Line(line) => fill(slots, low, high, |lo, hi| line.loss(lo, hi)),
+            Losses::Grid(grid) => fill(slots, low, high, |lo, hi| grid.loss(lo, hi)),
+            Losses::Steps(steps) => fill(slots, low, high, |lo, hi| steps.loss(lo, hi)),
+            Losses::Asked => fill(slots, low, high, |lo, hi| frame.column_loss(column, lo as u32, hi as u32)),
         }
+        end
     }
+}
+
+/// The loss of a range widened to each position.
+fn fill(slots: &mut [f32], lo: usize, hi: usize, loss: impl Fn(usize, usize) -> f32) {
+    slots.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(lo.min(position), hi.max(position)));
 }

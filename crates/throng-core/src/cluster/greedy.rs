@@ -35,17 +35,6 @@ impl Cluster for Greedy {
     }
 }
 
-/// What has become of a cell.
-#[derive(Debug)]
-enum State {
-    /// Satisfies the model alone, and is a class of its own. Holds what it still has.
-    Rich(Tally),
-    /// Poor, and not yet in a class.
-    Free,
-    /// Poor, and in a class.
-    Taken,
-}
-
 /// A class under construction.
 #[derive(Debug)]
 struct Growing {
@@ -58,7 +47,10 @@ struct Work<'a> {
     frame: &'a Frame<'a>,
     table: &'a Table,
     privacy: &'a Privacy,
-    states: Vec<State>,
+    /// What each rich cell still has; none for a poor one.
+    rich: Vec<Option<Tally>>,
+    /// Whether each cell is poor and not yet in a class.
+    is_free: Vec<bool>,
     /// Rich cells with at least one row to spare.
     donors: Vec<usize>,
     free: Vec<usize>,
@@ -77,31 +69,30 @@ enum Choice {
 impl<'a> Work<'a> {
     fn new(frame: &'a Frame<'a>, privacy: &'a Privacy) -> Self {
         let table = frame.table();
-        let states: Vec<State> = (0..frame.len())
-            .map(|local| {
-                let tally = Tally::of_cell(table, frame.cell(local));
-                if privacy.is_satisfied(&tally) { State::Rich(tally) } else { State::Free }
-            })
+        let rich: Vec<Option<Tally>> = (0..frame.len())
+            .map(|local| Some(Tally::of_cell(table, frame.cell(local))).filter(|tally| privacy.is_satisfied(tally)))
             .collect();
-        let free = (0..states.len()).filter(|local| matches!(states[*local], State::Free)).collect();
+        let is_free: Vec<bool> = rich.iter().map(Option::is_none).collect();
+        let free = (0..rich.len()).filter(|local| is_free[*local]).collect();
         let mut work = Self {
             frame,
             table,
             privacy,
-            states,
+            rich,
+            is_free,
             donors: Vec::new(),
             free,
             given: rustc_hash::FxHashMap::default(),
             classes: Vec::new(),
         };
-        work.donors = (0..work.states.len()).filter(|local| work.can_give(*local)).collect();
+        work.donors = (0..work.rich.len()).filter(|local| work.can_give(*local)).collect();
         work
     }
 
     fn grow_all(&mut self) {
         let mut failed = 0;
         for seed in self.least_isolated_first() {
-            if !matches!(self.states[seed], State::Free) {
+            if !self.is_free[seed] {
                 continue;
             }
             failed = if self.grow(seed) { 0 } else { failed + 1 };
@@ -118,16 +109,18 @@ impl<'a> Work<'a> {
             return self.free.clone();
         }
         let mut reach = Reach::new(self.frame, Span::of(self.frame, *first));
-        let mut seeds: Vec<(f32, usize)> = self
-            .free
-            .iter()
-            .map(|seed| {
-                reach.restart(self.frame, *seed);
-                let others = (0..self.frame.len()).filter(|other| other != seed);
-                let nearest = others.map(|other| reach.loss_with(self.frame, other)).fold(f32::INFINITY, f32::min);
-                (nearest, *seed)
-            })
-            .collect();
+        let mut nearest = vec![f32::INFINITY; self.frame.len()];
+        let rich: Vec<usize> = (0..self.rich.len()).filter(|local| self.rich[*local].is_some()).collect();
+        for (at, seed) in self.free.iter().enumerate() {
+            reach.restart(self.frame, *seed);
+            // Free cells before this one have met it already.
+            for other in self.free[at + 1..].iter().chain(&rich).copied() {
+                let loss = reach.loss_with(self.frame, other);
+                nearest[*seed] = nearest[*seed].min(loss);
+                nearest[other] = nearest[other].min(loss);
+            }
+        }
+        let mut seeds: Vec<(f32, usize)> = self.free.iter().map(|seed| (nearest[*seed], *seed)).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         seeds.into_iter().map(|(_, seed)| seed).collect()
     }
@@ -162,7 +155,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        self.free.retain(|local| matches!(self.states[*local], State::Free));
+        self.free.retain(|local| self.is_free[*local]);
         let cells: Vec<u32> = taken.iter().map(|local| self.frame.cell(*local)).collect();
         let mut portions = Class::of_cells(self.table, &cells).portions;
         borrowed.sort_unstable();
@@ -173,7 +166,7 @@ impl<'a> Work<'a> {
     }
 
     fn take_cell(&mut self, local: usize, tally: &mut Tally, taken: &mut Vec<usize>) {
-        self.states[local] = State::Taken;
+        self.is_free[local] = false;
         tally.add_cell(self.table, self.frame.cell(local));
         taken.push(local);
     }
@@ -181,7 +174,7 @@ impl<'a> Work<'a> {
     /// The poor cell or donor that widens the class least; poor cells first among equals.
     fn nearest(&self, reach: &Reach, tally: &Tally, helping: bool) -> Option<Choice> {
         let mut best: Option<(f32, Choice)> = None;
-        let free = self.free.iter().filter(|local| matches!(self.states[**local], State::Free));
+        let free = self.free.iter().filter(|local| self.is_free[**local]);
         for local in free {
             let loss = reach.loss_with(self.frame, *local);
             if best.is_none_or(|(least, _)| loss < least) && (!helping || self.cell_helps(*local, tally)) {
@@ -203,7 +196,7 @@ impl<'a> Work<'a> {
 
     /// Whether a rich cell has a row to spare.
     fn can_give(&self, local: usize) -> bool {
-        let State::Rich(own) = &self.states[local] else { return false };
+        let Some(own) = &self.rich[local] else { return false };
         self.table.groups(self.frame.cell(local)).any(|group| self.can_spare(own, group))
     }
 
@@ -218,7 +211,7 @@ impl<'a> Work<'a> {
 
     /// The group from which a donor gives its next row: one that helps, or else the largest that is left.
     fn pick(&self, local: usize, tally: &Tally, helping: bool) -> Option<u32> {
-        let State::Rich(own) = &self.states[local] else { return None };
+        let Some(own) = &self.rich[local] else { return None };
         let mut largest: Option<(bool, u32, u32)> = None;
         for group in self.table.groups(self.frame.cell(local)) {
             let helps = self.privacy.helps(tally, self.table.codes(group));
@@ -236,7 +229,7 @@ impl<'a> Work<'a> {
         for _ in 0..rows {
             let Some(group) = self.pick(local, tally, false) else { break };
             let codes = self.table.codes(group);
-            if let State::Rich(own) = &mut self.states[local] {
+            if let Some(own) = &mut self.rich[local] {
                 own.remove(codes, 1);
             }
             *self.given.entry(group).or_default() += 1;
@@ -250,10 +243,10 @@ impl<'a> Work<'a> {
 
     fn give_back(&mut self, taken: &[usize], borrowed: &[(usize, u32)]) {
         for local in taken {
-            self.states[*local] = State::Free;
+            self.is_free[*local] = true;
         }
         for (local, group) in borrowed {
-            if let State::Rich(own) = &mut self.states[*local] {
+            if let Some(own) = &mut self.rich[*local] {
                 own.add(self.table.codes(*group), 1);
             }
             if let Some(given) = self.given.get_mut(group) {
@@ -269,8 +262,8 @@ impl<'a> Work<'a> {
     fn place_leftovers(&mut self) {
         let rich_from = self.classes.len();
         let mut homes: Vec<usize> = Vec::new();
-        for local in 0..self.states.len() {
-            if let State::Rich(own) = &self.states[local] {
+        for local in 0..self.rich.len() {
+            if let Some(own) = &self.rich[local] {
                 homes.push(local);
                 let (span, rows) = (Span::of(self.frame, local), own.rows());
                 self.classes.push(Growing { span, rows, portions: Vec::new() });

@@ -14,10 +14,14 @@ mod stratified;
 use crate::error::Result;
 use crate::model::{Privacy, Tally};
 use crate::partition::{Leaf, Partition};
-use crate::table::Table;
+use crate::table::{QuasiColumn, Table};
 
 /// A leaf with at most so many cells is not cut further when clustering follows.
 pub const DEFAULT_LEAF_CELLS: usize = 256;
+
+/// Where classes are small, leaves are smaller: so many cells are enough, or as many as there are rows in so many classes.
+const LEAST_LEAF_CELLS: usize = 128;
+const LEAF_CLASSES: u64 = 4;
 
 /// The Mondrian partition.
 #[derive(Clone, Copy, Debug)]
@@ -27,9 +31,10 @@ pub struct Mondrian {
 }
 
 impl Mondrian {
-    /// Leaves for a clustering to refine.
-    pub fn for_clustering() -> Self {
-        Self { leaf_cells: DEFAULT_LEAF_CELLS }
+    /// Leaves for a clustering to refine: the more rows a class needs, the larger.
+    pub fn for_clustering(privacy: &Privacy) -> Self {
+        let cells = privacy.least_rows().saturating_mul(LEAF_CLASSES);
+        Self { leaf_cells: usize::try_from(cells).unwrap_or(usize::MAX).clamp(LEAST_LEAF_CELLS, DEFAULT_LEAF_CELLS) }
     }
 
     /// Leaves that are the classes themselves: cuts go on as long as one is allowed (strict Mondrian).
@@ -100,17 +105,18 @@ pub(super) enum Borders {
 
 /// The columns that have more than one position, the widest first.
 pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
-    let mut spreads: Vec<Spread> = table
-        .quasi()
-        .iter()
-        .enumerate()
-        .filter_map(|(column, quasi)| {
-            let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
-            let (lo, hi) = (positions.clone().min()?, positions.max()?);
-            let width = quasi.domain.loss(lo, hi) * quasi.spec.weight;
-            (lo < hi).then_some(Spread { column, range: (lo, hi), width })
-        })
-        .collect();
+    let mut ranges = vec![(u32::MAX, 0); table.quasi().len()];
+    for cell in cells {
+        for ((lo, hi), position) in ranges.iter_mut().zip(table.positions(*cell)) {
+            (*lo, *hi) = ((*lo).min(*position), (*hi).max(*position));
+        }
+    }
+    let columns = table.quasi().iter().zip(&ranges).enumerate().filter(|(_, (_, (lo, hi)))| lo < hi);
+    let spread = |(column, (quasi, (lo, hi))): (usize, (&QuasiColumn, &(u32, u32)))| {
+        let width = quasi.domain.loss(*lo, *hi) * quasi.spec.weight;
+        Spread { column, range: (*lo, *hi), width }
+    };
+    let mut spreads: Vec<Spread> = columns.map(spread).collect();
     spreads.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.column.cmp(&b.column)));
     spreads
 }
@@ -123,8 +129,7 @@ pub(super) fn cut_near_median(
     borders: Borders,
 ) -> Option<Cut> {
     let column = spread.column;
-    let mut by_position: Vec<(u32, u32)> = cells.iter().map(|cell| (table.positions(*cell)[column], *cell)).collect();
-    by_position.sort_unstable();
+    let by_position = by_position(cells, table, spread);
     let first = satisfied_after(by_position.iter(), table, privacy)?;
     // The cut falls before the position from which on the right side is satisfied.
     let end = satisfied_after(by_position.iter().rev(), table, privacy)?;
@@ -147,6 +152,31 @@ pub(super) fn cut_near_median(
         }
     }
     best.map(|(_, position)| Cut { column, position })
+}
+
+/// The cells in the order of their positions in a column, with these.
+fn by_position(cells: &[u32], table: &Table, spread: &Spread) -> Vec<(u32, u32)> {
+    let of_cell = |cell: &u32| (table.positions(*cell)[spread.column], *cell);
+    let (lo, hi) = spread.range;
+    let positions = (hi - lo) as usize + 1;
+    if positions > cells.len() {
+        let mut sorted: Vec<(u32, u32)> = cells.iter().map(of_cell).collect();
+        sorted.sort_unstable();
+        return sorted;
+    }
+    let mut ends = vec![0_u32; positions];
+    cells.iter().for_each(|cell| ends[(of_cell(cell).0 - lo) as usize] += 1);
+    let mut before = 0;
+    for end in &mut ends {
+        (*end, before) = (before, before + *end);
+    }
+    let mut sorted = vec![(0, 0); cells.len()];
+    for (position, cell) in cells.iter().map(of_cell) {
+        let next = &mut ends[(position - lo) as usize];
+        sorted[*next as usize] = (position, cell);
+        *next += 1;
+    }
+    sorted
 }
 
 /// The position at which the rows seen so far first satisfy the model.

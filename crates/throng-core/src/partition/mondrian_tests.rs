@@ -87,14 +87,14 @@ fn categories_are_cut_between_children() {
 fn a_leaf_that_is_small_enough_is_left_to_the_clustering() {
     let rows = survey(&[(interval("age"), ints(&(0..16).collect::<Vec<_>>()))], &[]);
     let sizes = |cells: usize| -> Vec<usize> {
-        let mondrian = Mondrian::for_clustering().with_leaf_cells(cells);
+        let mondrian = Mondrian::for_clustering(&k_anonymity(2)).with_leaf_cells(cells);
         cut(mondrian, &rows.table, &k_anonymity(2)).iter().map(Vec::len).collect()
     };
     assert_eq!(sizes(16), [16]);
     assert_eq!(sizes(8), [8, 8]);
     assert_eq!(sizes(5), [4; 4]);
     assert_eq!(sizes(0), [2; 8]);
-    assert_eq!(cut(Mondrian::for_clustering(), &rows.table, &k_anonymity(2)).len(), 1);
+    assert_eq!(cut(Mondrian::for_clustering(&k_anonymity(2)), &rows.table, &k_anonymity(2)).len(), 1);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_leaf_that_no_threshold_can_part_is_parted_value_by_value() {
     let ages: Vec<i64> = (1..=8).collect();
     let rows = survey(&[(interval("age"), ints(&ages))], &[texts(&["a", "a", "a", "a", "b", "b", "b", "b"])]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 2, 1);
-    let leaves = cut(Mondrian::for_clustering().with_leaf_cells(4), &rows.table, &privacy);
+    let leaves = cut(Mondrian::for_clustering(&privacy).with_leaf_cells(4), &rows.table, &privacy);
     assert_eq!(leaves, [[0, 1, 4, 5], [2, 3, 6, 7]]);
     // Leaves of strict Mondrian do not overlap.
     assert_eq!(cut(Mondrian::strict(), &rows.table, &privacy).len(), 1);

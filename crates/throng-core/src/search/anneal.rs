@@ -10,11 +10,16 @@ use super::bounds::Ranges;
 use super::change::Change;
 use super::draws::Draws;
 use super::hood::{Hood, NONE};
+use super::split::Splitter;
 
-/// Of so many proposals one founds a new class.
+/// Of so many proposals one founds a new class; more often where there are rows for two.
 const NEW_CLASS: usize = 64;
+const NEW_CLASS_OF_LARGE: usize = 8;
 
-/// The share of proposals that exchange two cells.
+/// Of so many proposals one parts two classes anew.
+const SPLITS: usize = 5;
+
+/// The share of other proposals that exchange two cells.
 const EXCHANGES: (usize, usize) = (2, 3);
 
 /// How many are drawn of which the most promising is taken.
@@ -32,8 +37,9 @@ pub(super) struct Heat {
 /// Proposes so many changes per cell.
 pub(super) fn anneal(hood: &mut Hood<'_>, proposals: u32, heat: Heat, draws: Draws) {
     let cells = hood.cells.rows.len();
-    let width = hood.axes.width();
-    let mut proposer = Proposer { draws, first: Ranges::new(width), second: Ranges::new(width) };
+    let stride = hood.axes.stride();
+    let mut proposer =
+        Proposer { draws, splitter: Splitter::new(stride), first: Ranges::new(stride), second: Ranges::new(stride) };
     let cooling = (heat.to / heat.from).powf(1.0 / proposals.max(1) as f32);
     let mut now = heat.from;
     for _ in 0..proposals {
@@ -45,6 +51,7 @@ pub(super) fn anneal(hood: &mut Hood<'_>, proposals: u32, heat: Heat, draws: Dra
 }
 
 struct Proposer {
+    splitter: Splitter,
     draws: Draws,
     first: Ranges,
     second: Ranges,
@@ -54,15 +61,21 @@ impl Proposer {
     fn propose(&mut self, hood: &mut Hood<'_>, heat: f32) {
         let cell = self.draw_cell(hood);
         let from = hood.class_of(cell);
-        let is_new = self.draws.below(NEW_CLASS) == 0;
-        let to = match is_new {
-            true => self.new_class(hood, from),
-            false => self.draw_class(hood, cell, from),
-        };
-        let Some(to) = to else { return };
+        let is_large = hood.classes[from].rows >= 2 * hood.least_rows;
+        if self.draws.below(if is_large { NEW_CLASS_OF_LARGE } else { NEW_CLASS }) == 0 {
+            if let Some(new) = self.new_class(hood, from, is_large) {
+                self.splitter.propose(hood, [from, new], cell, heat, &mut self.draws);
+            }
+            return;
+        }
+        let Some(to) = self.draw_class(hood, cell, from) else { return };
+        if self.draws.below(SPLITS) == 0 {
+            self.splitter.propose(hood, [from, to], cell, heat, &mut self.draws);
+            return;
+        }
         let must_exchange = hood.is_without_lenders() && !hood.has_rows_without(from, cell);
         let exchanges = must_exchange || self.draws.below(EXCHANGES.1) < EXCHANGES.0;
-        let joins = if exchanges && !is_new { self.draw_partner(hood, cell, from, to) } else { NONE };
+        let joins = if exchanges { self.draw_partner(hood, cell, from, to) } else { NONE };
         let change = Change { leaves: cell, joins };
         let before = hood.classes[from].cost + hood.classes[to].cost;
         let most = before - heat * (1.0 - self.draws.share()).ln();
@@ -72,19 +85,24 @@ impl Proposer {
         }
         let there = hood.estimate(to, change.reversed(), from, &mut self.second);
         if here.cost + there.cost <= most {
-            hood.apply([from, to], change, [here, there], most);
+            let moving = [cell, joins];
+            let moving = if joins == NONE { &moving[..1] } else { &moving };
+            hood.apply([from, to], moving, [here.lender, there.lender], most);
         }
     }
 
     /// Of some cells the one without which its class would gain most.
-    fn draw_cell(&mut self, hood: &Hood<'_>) -> u16 {
-        let gains = &hood.cells.gains;
-        let mut best = self.draws.below(gains.len());
-        for _ in 1..CELLS_DRAWN {
-            let other = self.draws.below(gains.len());
-            best = if gains[other] > gains[best] { other } else { best };
+    fn draw_cell(&mut self, hood: &mut Hood<'_>) -> u16 {
+        let cells = hood.cells.rows.len();
+        let mut best = (f32::NEG_INFINITY, 0);
+        for _ in 0..CELLS_DRAWN {
+            let cell = self.draws.below(cells) as u16;
+            let gain = hood.gain(cell, &mut self.first);
+            if gain > best.0 {
+                best = (gain, cell);
+            }
         }
-        best as u16
+        best.1
     }
 
     /// Of some other classes of cells nearby the one that would grow least.
@@ -107,9 +125,9 @@ impl Proposer {
         best.map(|(_, class)| class)
     }
 
-    /// An empty class, where somebody could lend the rows that a single cell lacks.
-    fn new_class(&self, hood: &mut Hood<'_>, from: usize) -> Option<usize> {
-        if hood.is_without_lenders() || hood.classes[from].members.len() < 2 {
+    /// An empty class, where another one has rows for both, or somebody could lend what they lack.
+    fn new_class(&self, hood: &mut Hood<'_>, from: usize, is_large: bool) -> Option<usize> {
+        if (hood.is_without_lenders() && !is_large) || hood.classes[from].members.len() < 2 {
             return None;
         }
         let empty = hood.classes.iter().position(|class| class.members.is_empty());

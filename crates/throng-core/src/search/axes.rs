@@ -1,146 +1,136 @@
-//! What a range of positions loses, in a form that is small enough to stay in the cache of a core.
-//!
-//! In a neighbourhood only some positions of a column occur. They are numbered densely. A number's loss is a difference
-//! of two coordinates; a category's loss is the greatest step between neighbouring positions of the range, because the
-//! common ancestor of a range is the highest of the common ancestors of its neighbours.
+//! The columns of a neighbourhood, of which only some positions occur: these are numbered densely.
 
-use crate::domain::Kind;
+use super::hood::NONE;
+use crate::losses::{Form, Grid, Line, Steps, steps};
 use crate::table::{QuasiColumn, Table};
 
-/// Up to so many positions the loss of every range of a category is written down.
-const WRITTEN_DOWN: usize = 64;
+/// Places have room for a multiple of so many columns, and so are compared many columns at a time.
+pub(super) const LANES: usize = 8;
 
-/// The columns of a neighbourhood.
-#[derive(Debug)]
+/// The columns of a neighbourhood. In a place lines come first, then grids, then steps.
+#[derive(Debug, Default)]
 pub(super) struct Axes {
-    axes: Vec<Axis>,
+    stride: usize,
+    lines: Vec<Line>,
+    grids: Vec<Grid>,
+    steps: Vec<Steps>,
 }
-
-/// The losses of one column, weighted.
-#[derive(Debug)]
-enum Axis {
-    /// By position the coordinate of a number. Ranges that mix null with numbers lose all.
-    Line { coordinates: Vec<f32>, all: f32 },
-    /// By lowest and highest position what a category loses.
-    Grid { side: usize, losses: Vec<f32> },
-    /// By power of two and position the greatest step from there on.
-    Steps { len: usize, greatest: Vec<f32> },
-}
-
-/// A coordinate that is farther from every number than numbers are from each other.
-const NULL_COORDINATE: f32 = -2.0;
 
 impl Axes {
-    /// The columns of these cells, and the dense positions of each cell, cell by cell.
+    /// The columns of these cells, and the place of each cell, cell by cell.
     pub(super) fn new(table: &Table, cells: impl ExactSizeIterator<Item = u32> + Clone) -> (Self, Vec<u16>) {
-        let width = table.quasi().len();
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
-        let mut dense = vec![0; cells.len() * width];
-        let mut order: Vec<(u32, u32)> = Vec::with_capacity(cells.len());
-        let mut positions = Vec::new();
-        let mut axis = |(column, quasi): (usize, &QuasiColumn)| {
-            order.clear();
-            order.extend(cells.clone().zip(0..).map(|(cell, local)| (table.positions(cell)[column], local)));
-            order.sort_unstable();
-            positions.clear();
-            for (position, local) in &order {
-                if positions.last() != Some(position) {
-                    positions.push(*position);
-                }
-                dense[*local as usize * width + column] = (positions.len() - 1) as u16;
-            }
-            Axis::new(quasi, &positions, quasi.spec.weight / heaviest)
-        };
-        let axes = table.quasi().iter().enumerate().map(&mut axis).collect();
-        (Self { axes }, dense)
+        let mut columns: Vec<(Form, usize, Vec<u32>, Vec<u16>)> = Vec::with_capacity(table.quasi().len());
+        for (column, quasi) in table.quasi().iter().enumerate() {
+            let positions = cells.clone().map(|cell| table.positions(cell)[column]);
+            let (known, dense) = dense_positions(positions, quasi.domain.len());
+            columns.push((Form::of(quasi, known.len()), column, known, dense));
+        }
+        columns.sort_by_key(|(form, column, ..)| (*form, *column));
+        let mut axes = Self { stride: columns.len().next_multiple_of(LANES), ..Self::default() };
+        let mut places = vec![0; cells.len() * axes.stride];
+        for (lane, (form, column, known, dense)) in columns.iter().enumerate() {
+            let lanes = places.iter_mut().skip(lane).step_by(axes.stride);
+            lanes.zip(dense).for_each(|(place, at)| *place = *at);
+            let quasi = &table.quasi()[*column];
+            axes.push(*form, quasi, known, quasi.spec.weight / heaviest);
+        }
+        (axes, places)
     }
 
+    fn push(&mut self, form: Form, quasi: &QuasiColumn, positions: &[u32], weight: f64) {
+        match form {
+            Form::Line => self.lines.push(Line::new(quasi, positions, weight)),
+            Form::Grid => self.grids.push(Grid::new(&steps(quasi, positions, weight))),
+            Form::Steps => self.steps.push(Steps::new(steps(quasi, positions, weight))),
+        }
+    }
+
+    /// How many columns a place has room for.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// How many columns there are.
     pub(super) fn width(&self) -> usize {
-        self.axes.len()
+        self.lines.len() + self.grids.len() + self.steps.len()
     }
 
     /// The loss per row of a class with these ranges.
+    #[inline]
     pub(super) fn loss(&self, lo: &[u16], hi: &[u16]) -> f32 {
-        self.axes.iter().zip(lo).zip(hi).map(|((axis, lo), hi)| axis.loss(*lo, *hi)).sum()
+        self.sum([lo, hi], |[lo, hi]| (lo, hi))
     }
 
     /// The loss per row of a class with these ranges once it also has a place.
+    #[inline]
     pub(super) fn loss_with(&self, lo: &[u16], hi: &[u16], at: &[u16]) -> f32 {
-        let ranges = self.axes.iter().zip(lo).zip(hi).zip(at);
-        ranges.map(|(((axis, lo), hi), at)| axis.loss(*lo.min(at), *hi.max(at))).sum()
+        self.sum([lo, hi, at], |[lo, hi, at]| (lo.min(at), hi.max(at)))
+    }
+
+    /// What two places lose together.
+    #[inline]
+    pub(super) fn loss_of_pair(&self, a: &[u16], b: &[u16]) -> f32 {
+        self.sum([a, b], |[a, b]| (a.min(b), a.max(b)))
     }
 
     /// What a place of one box and a place of another one lose together at least.
+    #[inline]
     pub(super) fn loss_between(&self, a: (&[u16], &[u16]), b: (&[u16], &[u16])) -> f32 {
-        let gap = |column: usize, axis: &Axis| match (a.1[column] < b.0[column], b.1[column] < a.0[column]) {
-            (true, _) => axis.loss(a.1[column], b.0[column]),
-            (_, true) => axis.loss(b.1[column], a.0[column]),
-            _ => 0.0,
-        };
-        self.axes.iter().enumerate().map(|(column, axis)| gap(column, axis)).sum()
+        // From the lower range's end to the higher one's start; nothing where they overlap.
+        let gap = |[a_lo, b_lo, a_hi, b_hi]: [u16; 4]| (a_lo.max(b_lo).min(a_hi.min(b_hi)), a_lo.max(b_lo));
+        self.sum([a.0, b.0, a.1, b.1], gap)
     }
 
     /// The loss of one column.
-    pub(super) fn column_loss(&self, column: usize, lo: u16, hi: u16) -> f32 {
-        self.axes[column].loss(lo, hi)
+    pub(super) fn column_loss(&self, lane: usize, lo: u16, hi: u16) -> f32 {
+        let (lines, grids) = (self.lines.len(), self.grids.len());
+        match lane {
+            lane if lane < lines => self.lines[lane].loss(lo.into(), hi.into()),
+            lane if lane < lines + grids => self.grids[lane - lines].loss(lo.into(), hi.into()),
+            lane => self.steps[lane - lines - grids].loss(lo.into(), hi.into()),
+        }
+    }
+
+    /// What ranges lose together that are made of positions of the same column.
+    #[inline(always)]
+    fn sum<const N: usize>(&self, positions: [&[u16]; N], range: impl Fn([u16; N]) -> (u16, u16)) -> f32 {
+        let positions = positions.map(|positions| &positions[..self.stride]);
+        let grids = self.lines.len();
+        let steps = grids + self.grids.len();
+        assert!(grids <= self.stride && steps <= self.stride, "a place has room for all columns");
+        let of_lane = |lane: usize| range(positions.map(|positions| positions[lane]));
+        let mut sum = 0.0;
+        for (lane, line) in self.lines.iter().enumerate() {
+            let (lo, hi) = of_lane(lane);
+            sum += line.loss(lo.into(), hi.into());
+        }
+        for (grid, lane) in self.grids.iter().zip(grids..self.stride) {
+            let (lo, hi) = of_lane(lane);
+            sum += grid.loss(lo.into(), hi.into());
+        }
+        for (steps, lane) in self.steps.iter().zip(steps..self.stride) {
+            let (lo, hi) = of_lane(lane);
+            sum += steps.loss(lo.into(), hi.into());
+        }
+        sum
     }
 }
 
-impl Axis {
-    fn new(quasi: &QuasiColumn, positions: &[u32], weight: f64) -> Self {
-        let domain = &quasi.domain;
-        if let Kind::Ordered { .. } = domain.kind() {
-            let null = domain.null_position();
-            let origin = positions.iter().copied().find(|position| Some(*position) != null).unwrap_or(0);
-            let coordinate = |position: &u32| match Some(*position) == null {
-                true => NULL_COORDINATE * weight as f32,
-                false => (domain.loss(origin, *position) * weight) as f32,
-            };
-            return Self::Line { coordinates: positions.iter().map(coordinate).collect(), all: weight as f32 };
-        }
-        let step = |pair: &[u32]| (domain.loss(pair[0], pair[1]) * weight) as f32;
-        let steps: Vec<f32> = positions.windows(2).map(step).collect();
-        let side = positions.len();
-        if side > WRITTEN_DOWN {
-            return Self::steps(steps);
-        }
-        let mut losses = vec![0.0; side * side];
-        for lo in 0..side {
-            let mut loss = 0.0_f32;
-            for hi in lo + 1..side {
-                loss = loss.max(steps[hi - 1]);
-                losses[lo * side + hi] = loss;
-            }
-        }
-        Self::Grid { side, losses }
+/// The positions that occur, ascending, and for each position its number among them.
+fn dense_positions(positions: impl ExactSizeIterator<Item = u32> + Clone, domain: usize) -> (Vec<u32>, Vec<u16>) {
+    if domain > 4 * positions.len() {
+        let mut known: Vec<u32> = positions.clone().collect();
+        known.sort_unstable();
+        known.dedup();
+        let dense = positions.map(|position| known.partition_point(|other| *other < position) as u16).collect();
+        return (known, dense);
     }
-
-    fn steps(steps: Vec<f32>) -> Self {
-        let (len, mut greatest, mut reach) = (steps.len(), steps, 1);
-        while 2 * reach <= len {
-            let start = greatest.len() - len;
-            for at in 0..len {
-                let next = greatest[start + (at + reach).min(len - 1)];
-                greatest.push(greatest[start + at].max(next));
-            }
-            reach *= 2;
-        }
-        Self::Steps { len, greatest }
-    }
-
-    #[inline]
-    fn loss(&self, lo: u16, hi: u16) -> f32 {
-        let (lo, hi) = (usize::from(lo), usize::from(hi));
-        match self {
-            Self::Line { coordinates, all } => (coordinates[hi] - coordinates[lo]).min(*all),
-            Self::Grid { side, losses } => losses[lo * side + hi],
-            Self::Steps { .. } if lo == hi => 0.0,
-            Self::Steps { len, greatest } => {
-                let power = (hi - lo).ilog2() as usize;
-                greatest[power * len + lo].max(greatest[power * len + hi - (1 << power)])
-            }
-        }
-    }
+    let mut numbers = vec![NONE; domain];
+    positions.clone().for_each(|position| numbers[position as usize] = 0);
+    let known: Vec<u32> = (0..domain as u32).filter(|position| numbers[*position as usize] != NONE).collect();
+    known.iter().zip(0..).for_each(|(position, number)| numbers[*position as usize] = number);
+    (known, positions.map(|position| numbers[position as usize]).collect())
 }
 
 #[cfg(test)]

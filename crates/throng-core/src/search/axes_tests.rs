@@ -14,7 +14,7 @@ fn expected(rows: &Surveyed, cells: [u32; 2]) -> f64 {
 fn check(rows: &Surveyed) {
     let count = rows.table.cell_count() as u32;
     let (axes, places) = Axes::new(&rows.table, 0..count);
-    let place = |cell: u32| &places[cell as usize * axes.width()..][..axes.width()];
+    let place = |cell: u32| &places[cell as usize * axes.stride()..][..axes.stride()];
     for a in 0..count {
         for b in 0..count {
             let found = f64::from(axes.loss_with(place(a), place(a), place(b)));
@@ -47,5 +47,5 @@ fn weights_scale_what_a_column_loses() {
     let numbers = maybe_ints(&[Some(0), Some(10)]);
     let rows = survey(&[(light, numbers.clone()), (heavy, numbers)], &[]);
     let (axes, places) = Axes::new(&rows.table, 0..2);
-    assert_eq!(axes.loss(&places[..2], &places[2..]), 1.25);
+    assert_eq!(axes.loss(&places[..LANES], &places[LANES..]), 1.25);
 }

@@ -18,12 +18,15 @@ impl Change {
     }
 }
 
+/// A gain that is yet to be found out.
+const UNKNOWN: f32 = f32::NAN;
+
 /// What a class would be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) cost: f32,
     /// Who would lend what it lacks.
-    lender: u16,
+    pub(super) lender: u16,
 }
 
 impl Hood<'_> {
@@ -64,13 +67,25 @@ impl Hood<'_> {
             NONE => self.classes[class].members[0],
             joins => joins,
         };
-        let (own, others) = (&self.classes[class].loans, &self.classes[other].loans);
+        self.borrowing([class, other], seed, rows, lacking, ranges)
+    }
+
+    /// What a class with this box and so many rows would lose, once it has borrowed what it lacks. What both classes have
+    /// borrowed is given back before.
+    pub(super) fn borrowing(
+        &self,
+        classes: [usize; 2],
+        seed: u16,
+        rows: u32,
+        lacking: u32,
+        ranges: &Ranges,
+    ) -> Estimate {
+        let loans = || classes.iter().flat_map(|class| &self.classes[*class].loans);
         let borrowed = |lender: u16| -> u32 {
-            let loans = own.iter().chain(others).filter(|loan| loan.lender == u32::from(lender));
-            loans.map(|loan| loan.rows).sum()
+            loans().filter(|loan| loan.lender == u32::from(lender)).map(|loan| loan.rows).sum()
         };
         let mut best = Estimate { cost: f32::INFINITY, lender: NONE };
-        let known = own.iter().chain(others).map(|loan| loan.lender as u16);
+        let known = loans().map(|loan| loan.lender as u16);
         for lender in known.chain(self.near_lenders(seed).iter().copied()) {
             if self.lenders.stocks[usize::from(lender)].rows() + borrowed(lender) < lacking {
                 continue;
@@ -133,20 +148,20 @@ impl Hood<'_> {
         }
     }
 
-    /// Makes a change: what leaves the first class joins the second one, and the other way round. False, and nothing
-    /// changed, when they would lose more than `most`.
-    pub(super) fn apply(&mut self, classes: [usize; 2], change: Change, estimates: [Estimate; 2], most: f32) -> bool {
+    /// Moves cells of two classes from one to the other. False, and nothing changed, when they would lose more than
+    /// `most`.
+    pub(super) fn apply(&mut self, classes: [usize; 2], moving: &[u16], lenders: [u16; 2], most: f32) -> bool {
         let before = classes.map(|class| self.give_back(class));
-        self.exchange(classes, change);
+        self.exchange(classes, moving);
         // The class that grows lacks least, and so finds rows even where there are few.
-        if [1, 0].iter().all(|at| self.borrow(classes[*at], estimates[*at].lender)) {
+        if [1, 0].iter().all(|at| self.borrow(classes[*at], lenders[*at])) {
             classes.iter().for_each(|class| self.measure(*class));
             if self.classes[classes[0]].cost + self.classes[classes[1]].cost <= most {
                 return true;
             }
         }
         classes.iter().for_each(|class| drop(self.give_back(*class)));
-        self.exchange([classes[1], classes[0]], change);
+        self.exchange(classes, moving);
         for (class, loans) in classes.into_iter().zip(before) {
             loans.iter().for_each(|loan| self.lenders.stocks[loan.lender as usize].take(&loan.portions));
             self.classes[class].loans = loans;
@@ -161,20 +176,16 @@ impl Hood<'_> {
         loans
     }
 
-    fn exchange(&mut self, classes: [usize; 2], change: Change) {
-        let [first, second] = classes;
-        let (from, to) = match self.class_of(change.leaves) == first {
-            true => (first, second),
-            false => (second, first),
-        };
-        self.exchange_rows(from, change);
-        self.exchange_rows(to, change.reversed());
-        for (from, to, cell) in [(from, to, change.leaves), (to, from, change.joins)] {
-            if cell != NONE {
-                self.classes[from].members.retain(|member| *member != cell);
-                self.classes[to].members.push(cell);
-                self.cells.class_of[usize::from(cell)] = to as u16;
-            }
+    fn exchange(&mut self, [first, second]: [usize; 2], moving: &[u16]) {
+        for cell in moving {
+            let from = self.class_of(*cell);
+            let to = if from == first { second } else { first };
+            let of_table = self.cells.of_table[usize::from(*cell)];
+            self.classes[from].tally.remove_cell(self.table, of_table);
+            self.classes[from].members.retain(|member| member != cell);
+            self.classes[to].tally.add_cell(self.table, of_table);
+            self.classes[to].members.push(*cell);
+            self.cells.class_of[usize::from(*cell)] = to as u16;
         }
     }
 
@@ -201,27 +212,29 @@ impl Hood<'_> {
         for (reached, model) in local.reached.iter_mut().zip(self.privacy.models_of_kind()) {
             *reached = small(model.achieved(&local.tally));
         }
-        local.rows = 0;
-        self.bounds.clear(class);
-        let width = self.axes.width();
-        for cell in &local.members {
-            local.rows += self.cells.rows[usize::from(*cell)];
-            self.bounds.include(class, &self.cells.places[usize::from(*cell) * width..][..width]);
-        }
+        local.rows = local.members.iter().map(|cell| self.cells.rows[usize::from(*cell)]).sum();
+        let (stride, places) = (self.axes.stride(), &self.cells.places);
+        let place = |cell: &u16| &places[usize::from(*cell) * stride..][..stride];
+        self.bounds.set(class, local.members.iter().map(place));
         local.cost = self.cost(class, &local, &mut ranges);
-        for cell in &local.members {
-            let rows = local.rows - self.cells.rows[usize::from(*cell)];
-            let left = match rows {
-                0 => 0.0,
-                rows => {
-                    self.bounds.without(class, self.place(*cell), &mut ranges);
-                    rows as f32 * self.axes.loss(&ranges.lo, &ranges.hi)
-                }
-            };
-            self.cells.gains[usize::from(*cell)] = local.cost - left;
-        }
+        local.members.iter().for_each(|cell| self.cells.gains[usize::from(*cell)] = UNKNOWN);
         self.ranges = ranges;
         self.classes[class] = local;
+    }
+
+    /// What the class of a cell would gain without it, as long as it lacks nothing.
+    pub(super) fn gain(&mut self, cell: u16, ranges: &mut Ranges) -> f32 {
+        let known = self.cells.gains[usize::from(cell)];
+        if !known.is_nan() {
+            return known;
+        }
+        let class = self.class_of(cell);
+        let rows = self.classes[class].rows - self.cells.rows[usize::from(cell)];
+        self.bounds.without(class, self.place(cell), ranges);
+        let left = if rows == 0 { 0.0 } else { rows as f32 * self.axes.loss(&ranges.lo, &ranges.hi) };
+        let gain = self.classes[class].cost - left;
+        self.cells.gains[usize::from(cell)] = gain;
+        gain
     }
 
     /// What a class loses, borrowed rows included.

@@ -106,7 +106,7 @@ impl<'a> Hood<'a> {
         let lending = all_lenders.iter().map(|lender| state.lenders[*lender as usize]);
         let all: Vec<u32> = of_table.iter().copied().chain(lending).collect();
         let (axes, mut places) = Axes::new(table, all.iter().copied());
-        let lender_places = places.split_off(numbers.len() * axes.width());
+        let lender_places = places.split_off(numbers.len() * axes.stride());
         let stock = |lender: &u32| state.stocks[*lender as usize].clone();
         let stocks = lenders.iter().map(stock).chain(strangers.iter().map(|lender| stock(lender).emptied())).collect();
         let models: Vec<_> = privacy.models_of_kind().collect();
@@ -121,20 +121,13 @@ impl<'a> Hood<'a> {
             numbers,
             of_table,
         };
-        for cell in &cells.of_table {
-            let tally = Tally::of_cell(table, *cell);
-            cells.brings.extend(models.iter().map(|model| small(model.achieved(&tally))));
-        }
         for cell in &cells.numbers {
-            let known = |list: &[u32], addresses: &[(u32, u16)]| -> Vec<u16> {
-                let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
-                addresses.filter(|(hood, _)| *hood == number).map(|(_, local)| local).collect()
-            };
-            cells.near.push(&known(near.cells(*cell), &addresses.cells));
-            cells.near_lenders.push(&known(near.lenders(*cell), &addresses.lenders));
+            cells.brings.extend_from_slice(state.brings(*cell));
+            cells.near.push(near.cells(*cell), &addresses.cells, number);
+            cells.near_lenders.push(near.lenders(*cell), &addresses.lenders, number);
         }
         let lenders = Lenders { places: lender_places, stocks, numbers: all_lenders };
-        let width = axes.width();
+        let stride = axes.stride();
         let mut hood = Self {
             table,
             privacy,
@@ -143,8 +136,8 @@ impl<'a> Hood<'a> {
             axes,
             cells,
             lenders,
-            bounds: Bounds::new(width),
-            ranges: Ranges::new(width),
+            bounds: Bounds::new(stride),
+            ranges: Ranges::new(stride),
             classes: Vec::with_capacity(classes.len() + 1),
         };
         hood.add_classes(searched());
@@ -190,13 +183,13 @@ impl<'a> Hood<'a> {
     }
 
     pub(super) fn place(&self, cell: u16) -> &[u16] {
-        let width = self.axes.width();
-        &self.cells.places[usize::from(cell) * width..(usize::from(cell) + 1) * width]
+        let stride = self.axes.stride();
+        &self.cells.places[usize::from(cell) * stride..][..stride]
     }
 
     pub(super) fn lender_place(&self, lender: u16) -> &[u16] {
-        let width = self.axes.width();
-        &self.lenders.places[usize::from(lender) * width..(usize::from(lender) + 1) * width]
+        let stride = self.axes.stride();
+        &self.lenders.places[usize::from(lender) * stride..][..stride]
     }
 
     /// The class of a cell.
@@ -236,8 +229,10 @@ impl LocalClass {
 }
 
 impl Spans {
-    fn push(&mut self, list: &[u16]) {
-        self.items.extend_from_slice(list);
+    /// Adds a list of those that are in this neighbourhood.
+    fn push(&mut self, list: &[u32], addresses: &[(u32, u16)], hood: u32) {
+        let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
+        self.items.extend(addresses.filter(|(of, _)| *of == hood).map(|(_, local)| local));
         self.ends.push(self.items.len() as u32);
     }
 

@@ -38,13 +38,13 @@ impl<'a> KdTree<'a> {
         let mut tree = Self { axes, places, order: some.collect(), parts: Vec::new(), boxes: Vec::new() };
         let end = tree.order.len();
         if end > 0 {
-            tree.part(0, end);
+            tree.grow(0, end);
         }
         tree
     }
 
-    fn part(&mut self, start: usize, end: usize) {
-        let width = self.axes.width();
+    fn grow(&mut self, start: usize, end: usize) {
+        let width = self.axes.stride();
         let number = self.parts.len();
         self.parts.push(Part { start: start as u16, end: end as u16, second: None });
         let at = self.boxes.len();
@@ -60,7 +60,8 @@ impl<'a> KdTree<'a> {
             return;
         }
         let (lo, hi) = self.boxes[at..at + 2 * width].split_at(width);
-        let widths = (0..width).map(|column| (self.axes.column_loss(column, lo[column], hi[column]), column));
+        let widths =
+            (0..self.axes.width()).map(|column| (self.axes.column_loss(column, lo[column], hi[column]), column));
         let widest = widths.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
         let Some((_, column)) = widest else { return };
         if lo[column] == hi[column] {
@@ -70,23 +71,23 @@ impl<'a> KdTree<'a> {
         let places = self.places;
         self.order[start..end]
             .select_nth_unstable_by_key(middle, |place| (places[usize::from(*place) * width + column], *place));
-        self.part(start, start + middle);
+        self.grow(start, start + middle);
         self.parts[number].second = Some(self.parts.len() as u32);
-        self.part(start + middle, end);
+        self.grow(start + middle, end);
     }
 
-    /// Part by part that is not parted further: its places, and at least so many places nearby, its own included.
-    pub(super) fn for_each_pool(&self, least: usize, mut then: impl FnMut(&[u16], &[u16])) {
-        let mut pool = Vec::with_capacity(2 * least);
-        for leaf in (0..self.parts.len()).filter(|part| self.parts[*part].second.is_none()) {
-            let (lo, hi) = self.part_box(leaf as u32);
-            self.fill_pool(lo, hi, least, &mut pool);
-            then(self.places_of(leaf as u32), &pool);
-        }
+    /// The parts that are not parted further.
+    pub(super) fn leaves(&self) -> Vec<u32> {
+        (0..self.parts.len() as u32).filter(|part| self.parts[*part as usize].second.is_none()).collect()
+    }
+
+    /// The places of a part and the box around them.
+    pub(super) fn part(&self, part: u32) -> (&[u16], (&[u16], &[u16])) {
+        (self.places_of(part), self.part_box(part))
     }
 
     /// At least so many places that are near a box, as far as there are so many.
-    pub(super) fn fill_pool(&self, lo: &[u16], hi: &[u16], least: usize, pool: &mut Vec<u16>) {
+    pub(super) fn fill_pool(&self, (lo, hi): (&[u16], &[u16]), least: usize, pool: &mut Vec<u16>) {
         pool.clear();
         let mut open = BinaryHeap::new();
         if !self.parts.is_empty() {
@@ -116,7 +117,7 @@ impl<'a> KdTree<'a> {
     }
 
     fn part_box(&self, part: u32) -> (&[u16], &[u16]) {
-        let width = self.axes.width();
+        let width = self.axes.stride();
         self.boxes[part as usize * 2 * width..][..2 * width].split_at(width)
     }
 }

@@ -26,6 +26,7 @@ mod lenders;
 mod near;
 mod neighbourhoods;
 mod round;
+mod split;
 mod state;
 
 use crate::cluster::Class;
@@ -40,20 +41,19 @@ use state::State;
 /// Cycles without a limit: the search goes on until it is told to stop.
 pub const WITHOUT_LIMIT: u32 = u32::MAX;
 
-/// Rounds of a cycle, where each cell gets enough proposals to fill them; half as many otherwise.
+/// Rounds of a cycle, as long as each cell gets so many proposals in each of them.
 const ROUNDS: u32 = 4;
-const ROUND_PROPOSALS: u32 = 8;
+const ROUND_PROPOSALS: u32 = 4;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
-const PROPOSALS: u64 = 1 << 19;
-const MOST_PER_CELL: u32 = 96;
-const LEAST_PER_CELL: u32 = 8;
+const PROPOSALS: u64 = 1 << 18;
+const MOST_PER_CELL: u32 = 48;
+const LEAST_PER_CELL: u32 = 4;
 
-/// How hot a cycle begins and ends, as a share of what a class loses on average. The first cycle begins hotter: what it
-/// starts from was made in a hurry.
-const FIRST_HEAT: f32 = 0.3;
-const LATER_HEAT: f32 = 0.1;
-const LAST_HEAT: f32 = 0.01;
+/// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on
+/// average. The longer a cycle, the more it can lose at first and still make up for it.
+const FIRST_HEAT: f32 = 1.0 / 64.0;
+const LAST_HEAT: f32 = 0.02;
 
 /// How long to search.
 #[derive(Clone, Copy)]
@@ -79,33 +79,35 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     let near = Near::find(&state, &draws);
     state.measure();
     let mut done = 0;
-    while done < effort.cycles && cycle(&mut state, &near, done, &draws.of_part(u64::from(done) + 1), effort.goes_on) {
+    while done < effort.cycles && cycle(&mut state, &near, &draws.of_part(u64::from(done) + 1), effort.goes_on) {
         done += 1;
     }
     (state.into_classes(), done)
 }
 
 /// One cycle; false when it was cut short.
-fn cycle(state: &mut State<'_>, near: &Near, number: u32, draws: &Draws, goes_on: &(dyn Fn() -> bool + Sync)) -> bool {
-    let (before, cost) = (state.classes.clone(), state.cost());
-    let mean = (cost / before.len() as f64) as f32;
-    let per_cell = (PROPOSALS / state.movable.len() as u64).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
-    let rounds = if per_cell >= ROUNDS * ROUND_PROPOSALS { ROUNDS } else { ROUNDS / 2 };
-    let first = if number == 0 { FIRST_HEAT } else { LATER_HEAT };
+fn cycle(state: &mut State<'_>, near: &Near, draws: &Draws, goes_on: &(dyn Fn() -> bool + Sync)) -> bool {
+    let cost = state.cost();
+    let cells = state.movable.len() as u64;
+    let mean = (cost / cells as f64) as f32;
+    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
+    let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
+    let first = FIRST_HEAT * per_cell as f32;
     let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);
-    let mut from = first * mean;
-    let mut is_whole = true;
-    for round in 0..rounds {
-        is_whole = mean > 0.0 && goes_on();
-        if !is_whole {
-            break;
-        }
-        let heat = Heat { from, to: from * cooling };
+    let mut heat = Heat { from: first * mean, to: first * mean * cooling };
+    let (mut before, mut round) = (None, 0);
+    while round < rounds && mean > 0.0 && goes_on() {
         let proposals = per_cell / rounds;
-        Round { proposals, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
-        from = heat.to;
+        let classes = Round { proposals, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
+        let replaced = state.set_classes(classes);
+        before.get_or_insert(replaced);
+        heat = Heat { from: heat.to, to: heat.to * cooling };
+        round += 1;
     }
-    if state.cost() >= cost {
+    let is_whole = round == rounds;
+    if let Some(before) = before
+        && state.cost() >= cost
+    {
         state.set_classes(before);
     }
     is_whole

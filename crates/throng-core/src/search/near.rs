@@ -18,7 +18,7 @@ pub(super) const LENDERS: usize = 4;
 const BLOCK: u32 = 1 << 13;
 
 /// The nearest are looked for among at least so many cells, and so many lenders.
-const CELL_POOL: usize = 96;
+const CELL_POOL: usize = 48;
 const LENDER_POOL: usize = 16;
 
 /// No cell or lender.
@@ -27,8 +27,9 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// Numbers of cells and of lenders, the nearest first, and [`NOBODY`] where there are not enough.
 #[derive(Debug)]
 pub(super) struct Near {
-    cells: Vec<[u32; CELLS]>,
-    lenders: Vec<[u32; LENDERS]>,
+    blocks: Vec<Vec<Found>>,
+    /// By number of a cell its block and where it is there.
+    found: Vec<(u32, u32)>,
 }
 
 impl Near {
@@ -40,26 +41,40 @@ impl Near {
         }
         let items = (0..movable + state.lenders.len()).map(|id| Item { id: id as u32, size: 1 }).collect();
         let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
-        let mut near = Self { cells: vec![[NOBODY; CELLS]; movable], lenders: vec![[NOBODY; LENDERS]; movable] };
-        let found: Vec<_> = blocks.par_iter().map(|block| of_block(state, block)).collect();
-        for (cell, cells, lenders) in found.into_iter().flatten() {
-            near.cells[cell as usize] = cells;
-            near.lenders[cell as usize] = lenders;
+        let blocks: Vec<Vec<Found>> = blocks.par_iter().map(|block| of_block(state, block)).collect();
+        let mut found = vec![(0, 0); movable];
+        for (number, block) in blocks.iter().enumerate() {
+            for (at, near) in block.iter().enumerate() {
+                found[near.cell as usize] = (number as u32, at as u32);
+            }
         }
-        near
+        Self { blocks, found }
     }
 
     pub(super) fn cells(&self, cell: u32) -> &[u32; CELLS] {
-        &self.cells[cell as usize]
+        &self.of(cell).cells
     }
 
     pub(super) fn lenders(&self, cell: u32) -> &[u32; LENDERS] {
-        &self.lenders[cell as usize]
+        &self.of(cell).lenders
+    }
+
+    fn of(&self, cell: u32) -> &Found {
+        let (block, at) = self.found[cell as usize];
+        &self.blocks[block as usize][at as usize]
     }
 }
 
-/// For each movable cell of a block its number, the cells and the lenders nearby.
-fn of_block(state: &State<'_>, block: &[Item]) -> Vec<(u32, [u32; CELLS], [u32; LENDERS])> {
+/// What is near one cell.
+#[derive(Debug)]
+struct Found {
+    cell: u32,
+    cells: [u32; CELLS],
+    lenders: [u32; LENDERS],
+}
+
+/// What is near each movable cell of a block.
+fn of_block(state: &State<'_>, block: &[Item]) -> Vec<Found> {
     let movable = state.movable.len() as u32;
     let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
     let of_table = cells.iter().map(|id| state.movable[*id as usize]);
@@ -68,27 +83,28 @@ fn of_block(state: &State<'_>, block: &[Item]) -> Vec<(u32, [u32; CELLS], [u32; 
     let (moving, end) = (cells.len() as u16, all.len() as u16);
     let near_cells = KdTree::new(&axes, &places, 0..moving);
     let near_lenders = KdTree::new(&axes, &places, moving..end);
-    let place = |local: u16| &places[usize::from(local) * axes.width()..][..axes.width()];
-    let mut found = Vec::with_capacity(cells.len());
-    let mut lender_pool = Vec::new();
-    near_cells.for_each_pool(CELL_POOL, |part, pool| {
-        let (lo, hi) = (place(part[0]), place(part[0]));
-        near_lenders.fill_pool(lo, hi, LENDER_POOL, &mut lender_pool);
-        for local in part {
+    let place = |local: u16| &places[usize::from(local) * axes.stride()..][..axes.stride()];
+    let of_leaf = |leaf: &u32| {
+        let (part, ranges) = near_cells.part(*leaf);
+        let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * CELL_POOL), Vec::with_capacity(2 * LENDER_POOL));
+        near_cells.fill_pool(ranges, CELL_POOL, &mut pool);
+        near_lenders.fill_pool(ranges, LENDER_POOL, &mut lender_pool);
+        let of_cell = |local: &u16| {
             let at = place(*local);
             let mut near = Nearest::<CELLS>::new();
             for other in pool.iter().filter(|other| *other != local) {
-                near.offer(axes.loss_with(at, at, place(*other)), cells[usize::from(*other)]);
+                near.offer(axes.loss_of_pair(at, place(*other)), cells[usize::from(*other)]);
             }
             let mut lending = Nearest::<LENDERS>::new();
             for other in &lender_pool {
                 let number = lenders[usize::from(*other - moving)] - movable;
-                lending.offer(axes.loss_with(at, at, place(*other)), number);
+                lending.offer(axes.loss_of_pair(at, place(*other)), number);
             }
-            found.push((cells[usize::from(*local)], near.found, lending.found));
-        }
-    });
-    found
+            Found { cell: cells[usize::from(*local)], cells: near.found, lenders: lending.found }
+        };
+        part.iter().map(of_cell).collect::<Vec<Found>>()
+    };
+    near_cells.leaves().par_iter().with_min_len(16).flat_map_iter(of_leaf).collect()
 }
 
 /// The few that lose least together with a cell, ascending.

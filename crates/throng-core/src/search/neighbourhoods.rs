@@ -4,7 +4,7 @@
 //! counts differs from round to round, so that a border of one round lies inside a neighbourhood of the next.
 
 use super::draws::Draws;
-use crate::table::Table;
+use crate::table::{QuasiColumn, Table};
 
 /// How much wider or narrower a column may count.
 const LEAST_FACTOR: f32 = 0.4;
@@ -41,16 +41,12 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     fn cut(&self, items: &mut [Item], mut draws: Draws) -> Vec<Vec<Item>> {
         let total: u64 = items.iter().map(|item| u64::from(item.size)).sum();
-        let Some(column) = (total > u64::from(self.most)).then(|| self.widest(items, &mut draws)).flatten() else {
+        if total <= u64::from(self.most) || items.len() < 2 {
             return vec![items.to_vec()];
-        };
-        items.sort_unstable_by_key(|item| (self.place(item, column), item.id));
-        let mut sizes = 0;
-        let is_left = |item: &&Item| {
-            sizes += u64::from(item.size);
-            sizes <= total / 2
-        };
-        let middle = items.iter().take_while(is_left).count().clamp(1, items.len() - 1);
+        }
+        let column = self.widest(items, &mut draws);
+        let middle = items.len() / 2;
+        items.select_nth_unstable_by_key(middle, |item| (self.place(item)[column], item.id));
         let (left, right) = items.split_at_mut(middle);
         let (a, b) = (draws.of_part(1), draws.of_part(2));
         let (mut hoods, more) = rayon::join(|| self.cut(left, a), || self.cut(right, b));
@@ -58,23 +54,24 @@ impl Cutter<'_> {
         hoods
     }
 
-    /// The column in which these items lose most when they are taken together; none when they are all in one place and
-    /// can't be parted.
-    fn widest(&self, items: &[Item], draws: &mut Draws) -> Option<usize> {
-        if items.len() < 2 {
-            return None;
+    /// The column in which these items lose most when they are taken together.
+    fn widest(&self, items: &[Item], draws: &mut Draws) -> usize {
+        let mut ranges = vec![(u32::MAX, 0); self.table.quasi().len()];
+        for item in items {
+            for ((lo, hi), at) in ranges.iter_mut().zip(self.place(item)) {
+                (*lo, *hi) = ((*lo).min(*at), (*hi).max(*at));
+            }
         }
-        let width = |(column, quasi): (usize, &crate::table::QuasiColumn)| {
+        let width = |(quasi, (lo, hi)): (&QuasiColumn, &(u32, u32))| {
             let factor = LEAST_FACTOR + (MOST_FACTOR - LEAST_FACTOR) * draws.share();
-            let range = items.iter().map(|item| self.place(item, column));
-            let range = range.fold((u32::MAX, 0), |(lo, hi), place| (lo.min(place), hi.max(place)));
-            (quasi.domain.loss(range.0, range.1) * quasi.spec.weight) as f32 * factor
+            (quasi.domain.loss(*lo, *hi) * quasi.spec.weight) as f32 * factor
         };
-        let widths = self.table.quasi().iter().enumerate().map(width);
-        widths.enumerate().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map(|(column, _)| column)
+        let widths = self.table.quasi().iter().zip(&ranges).map(width).enumerate();
+        widths.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).map_or(0, |(column, _)| column)
     }
 
-    fn place(&self, item: &Item, column: usize) -> u32 {
-        self.places[item.id as usize * self.table.quasi().len() + column]
+    fn place(&self, item: &Item) -> &[u32] {
+        let width = self.table.quasi().len();
+        &self.places[item.id as usize * width..][..width]
     }
 }

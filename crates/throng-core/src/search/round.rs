@@ -27,7 +27,8 @@ struct Members {
 }
 
 impl Round {
-    pub(super) fn run(&self, state: &mut State<'_>, near: &Near, draws: &Draws) {
+    /// The classes after the round.
+    pub(super) fn run(&self, state: &State<'_>, near: &Near, draws: &Draws) -> Vec<Searched> {
         let hoods = members(state, draws);
         let addresses = addresses(state, &hoods);
         let work = |(number, hood): (usize, &Members)| {
@@ -35,8 +36,7 @@ impl Round {
             anneal(&mut hood, self.proposals, self.heat, draws.of_part(number as u64 + 1));
             hood.finish()
         };
-        let classes: Vec<Vec<Searched>> = hoods.par_iter().enumerate().map(work).collect();
-        state.set_classes(classes.into_iter().flatten().collect());
+        hoods.par_iter().enumerate().flat_map_iter(work).collect()
     }
 }
 

@@ -6,9 +6,10 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::hood::small;
 use super::lenders::Stock;
 use crate::cluster::{Class, Portion};
-use crate::model::Privacy;
+use crate::model::{Privacy, Tally};
 use crate::table::{QuasiColumn, Table};
 
 /// A class with more cells than this stays as it is: places in a neighbourhood are small numbers.
@@ -21,6 +22,8 @@ pub(super) struct State<'a> {
     pub(super) privacy: &'a Privacy,
     /// The cells that move, each in one of the classes.
     pub(super) movable: Vec<u32>,
+    /// What each of them alone brings to each model of a kind.
+    brings: Vec<u32>,
     pub(super) classes: Vec<Searched>,
     /// The cells that have lent rows, or can.
     pub(super) lenders: Vec<u32>,
@@ -58,8 +61,9 @@ pub(super) struct Loan {
 impl<'a> State<'a> {
     /// These classes of a table, which all satisfy the model.
     pub(super) fn new(table: &'a Table, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
-        let cells = 0..table.cell_count() as u32;
-        let cell_of: Vec<u32> = cells.flat_map(|cell| std::iter::repeat_n(cell, table.groups(cell).len())).collect();
+        let cells = (0..table.cell_count() as u32).into_par_iter();
+        let cell_of = cells.flat_map_iter(|cell| std::iter::repeat_n(cell, table.groups(cell).len()));
+        let cell_of: Vec<u32> = cell_of.collect();
         let cell_of = |portion: &Portion| cell_of[portion.group as usize];
         let is_home = |class: &Class| {
             let first = class.portions.first().map(cell_of);
@@ -70,14 +74,16 @@ impl<'a> State<'a> {
             table,
             privacy,
             movable: Vec::new(),
-            classes: Vec::new(),
-            lenders: Vec::new(),
+            brings: Vec::new(),
+            classes: Vec::with_capacity(others.len()),
+            lenders: Vec::with_capacity(homes.len()),
             stocks: Vec::new(),
             lendable: Vec::new(),
             homes: Vec::new(),
             fixed: Vec::new(),
         };
         let mut lender_of: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut lending: Vec<Class> = Vec::with_capacity(homes.len());
         for home in homes {
             let Some(cell) = home.portions.first().map(cell_of) else { continue };
             if lender_of.contains_key(&cell) {
@@ -85,51 +91,55 @@ impl<'a> State<'a> {
                 continue;
             }
             lender_of.insert(cell, state.lenders.len() as u32);
-            state.homes.push(cell);
             state.lenders.push(cell);
-            state.stocks.push(Stock::of_home(table, privacy, cell, &home.portions));
+            lending.push(home);
         }
+        state.homes.clone_from(&state.lenders);
         state.homes.sort_unstable();
+        let stock = |(home, cell): (&Class, &u32)| Stock::of_home(table, privacy, *cell, &home.portions);
+        state.stocks = lending.par_iter().zip(&state.lenders).map(stock).collect();
         state.lendable.clone_from(&state.stocks);
-        for class in others {
-            state.add(class, &cell_of, &lender_of);
+        let read = |class: &Class| Searched::of(table, class, &cell_of, &lender_of);
+        let found: Vec<Option<Searched>> = others.par_iter().map(read).collect();
+        for (class, found) in others.into_iter().zip(found) {
+            match found {
+                Some(searched) => state.add(searched),
+                None => state.fixed.push(class),
+            }
         }
+        let brings = |cell: &u32| {
+            let tally = Tally::of_cell(table, *cell);
+            privacy.models_of_kind().map(move |model| small(model.achieved(&tally)))
+        };
+        state.brings = state.movable.par_iter().flat_map_iter(brings).collect();
         state
     }
 
-    fn add(&mut self, class: Class, cell_of: &impl Fn(&Portion) -> u32, lender_of: &FxHashMap<u32, u32>) {
-        let (mut cells, mut loans) = (Vec::new(), Vec::new());
-        let mut is_whole = class.cover.is_none();
-        for run in class.portions.chunk_by(|a, b| cell_of(a) == cell_of(b)) {
-            let cell = cell_of(&run[0]);
-            let rows = run.iter().map(|portion| portion.rows).sum();
-            if let Some(lender) = lender_of.get(&cell) {
-                loans.push(Loan { lender: *lender, portions: run.to_vec(), rows });
-            } else {
-                is_whole &= u64::from(rows) == self.table.cell_rows(cell);
-                cells.push(cell);
-            }
-        }
-        if cells.is_empty() || cells.len() > LARGE_CLASS || !is_whole {
-            self.fixed.push(class);
-            return;
-        }
-        for loan in &loans {
+    /// Adds a class of which the cells are still those of the table.
+    fn add(&mut self, mut class: Searched) {
+        for loan in &class.loans {
             self.lendable[loan.lender as usize].give_back(&loan.portions);
         }
-        let first = self.movable.len() as u32;
-        let numbers = first..first + cells.len() as u32;
-        self.movable.extend(cells);
-        self.classes.push(Searched { cells: numbers.collect(), loans, cost: f32::INFINITY });
+        for cell in &mut class.cells {
+            self.movable.push(*cell);
+            *cell = self.movable.len() as u32 - 1;
+        }
+        self.classes.push(class);
     }
 
-    /// Goes on with other classes of the same cells.
-    pub(super) fn set_classes(&mut self, classes: Vec<Searched>) {
+    /// What a cell that moves alone brings to each model of a kind.
+    pub(super) fn brings(&self, cell: u32) -> &[u32] {
+        let kinds = self.brings.len() / self.movable.len();
+        &self.brings[cell as usize * kinds..][..kinds]
+    }
+
+    /// Goes on with other classes of the same cells; returns those that it had.
+    pub(super) fn set_classes(&mut self, classes: Vec<Searched>) -> Vec<Searched> {
         self.stocks.clone_from(&self.lendable);
         for loan in classes.iter().flat_map(|class| &class.loans) {
             self.stocks[loan.lender as usize].take(&loan.portions);
         }
-        self.classes = classes;
+        std::mem::replace(&mut self.classes, classes)
     }
 
     /// All classes.
@@ -140,12 +150,12 @@ impl<'a> State<'a> {
         for portion in lent.chain(fixed.iter().flat_map(|class| &class.portions)) {
             *away.entry(portion.group).or_default() += portion.rows;
         }
-        let homes = homes.into_iter().map(|cell| {
+        let homes = homes.into_par_iter().map(|cell| {
             let left = |group: u32| table.group_rows(group) - away.get(&group).copied().unwrap_or(0);
             let portions = table.groups(cell).map(|group| Portion { group, rows: left(group) });
             Class::of_portions(portions.filter(|portion| portion.rows > 0).collect())
         });
-        let searched = classes.iter().map(|class| {
+        let searched = classes.par_iter().map(|class| {
             let cells: Vec<u32> = class.cells.iter().map(|number| movable[*number as usize]).collect();
             let borrowed = class.loans.iter().flat_map(|loan| loan.portions.iter().copied());
             Class::of_portions(Class::of_cells(table, &cells).portions.into_iter().chain(borrowed).collect())
@@ -176,5 +186,28 @@ impl<'a> State<'a> {
     /// What the classes lose that can be changed.
     pub(super) fn cost(&self) -> f64 {
         self.classes.iter().map(|class| f64::from(class.cost)).sum()
+    }
+}
+
+impl Searched {
+    /// A class, its cells still those of the table; none if it must stay as it is.
+    fn of(
+        table: &Table,
+        class: &Class,
+        cell_of: &impl Fn(&Portion) -> u32,
+        lender_of: &FxHashMap<u32, u32>,
+    ) -> Option<Self> {
+        let mut searched = Self { cost: f32::INFINITY, ..Self::default() };
+        for run in class.portions.chunk_by(|a, b| cell_of(a) == cell_of(b)) {
+            let cell = cell_of(&run[0]);
+            let rows = run.iter().map(|portion| portion.rows).sum();
+            match lender_of.get(&cell) {
+                Some(lender) => searched.loans.push(Loan { lender: *lender, portions: run.to_vec(), rows }),
+                None if u64::from(rows) == table.cell_rows(cell) => searched.cells.push(cell),
+                None => return None,
+            }
+        }
+        let can_change = class.cover.is_none() && (1..=LARGE_CLASS).contains(&searched.cells.len());
+        can_change.then_some(searched)
     }
 }
