@@ -63,7 +63,8 @@ impl ContentHasher {
     /// The hash of each row.
     pub fn hash(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u128>> {
         let Self { columns: hashers, compactor, seed } = self;
-        let mut state = vec![(*seed, seed.rotate_left(32)); rows];
+        // Written before it is read: memory that the system hands out is first touched here.
+        let mut state: Vec<Lanes> = std::iter::repeat_n((*seed, seed.rotate_left(32)), rows).collect();
         for (hasher, column) in hashers.iter().zip(columns) {
             hasher.absorb(column, compactor, &mut state).map_err(kernel("hash"))?;
         }

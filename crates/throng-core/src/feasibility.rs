@@ -7,9 +7,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use crate::model::{Model, Privacy, Tally};
 use crate::partition::Allowed;
 use crate::table::{SensitiveColumn, Table};
+
+/// Cells that are counted at a time.
+const CHUNK_CELLS: usize = 1 << 14;
 
 /// Why no release of a table can keep its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,10 +132,11 @@ impl Examined {
     /// Adds a part, which holds classes of the maximum allowed microdata with all of their rows, or a part of one that
     /// satisfies the models.
     pub fn add(&mut self, part: &Table, allowed: &Allowed) {
-        self.whole.merge(&Tally::of_cells(part, 0..part.cell_count() as u32));
         self.suppressed += allowed.suppressed_rows(part);
+        self.whole.merge(&tally(part, &allowed.out));
         for cells in &allowed.classes {
-            let class = Tally::of_cells(part, cells.iter().copied());
+            let class = tally(part, cells);
+            self.whole.merge(&class);
             match self.classes.first_mut() {
                 Some(one) if !self.is_limited => one.merge(&class),
                 _ => self.classes.push(class),
@@ -208,6 +214,16 @@ pub fn max_classes(mut counts: Vec<u64>, p: u64) -> u64 {
         most_frequent += counts[j as usize];
     }
     bound
+}
+
+/// The rows of many cells.
+fn tally(table: &Table, cells: &[u32]) -> Tally {
+    let of_chunk = |cells: &[u32]| Tally::of_cells(table, cells.iter().copied());
+    let merged = |mut a: Tally, b: Tally| {
+        a.merge(&b);
+        a
+    };
+    cells.par_chunks(CHUNK_CELLS).map(of_chunk).reduce(|| Tally::empty(table.sensitive().len()), merged)
 }
 
 #[cfg(test)]

@@ -65,10 +65,12 @@ impl Classes {
             if parts == 1 {
                 anonymizer.check_feasibility(&examined.conclude(&privacy), snapshot.rows, snapshot.suppressed)?;
             }
-            let formed = work.form_classes(&table, &allowed, &mut recoder, parts > 1)?;
+            let span = tracing::Span::current();
+            let form = || span.in_scope(|| work.form_classes(&table, &allowed, &mut recoder, parts > 1));
+            let (formed, ()) = rayon::join(form, || dealing.add(&table));
+            let formed = formed?;
             leaves += formed.0;
             cycles = cycles.min(formed.1);
-            dealing.add(&table);
             numbers.iter_mut().for_each(|number| *number += first);
             let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
             first =

@@ -22,14 +22,23 @@ pub struct Allowed {
 impl Allowed {
     /// Examines a table.
     pub fn of(table: &Table, privacy: &Privacy) -> Self {
-        let mut of_key: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
-        for cell in 0..table.cell_count() as u32 {
-            let blocks = table.quasi().iter().zip(table.positions(cell));
-            let key = blocks.map(|(quasi, position)| quasi.domain.block(*position)).collect();
-            of_key.entry(key).or_default().push(cell);
-        }
-        let mut classes: Vec<Vec<u32>> = of_key.into_values().collect();
-        classes.sort_unstable();
+        let cells = 0..table.cell_count() as u32;
+        let limited: Vec<usize> =
+            (0..table.quasi().len()).filter(|column| table.quasi()[*column].domain.is_limited()).collect();
+        let classes: Vec<Vec<u32>> = match (limited.is_empty(), cells.is_empty()) {
+            (true, true) => Vec::new(),
+            (true, false) => vec![cells.collect()],
+            (false, _) => {
+                let mut of_key: FxHashMap<Vec<u32>, Vec<u32>> = FxHashMap::default();
+                for cell in cells {
+                    let block = |column: &usize| table.quasi()[*column].domain.block(table.positions(cell)[*column]);
+                    of_key.entry(limited.iter().map(block).collect()).or_default().push(cell);
+                }
+                let mut classes: Vec<Vec<u32>> = of_key.into_values().collect();
+                classes.sort_unstable();
+                classes
+            }
+        };
         let (classes, out): (Vec<_>, Vec<_>) =
             classes.into_iter().partition(|cells| privacy.is_satisfied_by(table, cells.iter().copied()));
         let mut out = out.concat();

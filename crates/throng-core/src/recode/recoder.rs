@@ -21,6 +21,12 @@ use crate::table::{QuasiColumn, Table};
 pub struct Recoder {
     quasi: Arc<[QuasiColumn]>,
     columns: Vec<Column>,
+    placed: Placed,
+}
+
+/// Where the rows of each group are.
+#[derive(Debug)]
+struct Placed {
     cluster_rows: Vec<u64>,
     /// Of group `g`: `portions[first_portion[g] .. first_portion[g + 1]]`, with clusters in place of classes.
     first_portion: Vec<u32>,
@@ -61,29 +67,9 @@ impl Column {
     }
 }
 
-impl Recoder {
-    /// No clusters yet, of a table or of one like it.
-    pub fn new(table: &Table) -> Self {
-        let quasi = Arc::clone(table.quasi_columns());
-        let column = |quasi: &QuasiColumn| match quasi.spec.release.is_aggregate() {
-            true => Column::Aggregated(AggregateColumn::default()),
-            false => Column::Generalized(Keys::default()),
-        };
-        let columns = quasi.iter().map(column).collect();
-        Self { quasi, columns, cluster_rows: Vec::new(), first_portion: vec![0], portions: Vec::new() }
-    }
-
-    /// Adds a part: clusters that together hold every row of it once, but for those of the cells in `out`, which are left
-    /// out of the release. Its groups are numbered after those of the parts before.
-    pub fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
-        let cell_of = cell_of_group(part);
-        let columns = self.columns.par_iter_mut().zip(&self.quasi[..]).enumerate();
-        columns.try_for_each(|(at, (column, quasi))| column.add(part, &cell_of, clusters, at, quasi))?;
-        self.place(part, clusters, out)
-    }
-
+impl Placed {
     /// Notes which rows go where. Every row of every group must be placed exactly once.
-    fn place(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
+    fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let first_cluster = self.cluster_rows.len() as u32;
         let groups = part.group_count();
         // Where the portions of each group begin: counted first, and then filled in the order of the clusters.
@@ -128,24 +114,51 @@ impl Recoder {
             groups => Err(Error::Misplaced { groups }),
         }
     }
+}
+
+impl Recoder {
+    /// No clusters yet, of a table or of one like it.
+    pub fn new(table: &Table) -> Self {
+        let quasi = Arc::clone(table.quasi_columns());
+        let column = |quasi: &QuasiColumn| match quasi.spec.release.is_aggregate() {
+            true => Column::Aggregated(AggregateColumn::default()),
+            false => Column::Generalized(Keys::default()),
+        };
+        let columns = quasi.iter().map(column).collect();
+        let placed = Placed { cluster_rows: Vec::new(), first_portion: vec![0], portions: Vec::new() };
+        Self { quasi, columns, placed }
+    }
+
+    /// Adds a part: clusters that together hold every row of it once, but for those of the cells in `out`, which are left
+    /// out of the release. Its groups are numbered after those of the parts before.
+    pub fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
+        let Self { quasi, columns, placed } = self;
+        let show = || {
+            let cell_of = cell_of_group(part);
+            let columns = columns.par_iter_mut().zip(&quasi[..]).enumerate();
+            columns.try_for_each(|(at, (column, quasi))| column.add(part, &cell_of, clusters, at, quasi))
+        };
+        let (shown, placed) = rayon::join(show, || placed.add(part, clusters, out));
+        shown.and(placed)
+    }
 
     /// How many clusters were added.
     pub fn clusters(&self) -> usize {
-        self.cluster_rows.len()
+        self.placed.cluster_rows.len()
     }
 
     /// What the clusters take of the memory, without their labels.
     pub fn size(&self) -> usize {
         // A range, its end and its label per column; the size; and a portion per group and more.
-        self.cluster_rows.len() * (self.columns.len() * 24 + 32)
-            + self.portions.len() * 16
-            + self.first_portion.len() * 8
+        self.placed.cluster_rows.len() * (self.columns.len() * 24 + 32)
+            + self.placed.portions.len() * 16
+            + self.placed.first_portion.len() * 8
     }
 
     /// Generalizes all clusters: those that show the same in every column are one class, and classes are ordered by what
     /// they show.
     pub fn finish(self) -> Result<Recoding> {
-        let Self { quasi, columns, cluster_rows, first_portion, portions } = self;
+        let Self { quasi, columns, placed: Placed { cluster_rows, first_portion, portions } } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
         let (mut labels, mut of_cluster) = (Vec::with_capacity(width), vec![0; clusters * width]);
         let built = columns.par_iter().zip(&quasi[..]).map(|(column, quasi)| match column {

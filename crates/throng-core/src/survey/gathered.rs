@@ -60,38 +60,51 @@ impl Gathered {
     /// The table of all groups, or of a sample of the cells when there are more than so many.
     pub fn table(self, domains: &Domains, most: usize) -> Result<Grouped> {
         let Self { packing, entries } = self;
-        let mut group_of = vec![0; entries.len()];
-        let mut distinct: Vec<(u64, u32)> = Vec::new();
-        for Entry { key, number, rows } in by_key(entries, packing.bits()) {
-            match distinct.last_mut().filter(|(last, _)| *last == key) {
-                Some((_, sum)) => *sum = sum.checked_add(rows).ok_or(TOO_LARGE)?,
-                None => distinct.push((key, rows)),
-            }
-            group_of[number as usize] = distinct.len() as u32 - 1;
-        }
-        let quasi = domains.quasi.len();
-        let level_of = |key: u64| sample_level(packing.tuple(key).take(quasi));
-        let level = match distinct.len() <= most {
-            true => 0,
-            false => {
-                // How many groups there are on each level and above it.
-                let mut groups = [0; 1 + u64::BITS as usize];
-                distinct.iter().for_each(|(key, _)| groups[level_of(*key) as usize] += 1);
-                (0..u64::BITS as usize).rev().for_each(|level| groups[level] += groups[level + 1]);
-                groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
-            }
-        };
-        // Cells are told apart by the bits of their positions, which come before those of the codes.
-        let code_bits = packing.bits_from(quasi);
-        let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
-        let (mut table, mut last_cell) = (TableBuilder::new(domains), None);
-        for (key, rows) in distinct.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
-            if last_cell.replace(cell(*key)) != Some(cell(*key)) {
-                table.push_cell(packing.tuple(*key).take(quasi));
-            }
-            table.push_group(packing.tuple(*key).skip(quasi), *rows);
-        }
+        let entries = by_key(entries, packing.bits());
+        let (group_of, sampled) = rayon::join(|| group_of(&entries), || sampled(&entries, &packing, domains, most));
+        let (table, level) = sampled?;
         let share = 0.5_f64.powi(level as i32);
-        Ok(Grouped { table: table.build(), groups: (level == 0).then_some(group_of), share })
+        Ok(Grouped { table, groups: (level == 0).then_some(group_of), share })
     }
+}
+
+/// For each entry, in the order in which they came, the number of its group.
+fn group_of(entries: &[Entry]) -> Vec<u32> {
+    let mut group_of = vec![0; entries.len()];
+    for (alike, group) in entries.chunk_by(|a, b| a.key == b.key).zip(0..) {
+        alike.iter().for_each(|entry| group_of[entry.number as usize] = group);
+    }
+    group_of
+}
+
+/// The table of all groups, or of a sample of the cells when there are more than so many, and the level of the sample.
+fn sampled(entries: &[Entry], packing: &Packing, domains: &Domains, most: usize) -> Result<(Table, u32)> {
+    let group = |alike: &[Entry]| {
+        let rows = alike.iter().try_fold(0_u32, |sum, entry| sum.checked_add(entry.rows));
+        rows.map(|rows| (alike[0].key, rows)).ok_or(TOO_LARGE)
+    };
+    let distinct = entries.chunk_by(|a, b| a.key == b.key).map(group).collect::<Result<Vec<(u64, u32)>, _>>()?;
+    let quasi = domains.quasi.len();
+    let level_of = |key: u64| sample_level(packing.tuple(key).take(quasi));
+    let level = match distinct.len() <= most {
+        true => 0,
+        false => {
+            // How many groups there are on each level and above it.
+            let mut groups = [0; 1 + u64::BITS as usize];
+            distinct.iter().for_each(|(key, _)| groups[level_of(*key) as usize] += 1);
+            (0..u64::BITS as usize).rev().for_each(|level| groups[level] += groups[level + 1]);
+            groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
+        }
+    };
+    // Cells are told apart by the bits of their positions, which come before those of the codes.
+    let code_bits = packing.bits_from(quasi);
+    let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
+    let (mut table, mut last_cell) = (TableBuilder::new(domains), None);
+    for (key, rows) in distinct.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
+        if last_cell.replace(cell(*key)) != Some(cell(*key)) {
+            table.push_cell(packing.tuple(*key).take(quasi));
+        }
+        table.push_group(packing.tuple(*key).skip(quasi), *rows);
+    }
+    Ok((table.build(), level))
 }
