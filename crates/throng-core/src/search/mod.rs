@@ -46,9 +46,9 @@ const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
-const PROPOSALS: u64 = 1 << 18;
+const PROPOSALS: u64 = 1 << 19;
 const MOST_PER_CELL: u32 = 48;
-const LEAST_PER_CELL: u32 = 4;
+const LEAST_PER_CELL: u32 = 2;
 
 /// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on
 /// average. The longer a cycle, the more it can lose at first and still make up for it.
@@ -76,21 +76,29 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
         return (state.into_classes(), 0);
     }
     let draws = Draws::new(effort.seed);
-    let near = Near::find(&state, &draws);
+    let cells = state.movable.len() as u64;
+    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
+    let near = Near::find(&state, per_cell, &draws);
     state.measure();
     let mut done = 0;
-    while done < effort.cycles && cycle(&mut state, &near, &draws.of_part(u64::from(done) + 1), effort.goes_on) {
+    while done < effort.cycles
+        && cycle(&mut state, &near, per_cell, &draws.of_part(u64::from(done) + 1), effort.goes_on)
+    {
         done += 1;
     }
     (state.into_classes(), done)
 }
 
 /// One cycle; false when it was cut short.
-fn cycle(state: &mut State<'_>, near: &Near, draws: &Draws, goes_on: &(dyn Fn() -> bool + Sync)) -> bool {
+fn cycle(
+    state: &mut State<'_>,
+    near: &Near,
+    per_cell: u32,
+    draws: &Draws,
+    goes_on: &(dyn Fn() -> bool + Sync),
+) -> bool {
     let cost = state.cost();
-    let cells = state.movable.len() as u64;
-    let mean = (cost / cells as f64) as f32;
-    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
+    let mean = (cost / state.movable.len() as f64) as f32;
     let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
     let first = FIRST_HEAT * per_cell as f32;
     let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);

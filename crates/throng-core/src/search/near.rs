@@ -17,9 +17,11 @@ pub(super) const LENDERS: usize = 4;
 /// The size of a block in which the nearest are looked for.
 const BLOCK: u32 = 1 << 13;
 
-/// The nearest are looked for among at least so many cells, and so many lenders.
-const CELL_POOL: usize = 48;
-const LENDER_POOL: usize = 16;
+/// The nearest are looked for among at least so many cells for each proposal that a cell gets, and among a third as many
+/// lenders.
+const POOL_PER_PROPOSAL: u32 = 12;
+const LEAST_POOL: u32 = 24;
+const MOST_POOL: u32 = 48;
 
 /// No cell or lender.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -33,7 +35,9 @@ pub(super) struct Near {
 }
 
 impl Near {
-    pub(super) fn find(state: &State<'_>, draws: &Draws) -> Self {
+    /// Looks for what is near, the more carefully the more proposals each cell gets.
+    pub(super) fn find(state: &State<'_>, proposals: u32, draws: &Draws) -> Self {
+        let pool = (POOL_PER_PROPOSAL * proposals).clamp(LEAST_POOL, MOST_POOL) as usize;
         let movable = state.movable.len();
         let mut places = Vec::with_capacity((movable + state.lenders.len()) * state.table.quasi().len());
         for cell in state.movable.iter().chain(&state.lenders) {
@@ -41,7 +45,7 @@ impl Near {
         }
         let items = (0..movable + state.lenders.len()).map(|id| Item { id: id as u32, size: 1 }).collect();
         let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
-        let blocks: Vec<Vec<Found>> = blocks.par_iter().map(|block| of_block(state, block)).collect();
+        let blocks: Vec<Vec<Found>> = blocks.par_iter().map(|block| of_block(state, block, pool)).collect();
         let mut found = vec![(0, 0); movable];
         for (number, block) in blocks.iter().enumerate() {
             for (at, near) in block.iter().enumerate() {
@@ -74,7 +78,7 @@ struct Found {
 }
 
 /// What is near each movable cell of a block.
-fn of_block(state: &State<'_>, block: &[Item]) -> Vec<Found> {
+fn of_block(state: &State<'_>, block: &[Item], pool_size: usize) -> Vec<Found> {
     let movable = state.movable.len() as u32;
     let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
     let of_table = cells.iter().map(|id| state.movable[*id as usize]);
@@ -86,9 +90,9 @@ fn of_block(state: &State<'_>, block: &[Item]) -> Vec<Found> {
     let place = |local: u16| &places[usize::from(local) * axes.stride()..][..axes.stride()];
     let of_leaf = |leaf: &u32| {
         let (part, ranges) = near_cells.part(*leaf);
-        let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * CELL_POOL), Vec::with_capacity(2 * LENDER_POOL));
-        near_cells.fill_pool(ranges, CELL_POOL, &mut pool);
-        near_lenders.fill_pool(ranges, LENDER_POOL, &mut lender_pool);
+        let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * pool_size), Vec::with_capacity(pool_size));
+        near_cells.fill_pool(ranges, pool_size, &mut pool);
+        near_lenders.fill_pool(ranges, pool_size / 3, &mut lender_pool);
         let of_cell = |local: &u16| {
             let at = place(*local);
             let mut near = Nearest::<CELLS>::new();
