@@ -21,12 +21,22 @@ pub(crate) const BUDGETS: [&str; 2] = ["fast", "balanced"];
 /// The stages of a run, in their order.
 pub(crate) const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", "verify", "publish"];
 
-/// A copy and the runs beside it.
+/// Copies and the runs beside them.
 pub(crate) struct Round {
-    /// Seconds of the copy.
+    /// Seconds of the copy of all columns.
     pub(crate) copied: f64,
+    /// Seconds of the copy of the columns that a release has.
+    pub(crate) copied_released: f64,
     /// One run for each of [`BUDGETS`].
     pub(crate) runs: Vec<Run>,
+}
+
+/// Which columns are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    All,
+    /// Without identifiers.
+    Released,
 }
 
 /// How a run went.
@@ -40,8 +50,14 @@ pub(crate) struct Run {
     pub(crate) peak_memory: u64,
 }
 
-/// The columns that a release would have, read and written by DataFusion alone. Returns seconds.
-pub(crate) async fn copy(data_set: &DataSet, output: &Path, files: usize, threads: usize) -> Result<f64> {
+/// The same Parquet, read and written by DataFusion alone. Returns seconds.
+pub(crate) async fn copy(
+    data_set: &DataSet,
+    columns: Columns,
+    output: &Path,
+    files: usize,
+    threads: usize,
+) -> Result<f64> {
     let mut config = SessionConfig::new().with_target_partitions(threads);
     config.options_mut().execution.minimum_parallel_output_files = ConfigNonZeroUsize::try_new(files)?;
     let session = SessionContext::new_with_config(config);
@@ -49,7 +65,7 @@ pub(crate) async fn copy(data_set: &DataSet, output: &Path, files: usize, thread
     let start = Instant::now();
     let frame = session.read_parquet(utf8(&data_set.input)?, ParquetReadOptions::default()).await?;
     let names: Vec<String> = frame.schema().fields().iter().map(|field| field.name().clone()).collect();
-    let is_dropped = |(_, role): &&(String, Role)| matches!(role, Role::Identifier);
+    let is_dropped = |(_, role): &&(String, Role)| columns == Columns::Released && matches!(role, Role::Identifier);
     let dropped: Vec<&String> = policy.columns.by_name.iter().filter(is_dropped).map(|(name, _)| name).collect();
     let kept: Vec<&str> = names.iter().filter(|name| !dropped.contains(name)).map(String::as_str).collect();
     let frame = frame.select_columns(&kept)?;

@@ -50,6 +50,8 @@ struct Line<'a> {
     copy: Spread,
     run: Spread,
     ratio: Spread,
+    /// Over the copy of the released columns.
+    released_ratio: Spread,
     /// Milliseconds of each stage.
     stages: Vec<f64>,
     rows_per_core: f64,
@@ -75,6 +77,9 @@ impl Report<'_> {
                     copy: Spread::of(rounds.iter().map(|round| round.copied)),
                     run,
                     ratio: Spread::of(rounds.iter().map(|round| round.runs[budget].seconds / round.copied)),
+                    released_ratio: Spread::of(
+                        rounds.iter().map(|round| round.runs[budget].seconds / round.copied_released),
+                    ),
                     stages: STAGES.iter().map(stage).collect(),
                     rows_per_core: data_set.rows as f64 / run.median / self.threads as f64,
                     peak_mib: runs().map(|run| run.peak_memory).max().unwrap_or(0) as f64 / f64::from(1 << 20),
@@ -118,6 +123,7 @@ impl Report<'_> {
                 line.copy.text(),
                 line.run.text(),
                 line.ratio.text(),
+                format!("{:.2}", line.released_ratio.median),
                 format!("{:.0}", line.rows_per_core),
                 format!("{:.0}", line.peak_mib),
                 line.last.map_or("-", |run| run.cluster).to_owned(),
@@ -131,6 +137,7 @@ impl Report<'_> {
             "copy, s",
             "run, s",
             "run / copy",
+            "run / copy of the released columns",
             "rows / s / core",
             "peak, MiB",
             "clustering",
@@ -165,6 +172,7 @@ impl Report<'_> {
                 "copy_s": line.copy.json(),
                 "run_s": line.run.json(),
                 "run_over_copy": line.ratio.json(),
+                "run_over_copy_of_released_columns": line.released_ratio.json(),
                 "rows_per_s_per_core": line.rows_per_core,
                 "peak_mib": line.peak_mib,
                 "stages_ms": stages.collect::<serde_json::Map<_, _>>(),

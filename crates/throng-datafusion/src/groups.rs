@@ -199,7 +199,7 @@ fn gathered(
     if groups > MOST_GATHERED || reservation.try_resize(groups * Gathered::GROUP_BYTES).is_err() {
         return Ok(None);
     }
-    let Some(mut gathered) = Gathered::new(domains) else { return Ok(None) };
+    let Some(mut gathered) = Gathered::with_room_for(groups, domains) else { return Ok(None) };
     for (number, stream) in snapshot.streams.iter().enumerate() {
         let mut chunks = stream.groups.read()?;
         while let Some(chunk) = chunks.next()? {

@@ -13,12 +13,16 @@ use crate::job::JobOptions;
 /// buffers of readers and writers, and what an allocator keeps back.
 const POOL_SHARE: f64 = 0.75;
 
+/// Files of at least so many bytes are read by all threads together: a release is small for the rows that it has.
+const SHARED_BYTES: usize = 1 << 20;
+
 /// How many consumers an error of the pool lists.
 const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
 /// A session that reads with so many threads, within the memory limit.
 pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
-    let config = SessionConfig::new().with_target_partitions(options.threads.max(1)).with_collect_statistics(false);
+    let mut config = SessionConfig::new().with_target_partitions(options.threads.max(1)).with_collect_statistics(false);
+    config.options_mut().optimizer.repartition_file_min_size = SHARED_BYTES;
     let runtime = runtime(options.memory_limit).build();
     let runtime = runtime.map_err(|error| JobError::reading("the spill folder", &error))?;
     Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))

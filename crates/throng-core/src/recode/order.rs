@@ -49,12 +49,14 @@ impl ReleaseOrder {
             (rest, start) = (after, end);
         }
         blocks.into_par_iter().for_each(|(block, start, ends)| {
+            // Hashes lie all over the memory, and are fetched at once.
+            let mut keyed: Vec<(u128, u32)> = block.iter().map(|row| (content[*row as usize], *row)).collect();
             let mut from = start;
             for end in ends {
-                block[(from - start) as usize..(end - start) as usize]
-                    .sort_unstable_by_key(|row| content[*row as usize]);
+                keyed[(from - start) as usize..(end - start) as usize].sort_unstable_by_key(|(hash, _)| *hash);
                 from = *end;
             }
+            block.iter_mut().zip(keyed).for_each(|(row, (_, sorted))| *row = sorted);
         });
         Self { rows, class_of, class_ends }
     }

@@ -20,7 +20,7 @@ const BLOCK: u32 = 1 << 13;
 /// The nearest are looked for among at least so many cells for each proposal that a cell gets, and among a third as many
 /// lenders.
 const POOL_PER_PROPOSAL: u32 = 12;
-const LEAST_POOL: u32 = 24;
+const LEAST_POOL: u32 = 16;
 const MOST_POOL: u32 = 48;
 
 /// No cell or lender.

@@ -32,9 +32,9 @@ pub struct Grouped {
 }
 
 impl Gathered {
-    /// No groups yet; none when tuples are too wide to be sorted like this.
-    pub fn new(domains: &Domains) -> Option<Self> {
-        Some(Self { packing: Packing::of(&domains.sizes())?, entries: Vec::new() })
+    /// No groups yet, with room for so many; none when tuples are too wide to be sorted like this.
+    pub fn with_room_for(groups: usize, domains: &Domains) -> Option<Self> {
+        Some(Self { packing: Packing::of(&domains.sizes())?, entries: Vec::with_capacity(groups) })
     }
 
     /// Adds groups of a stream: the stream's own numbers, of so many columns, and how many rows have them.

@@ -98,7 +98,7 @@ impl Grouping {
 
     /// The table of tuples that are all wanted, and for each of them the group of the table.
     pub fn of(domains: &Domains, tuples: &Tuples) -> Result<(Table, Vec<u32>)> {
-        if let Some(mut gathered) = Gathered::new(domains) {
+        if let Some(mut gathered) = Gathered::with_room_for(tuples.len(), domains) {
             tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
             let Grouped { table, groups, .. } = gathered.table(domains, usize::MAX)?;
             return Ok((table, groups.unwrap_or_default()));

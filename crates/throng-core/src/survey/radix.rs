@@ -12,45 +12,47 @@ pub(super) struct Entry {
 /// The bits that are sorted by at a time: as many as there are counters in the nearest cache.
 const DIGIT_BITS: u32 = 11;
 
-/// Entries in ascending order of keys of so many bits: a radix sort from the lowest digit on, of two halves at the same
-/// time. Equal keys stay in the order in which they came.
-pub(super) fn by_key(mut entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
-    let right = entries.split_off(entries.len() / 2);
-    let (left, right) = rayon::join(|| sorted(entries, bits), || sorted(right, bits));
-    let mut merged = Vec::with_capacity(left.len() + right.len());
-    let (mut left, mut right) = (left.as_slice(), right.as_slice());
-    while let ([a, left_rest @ ..], [b, right_rest @ ..]) = (left, right) {
-        if b.key < a.key {
-            merged.push(*b);
-            right = right_rest;
-        } else {
-            merged.push(*a);
-            left = left_rest;
-        }
+/// Entries in ascending order of keys of so many bits: parted at the middle by their highest digit, and then sorted from
+/// the lowest digit on, both parts at the same time. Equal keys stay in the order in which they came.
+pub(super) fn by_key(entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
+    let highest = bits.saturating_sub(DIGIT_BITS);
+    let mut counts = vec![0_usize; 1 << DIGIT_BITS];
+    entries.iter().for_each(|entry| counts[digit(entry.key, highest)] += 1);
+    let (mut middle, mut below) = (0, 0);
+    while below < entries.len() / 2 {
+        below += counts[middle];
+        middle += 1;
     }
-    merged.extend_from_slice(left);
-    merged.extend_from_slice(right);
-    merged
+    let mut parted = Vec::with_capacity(entries.len());
+    parted.extend(entries.iter().filter(|entry| digit(entry.key, highest) < middle));
+    parted.extend(entries.iter().filter(|entry| digit(entry.key, highest) >= middle));
+    let (mut entries, mut other) = (parted, entries);
+    let (first, second) = (entries.split_at_mut(below), other.split_at_mut(below));
+    rayon::join(|| sort(first.0, second.0, bits), || sort(first.1, second.1, bits));
+    // Each digit moves the entries to the other place.
+    if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { entries } else { other }
 }
 
-fn sorted(mut entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
-    let mut other = vec![Entry::default(); entries.len()];
+/// Sorts entries by each digit, back and forth between two places.
+fn sort<'a>(mut entries: &'a mut [Entry], mut other: &'a mut [Entry], bits: u32) {
     for shift in (0..bits).step_by(DIGIT_BITS as usize) {
-        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT_BITS) - 1);
         let mut next = vec![0_usize; 1 << DIGIT_BITS];
-        entries.iter().for_each(|entry| next[digit(entry.key)] += 1);
+        entries.iter().for_each(|entry| next[digit(entry.key, shift)] += 1);
         let mut before = 0;
         for place in &mut next {
             before += std::mem::replace(place, before);
         }
-        for entry in &entries {
-            let place = &mut next[digit(entry.key)];
+        for entry in &*entries {
+            let place = &mut next[digit(entry.key, shift)];
             other[*place] = *entry;
             *place += 1;
         }
         std::mem::swap(&mut entries, &mut other);
     }
-    entries
+}
+
+fn digit(key: u64, shift: u32) -> usize {
+    (key >> shift) as usize & ((1 << DIGIT_BITS) - 1)
 }
 
 #[cfg(test)]
