@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::{SortOptions, concat, partition, sort_to_indices, take};
+use arrow::datatypes::DataType;
+use rayon::prelude::*;
 
 use super::SurveySpec;
+use crate::columns::QuasiSpec;
 use crate::domain::{Distinct, Domain, NULL};
 use crate::error::{Result, kernel};
 use crate::facet;
@@ -65,12 +68,19 @@ impl Domains {
         let Some(Seen { spec, .. }) = seen.first() else {
             return Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded });
         };
-        for (index, (quasi_spec, data_type)) in spec.quasi.iter().enumerate() {
+        let of_quasi = |(index, (quasi_spec, data_type)): (usize, &(QuasiSpec, DataType))| {
             let union = Union::of(seen, index)?;
             let distinct = Distinct { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
             let (domain, positions) = Domain::build(quasi_spec, distinct)?;
-            coded.push(Coded::new(index, union.numbers, &positions, domain.null_position().unwrap_or(NULL)));
-            quasi.push(QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain });
+            let of_null = domain.null_position().unwrap_or(NULL);
+            let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
+            Ok((column, Coded::new(index, union.numbers, &positions, of_null)))
+        };
+        let of_quasi: Vec<Result<(QuasiColumn, Coded)>> = spec.quasi.par_iter().enumerate().map(of_quasi).collect();
+        for found in of_quasi {
+            let (column, positions) = found?;
+            quasi.push(column);
+            coded.push(positions);
         }
         for (index, (column, _)) in spec.sensitive.iter().enumerate() {
             let index = spec.quasi.len() + index;

@@ -31,6 +31,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
+use rayon::prelude::*;
 
 use crate::columns::{Nulls, QuasiSpec, SensitiveSpec};
 use crate::domain::NULL;
@@ -57,14 +58,19 @@ pub struct SurveySpec {
     pub sensitive: Vec<(SensitiveSpec, DataType)>,
 }
 
+/// A column with more distinct values than this is looked up beside the others.
+const MANY_VALUES: usize = 1 << 15;
+
+/// How many rows have each value of a column, where its hierarchy wants to know.
+type Counts = Option<Vec<u64>>;
+
 /// The distinct values and groups of one stream of batches.
 #[derive(Debug)]
 pub struct Survey {
     spec: Arc<SurveySpec>,
     interners: Vec<Interner>,
     has_null: Vec<bool>,
-    /// Per column whose hierarchy wants to know, how many rows have each value.
-    counts: Vec<Option<Vec<u64>>>,
+    counts: Vec<Counts>,
     groups: DistinctTuples,
     suppressed: u64,
 }
@@ -129,17 +135,28 @@ impl Survey {
 
     /// Adds rows that stay in the release, and returns the group number of each.
     fn count(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u32>> {
-        let mut codes = Vec::with_capacity(columns.len());
-        for (index, column) in columns.iter().enumerate() {
-            let interned = self.interners[index].intern(column);
-            let interned = interned.map_err(|error| self.spec.intern_error(index, column, error))?;
-            self.has_null[index] |= column.logical_null_count() > 0;
-            if let Some(counts) = &mut self.counts[index] {
-                counts.resize(self.interners[index].len(), 0);
-                interned.iter().filter(|number| **number != NULL).for_each(|number| counts[*number as usize] += 1);
-            }
-            codes.push(interned);
-        }
+        let is_many = self.interners.iter().any(|interner| interner.len() > MANY_VALUES);
+        let looked_up = self.interners.iter_mut().zip(&mut self.has_null).zip(&mut self.counts).zip(columns);
+        let look_up =
+            |(((interner, has_null), counts), column): (((&mut Interner, &mut bool), &mut Counts), &ArrayRef)| {
+                let interned = interner.intern(column)?;
+                *has_null |= column.logical_null_count() > 0;
+                if let Some(counts) = counts {
+                    counts.resize(interner.len(), 0);
+                    interned.iter().filter(|number| **number != NULL).for_each(|number| counts[*number as usize] += 1);
+                }
+                Ok(interned)
+            };
+        // Many values take long to look up, and are looked up column by column at the same time.
+        let codes: Vec<Result<Vec<u32>, InternError>> = match is_many {
+            true => looked_up.collect::<Vec<_>>().into_par_iter().map(look_up).collect(),
+            false => looked_up.map(look_up).collect(),
+        };
+        let codes = codes
+            .into_iter()
+            .enumerate()
+            .map(|(index, codes)| codes.map_err(|error| self.spec.intern_error(index, &columns[index], error)));
+        let codes = codes.collect::<Result<Vec<_>>>()?;
         self.groups.grow(&self.sizes());
         self.groups.count_each(&codes, rows)
     }
