@@ -69,9 +69,13 @@ enum Choice {
 impl<'a> Work<'a> {
     fn new(frame: &'a Frame<'a>, privacy: &'a Privacy) -> Self {
         let table = frame.table();
-        let rich: Vec<Option<Tally>> = (0..frame.len())
-            .map(|local| Some(Tally::of_cell(table, frame.cell(local))).filter(|tally| privacy.is_satisfied(tally)))
-            .collect();
+        let least_rows = privacy.least_rows();
+        let rich = |local: usize| {
+            let cell = frame.cell(local);
+            let has_rows = table.cell_rows(cell) >= least_rows;
+            has_rows.then(|| Tally::of_cell(table, cell)).filter(|tally| privacy.is_satisfied(tally))
+        };
+        let rich: Vec<Option<Tally>> = (0..frame.len()).map(rich).collect();
         let is_free: Vec<bool> = rich.iter().map(Option::is_none).collect();
         let free = (0..rich.len()).filter(|local| is_free[*local]).collect();
         let mut work = Self {
@@ -113,12 +117,17 @@ impl<'a> Work<'a> {
         let rich: Vec<usize> = (0..self.rich.len()).filter(|local| self.rich[*local].is_some()).collect();
         for (at, seed) in self.free.iter().enumerate() {
             reach.restart(self.frame, *seed);
+            let mut least = nearest[*seed];
             // Free cells before this one have met it already.
-            for other in self.free[at + 1..].iter().chain(&rich).copied() {
-                let loss = reach.loss_with(self.frame, other);
-                nearest[*seed] = nearest[*seed].min(loss);
-                nearest[other] = nearest[other].min(loss);
+            for other in &self.free[at + 1..] {
+                let loss = reach.loss_with(self.frame, *other);
+                least = least.min(loss);
+                nearest[*other] = nearest[*other].min(loss);
             }
+            for other in &rich {
+                least = least.min(reach.loss_with(self.frame, *other));
+            }
+            nearest[*seed] = least;
         }
         let mut seeds: Vec<(f32, usize)> = self.free.iter().map(|seed| (nearest[*seed], *seed)).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

@@ -1,8 +1,8 @@
 //! Annealing: changes that lose something are made at first, ever fewer of them, and in the end none.
 //!
-//! A change moves a cell to the class of a cell nearby, or exchanges two cells. One at a time, changes that only ever
-//! gain soon get stuck: a better way to form three classes out of the same rows often begins with a step that loses.
-//! Proposals are drawn, and of a few draws the most promising is taken: the cell without which its class gains most, the
+//! A change moves a cell to the class of a cell nearby, exchanges two cells, or parts two classes anew (`split.rs`).
+//! Changes that only ever gain soon get stuck: a better way to form three classes out of the same rows often begins with a
+//! step that loses. Proposals are drawn, and of a few draws the most promising is taken: the cell without which its class gains most, the
 //! class nearby that grows least, the cell in exchange that fits best. What is proposed is accepted with a probability
 //! that falls with what it loses (Metropolis).
 

@@ -47,7 +47,7 @@ const ROUND_PROPOSALS: u32 = 4;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
 const PROPOSALS: u64 = 1 << 19;
-const MOST_PER_CELL: u32 = 48;
+const MOST_PER_CELL: u32 = 36;
 const LEAST_PER_CELL: u32 = 2;
 
 /// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on

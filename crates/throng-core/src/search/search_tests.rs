@@ -36,6 +36,29 @@ fn a_border_between_leaves_is_crossed() {
 }
 
 #[test]
+fn tangled_classes_are_parted_in_one_step() {
+    // Both classes reach from one end to the other, and do so until the last of three exchanges.
+    let ages = [1, 2, 3, 51, 52, 53, 4, 5, 6, 54, 55, 56];
+    let rows = survey(&[(interval("age"), ints(&ages))], &[]);
+    let privacy = Privacy::p_sensitive_k_anonymity(6, 1, 0);
+    let classes = rows.clusters(&[&[0, 1, 2, 3, 4, 5], &[6, 7, 8, 9, 10, 11]]);
+    let best = rows.clusters(&[&[0, 1, 2, 6, 7, 8], &[3, 4, 5, 9, 10, 11]]);
+    let found = search(&rows, &privacy, classes, 1);
+    assert!((loss(&rows, &found) - loss(&rows, &best)).abs() < 1e-6, "{found:?}");
+}
+
+#[test]
+fn a_class_with_rows_for_two_is_parted() {
+    let ages = [1, 2, 3, 51, 52, 53, 90, 91, 92];
+    let rows = survey(&[(interval("age"), ints(&ages))], &[]);
+    let privacy = Privacy::p_sensitive_k_anonymity(3, 1, 0);
+    let classes = rows.clusters(&[&[0, 1, 2, 3, 4, 5], &[6, 7, 8]]);
+    let best = rows.clusters(&[&[0, 1, 2], &[3, 4, 5], &[6, 7, 8]]);
+    let found = search(&rows, &privacy, classes, 1);
+    assert!((loss(&rows, &found) - loss(&rows, &best)).abs() < 1e-6, "{found:?}");
+}
+
+#[test]
 fn a_loan_moves_to_a_nearer_lender() {
     // The row of 22 was hidden among rows of 60, though 20 has as many to spare.
     let ages = [20, 20, 20, 20, 20, 22, 60, 60, 60, 60, 60, 64, 65, 66];

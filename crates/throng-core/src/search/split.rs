@@ -64,8 +64,12 @@ impl Splitter {
     fn put_in_order(&mut self, hood: &Hood<'_>, classes: [usize; 2], cell: u16, draws: &mut Draws) {
         let cells = || classes.iter().flat_map(|class| hood.classes[*class].members.iter().copied());
         let lane = draws.below(2 * hood.axes.width());
+        let differs = |lane: usize| {
+            let [(lo, hi), (other_lo, other_hi)] = classes.map(|class| hood.bounds.get(class));
+            lo[lane].min(other_lo[lane]) < hi[lane].max(other_hi[lane])
+        };
         self.order.clear();
-        if lane < hood.axes.width() {
+        if lane < hood.axes.width() && differs(lane) {
             self.order.extend(cells().map(|cell| (f32::from(hood.place(cell)[lane]), cell)));
         } else {
             let apart = |a: u16, b: u16| hood.axes.loss_of_pair(hood.place(a), hood.place(b));
