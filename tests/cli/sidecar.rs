@@ -171,8 +171,7 @@ fn losses(name: &str, label: &str, input: &Rows) -> (f64, f64) {
 fn ncp_and_information_loss_follow_from_the_released_labels() {
     let input = people(500);
     let workshop = Workshop::with(&input, 12, 3, COLUMNS);
-    // A search would spare some of the columns.
-    let outcome = workshop.run(&["--budget", "fast"]);
+    let outcome = workshop.run(&[]);
     let utility = document(&workshop.path("out/release/_throng/metrics.json"))["utility"].clone();
     let (input, release) = (Rows::of(&input), Rows::of(&read(&workshop.release())));
     let mut sums: HashMap<&str, (f64, f64)> = HashMap::new();
@@ -183,8 +182,9 @@ fn ncp_and_information_loss_follow_from_the_released_labels() {
     let mut expected_keys = QUASI.to_vec();
     expected_keys.sort_unstable();
     assert_eq!(keys(&utility["columns"]), expected_keys);
+    let losing = sums.values().filter(|(ncp, _)| *ncp > 0.0).count();
+    assert!(losing >= 3, "{losing} columns lose something, so that little is compared");
     for (name, (ncp, information_loss)) in &sums {
-        assert!(*ncp > 0.0, "{name} loses nothing, so nothing is compared");
         assert_near(&utility["columns"][name]["ncp"], ncp / 500.0);
         assert_near(&utility["columns"][name]["information_loss"], *information_loss);
     }

@@ -47,12 +47,17 @@ const ROUND_PROPOSALS: u32 = 4;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
 const PROPOSALS: u64 = 1 << 19;
-const MOST_PER_CELL: u32 = 36;
-const LEAST_PER_CELL: u32 = 2;
+const MOST_PER_CELL: u64 = 36;
+const LEAST_PER_CELL: u64 = 2;
+
+/// A cycle of a small table has so many proposals whatever that is per cell: they take no time.
+const LEAST_PROPOSALS: u64 = 1 << 15;
 
 /// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on
 /// average. The longer a cycle, the more it can lose at first and still make up for it.
 const FIRST_HEAT: f32 = 1.0 / 64.0;
+/// So many proposals per cell make it as hot as it gets.
+const HOTTEST: u32 = 64;
 const LAST_HEAT: f32 = 0.02;
 
 /// How long to search.
@@ -77,7 +82,7 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     }
     let draws = Draws::new(effort.seed);
     let cells = state.movable.len() as u64;
-    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL.into(), MOST_PER_CELL.into()) as u32;
+    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
     let near = Near::find(&state, per_cell, &draws);
     state.measure();
     let mut done = 0;
@@ -100,7 +105,7 @@ fn cycle(
     let cost = state.cost();
     let mean = (cost / state.movable.len() as f64) as f32;
     let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
-    let first = FIRST_HEAT * per_cell as f32;
+    let first = FIRST_HEAT * per_cell.min(HOTTEST) as f32;
     let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);
     let mut heat = Heat { from: first * mean, to: first * mean * cooling };
     let (mut before, mut round) = (None, 0);
