@@ -51,7 +51,7 @@ const MOST_PER_CELL: u64 = 36;
 const LEAST_PER_CELL: u64 = 2;
 
 /// A cycle of a small table has so many proposals whatever that is per cell: they take no time.
-const LEAST_PROPOSALS: u64 = 1 << 15;
+const LEAST_PROPOSALS: u64 = 1 << 13;
 
 /// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on
 /// average. The longer a cycle, the more it can lose at first and still make up for it.
