@@ -1,5 +1,7 @@
 //! What clusters have in one column: the positions that decide what is shown of each.
 
+use rayon::prelude::*;
+
 use crate::cluster::Class;
 use crate::table::Table;
 
@@ -32,13 +34,27 @@ impl Members {
     }
 }
 
-/// The first and the last position that is shown of a cluster; none for a cluster without rows.
-pub(super) fn shown_range(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> Option<(u32, u32)> {
-    if let Some(cover) = &class.cover {
-        return Some(cover[column]);
-    }
-    let positions = positions(table, cell_of, class, column).map(|position| (position, position));
-    positions.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+/// Cluster by cluster and column by column, the first and the last position that is shown; none for clusters without rows.
+pub(super) fn shown_ranges(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Vec<Option<(u32, u32)>> {
+    let width = table.quasi().len();
+    let mut ranges = vec![None; clusters.len() * width];
+    ranges.par_chunks_mut(width.max(1)).zip(clusters).with_min_len(1024).for_each(|(ranges, class)| {
+        if let Some(cover) = &class.cover {
+            ranges.iter_mut().zip(cover).for_each(|(range, shown)| *range = Some(*shown));
+            return;
+        }
+        let mut last = None;
+        for cell in class.portions.iter().map(|portion| cell_of[portion.group as usize]) {
+            if last.replace(cell) == Some(cell) {
+                continue;
+            }
+            for (range, at) in ranges.iter_mut().zip(table.positions(cell)) {
+                let (lo, hi) = range.unwrap_or((*at, *at));
+                *range = Some((lo.min(*at), hi.max(*at)));
+            }
+        }
+    });
+    ranges
 }
 
 fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> impl Iterator<Item = u32> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::aggregate::{Aggregate, AggregateColumn};
-use super::keys::{Keys, Members, shown_range};
+use super::keys::{Keys, Members, shown_ranges};
 use super::labels::Labels;
 use super::{Recoding, Share};
 use crate::cluster::Class;
@@ -33,6 +33,17 @@ struct Placed {
     portions: Vec<Share>,
 }
 
+/// The clusters of a part of the table.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    table: &'a Table,
+    /// The cell of each group.
+    cell_of: &'a [u32],
+    clusters: &'a [Class],
+    /// Cluster by cluster, the positions from and to that are shown of each column; none for a cluster without rows.
+    ranges: &'a [Option<(u32, u32)>],
+}
+
 /// What is shown of one column.
 #[derive(Debug)]
 enum Column {
@@ -41,24 +52,24 @@ enum Column {
 }
 
 impl Column {
-    /// Adds what clusters have in this column, which is the one at this place.
-    fn add(&mut self, part: &Table, cell_of: &[u32], clusters: &[Class], at: usize, quasi: &QuasiColumn) -> Result<()> {
+    /// Adds what clusters have in this column, which is the one at this place. `ranges` has what is shown of each.
+    fn add(&mut self, part: Part<'_>, at: usize, quasi: &QuasiColumn) -> Result<()> {
+        let Part { table, cell_of, clusters, ranges } = part;
         match self {
             Self::Generalized(keys) => {
                 let mut beyond = 0;
-                for class in clusters {
-                    let range = shown_range(part, cell_of, class, at);
-                    beyond += usize::from(is_beyond_limit(quasi, range));
+                for (class, range) in clusters.iter().zip(ranges.iter().skip(at).step_by(table.quasi().len())) {
+                    beyond += usize::from(is_beyond_limit(quasi, *range));
                     match quasi.spec.release {
-                        Release::Set => keys.push_members(part, cell_of, class, at),
-                        _ => keys.push_range(shown(quasi, range)),
+                        Release::Set => keys.push_members(table, cell_of, class, at),
+                        _ => keys.push_range(shown(quasi, *range)),
                     }
                 }
                 refuse_beyond(quasi, beyond)
             }
             Self::Aggregated(column) => {
                 let members: Vec<Members> =
-                    clusters.iter().map(|class| Members::of(part, cell_of, class, at)).collect();
+                    clusters.iter().map(|class| Members::of(table, cell_of, class, at)).collect();
                 let ranges = members.iter().map(Members::range);
                 refuse_beyond(quasi, ranges.filter(|range| is_beyond_limit(quasi, *range)).count())?;
                 column.add(quasi, &members)
@@ -135,8 +146,10 @@ impl Recoder {
         let Self { quasi, columns, placed } = self;
         let show = || {
             let cell_of = cell_of_group(part);
+            let ranges = shown_ranges(part, &cell_of, clusters);
+            let part = Part { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
             let columns = columns.par_iter_mut().zip(&quasi[..]).enumerate();
-            columns.try_for_each(|(at, (column, quasi))| column.add(part, &cell_of, clusters, at, quasi))
+            columns.try_for_each(|(at, (column, quasi))| column.add(part, at, quasi))
         };
         let (shown, placed) = rayon::join(show, || placed.add(part, clusters, out));
         shown.and(placed)

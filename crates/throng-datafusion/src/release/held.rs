@@ -9,6 +9,7 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{FutureExt, Stream, StreamExt};
+use rayon::prelude::*;
 use throng_core::content::Checksum;
 use throng_core::lexicon::Lexicon;
 use throng_core::recode::{DealKey, Recoding, ReleaseOrder};
@@ -142,7 +143,7 @@ impl HeldRows {
     }
 }
 
-/// The kept columns of all batches. A column in pieces is given back before the next is put together.
+/// The kept columns of all batches, in parallel. A column in pieces is given back before another is put together.
 fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec<KeptColumn>, Error> {
     let mut pieces: Vec<Vec<ArrayRef>> = lexicons.columns.iter().map(|_| Vec::with_capacity(batches.len())).collect();
     for batch in batches {
@@ -152,5 +153,5 @@ fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec
     }
     let lexicons = lexicons.columns.iter_mut().map(|lexicon| lexicon.as_mut().filter(|lexicon| lexicon.is_whole()));
     let column = |(pieces, lexicon): (Vec<ArrayRef>, Option<&mut Lexicon>)| KeptColumn::new(pieces, lexicon);
-    pieces.into_iter().zip(lexicons).map(column).collect()
+    pieces.into_par_iter().zip(lexicons.collect::<Vec<_>>()).map(column).collect()
 }
