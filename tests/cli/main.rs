@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod cover;
+mod exposition;
 mod people;
 mod released;
 mod tables;
@@ -22,8 +23,10 @@ mod csv;
 mod determinism;
 mod generate;
 mod killed;
+mod lineage_file;
 mod locations;
 mod memory;
+mod metrics_file;
 mod models;
 mod nested;
 mod overwrite;

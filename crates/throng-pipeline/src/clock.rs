@@ -4,23 +4,50 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use throng_datafusion::{Progress, Step};
+use tracing::Span;
 
 use crate::progress::{Observer, Stage};
 
 /// Measures one stage after the other.
 pub(crate) struct Clock {
     start: Instant,
-    stages: Mutex<Stages>,
+    state: Mutex<State>,
     observer: Arc<dyn Observer>,
+    /// The span of the job, in which those of its stages are, whichever task they begin in.
+    job: Span,
 }
 
 #[derive(Default)]
-struct Stages {
+struct State {
+    stages: StageTimes,
+    /// Open as long as its stage goes on.
+    span: Option<Span>,
+}
+
+/// How long stages have taken, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StageTimes {
     current: Option<(Stage, Instant)>,
     done: Vec<(Stage, Duration)>,
 }
 
-impl Stages {
+impl StageTimes {
+    /// Ends the current stage and begins the next.
+    pub(crate) fn begin(&mut self, stage: Stage) {
+        if let Some((stage, start)) = self.current.replace((stage, Instant::now())) {
+            self.add(stage, start.elapsed());
+        }
+    }
+
+    /// The time of each stage so far, the current one included.
+    pub(crate) fn so_far(&self) -> Vec<(Stage, Duration)> {
+        let mut times = self.clone();
+        if let Some((stage, start)) = times.current.take() {
+            times.add(stage, start.elapsed());
+        }
+        times.done
+    }
+
     fn add(&mut self, stage: Stage, time: Duration) {
         match self.done.iter_mut().find(|(known, _)| *known == stage) {
             Some((_, known)) => *known += time,
@@ -31,30 +58,29 @@ impl Stages {
 
 impl Clock {
     pub(crate) fn start(observer: Arc<dyn Observer>) -> Self {
-        Self { start: Instant::now(), stages: Mutex::default(), observer }
+        Self { start: Instant::now(), state: Mutex::default(), observer, job: Span::current() }
     }
 
     /// Ends the current stage and begins the next. Returns the span in which its work belongs.
-    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
-        let mut stages = self.stages();
-        if let Some((stage, start)) = stages.current.replace((stage, Instant::now())) {
-            stages.add(stage, start.elapsed());
-        }
-        drop(stages);
+    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> Span {
+        let span = tracing::info_span!(parent: &self.job, "stage", stage = stage.as_str());
+        let mut state = self.state();
+        state.stages.begin(stage);
+        state.span = Some(span.clone());
+        drop(state);
         self.observer.begin(stage, total);
-        tracing::info_span!("stage", stage = stage.as_str())
+        span
     }
 
     /// The time of each stage so far, the current one included, and of everything together.
     pub(crate) fn times(&self) -> Vec<(&'static str, Duration)> {
-        let stages = self.stages();
-        let done = stages.done.iter().map(|(stage, time)| (stage.as_str(), *time));
-        let current = stages.current.iter().map(|(stage, start)| (stage.as_str(), start.elapsed()));
-        done.chain(current).chain([("total", self.start.elapsed())]).collect()
+        let stages = self.state().stages.so_far();
+        let stages = stages.into_iter().map(|(stage, time)| (stage.as_str(), time));
+        stages.chain([("total", self.start.elapsed())]).collect()
     }
 
-    fn stages(&self) -> MutexGuard<'_, Stages> {
-        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
