@@ -20,6 +20,7 @@ mod canaries;
 mod check;
 mod configs;
 mod csv;
+mod deploy;
 mod determinism;
 mod generate;
 mod killed;
