@@ -30,6 +30,8 @@ mod memory;
 mod metrics_file;
 mod models;
 mod nested;
+#[cfg(feature = "otel")]
+mod otel;
 mod overwrite;
 mod properties;
 mod run;

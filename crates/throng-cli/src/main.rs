@@ -3,6 +3,8 @@
 mod args;
 mod commands;
 mod logging;
+#[cfg(feature = "otel")]
+mod otel;
 mod outcome;
 mod progress;
 mod telemetry;
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return told(&error),
     };
-    logging::start(args.log_format, args.verbose);
+    let spans = logging::start(args.log_format, args.verbose);
     let files = match RunFiles::asked_for(&args.command) {
         Ok(files) => files,
         Err(outcome) => return ended(&outcome),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Err(error) => Outcome::failure(75, &format!("no threads could be started: {error}")),
     };
     files.write(&outcome);
+    spans.finish();
     ended(&outcome)
 }
 
