@@ -6,9 +6,11 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider;
-use opentelemetry_otlp::{OTEL_EXPORTER_OTLP_ENDPOINT, SpanExporter};
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use opentelemetry_otlp::{OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TIMEOUT, SpanExporter, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tracing_subscriber::Layer;
@@ -19,6 +21,9 @@ use crate::outcome::tell;
 
 /// How long the last spans may take on their way when a command is over.
 const LAST_SPANS: Duration = Duration::from_secs(5);
+
+/// How long a request may take when the environment does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The targets of our own crates begin with it.
 const OURS: &str = "throng";
@@ -33,12 +38,11 @@ impl Spans {
         if !is_set(OTEL_EXPORTER_OTLP_ENDPOINT) {
             return Self(None);
         }
-        let exporter = match SpanExporter::builder().with_http().build() {
-            Ok(exporter) => exporter,
-            Err(_) => {
-                tell(&format!("warning: no spans are sent: {OTEL_EXPORTER_OTLP_ENDPOINT} can't be used"));
-                return Self(None);
-            }
+        let collector = Collector::new();
+        let exporter = collector.and_then(|to| SpanExporter::builder().with_http().with_http_client(to).build().ok());
+        let Some(exporter) = exporter else {
+            tell(&format!("warning: no spans are sent: {OTEL_EXPORTER_OTLP_ENDPOINT} can't be used"));
+            return Self(None);
         };
         let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
         let resource = Resource::builder().with_attribute(version);
@@ -64,5 +68,29 @@ impl Spans {
         {
             tell("warning: some spans could not be sent");
         }
+    }
+}
+
+/// Sends requests from the thread of the exporter, which has no runtime of its own.
+#[derive(Debug)]
+struct Collector {
+    client: reqwest::Client,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Collector {
+    fn new() -> Option<Self> {
+        let timeout = std::env::var(OTEL_EXPORTER_OTLP_TIMEOUT).ok().and_then(|milliseconds| milliseconds.parse().ok());
+        let timeout = timeout.map_or(DEFAULT_TIMEOUT, Duration::from_millis);
+        let client = reqwest::Client::builder().timeout(timeout).build().ok()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        Some(Self { client, runtime })
+    }
+}
+
+#[async_trait]
+impl HttpClient for Collector {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        self.runtime.block_on(self.client.send_bytes(request))
     }
 }

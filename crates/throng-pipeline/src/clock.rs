@@ -4,24 +4,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use throng_datafusion::{Progress, Step};
-use tracing::Span;
 
 use crate::progress::{Observer, Stage};
 
 /// Measures one stage after the other.
 pub(crate) struct Clock {
     start: Instant,
-    state: Mutex<State>,
+    stages: Mutex<StageTimes>,
     observer: Arc<dyn Observer>,
-    /// The span of the job, in which those of its stages are, whichever task they begin in.
-    job: Span,
-}
-
-#[derive(Default)]
-struct State {
-    stages: StageTimes,
-    /// Open as long as its stage goes on.
-    span: Option<Span>,
 }
 
 /// How long stages have taken, one after the other.
@@ -58,32 +48,33 @@ impl StageTimes {
 
 impl Clock {
     pub(crate) fn start(observer: Arc<dyn Observer>) -> Self {
-        Self { start: Instant::now(), state: Mutex::default(), observer, job: Span::current() }
+        Self { start: Instant::now(), stages: Mutex::default(), observer }
     }
 
     /// Ends the current stage and begins the next. Returns the span in which its work belongs.
-    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> Span {
-        let span = tracing::info_span!(parent: &self.job, "stage", stage = stage.as_str());
-        let mut state = self.state();
-        state.stages.begin(stage);
-        state.span = Some(span.clone());
-        drop(state);
+    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
+        self.mark(stage, total);
+        tracing::info_span!("stage", stage = stage.as_str())
+    }
+
+    fn mark(&self, stage: Stage, total: Option<u64>) {
+        self.stages().begin(stage);
         self.observer.begin(stage, total);
-        span
     }
 
     /// The time of each stage so far, the current one included, and of everything together.
     pub(crate) fn times(&self) -> Vec<(&'static str, Duration)> {
-        let stages = self.state().stages.so_far();
+        let stages = self.stages().so_far();
         let stages = stages.into_iter().map(|(stage, time)| (stage.as_str(), time));
         stages.chain([("total", self.start.elapsed())]).collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stages(&self) -> MutexGuard<'_, StageTimes> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// The operator has spans of its own.
 impl Progress for Clock {
     fn begin(&self, step: Step, total: Option<u64>) {
         let stage = match step {
@@ -92,7 +83,7 @@ impl Progress for Clock {
             Step::Cluster => Stage::Cluster,
             Step::Recode => Stage::Recode,
         };
-        Clock::begin(self, stage, total);
+        self.mark(stage, total);
     }
 
     fn advance(&self, units: u64) {
