@@ -144,7 +144,7 @@ fn a_release_tells_where_each_of_its_columns_comes_from() {
     assert_eq!((&found["_producer"], &found["_schemaURL"]), (&PRODUCER.into(), &schema.into()));
 
     let roles = json!({
-        "row": "insensitive", "name": "identifier", "age": "quasi", "sex": "quasi", "country": "quasi", "zip": "quasi",
+        "row": "insensitive", "name": "dropped", "age": "quasi", "sex": "quasi", "country": "quasi", "zip": "quasi",
         "diagnosis": "sensitive", "hours": "insensitive",
     });
     let privacy = json!({

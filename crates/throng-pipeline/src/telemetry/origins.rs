@@ -13,7 +13,7 @@ pub struct Origins {
     pub output: SchemaRef,
     /// For each column of the release the one that it is made of; in no particular order.
     pub columns: Vec<Origin>,
-    /// For each column of the input its role in the policy, in the order of the schema.
+    /// For each column of the input its role, in the order of the schema; `dropped` if it is not read.
     pub roles: Vec<(String, &'static str)>,
     /// The columns that decide which rows share a class.
     pub deciding: Vec<String>,
@@ -72,7 +72,7 @@ impl Origins {
             } else if sensitive().any(|sensitive| sensitive == name) {
                 "sensitive"
             } else if binding.dropped.contains(name) {
-                "identifier"
+                "dropped"
             } else {
                 "insensitive"
             }
