@@ -52,7 +52,8 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
     // Asked to stop: while it reads, and while it has files staged.
     for (name, code) in [("-TERM", 143), ("-INT", 130)] {
         for staged in [false, true] {
-            let mut run = workshop.start(&RUN);
+            let mut run =
+                workshop.start(&[&RUN[..], &["--metrics-file", "run.prom", "--lineage-file", "run.json"]].concat());
             wait(&mut run, || if staged { is_staged(&out) } else { !names(&out).is_empty() });
             signal(&run, name);
             let ended = Ended::from(run.wait_with_output().unwrap());
@@ -61,6 +62,10 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
             assert_eq!((&json["outcome"], &json["exit_code"]), (&"error".into(), &code.into()));
             assert!(json["error"].as_str().unwrap().contains("nothing was published"), "{json}");
             assert!(workshop.out().is_empty(), "{name} left {:?}", workshop.out());
+            let metrics = fs::read_to_string(workshop.path("run.prom")).unwrap();
+            assert!(metrics.contains(&format!("throng_run_exit_code{{policy=\"census\"}} {code}\n")), "{metrics}");
+            let lineage = fs::read_to_string(workshop.path("run.json")).unwrap();
+            assert!(lineage.starts_with("{\"eventType\":\"ABORT\","), "{lineage}");
         }
     }
 

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod cover;
+mod exposition;
 mod people;
 mod released;
 mod tables;
@@ -19,13 +20,18 @@ mod canaries;
 mod check;
 mod configs;
 mod csv;
+mod deploy;
 mod determinism;
 mod generate;
 mod killed;
+mod lineage_file;
 mod locations;
 mod memory;
+mod metrics_file;
 mod models;
 mod nested;
+#[cfg(feature = "otel")]
+mod otel;
 mod overwrite;
 mod properties;
 mod run;

@@ -100,7 +100,7 @@ pub(crate) enum Command {
     /// Reads Parquet, CSV or Arrow files, a folder or a glob; writes Parquet with `_throng/manifest.json`,
     /// `_throng/metrics.json` and `_SUCCESS`. Nothing is visible before it is verified, and an error removes what was
     /// staged.
-    Run(PolicyArgs),
+    Run(RunArgs),
     /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
     ///
     /// Reads the input and writes nothing. Names every problem with its place in the policy file, and for each sensitive
@@ -129,6 +129,23 @@ pub(crate) enum Command {
     Generate(Generate),
     /// Make a synthetic census, release it, verify the release: everything in one go
     Demo(DemoArgs),
+}
+
+/// A policy, and what is told of its run besides.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArgs,
+
+    /// Write metrics of the run here when it is over, also when it has failed: text for the textfile collector of
+    /// Prometheus' node_exporter
+    #[arg(long, value_name = "PATH")]
+    pub(crate) metrics_file: Option<PathBuf>,
+
+    /// Write the lineage of the run here when it is over, also when it has failed: an OpenLineage event with the origin
+    /// of every column, as one line of JSON
+    #[arg(long, value_name = "PATH")]
+    pub(crate) lineage_file: Option<PathBuf>,
 }
 
 /// A policy, and what the command line changes in it.

@@ -3,8 +3,11 @@
 mod args;
 mod commands;
 mod logging;
+#[cfg(feature = "otel")]
+mod otel;
 mod outcome;
 mod progress;
+mod telemetry;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,6 +17,7 @@ use throng_pipeline::Stopper;
 
 use args::{Args, Command};
 use outcome::{Outcome, tell};
+use telemetry::RunFiles;
 
 /// Gives memory that one thread has freed to the others, where the system's allocator keeps it back for each of them.
 #[global_allocator]
@@ -25,20 +29,31 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return told(&error),
     };
-    logging::start(args.log_format, args.verbose);
+    let spans = logging::start(args.log_format, args.verbose);
+    let files = match RunFiles::asked_for(&args.command) {
+        Ok(files) => files,
+        Err(outcome) => return ended(&outcome),
+    };
     let threads = args.threads();
     // The pool is set once per process; there is no other caller that could have set it before.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
     let outcome = match runtime {
         Ok(runtime) => {
-            let outcome = runtime.block_on(until_stopped(args.command, threads, args.memory_limit));
+            let outcome = runtime.block_on(until_stopped(args.command, threads, args.memory_limit, &files));
             // Work that notices late that it was stopped gives back its spill files first.
             runtime.shutdown_timeout(LAST_WORK);
             outcome
         }
         Err(error) => Outcome::failure(75, &format!("no threads could be started: {error}")),
     };
+    files.write(&outcome);
+    spans.finish();
+    ended(&outcome)
+}
+
+/// The last words.
+fn ended(outcome: &Outcome) -> ExitCode {
     outcome.print();
     ExitCode::from(outcome.exit_code())
 }
@@ -51,9 +66,7 @@ fn told(error: &clap::Error) -> ExitCode {
     }
     let text = error.render().to_string();
     let first = text.lines().next().unwrap_or_default();
-    let outcome = Outcome::usage(first.trim_start_matches("error: "));
-    outcome.print();
-    ExitCode::from(outcome.exit_code())
+    ended(&Outcome::usage(first.trim_start_matches("error: ")))
 }
 
 /// How long computation may go on after the last word of a command.
@@ -64,15 +77,15 @@ const GRACE: Duration = Duration::from_secs(30);
 
 /// Runs a command, or stops it when the process is asked to. A job then removes what it has staged; one that is already
 /// committing its release completes it, and says so.
-async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>) -> Outcome {
+async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>, files: &RunFiles) -> Outcome {
     let (stopper, stop) = Stopper::new();
     let stages = matches!(command, Command::Run(_) | Command::Demo(_));
     let sql = matches!(command, Command::Sql(_));
     if matches!(&command, Command::Sql(args) if args.is_shell()) {
         // A signal ends a statement of the shell, and not the shell.
-        return commands::run(command, threads, memory_limit, stop).await;
+        return commands::run(command, threads, memory_limit, stop, files).await;
     }
-    let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop));
+    let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop, files));
     let code = tokio::select! {
         // Signals are heard before the command begins, so that nothing is ever staged that a signal would leave behind.
         biased;

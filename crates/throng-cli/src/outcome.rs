@@ -49,6 +49,11 @@ impl Outcome {
         self.exit_code
     }
 
+    /// What scripts are told of a failure.
+    pub(crate) fn error(&self) -> Option<&str> {
+        self.json.as_ref()?.get("error")?.as_str()
+    }
+
     pub(crate) fn print(&self) {
         if !self.text.is_empty() {
             tell(&self.text);

@@ -20,6 +20,7 @@ use crate::resources::peak_memory_bytes;
 use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
 use crate::source::{Source, SourceFile};
 use crate::stop::Stop;
+use crate::telemetry::Origins;
 use crate::verify::{Examined, Unchanged, examine};
 use crate::write::{ROW_GROUP_ROWS, check_writable, digest, write};
 
@@ -50,6 +51,7 @@ pub struct Released {
 /// Anonymizes the input of a policy, verifies the release and publishes it.
 pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
     let run_id = uuid::Uuid::new_v4().simple().to_string();
+    options.observer.started(&run_id);
     let span = tracing::info_span!("run", %run_id);
     async {
         let output = Place::parse(&policy.output.location)?;
@@ -100,6 +102,7 @@ async fn anonymize(
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
+    options.observer.bound(&Origins::of(table.anonymizer()));
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 

@@ -26,6 +26,7 @@ mod sidecar;
 mod source;
 mod sql;
 mod stop;
+pub mod telemetry;
 mod verify;
 mod write;
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::telemetry::Origins;
+
 /// A stage of a job, in the order in which they come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stage {
@@ -49,6 +51,12 @@ pub trait Observer: Send + Sync {
 
     /// So many more steps of the current stage are done.
     fn advance(&self, steps: u64);
+
+    /// A run begins under this name.
+    fn started(&self, _run_id: &str) {}
+
+    /// The policy fits the input; what the release makes of its columns is known.
+    fn bound(&self, _origins: &Origins) {}
 }
 
 /// Hears nothing.

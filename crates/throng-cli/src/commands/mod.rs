@@ -14,13 +14,20 @@ use throng_pipeline::{JobOptions, Stop};
 use crate::args::{Command, Generate};
 use crate::outcome::Outcome;
 use crate::progress::observer;
+use crate::telemetry::RunFiles;
 
 /// Runs a command to its end.
-pub(crate) async fn run(command: Command, threads: usize, memory_limit: Option<u64>, stop: Stop) -> Outcome {
+pub(crate) async fn run(
+    command: Command,
+    threads: usize,
+    memory_limit: Option<u64>,
+    stop: Stop,
+    files: &RunFiles,
+) -> Outcome {
     // The progress bar of a job goes away with its options, before the last words.
     let job = || JobOptions { threads, memory_limit, observer: observer(), stop: stop.clone() };
     let result = match command {
-        Command::Run(args) => run::run(&args, &job()).await,
+        Command::Run(args) => run::run(&args.policy, job(), files).await,
         Command::Check(args) => check::check(&args, &job()).await,
         Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,

@@ -7,10 +7,15 @@ use throng_policy::Policy;
 
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
+use crate::telemetry::RunFiles;
 
-pub(super) async fn run(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
+pub(super) async fn run(args: &PolicyArgs, job: JobOptions, files: &RunFiles) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
-    let released = throng_pipeline::run(&policy, job).await?;
+    let recorder = files.recorder();
+    recorder.policy(&policy);
+    let job = JobOptions { observer: recorder.listen(job.observer), ..job };
+    let released = throng_pipeline::run(&policy, &job).await?;
+    recorder.released(&released);
     Ok(Outcome::success(text(&released), json(&released)))
 }
 

@@ -1,0 +1,153 @@
+//! Hears of a run while it goes on, and can tell at any moment how far it has come.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use throng_policy::Policy;
+
+use super::Origins;
+use crate::clock::StageTimes;
+use crate::job::Released;
+use crate::progress::{Observer, Stage};
+use crate::resources::peak_memory_bytes;
+use crate::write::digest;
+
+/// Hears of one run.
+#[derive(Debug)]
+pub struct Recorder {
+    job: String,
+    start: SystemTime,
+    clock: Instant,
+    known: Mutex<Known>,
+}
+
+/// What a run has made known of itself so far.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    run_id: Option<String>,
+    policy: Option<PolicyFacts>,
+    origins: Option<Origins>,
+    stages: StageTimes,
+    released: Option<Released>,
+}
+
+/// What telemetry tells of a policy.
+#[derive(Clone, Debug)]
+pub(super) struct PolicyFacts {
+    pub(super) digest: String,
+    pub(super) inputs: Vec<String>,
+    pub(super) output: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending<'a> {
+    /// The exit code of the process; zero means that a release is published.
+    pub exit_code: u8,
+    /// What people were told, if it failed.
+    pub error: Option<&'a str>,
+    /// Whether it was stopped from outside.
+    pub stopped: bool,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct Record<'a> {
+    pub(super) job: String,
+    pub(super) run_id: String,
+    pub(super) start: SystemTime,
+    pub(super) time: Duration,
+    pub(super) stages: Vec<(Stage, Duration)>,
+    pub(super) policy: Option<PolicyFacts>,
+    pub(super) origins: Option<Origins>,
+    /// None, unless the run has succeeded.
+    pub(super) released: Option<Released>,
+    pub(super) peak_memory_bytes: Option<u64>,
+    pub(super) ending: Ending<'a>,
+}
+
+impl Recorder {
+    /// A recorder for a run that begins now, of the job of this name.
+    pub fn new(job: impl Into<String>) -> Self {
+        Self { job: job.into(), start: SystemTime::now(), clock: Instant::now(), known: Mutex::default() }
+    }
+
+    /// An observer that tells this recorder what it hears, and passes it on.
+    pub fn listen(self: &Arc<Self>, next: Arc<dyn Observer>) -> Arc<dyn Observer> {
+        Arc::new(Listening { recorder: Arc::clone(self), next })
+    }
+
+    /// The policy is understood.
+    pub fn policy(&self, policy: &Policy) {
+        let facts = PolicyFacts {
+            digest: digest(policy.canonical_json().as_bytes()),
+            inputs: policy.input.locations.clone(),
+            output: policy.output.location.clone(),
+        };
+        self.known().policy = Some(facts);
+    }
+
+    /// A release is published.
+    pub fn released(&self, released: &Released) {
+        self.known().released = Some(released.clone());
+    }
+
+    /// The run as it is at its end.
+    pub fn record<'a>(&self, ending: Ending<'a>) -> Record<'a> {
+        let Known { run_id, policy, origins, stages, released } = self.known().clone();
+        Record {
+            job: self.job.clone(),
+            // A run that failed before it had a name gets one here.
+            run_id: run_id.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
+            start: self.start,
+            time: self.clock.elapsed(),
+            stages: stages.so_far(),
+            policy,
+            origins,
+            released: released.filter(|_| ending.exit_code == 0),
+            peak_memory_bytes: peak_memory_bytes(),
+            ending,
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Record<'_> {
+    pub(super) fn succeeded(&self) -> bool {
+        self.ending.exit_code == 0
+    }
+
+    pub(super) fn end(&self) -> SystemTime {
+        self.start + self.time
+    }
+}
+
+/// Between a job and those who watch it.
+struct Listening {
+    recorder: Arc<Recorder>,
+    next: Arc<dyn Observer>,
+}
+
+impl Observer for Listening {
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        self.recorder.known().stages.begin(stage);
+        self.next.begin(stage, total);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.next.advance(steps);
+    }
+
+    fn started(&self, run_id: &str) {
+        self.recorder.known().run_id = Some(run_id.to_owned());
+        self.next.started(run_id);
+    }
+
+    fn bound(&self, origins: &Origins) {
+        self.recorder.known().origins = Some(origins.clone());
+        self.next.bound(origins);
+    }
+}
