@@ -24,7 +24,13 @@ pub(crate) fn start(format: LogFormat, verbose: u8) {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
     // A second start in one process keeps the first.
     let _ = match format {
-        LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).try_init(),
+        LogFormat::Text => logs.with_ansi(is_coloured()).try_init(),
         LogFormat::Json => logs.json().try_init(),
     };
+}
+
+/// Colours are for people who see them and have not asked for none (<https://no-color.org>).
+fn is_coloured() -> bool {
+    let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !is_unwanted
 }
