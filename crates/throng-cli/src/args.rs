@@ -1,7 +1,15 @@
 //! The command line, as it was written.
 
+mod document;
+mod hierarchy;
+mod init;
+mod risk;
 mod sql;
 
+pub(crate) use document::{CompletionsArgs, ManArgs};
+pub(crate) use hierarchy::HierarchyCommand;
+pub(crate) use init::InitArgs;
+pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
 
 use std::path::PathBuf;
@@ -23,7 +31,8 @@ use throng_policy::Overrides;
         throng check configs/census.toml look at a policy and its input, write nothing\n  \
         throng run configs/census.toml   release\n\n\
         Logs go to stderr; the last line on stdout is one JSON object with the outcome,\n\
-        except of schema and sql.\n\
+        except of commands that print a document\n\
+        (schema, sql, completions, man, hierarchy print and convert).\n\
         Exit codes: 0 done, 2 usage, 3 privacy target can't be met, 4 verification failed,\n\
         65 bad data, 66 no input, 70 internal error, 75 temporary I/O failure (try again), 78 bad policy."
 )]
@@ -129,6 +138,25 @@ pub(crate) enum Command {
     Generate(Generate),
     /// Make a synthetic census, release it, verify the release: everything in one go
     Demo(DemoArgs),
+    /// Look at a table and draft a policy for it, with a reason for every line
+    ///
+    /// What can't be told from a table is left as a question, `"?"`, which `check` and `run` insist on. The draft holds
+    /// names of columns, counts and round numbers, and no value of the table.
+    Init(InitArgs),
+    /// Tell how many people could be found in a table as it is, and which columns single them out
+    ///
+    /// A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
+    /// right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
+    /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
+    /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.
+    Risk(RiskArgs),
+    /// Make, check, print and convert hierarchies
+    #[command(subcommand)]
+    Hierarchy(HierarchyCommand),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, of throng or of one of its commands
+    Man(ManArgs),
 }
 
 /// A policy, and what is told of its run besides.

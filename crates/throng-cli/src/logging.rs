@@ -27,7 +27,7 @@ pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
     // Nobody may be reading the logs any more, which is no reason to panic.
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     let logs = match format {
-        LogFormat::Text => logs.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Text => logs.with_ansi(is_coloured()).boxed(),
         LogFormat::Json => logs.json().boxed(),
     };
     let spans = Spans::start();
@@ -51,4 +51,10 @@ impl Spans {
     }
 
     pub(crate) fn finish(self) {}
+}
+
+/// Colours are for people who see them and have not asked for none (<https://no-color.org>).
+fn is_coloured() -> bool {
+    let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    std::io::stderr().is_terminal() && !is_unwanted
 }

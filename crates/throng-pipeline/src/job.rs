@@ -54,6 +54,9 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobE
     options.observer.started(&run_id);
     let span = tracing::info_span!("run", %run_id);
     async {
+        if let Some(preset) = policy.privacy.preset {
+            tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.told(policy.privacy.k));
+        }
         let output = Place::parse(&policy.output.location)?;
         for location in &policy.input.locations {
             check_apart(&Location::parse(location)?.place, &output)?;

@@ -13,15 +13,18 @@
 
 mod check;
 mod clock;
+mod draft;
 mod engine;
 mod error;
 pub mod generate;
+mod hierarchy;
 mod job;
 mod manifest;
 mod place;
 mod progress;
 mod publish;
 mod resources;
+mod risk;
 mod sidecar;
 mod source;
 mod sql;
@@ -31,10 +34,13 @@ mod verify;
 mod write;
 
 pub use check::{Checked, Planned, check, plan};
+pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
+pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{JobOptions, Released, run};
 pub use manifest::Manifest;
 pub use progress::{Observer, Silent, Stage};
+pub use risk::{RiskOptions, page as risk_page, risk};
 pub use sidecar::{Quantity, Sidecar};
 pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};

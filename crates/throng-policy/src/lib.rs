@@ -42,27 +42,36 @@ mod overrides;
 mod place;
 mod policy;
 mod portable;
+mod preset;
 mod problem;
 mod promise;
+mod question;
 mod raw;
 mod schema;
 mod settings;
 mod structure;
 mod suggest;
+mod text;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
 pub use budget::Budget;
-pub use hierarchy::{HierarchyError, parse_hierarchy, read_hierarchy};
+pub use hierarchy::{
+    HierarchyError, NotInline, Outline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
+    parse_hierarchy_rule, read_hierarchy,
+};
 pub use location::{LocationError, check as check_location};
 pub use overrides::Overrides;
 pub use place::Place;
 pub use policy::{
     Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease,
 };
+pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
+pub use question::OPEN as OPEN_QUESTION;
 pub use schema::json_schema;
 pub use settings::{Cluster, Format, Mode, Partition};
+pub use text::quoted as toml_quoted;
 
 #[cfg(test)]
 #[path = "test_policies.rs"]

@@ -7,6 +7,7 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::budget::Budget;
 use crate::document::Document;
+use crate::preset::Preset;
 use crate::settings::{Cluster, Format, Mode, Partition};
 
 /// A valid policy with the overrides of the command line in effect. Made by [`Policy::load`] and [`Policy::parse`].
@@ -58,6 +59,8 @@ pub struct Output {
 /// What the release promises: `1 <= p <= k` and `2 <= k`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivacySettings {
+    /// The preset that k was taken from, or that k is at least that of.
+    pub preset: Option<Preset>,
     /// The least number of rows in a class.
     pub k: u64,
     /// The least number of distinct values of each sensitive column in a class, unless the column has its own.

@@ -16,17 +16,15 @@
 //! Rules such as `mask` and numbers stay as they were written: TOML is read with exact numbers, so that no weight moves
 //! by its last bit. Flags of the command line are in effect, since they have replaced what the file said.
 
-use std::fmt::Write;
-
 use throng_core::hierarchy::{HierarchySpec, Tree};
 
 use crate::document::{Node, Value};
-use crate::hierarchy::paths;
+use crate::hierarchy::hierarchy_lines;
 use crate::load;
 use crate::overrides::Overrides;
 use crate::policy::{Policy, Role};
 use crate::problem::PolicyError;
-use crate::raw::DEFAULT_FILE_DELIMITER;
+use crate::text::{append, toml_string};
 use crate::validate::Surroundings;
 
 /// The name of a portable policy in messages.
@@ -54,7 +52,7 @@ impl Policy {
                 "input" | "output" => {}
                 "columns" => self.write_columns(node, &mut text),
                 _ => {
-                    write_string(name, &mut text);
+                    toml_string(name, &mut text);
                     text.push_str(" = ");
                     write_value(&node.value, &mut text);
                     text.push('\n');
@@ -75,7 +73,7 @@ impl Policy {
     fn write_columns(&self, columns: &Node, text: &mut String) {
         for (name, column) in entries(columns) {
             text.push_str("columns.");
-            write_string(name, text);
+            toml_string(name, text);
             text.push_str(" = ");
             match (&column.value, self.tree_of(name)) {
                 (Value::Table(fields), Some(tree)) => write_column_with_tree(fields, tree, text),
@@ -110,36 +108,16 @@ fn write_column_with_tree(fields: &[(String, Node)], tree: &Tree, text: &mut Str
     write_table(fields, text, |name, value, text| match name {
         "hierarchy" => {
             text.push_str("{ lines = ");
-            write_string(&lines(tree), text);
+            toml_string(&hierarchy_lines(tree), text);
             text.push_str(" }");
         }
         _ => write_value(value, text),
     });
 }
 
-/// The tree as a hierarchy file, its leaves in their order.
-fn lines(tree: &Tree) -> String {
-    let mut lines = String::new();
-    for path in paths(tree) {
-        for (level, label) in path.into_iter().enumerate() {
-            if level > 0 {
-                lines.push_str(DEFAULT_FILE_DELIMITER);
-            }
-            // A byte order mark would be taken off the first label.
-            let is_plain = !label.contains(['"', '\r', '\n', '\u{feff}']) && !label.contains(DEFAULT_FILE_DELIMITER);
-            match is_plain {
-                true => lines.push_str(label),
-                false => lines.extend(["\"", &label.replace('"', "\"\""), "\""]),
-            }
-        }
-        lines.push('\n');
-    }
-    lines
-}
-
 fn write_value(value: &Value, text: &mut String) {
     match value {
-        Value::String(string) => write_string(string, text),
+        Value::String(string) => toml_string(string, text),
         Value::Integer(number) => append(text, format_args!("{number}")),
         // The shortest text that is read as the same number.
         Value::Float(number) => append(text, format_args!("{number:?}")),
@@ -162,31 +140,11 @@ fn write_table(entries: &[(String, Node)], text: &mut String, write: impl Fn(&st
     text.push_str("{ ");
     for (position, (name, node)) in entries.iter().enumerate() {
         text.push_str(if position > 0 { ", " } else { "" });
-        write_string(name, text);
+        toml_string(name, text);
         text.push_str(" = ");
         write(name, &node.value, text);
     }
     text.push_str(" }");
-}
-
-/// A string or a name of TOML, with what a basic string does not take escaped.
-fn write_string(string: &str, text: &mut String) {
-    text.push('"');
-    for c in string.chars() {
-        match c {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            c if c.is_control() => append(text, format_args!("\\u{:04X}", u32::from(c))),
-            c => text.push(c),
-        }
-    }
-    text.push('"');
-}
-
-fn append(text: &mut String, arguments: std::fmt::Arguments<'_>) {
-    // Writing to a string never fails.
-    let _ = text.write_fmt(arguments);
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ fn the_schema_lists_the_fields_of_every_table() {
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
     assert_eq!(names(&definitions["Output"]), ["location", "mode"]);
-    assert_eq!(names(&definitions["Privacy"]), ["k", "p", "alpha", "suppression_limit"]);
+    assert_eq!(names(&definitions["Privacy"]), ["preset", "k", "p", "alpha", "suppression_limit"]);
     assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "seed"]);
     assert_eq!(names(&definitions["Columns"]), ["default"]);
     assert_eq!(definitions["Columns"]["additionalProperties"]["$ref"], "#/$defs/Column");
@@ -34,7 +34,10 @@ fn the_schema_tells_what_is_required_and_what_is_the_default() {
     assert_eq!(schema["required"], serde_json::json!(["version", "input", "output", "privacy", "columns"]));
     assert_eq!(schema["additionalProperties"], false);
     let definitions = &schema["$defs"];
-    assert_eq!(definitions["Privacy"]["required"], serde_json::json!(["k"]));
+    // Without a preset there must be a k, and beside a preset there must be a p.
+    assert_eq!(definitions["Privacy"]["then"]["required"], serde_json::json!(["k"]));
+    assert_eq!(definitions["Privacy"]["if"]["not"]["required"], serde_json::json!(["preset"]));
+    assert_eq!(definitions["Privacy"]["dependentRequired"]["preset"], serde_json::json!(["p"]));
     assert_eq!(definitions["Privacy"]["properties"]["k"]["minimum"], 2);
     assert_eq!(definitions["Privacy"]["properties"]["p"]["default"], 1);
     assert_eq!(definitions["Column"]["properties"]["weight"]["default"], 1.0);
@@ -58,6 +61,7 @@ fn the_schema_lists_the_choices_and_the_forms() {
         choices(&definitions["Release"]),
         ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both"]
     );
+    assert_eq!(choices(&definitions["Preset"]), ["common", "research", "cms", "public-health", "strict"]);
     let limit = definitions["Limit"]["anyOf"].as_array().unwrap();
     let types: Vec<_> = limit.iter().map(|form| (form["type"].as_str(), form["items"]["type"].as_str())).collect();
     assert_eq!(types, [(Some("integer"), None), (Some("array"), Some("string")), (Some("array"), Some("number"))]);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 use crate::document::{Document, Node, Value};
 use crate::field_path::FieldPath;
 use crate::problem::Report;
+use crate::question;
 use crate::suggest::{alternatives, did_you_mean, joined};
 
 /// Reports every field of the document that the schema does not have, misses, or wants to have another type or value.
@@ -25,6 +26,10 @@ struct Structure<'a, 'b> {
 
 impl<'a> Structure<'a, '_> {
     fn check(&mut self, node: &Node, schema: &'a Json, path: &FieldPath) {
+        if question::is_open(path, node) {
+            self.report.value(path, question::unanswered(&self.answers(schema)));
+            return;
+        }
         let fitting = self.fitting(node, schema);
         let Some(schema) = fitting.first() else {
             self.report.value(path, expected(&self.types(schema), node));
@@ -125,6 +130,12 @@ impl<'a> Structure<'a, '_> {
             (None, Some(name)) => vec![name],
             (None, None) => vec!["string"],
         }
+    }
+
+    /// What a field takes, in the words of the file.
+    fn answers(&self, schema: &'a Json) -> String {
+        let choices: Vec<&str> = choices(self.resolved(schema)).collect();
+        if choices.is_empty() { described(&self.types(schema)) } else { alternatives(&choices) }
     }
 
     fn resolved(&self, schema: &'a Json) -> &'a Json {

@@ -8,7 +8,7 @@ use crate::{PrivacySettings, Role, SensitiveRelease};
 const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
-    PrivacySettings { k, p, alpha: None, suppression_limit: None }
+    PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None }
 }
 
 #[test]

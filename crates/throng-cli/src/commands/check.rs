@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_pipeline::{Checked, JobError, JobOptions, Kind};
-use throng_policy::Policy;
+use throng_policy::{Policy, Preset, highest_risk};
 
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
@@ -14,6 +14,9 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     let text = text(&checked, &policy);
     let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };
     let mut json = json(&checked);
+    json["k"] = policy.privacy.k.into();
+    json["highest_risk"] = highest_risk(policy.privacy.k).into();
+    json["preset"] = policy.privacy.preset.map(Preset::as_str).into();
     if shortfalls.is_empty() {
         return Ok(Outcome::success(text, json));
     }
@@ -47,13 +50,14 @@ pub(super) fn json(checked: &Checked) -> Value {
 
 pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     let (k, p) = (policy.privacy.k, policy.privacy.p);
-    let mut lines = vec![format!(
+    let mut lines: Vec<String> = policy.privacy.preset.map(|preset| preset.told(k)).into_iter().collect();
+    lines.push(format!(
         "{} rows in {}; {} distinct combinations of {}",
         checked.rows,
         if checked.files == 1 { "one file".to_owned() } else { format!("{} files", checked.files) },
         checked.cells,
         checked.quasi.join(", ")
-    )];
+    ));
     if checked.suppressed_rows > 0 {
         lines.push(format!("{} rows would be suppressed", checked.suppressed_rows));
     }

@@ -2,11 +2,16 @@
 
 mod check;
 mod demo;
+mod document;
 mod generate;
+mod hierarchy;
+mod init;
 mod plan;
+mod risk;
 mod run;
 mod schema;
 mod sql;
+mod table;
 mod verify;
 
 use throng_pipeline::{JobOptions, Stop};
@@ -35,6 +40,11 @@ pub(crate) async fn run(
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,
+        Command::Init(args) => init::init(&args, &job()).await,
+        Command::Risk(args) => risk::risk(&args, &job()).await,
+        Command::Hierarchy(command) => hierarchy::hierarchy(&command, &job()).await,
+        Command::Completions(args) => document::completions(&args),
+        Command::Man(args) => document::man(&args),
     };
     result.unwrap_or_else(Outcome::from)
 }

@@ -171,6 +171,20 @@ impl DistinctTuples {
     }
 }
 
+/// The distinct ones of many tuples, with the rows of all that are the same; as many numbers may be in each column.
+pub(crate) fn distinct_tuples<T: Iterator<Item = u32>>(
+    sizes: &[usize],
+    tuples: impl Iterator<Item = (T, u32)>,
+) -> Result<Tuples> {
+    let (mut distinct, mut tuple) = (DistinctTuples::new(sizes), Vec::with_capacity(sizes.len()));
+    for (numbers, rows) in tuples {
+        tuple.clear();
+        tuple.extend(numbers);
+        distinct.count(&tuple, rows)?;
+    }
+    Ok(distinct.tuples())
+}
+
 fn count_key(
     keys: &mut Vec<u64>,
     index: &mut HashTable<(u64, u32)>,

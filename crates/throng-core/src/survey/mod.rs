@@ -39,6 +39,7 @@ use crate::error::{Error, Result, kernel};
 use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
 use distinct::DistinctTuples;
+pub(crate) use distinct::distinct_tuples;
 use domains::SeenValues;
 pub use domains::{Domains, Seen};
 pub use gathered::{Gathered, Grouped};

@@ -1,16 +1,20 @@
 //! Hierarchies of a policy: each written form becomes what the core understands.
 
 mod calendar;
+mod convert;
 mod file;
 mod inline;
 mod intervals;
+mod outline;
 mod shape;
 
 use std::path::Path;
 
 use throng_core::hierarchy::HierarchySpec;
 
+pub use convert::{NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy_rule};
 pub use file::{HierarchyError, parse_hierarchy, read_hierarchy};
+pub use outline::Outline;
 pub use shape::{height, labels, paths};
 
 use crate::field_path::FieldPath;

@@ -24,6 +24,7 @@ pub use ordered::Ordered;
 pub use release::Release;
 
 use crate::budget::PATTERN;
+use crate::preset::Preset;
 use crate::settings::{Cluster, Format, Mode, Partition};
 
 /// The only version of the file format so far.
@@ -103,10 +104,19 @@ pub struct Output {
 /// What the release promises.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend(
+    "dependentRequired" = { "preset": ["p"] },
+    "if" = { "not": { "required": ["preset"] } },
+    "then" = { "required": ["k"] }
+))]
 pub struct Privacy {
-    /// Every person shares the released quasi-identifiers with at least k - 1 others. At least 2.
+    /// A k that is in use elsewhere, by name, with the reason for it. It needs an explicit `p`, and is no statement of
+    /// compliance with any law.
+    pub preset: Option<Preset>,
+    /// Every person shares the released quasi-identifiers with at least k - 1 others. At least 2. Beside a `preset`, at
+    /// least the k of that; without one it must be given.
     #[schemars(range(min = MIN_K))]
-    pub k: u64,
+    pub k: Option<u64>,
     /// Every such group has at least p different values in each sensitive column. From 1, which asks for nothing more
     /// than k-anonymity and is the default, up to k. A column may have a `p` of its own.
     #[schemars(range(min = MIN_P), extend("default" = MIN_P))]

@@ -2,13 +2,15 @@
 
 use crate::field_path::FieldPath;
 use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
+use crate::preset::Preset;
 use crate::problem::Report;
 use crate::raw;
+use crate::suggest::alternatives;
 
 /// Checks `[privacy]` and the `p` of each column, also against the roles of the columns.
 pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
-    let (k, p) = (raw.k, raw.p.unwrap_or(raw::MIN_P));
+    let (k, p) = (k(raw, &table, report), raw.p.unwrap_or(raw::MIN_P));
     if k < raw::MIN_K {
         report.value(
             &table.key("k"),
@@ -34,7 +36,42 @@ pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -
     if raw.suppression_limit.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         report.value(&table.key("suppression_limit"), "must be from 0 to 1: it is a share of the rows of the input");
     }
-    PrivacySettings { k, p, alpha: raw.alpha, suppression_limit: raw.suppression_limit }
+    PrivacySettings { preset: raw.preset, k, p, alpha: raw.alpha, suppression_limit: raw.suppression_limit }
+}
+
+/// The k in effect: a preset gives one, which the policy may raise. It asks for a p beside it.
+fn k(raw: &raw::Privacy, table: &FieldPath, report: &mut Report<'_>) -> u64 {
+    let Some(preset) = raw.preset else {
+        if raw.k.is_none() {
+            let names = Preset::ALL.map(Preset::as_str);
+            report.field(
+                &table.key("k"),
+                format!("required field is missing; give a number, or a `preset`: {}", alternatives(&names)),
+            );
+        }
+        // A stand-in that no other check minds.
+        return raw.k.unwrap_or(u64::MAX);
+    };
+    let (name, least) = (preset.as_str(), preset.k());
+    if raw.p.is_none() {
+        report.field(
+            &table.key("p"),
+            format!(
+                "required beside a preset: `{name}` sets k = {least} and leaves open how many different values of each \
+                 sensitive column a class must have; 1 asks for none of it"
+            ),
+        );
+    }
+    match raw.k {
+        Some(k) if k < least => {
+            report.value(
+                &table.key("k"),
+                format!("k = {k} is less than the {least} of the preset `{name}`; raise k, or take the preset out"),
+            );
+            least
+        }
+        written => written.unwrap_or(least),
+    }
 }
 
 fn sensitive_column((name, role): &(String, Role)) -> Option<(&str, &Sensitive)> {

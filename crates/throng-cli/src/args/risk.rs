@@ -1,0 +1,57 @@
+//! The command line of `throng risk`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct RiskArgs {
+    /// The table: a file, a folder, a glob or a URL
+    pub(crate) data: String,
+
+    /// The columns by which people could be found
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
+    pub(crate) quasi: Vec<String>,
+
+    /// Columns that must not be learned; tells how many classes give them away
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) sensitive: Vec<String>,
+
+    /// Count the rows whose risk is above this; 0.2 is the risk in a class of 5
+    #[arg(long, value_name = "SHARE", default_value_t = throng_core::risk::DEFAULT_THRESHOLD, value_parser = share)]
+    pub(crate) threshold: f64,
+
+    /// Write tables and plots to this file (.html); it fetches nothing and holds no value of the table
+    #[arg(short, long, value_name = "FILE", value_parser = page)]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How the figures are written to stdout
+    #[arg(long, value_name = "FORMAT", default_value = "table")]
+    pub(crate) format: RiskFormat,
+}
+
+/// How the figures are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RiskFormat {
+    /// For people; the last line is the outcome as JSON.
+    Table,
+    /// Only the outcome as JSON.
+    Json,
+}
+
+/// A share of all rows.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err("give a number from 0 to 1, like 0.09".to_owned()),
+    }
+}
+
+/// A page is replaced when it is made again, so that nothing else may be meant.
+fn page(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("html" | "htm") => Ok(path),
+        _ => Err("give a name that ends in .html".to_owned()),
+    }
+}

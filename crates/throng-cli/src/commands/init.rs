@@ -1,0 +1,31 @@
+//! `throng init`
+
+use serde_json::json;
+use throng_pipeline::{JobError, JobOptions, Kind, draft};
+
+use super::hierarchy::write_new;
+use crate::args::InitArgs;
+use crate::outcome::Outcome;
+
+pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, JobError> {
+    let file = args.output.display().to_string();
+    if args.output.exists() {
+        // Said before the table is read.
+        let text = format!("{file} is already there, and is not replaced; choose another name with -o");
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let draft = draft(&args.data, job).await?;
+    write_new(&args.output, &draft.text)?;
+    let text = format!(
+        "wrote {file} for {} columns of {} rows\nread it, answer its {} questions (\"?\"), then: throng check {file}",
+        draft.columns, draft.rows, draft.questions
+    );
+    let json = json!({
+        "outcome": "drafted",
+        "output": file,
+        "rows": draft.rows,
+        "columns": draft.columns,
+        "questions": draft.questions,
+    });
+    Ok(Outcome::success(text, json))
+}

@@ -1,0 +1,144 @@
+//! `throng risk`
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use throng_core::risk::{Risk, SizeBand};
+use throng_pipeline::{JobError, JobOptions, Kind, RiskOptions, risk_page};
+
+use super::table::Table;
+use crate::args::{RiskArgs, RiskFormat};
+use crate::outcome::{Outcome, write_out};
+
+pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
+    let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };
+    let risk = throng_pipeline::risk(std::slice::from_ref(&args.data), &asked, job).await?;
+    let mut json = json(&risk);
+    if let Some(path) = &args.output {
+        write_page(path, &risk_page(&risk))?;
+        json["output"] = path.display().to_string().into();
+    }
+    if args.format == RiskFormat::Table {
+        write_out(&text(&risk));
+    }
+    Ok(Outcome::success(String::new(), json))
+}
+
+fn write_page(path: &Path, page: &str) -> Result<(), JobError> {
+    std::fs::write(path, page).map_err(|error| {
+        let text = format!("writing {}: {error}; check the folder, space and permissions", path.display());
+        JobError::new(Kind::TemporaryIo, text)
+    })
+}
+
+/// The figures, for scripts.
+fn json(risk: &Risk) -> Value {
+    let sizes = risk
+        .sizes
+        .iter()
+        .map(|band| json!({ "from": band.from, "to": band.to, "classes": band.classes, "rows": band.rows }));
+    let columns = risk.columns.iter().map(|column| {
+        json!({
+            "column": column.name,
+            "distinct": column.distinct,
+            "uniques_alone": column.uniques_alone,
+            "classes_without": column.classes_without,
+            "uniques_without": column.uniques_without,
+            "share": rounded(column.share),
+        })
+    });
+    let sensitive = risk.sensitive.iter().map(|column| {
+        json!({
+            "column": column.name,
+            "distinct": column.distinct,
+            "fewest": column.fewest,
+            "uniform_classes": column.uniform_classes,
+            "uniform_rows": column.uniform_rows,
+        })
+    });
+    let person = json!({
+        "highest": rounded(risk.highest()),
+        "average": rounded(risk.average()),
+        "rows_at_risk": risk.rows_at_risk,
+        "share_at_risk": rounded(risk.share_at_risk()),
+    });
+    json!({
+        "outcome": "measured",
+        "rows": risk.rows,
+        "classes": risk.classes,
+        "uniques": risk.uniques,
+        "smallest_class": risk.smallest_class,
+        "largest_class": risk.largest_class,
+        "average_class": rounded(risk.average_class()),
+        "threshold": risk.threshold,
+        "prosecutor": person,
+        "journalist": person,
+        "marketer": { "average": rounded(risk.average()) },
+        "class_sizes": sizes.collect::<Vec<_>>(),
+        "columns": columns.collect::<Vec<_>>(),
+        "sensitive": sensitive.collect::<Vec<_>>(),
+    })
+}
+
+/// Six digits are more than anybody reads.
+fn rounded(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
+}
+
+fn text(risk: &Risk) -> String {
+    let mut lines = vec![format!(
+        "{} rows in {} classes; {} rows are unique ({}); the smallest class has {}, the average {:.1} rows",
+        risk.rows,
+        risk.classes,
+        risk.uniques,
+        percent(risk.uniques, risk.rows),
+        risk.smallest_class,
+        risk.average_class()
+    )];
+    let share = |share: f64| format!("{share:.4}");
+    let at_risk = || format!("{} ({})", risk.rows_at_risk, percent(risk.rows_at_risk, risk.rows));
+    let above = format!("rows above {}", risk.threshold);
+    let mut intruders = Table::new(&["intruder", "highest risk", "average risk", &above]);
+    for name in ["prosecutor", "journalist"] {
+        intruders.row([name.to_owned(), share(risk.highest()), share(risk.average()), at_risk()]);
+    }
+    intruders.row(["marketer".to_owned(), "-".to_owned(), share(risk.average()), "-".to_owned()]);
+    lines.push(intruders.to_string());
+    let mut sizes = Table::new(&["rows in the class", "classes", "rows", "share of rows"]);
+    for band in &risk.sizes {
+        let share = percent(band.rows, risk.rows);
+        sizes.row([size(band), band.classes.to_string(), band.rows.to_string(), share]);
+    }
+    lines.push(sizes.to_string());
+    let mut columns =
+        Table::new(&["column", "distinct", "uniques alone", "uniques without it", "share of the average risk"]);
+    let mut ranked: Vec<_> = risk.columns.iter().collect();
+    ranked.sort_by(|a, b| b.share.total_cmp(&a.share));
+    for column in ranked {
+        let counts = [column.distinct, column.uniques_alone, column.uniques_without].map(|count| count.to_string());
+        columns.row([&[column.name.clone()], &counts[..], &[format!("{:.3}", column.share)]].concat());
+    }
+    lines.push(columns.to_string());
+    if !risk.sensitive.is_empty() {
+        let heads = ["sensitive column", "distinct", "fewest in a class", "classes with one value", "rows in them"];
+        let mut sensitive = Table::new(&heads);
+        for column in &risk.sensitive {
+            let counts = [column.distinct, column.fewest, column.uniform_classes, column.uniform_rows];
+            sensitive.row([&[column.name.clone()], &counts.map(|count| count.to_string())[..]].concat());
+        }
+        lines.push(sensitive.to_string());
+    }
+    lines.join("\n\n")
+}
+
+fn size(band: &SizeBand) -> String {
+    match band.to {
+        Some(to) if to == band.from => to.to_string(),
+        Some(to) => format!("{}-{to}", band.from),
+        None => format!("{} or more", band.from),
+    }
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 })
+}

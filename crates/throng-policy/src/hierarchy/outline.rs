@@ -1,0 +1,94 @@
+//! A hierarchy from its root down: for drawing it, and for writing it into a policy.
+
+use std::fmt::Write;
+
+use throng_core::hierarchy::Tree;
+
+use super::shape::paths;
+use crate::text::toml_string;
+
+/// A value of a hierarchy with everything below it, in the order of the leaves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// The value.
+    pub label: String,
+    /// What is directly below; nothing for a leaf.
+    pub below: Vec<Outline>,
+}
+
+impl Outline {
+    /// The outline of a hierarchy, its root at the top.
+    pub fn of(tree: &Tree) -> Self {
+        let mut top = Self { label: tree.label(tree.root()).to_owned(), below: Vec::new() };
+        for path in paths(tree) {
+            let mut node = &mut top;
+            for label in path.into_iter().rev().skip(1) {
+                // Leaves of one branch follow each other.
+                if node.below.last().is_none_or(|last| last.label != label) {
+                    node.below.push(Self { label: label.to_owned(), below: Vec::new() });
+                }
+                let Some(last) = node.below.len().checked_sub(1) else { break };
+                node = &mut node.below[last];
+            }
+        }
+        top
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.below.is_empty()
+    }
+
+    /// What is below, as a branch of a policy's tree.
+    fn write_branch(&self, text: &mut String) {
+        let is_values = self.below.iter().all(Self::is_leaf);
+        text.push_str(if is_values { "[" } else { "{ " });
+        for (place, below) in self.below.iter().enumerate() {
+            text.push_str(if place > 0 { ", " } else { "" });
+            toml_string(&below.label, text);
+            if !is_values {
+                text.push_str(" = ");
+                below.write_branch(text);
+            }
+        }
+        text.push_str(if is_values { "]" } else { " }" });
+    }
+
+    /// Draws the tree, so many levels below its root. A value that repeats directly below itself skips a level, and is
+    /// drawn once. Control characters are escaped.
+    pub fn draw(&self, depth: usize) -> String {
+        let mut text = plain(&self.label);
+        self.draw_below("", depth, &mut text);
+        text
+    }
+
+    fn draw_below(&self, indent: &str, depth: usize, text: &mut String) {
+        let below = match self.below.as_slice() {
+            [only] if only.label == self.label => return only.draw_below(indent, depth, text),
+            below => below,
+        };
+        if depth == 0 {
+            if !below.is_empty() {
+                let _ = write!(text, " ({} below)", below.len());
+            }
+            return;
+        }
+        for (place, node) in below.iter().enumerate() {
+            let is_last = place + 1 == below.len();
+            let _ = write!(text, "\n{indent}{}{}", if is_last { "└─ " } else { "├─ " }, plain(&node.label));
+            node.draw_below(&format!("{indent}{}", if is_last { "   " } else { "│  " }), depth - 1, text);
+        }
+    }
+}
+
+/// A label without what would move the cursor of a terminal.
+fn plain(label: &str) -> String {
+    label.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// The tree as the line of a column in a policy: `hierarchy = { tree = ... }`.
+pub(super) fn inline(tree: &Tree) -> String {
+    let mut text = String::from("hierarchy = { tree = ");
+    Outline::of(tree).write_branch(&mut text);
+    text.push_str(" }\n");
+    text
+}

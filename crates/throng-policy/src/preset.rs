@@ -1,0 +1,117 @@
+//! Presets: a k with the reason for it.
+//!
+//! A preset is a name for a number that others have settled on, and nothing more. It says where the number comes from and
+//! what it means, so that whoever signs for a release can judge it. It leaves p to the policy, because how diverse a class
+//! must be depends on what is sensitive, and it makes no statement about any law.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// A k that is in use elsewhere, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// k = 5, the rule of thumb of most statistical agencies and registries: no group below 5.
+    Common,
+    /// k = 10, for data that goes to researchers under an agreement.
+    Research,
+    /// k = 11, as in the cell size policy of the U.S. Centers for Medicare & Medicaid Services: no number from 1 to 10.
+    Cms,
+    /// k = 12, the least that keeps the risk within 0.09, the threshold of EMA and Health Canada for public clinical data.
+    PublicHealth,
+    /// k = 20, the upper end of what is in use for public files.
+    Strict,
+}
+
+impl Preset {
+    /// All presets, from the smallest k to the largest.
+    pub const ALL: [Preset; 5] = [Preset::Common, Preset::Research, Preset::Cms, Preset::PublicHealth, Preset::Strict];
+
+    /// The name of the preset in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Preset::Common => "common",
+            Preset::Research => "research",
+            Preset::Cms => "cms",
+            Preset::PublicHealth => "public-health",
+            Preset::Strict => "strict",
+        }
+    }
+
+    /// The least number of rows in a class.
+    pub fn k(self) -> u64 {
+        match self {
+            Preset::Common => 5,
+            Preset::Research => 10,
+            Preset::Cms => 11,
+            Preset::PublicHealth => 12,
+            Preset::Strict => 20,
+        }
+    }
+
+    /// Where the number comes from.
+    pub fn basis(self) -> &'static str {
+        match self {
+            Preset::Common => "groups of at least 5, the rule of thumb of most statistical agencies and registries",
+            Preset::Research => "groups of at least 10, as is usual where data goes to researchers under an agreement",
+            Preset::Cms => {
+                "the cell size policy of the U.S. Centers for Medicare & Medicaid Services, which shows no number from 1 \
+                 to 10"
+            }
+            Preset::PublicHealth => {
+                "a risk of at most 0.09, the threshold that the European Medicines Agency (Policy 0070) and Health Canada \
+                 name for clinical data in public; 1/11 is just above it"
+            }
+            Preset::Strict => "groups of at least 20, the upper end of what is in use for public files",
+        }
+    }
+
+    /// The basis, what it implies for this k, and what it does not say.
+    pub fn told(self, k: u64) -> String {
+        format!(
+            "preset `{}`: {}. With k = {k}, whoever knows all quasi-identifiers of a person finds the right row with a \
+             probability of at most 1/{k} = {:.3}. A preset is a convention and no statement of compliance with any law.",
+            self.as_str(),
+            self.basis(),
+            highest_risk(k)
+        )
+    }
+}
+
+/// The highest risk that a row is found, where every class has k rows: `1/k`.
+pub fn highest_risk(k: u64) -> f64 {
+    1.0 / k.max(1) as f64
+}
+
+#[cfg(test)]
+#[path = "preset_tests.rs"]
+mod policy_tests;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_is_read_under_the_name_that_it_tells() {
+        for preset in Preset::ALL {
+            let read: Preset = serde_json::from_value(preset.as_str().into()).unwrap();
+            assert_eq!(read, preset);
+        }
+    }
+
+    #[test]
+    fn presets_ascend_and_keep_what_their_basis_asks_for() {
+        assert_eq!(Preset::ALL.map(Preset::k), [5, 10, 11, 12, 20]);
+        assert!(highest_risk(Preset::PublicHealth.k()) <= 0.09 && highest_risk(Preset::PublicHealth.k() - 1) > 0.09);
+    }
+
+    #[test]
+    fn every_preset_tells_its_basis_its_risk_and_that_it_is_no_law() {
+        for preset in Preset::ALL {
+            let told = preset.told(preset.k());
+            assert!(told.contains(preset.basis()) && told.contains(&format!("1/{} = 0.", preset.k())), "{told}");
+            assert!(told.ends_with("no statement of compliance with any law."), "{told}");
+        }
+        assert!(Preset::Common.told(40).contains("1/40 = 0.025"));
+    }
+}

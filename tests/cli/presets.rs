@@ -1,0 +1,49 @@
+//! Presets: what they print, what they ask for, and that a release keeps their k.
+
+use crate::people::{COLUMNS, QUASI, people};
+use crate::released::{Rows, read};
+use crate::tables::write_parquet;
+use crate::workshop::{Workshop, assert_says};
+
+fn workshop(privacy: &str) -> Workshop {
+    let workshop = Workshop::new();
+    write_parquet(&workshop.path("input/people.parquet"), &people(600));
+    let head = "version = 1\n[input]\nlocation = \"input/\"\n[output]\nlocation = \"out/release\"\n";
+    workshop.write("policy.toml", format!("{head}[privacy]\n{privacy}\n{COLUMNS}"));
+    workshop
+}
+
+#[test]
+fn check_prints_the_basis_and_the_risk_and_a_run_logs_them() {
+    for (name, k, risk, basis) in [
+        ("common", 5, "1/5 = 0.200", "rule of thumb"),
+        ("research", 10, "1/10 = 0.100", "researchers"),
+        ("cms", 11, "1/11 = 0.091", "Medicare"),
+        ("public-health", 12, "1/12 = 0.083", "at most 0.09"),
+        ("strict", 20, "1/20 = 0.050", "public files"),
+    ] {
+        let workshop = workshop(&format!("preset = \"{name}\"\np = 2"));
+        let ended = workshop.throng(&["check", "policy.toml"]);
+        assert_says(&ended.stderr, &[risk, basis, "no statement of compliance with any law"]);
+        let json = ended.done();
+        assert_eq!((&json["preset"], &json["k"]), (&name.into(), &k.into()));
+        assert!((json["highest_risk"].as_f64().unwrap() - 1.0 / f64::from(k)).abs() < 1e-12);
+        let ended = workshop.throng(&["run", "policy.toml", "--budget", "fast"]);
+        assert_says(&ended.stderr, &[risk, basis]);
+        ended.done();
+        let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+        assert!(count.smallest >= k as u64 && count.fewest[0] >= 2, "{name}: {count:?}");
+    }
+}
+
+#[test]
+fn a_preset_asks_for_p_and_is_not_undercut() {
+    let asked = workshop("preset = \"cms\"");
+    let message = asked.run_refused(78, &[]);
+    assert_says(&message, &["policy.toml:6:1: privacy.p", "required beside a preset", "k = 11"]);
+    asked.run(&["-p", "1"]);
+    let lower = workshop("preset = \"cms\"\np = 1\nk = 10");
+    assert_says(&lower.run_refused(78, &[]), &["policy.toml:9:5: privacy.k", "less than the 11"]);
+    let given = workshop("preset = \"cms\"\np = 1");
+    assert_says(&given.run_refused(78, &["-k", "5"]), &["--k", "less than the 11"]);
+}

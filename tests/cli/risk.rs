@@ -1,0 +1,153 @@
+//! `throng risk`: every figure against plain counting, and nothing of the table in what it says.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow::array::Int64Array;
+use serde_json::json;
+
+use crate::people::{QUASI, people};
+use crate::released::{Rows, multiset};
+use crate::tables::{strings, table, write_parquet};
+use crate::workshop::{Workshop, assert_says};
+
+fn workshop() -> Workshop {
+    let workshop = Workshop::new();
+    write_parquet(&workshop.path("input/people.parquet"), &people(500));
+    workshop
+}
+
+/// The sizes of the classes that some columns make.
+fn sizes(rows: &Rows, columns: &[&str]) -> Vec<u64> {
+    multiset(rows.tuples(columns)).into_values().map(|count| count as u64).collect()
+}
+
+fn uniques(sizes: &[u64]) -> u64 {
+    sizes.iter().filter(|size| **size == 1).count() as u64
+}
+
+#[test]
+fn every_figure_is_what_plain_counting_finds() {
+    let rows = Rows::of(&people(500));
+    let ended = workshop().throng(&["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis"]);
+    let found = ended.done();
+    let classes = sizes(&rows, &QUASI);
+    let at_risk: u64 = classes.iter().filter(|size| **size < 5).sum();
+    assert_eq!(found["outcome"], "measured");
+    assert_eq!((&found["rows"], &found["classes"]), (&json!(500), &json!(classes.len())));
+    assert_eq!(found["uniques"], uniques(&classes));
+    assert!(uniques(&classes) > 50, "the test has nothing to find");
+    assert_eq!(found["smallest_class"], *classes.iter().min().unwrap());
+    assert_eq!(found["largest_class"], *classes.iter().max().unwrap());
+    let close = |found: &serde_json::Value, wanted: f64| (found.as_f64().unwrap() - wanted).abs() < 1e-6;
+    let of_rows = rows.tuples(&QUASI);
+    let counts = multiset(of_rows.clone());
+    let mean = of_rows.iter().map(|row| 1.0 / counts[row] as f64).sum::<f64>() / 500.0;
+    for intruder in ["prosecutor", "journalist"] {
+        assert!(close(&found[intruder]["highest"], 1.0) && close(&found[intruder]["average"], mean), "{found}");
+        assert_eq!(found[intruder]["rows_at_risk"], at_risk);
+        assert!(close(&found[intruder]["share_at_risk"], at_risk as f64 / 500.0));
+    }
+    assert!(close(&found["marketer"]["average"], mean));
+    let bands = found["class_sizes"].as_array().unwrap();
+    for band in bands {
+        let (from, to) = (band["from"].as_u64().unwrap(), band["to"].as_u64().unwrap_or(u64::MAX));
+        let inside: Vec<u64> = classes.iter().copied().filter(|size| (from..=to).contains(size)).collect();
+        assert_eq!((&band["classes"], &band["rows"]), (&json!(inside.len()), &json!(inside.iter().sum::<u64>())));
+    }
+    assert_eq!(found["columns"].as_array().unwrap().len(), QUASI.len());
+    for (name, column) in QUASI.iter().zip(found["columns"].as_array().unwrap()) {
+        let others: Vec<&str> = QUASI.iter().copied().filter(|other| other != name).collect();
+        let (alone, without) = (sizes(&rows, &[name]), sizes(&rows, &others));
+        assert_eq!(column["column"], *name);
+        assert_eq!((&column["distinct"], &column["uniques_alone"]), (&json!(alone.len()), &json!(uniques(&alone))));
+        assert_eq!(column["uniques_without"], uniques(&without));
+        assert!(close(&column["share"], 1.0 - without.len() as f64 / classes.len() as f64), "{column}");
+    }
+    let mut ills: HashMap<_, Vec<_>> = HashMap::new();
+    for (class, ill) in of_rows.into_iter().zip(rows.column("diagnosis")) {
+        ills.entry(class).or_default().push(ill);
+    }
+    let uniform: Vec<usize> =
+        ills.values().filter(|ills| ills.iter().all(|ill| *ill == ills[0])).map(Vec::len).collect();
+    let sensitive = json!({
+        "column": "diagnosis", "distinct": 5, "fewest": 1, "uniform_classes": uniform.len(),
+        "uniform_rows": uniform.iter().sum::<usize>(),
+    });
+    assert_eq!(found["sensitive"], json!([sensitive]));
+}
+
+#[test]
+fn people_get_a_table_and_scripts_only_json() {
+    let workshop = workshop();
+    let risk = ["risk", "input/people.parquet", "--quasi", "age,sex,zip"];
+    let ended = workshop.throng(&risk);
+    assert_says(&ended.stdout, &["prosecutor", "journalist", "marketer", "rows in the class", "uniques without it"]);
+    let only = workshop.throng(&[&risk[..], &["--format", "json"]].concat());
+    assert_eq!(only.stdout.lines().count(), 1);
+    assert_eq!(only.json(), ended.json());
+    // The column that singles out most stands first.
+    let lines: Vec<&str> = ended.stdout.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with("column ")).unwrap() + 2;
+    assert!(lines[first].starts_with("age"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_page_fetches_nothing_and_holds_no_value() {
+    let workshop = workshop();
+    let risk = ["risk", "input/", "--quasi", "age,sex,country,zip", "--sensitive", "diagnosis", "-o", "risk.html"];
+    for _ in 0..2 {
+        // Made again, it is replaced.
+        assert_eq!(workshop.throng(&risk).done()["output"], "risk.html");
+    }
+    let page = std::fs::read_to_string(workshop.path("risk.html")).unwrap();
+    assert_says(
+        &page,
+        &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\">", "prefers-color-scheme"],
+    );
+    for fetched in ["src=", "href=", "url(", "@import", "<script"] {
+        assert!(!page.contains(fetched), "{fetched}");
+    }
+    let said = workshop.throng(&risk).said();
+    for value in ["France", "Ghana", "Female", "flu", "hepatitis", "A00", "A105"] {
+        assert!(!page.contains(value) && !said.contains(value), "{value}");
+    }
+    workshop.throng(&["risk", "input/", "--quasi", "age", "-o", "risk.parquet"]).refused(2);
+}
+
+#[test]
+fn columns_that_are_not_there_or_named_twice_are_refused() {
+    let workshop = workshop();
+    let message = workshop.throng(&["risk", "input/", "--quasi", "age,zpi"]).refused(2);
+    assert_says(&message, &["no column `zpi`", "`zip`"]);
+    let message = workshop.throng(&["risk", "input/", "--quasi", "age", "--sensitive", "age"]).refused(2);
+    assert_says(&message, &["`age` is named twice"]);
+    workshop.throng(&["risk", "input/"]).refused(2);
+    workshop.throng(&["risk", "nowhere/", "--quasi", "age"]).refused(66);
+    workshop.throng(&["risk", "input/", "--quasi", "age", "--threshold", "2"]).refused(2);
+}
+
+#[test]
+fn null_is_a_value_and_a_threshold_is_not_reached_but_exceeded() {
+    let workshop = Workshop::new();
+    let ages = Int64Array::from(vec![Some(1), Some(1), None, None, Some(2)]);
+    let batch = table(vec![("age", Arc::new(ages)), ("sex", strings(["f", "f", "f", "f", "f"]))]);
+    write_parquet(&workshop.path("input/people.parquet"), &batch);
+    let at_risk = |threshold: &str| {
+        let risk = ["risk", "input/", "--quasi", "age,sex", "--threshold", threshold];
+        let found = workshop.throng(&risk).done();
+        assert_eq!((&found["classes"], &found["uniques"]), (&json!(3), &json!(1)));
+        found["prosecutor"]["rows_at_risk"].as_u64().unwrap()
+    };
+    assert_eq!([at_risk("0.5"), at_risk("0.49"), at_risk("1")], [1, 5, 0]);
+}
+
+#[test]
+fn a_table_that_does_not_fit_says_what_to_do() {
+    let workshop = Workshop::new();
+    workshop.throng(&["generate", "census", "--rows", "200000", "-o", "census"]).done();
+    let quasi = "person_id,name,age,sex,marital_status,race,birth_place,region";
+    let risk = ["risk", "census", "--quasi", quasi, "--memory-limit", "16MiB"];
+    let message = workshop.throng(&risk).refused(75);
+    assert_says(&message, &["--memory-limit"]);
+}

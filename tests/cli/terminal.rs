@@ -1,0 +1,92 @@
+//! The terminal: colours where somebody sees them and wants them, completions, and manual pages.
+
+use std::process::{Command, Stdio};
+
+use crate::people::{COLUMNS, people};
+use crate::workshop::{Ended, Workshop, assert_says};
+
+/// What begins a colour or bold letters.
+const COLOURS: [&str; 3] = ["\u{1b}[1m", "\u{1b}[3", "\u{1b}[2m"];
+
+fn is_coloured(text: &str) -> bool {
+    // `\e[3` also begins `\e[3A`, which moves the cursor.
+    COLOURS.iter().any(|colour| {
+        text.match_indices(colour).any(|(at, _)| {
+            let rest = &text[at + 2..];
+            rest.find(|c: char| c.is_ascii_alphabetic()).is_some_and(|end| rest.as_bytes()[end] == b'm')
+        })
+    })
+}
+
+/// Runs a command in a terminal of its own; none where there is no program that makes one.
+fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> Option<Ended> {
+    let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_throng"));
+    let mut command = Command::new("script");
+    command.args(["-qec", &line, "/dev/null"]).current_dir(workshop.path(".")).env("TERM", "xterm-256color");
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "THRONG_LOG"] {
+        command.env_remove(name);
+    }
+    if let Some(value) = no_color {
+        command.env("NO_COLOR", value);
+    }
+    match command.stdin(Stdio::null()).output() {
+        Ok(output) => Some(output.into()),
+        Err(_) => {
+            eprintln!("skipped: there is no `script` to make a terminal with");
+            None
+        }
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let workshop = Workshop::with(&people(60), 3, 1, COLUMNS);
+    // A message of the command line, and logs.
+    for arguments in ["run", "-v check policy.toml"] {
+        let Some(shown) = in_terminal(&workshop, arguments, None) else { return };
+        assert!(is_coloured(&shown.stdout), "{arguments}: {shown:?}");
+        let Some(shown) = in_terminal(&workshop, arguments, Some("")) else { return };
+        assert!(is_coloured(&shown.stdout), "an empty NO_COLOR counts as none: {shown:?}");
+        let Some(shown) = in_terminal(&workshop, arguments, Some("1")) else { return };
+        assert!(!is_coloured(&shown.stdout), "{arguments}: {shown:?}");
+        let piped = workshop.throng(&arguments.split(' ').collect::<Vec<_>>());
+        assert!(!piped.said().contains('\u{1b}'), "{piped:?}");
+    }
+}
+
+#[test]
+fn every_shell_gets_completions_of_every_command() {
+    let workshop = Workshop::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let ended = workshop.throng(&["completions", shell]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_says(&ended.stdout, &["throng", "hierarchy", "risk", "init", "verify", "memory-limit"]);
+    }
+    workshop.throng(&["completions", "abacus"]).refused(2);
+}
+
+#[test]
+fn bash_understands_its_completions() {
+    let workshop = Workshop::new();
+    workshop.write("completions", workshop.throng(&["completions", "bash"]).stdout);
+    let words = "source completions; COMP_WORDS=(throng hie); COMP_CWORD=1; _throng throng hie throng; echo \"${COMPREPLY[@]}\"";
+    let Ok(output) = Command::new("bash").args(["--norc", "-c", words]).current_dir(workshop.path(".")).output() else {
+        eprintln!("skipped: there is no bash");
+        return;
+    };
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "hierarchy", "{:?}", String::from_utf8(output.stderr));
+}
+
+#[test]
+fn there_is_a_manual_page_of_throng_and_of_its_commands() {
+    let workshop = Workshop::new();
+    let page = |command: &[&str]| {
+        let ended = workshop.throng(&[&["man"], command].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout
+    };
+    assert_says(&page(&[]), &[".TH throng 1", "Exit codes", "throng\\-risk(1)"]);
+    assert_says(&page(&["run"]), &[".TH throng-run 1", "\\-\\-overwrite", "\\-\\-memory\\-limit"]);
+    assert_says(&page(&["hierarchy", "make"]), &[".TH throng-hierarchy-make 1", "\\-\\-builder"]);
+    assert_says(&workshop.throng(&["man", "fly"]).refused(2), &["no command `throng fly`"]);
+}
