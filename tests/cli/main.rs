@@ -5,6 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+/// The allocator of the binary, for jobs that run inside of the tests: a length that a damaged file claims is reserved and
+/// never touched.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 mod cover;
 mod people;
 mod released;
@@ -13,6 +18,7 @@ mod workshop;
 
 mod adult;
 mod bad_data;
+mod bad_files;
 mod bad_locations;
 mod bad_policies;
 mod canaries;
@@ -26,6 +32,7 @@ mod locations;
 mod memory;
 mod models;
 mod nested;
+mod odd_columns;
 mod overwrite;
 mod properties;
 mod run;

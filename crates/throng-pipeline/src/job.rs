@@ -108,6 +108,7 @@ async fn anonymize(
         Ok(release) => release,
     };
     let facts = release.facts().clone();
+    source.check_rows(facts.rows_read)?;
     let anonymizer = Arc::clone(table.anonymizer());
     let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
     // From here on the stream alone holds the release, and gives back memory and spill files with its last row.

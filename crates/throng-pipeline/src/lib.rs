@@ -37,4 +37,5 @@ pub use progress::{Observer, Silent, Stage};
 pub use sidecar::{Quantity, Sidecar};
 pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};
+pub use throng_datafusion::is_decoding;
 pub use verify::verify_release;
