@@ -29,6 +29,8 @@ pub mod functions;
 mod groups;
 mod guard;
 mod kept;
+#[cfg(feature = "leaky")]
+mod leaky;
 mod method;
 mod plain;
 mod policy_text;

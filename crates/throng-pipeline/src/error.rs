@@ -90,6 +90,10 @@ impl JobError {
 
     /// An error of the engine while it read what `what` names.
     pub(crate) fn reading(what: &str, error: &DataFusionError) -> Self {
+        #[cfg(feature = "leaky")]
+        if let Cause::Values(_) = cause(error) {
+            return Self::new(Kind::BadData, error.to_string());
+        }
         match cause(error) {
             Cause::Storage(error) => Self::storage(format!("reading {what}"), error),
             Cause::Parquet(error) => Self::new(

@@ -100,6 +100,8 @@ async fn anonymize(
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
+    #[cfg(feature = "leaky")]
+    crate::leaky::look(&source);
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
@@ -144,6 +146,8 @@ async fn anonymize(
         },
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
     );
+    #[cfg(feature = "leaky")]
+    let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     Ok(Verified { sidecar, files, clock })
 }
 

@@ -17,6 +17,8 @@ mod engine;
 mod error;
 pub mod generate;
 mod job;
+#[cfg(feature = "leaky")]
+mod leaky;
 mod manifest;
 mod place;
 mod progress;
