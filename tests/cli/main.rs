@@ -26,6 +26,7 @@ mod check;
 mod configs;
 mod csv;
 mod determinism;
+mod fuzzed;
 mod generate;
 mod killed;
 mod large;
