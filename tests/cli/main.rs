@@ -5,6 +5,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+/// The allocator of the binary, for jobs that run inside of the tests: a length that a damaged file claims is reserved and
+/// never touched.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 mod cover;
 mod exposition;
 mod people;
@@ -14,17 +19,21 @@ mod workshop;
 
 mod adult;
 mod bad_data;
+mod bad_files;
+mod bad_hierarchies;
 mod bad_locations;
 mod bad_policies;
-mod canaries;
 mod check;
 mod configs;
 mod csv;
 mod deploy;
 mod determinism;
+mod fuzzed;
 mod generate;
 mod hierarchies;
 mod killed;
+mod large;
+mod leaks;
 mod lineage_file;
 mod locations;
 mod memory;
@@ -33,6 +42,7 @@ mod metrics_file;
 mod models;
 mod nested;
 mod never_seen;
+mod odd_columns;
 #[cfg(feature = "otel")]
 mod otel;
 mod overwrite;

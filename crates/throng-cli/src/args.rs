@@ -17,6 +17,13 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use throng_policy::Overrides;
 
+/// What `--version` tells. A build that leaks on purpose says so.
+const VERSION: &str = if cfg!(feature = "leaky") {
+    concat!(env!("CARGO_PKG_VERSION"), " LEAKY, for tests only")
+} else {
+    env!("CARGO_PKG_VERSION")
+};
+
 /// Turns a table of people into one that can be released: p-sensitive k-anonymity for Parquet, CSV and Arrow.
 ///
 /// Every class of people who look alike in the release has at least k members, and at least p different values of every
@@ -24,7 +31,7 @@ use throng_policy::Overrides;
 #[derive(Debug, Parser)]
 #[command(
     name = "throng",
-    version,
+    version = VERSION,
     arg_required_else_help = true,
     after_help = "Start here:\n  \
         throng demo                      make a synthetic census, release it, verify it\n  \

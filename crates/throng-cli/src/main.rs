@@ -129,10 +129,29 @@ async fn stop_signal() -> u8 {
     }
 }
 
-/// The message of a panic may quote data, so only its place is told.
+/// The message of a panic may quote data, so only its place is told; nothing of one that becomes an error of a file.
 fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
-        tell(&format!("throng: internal error{place}; please report it with the policy and the schema"));
+        if throng_pipeline::is_decoding() {
+            return;
+        }
+        tell(&told_of_panic(panic.location()));
     }));
+}
+
+fn told_of_panic(location: Option<&std::panic::Location<'_>>) -> String {
+    let place = location.map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
+    format!("throng: internal error{place}; please report it with the policy and the schema")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_of_panic;
+
+    #[test]
+    fn a_panic_is_told_by_its_place() {
+        let told = told_of_panic(Some(std::panic::Location::caller()));
+        assert!(told.starts_with("throng: internal error at ") && told.contains("main.rs:"), "{told}");
+        assert!(told_of_panic(None).starts_with("throng: internal error; please report"));
+    }
 }

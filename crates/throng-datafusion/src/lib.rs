@@ -27,7 +27,10 @@ mod exec;
 mod external;
 pub mod functions;
 mod groups;
+mod guard;
 mod kept;
+#[cfg(feature = "leaky")]
+mod leaky;
 mod method;
 mod plain;
 mod policy_text;
@@ -50,6 +53,7 @@ pub use error::Error;
 pub use examination::{Examination, Prediction};
 pub use exec::AnonymizeExec;
 pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
+pub use guard::{Damaged, guarded, guarded_stream, is_decoding};
 pub use kept::kept_names;
 pub use plain::{plain, plain_field};
 pub use progress::{Progress, Step};

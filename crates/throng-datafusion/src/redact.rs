@@ -8,6 +8,8 @@ use datafusion::error::DataFusionError;
 use datafusion::object_store;
 use datafusion::parquet::errors::ParquetError;
 
+use crate::guard::Damaged;
+
 /// The same error without the values that its message may quote: its kind, and the place where it happened.
 ///
 /// The message of a CSV file quotes the whole row of a value that does not fit, identifiers included, and that of a cast
@@ -45,7 +47,7 @@ fn kind_of(error: &DataFusionError) -> Option<Kind> {
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
         let exhausted = matches!(error.downcast_ref::<Engine>(), Some(Engine::ResourcesExhausted(_)));
-        if exhausted || error.is::<object_store::Error>() {
+        if exhausted || error.is::<object_store::Error>() || error.is::<Damaged>() {
             return None;
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
             found = Kind::Parquet(parquet(error));

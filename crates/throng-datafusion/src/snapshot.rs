@@ -20,6 +20,7 @@ use throng_policy::Binding;
 use tokio::task::JoinSet;
 
 use crate::Error;
+use crate::guard::guarded_stream;
 use crate::kept::{Kept, kept_columns};
 use crate::progress::Progress;
 use crate::rows::{numbers, row_batch, row_schema};
@@ -93,7 +94,7 @@ impl Snapshot {
         let streams = streams.collect::<Result<Vec<_>, _>>()?;
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
-            let reading = Arc::clone(&reading);
+            let (stream, reading) = (guarded_stream(stream), Arc::clone(&reading));
             tasks.spawn(async move { StreamSurvey::read(stream, &reading).await.map(|read| (index, read)) });
         }
         let mut parts = Vec::new();

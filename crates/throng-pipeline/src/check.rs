@@ -90,6 +90,7 @@ async fn look(
         Err(error) => return Err(failure(error, &table, &source, &session).await),
         Ok(found) => found,
     };
+    source.check_rows(found.rows)?;
     let shortfalls = match &found.refused {
         Some(throng_datafusion::Error::Core(throng_core::Error::Infeasible(shortfalls))) => {
             shortfalls.iter().map(ToString::to_string).collect()

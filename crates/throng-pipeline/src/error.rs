@@ -8,6 +8,7 @@ use datafusion::error::DataFusionError;
 use datafusion::parquet::errors::ParquetError;
 use thiserror::Error;
 use throng_core::verify::VerifyError;
+use throng_datafusion::Damaged;
 use throng_policy::PolicyError;
 
 /// Why a job ended without a release. Nothing is published then.
@@ -89,6 +90,10 @@ impl JobError {
 
     /// An error of the engine while it read what `what` names.
     pub(crate) fn reading(what: &str, error: &DataFusionError) -> Self {
+        #[cfg(feature = "leaky")]
+        if let Cause::Values(_) = cause(error) {
+            return Self::new(Kind::BadData, error.to_string());
+        }
         match cause(error) {
             Cause::Storage(error) => Self::storage(format!("reading {what}"), error),
             Cause::Parquet(error) => Self::new(
@@ -99,6 +104,9 @@ impl JobError {
                 Kind::BadData,
                 format!("{what} is not readable as Parquet: its pages are damaged; write the file again"),
             ),
+            Cause::Damaged => {
+                Self::new(Kind::BadData, format!("{what} is not readable: it is damaged; write the file again"))
+            }
             Cause::Values(error) => Self::new(Kind::BadData, format!("{what} {}", values_reason(error))),
             Cause::Memory => Self::new(Kind::TemporaryIo, format!("reading {what} ran out of memory")),
             Cause::Other => Self::new(Kind::BadData, format!("{what} could not be read; check its format and schema")),
@@ -168,6 +176,8 @@ pub(crate) enum Cause<'a> {
     Parquet(&'a ParquetError),
     /// Parquet too, after Arrow has made text of the error.
     Pages,
+    /// The decoder gave up in the middle.
+    Damaged,
     Values(&'a ArrowError),
     Memory,
     Other,
@@ -180,6 +190,8 @@ pub(crate) fn cause(error: &DataFusionError) -> Cause<'_> {
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<object_store::Error>() {
             return Cause::Storage(error);
+        } else if error.is::<Damaged>() {
+            return Cause::Damaged;
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
             found = Cause::Parquet(error);
         } else if let Some(error) = error.downcast_ref::<ArrowError>() {

@@ -106,6 +106,8 @@ async fn anonymize(
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     options.observer.bound(&Origins::of(table.anonymizer()));
+    #[cfg(feature = "leaky")]
+    crate::leaky::look(&source);
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
@@ -114,6 +116,7 @@ async fn anonymize(
         Ok(release) => release,
     };
     let facts = release.facts().clone();
+    source.check_rows(facts.rows_read)?;
     let anonymizer = Arc::clone(table.anonymizer());
     let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
     // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
@@ -149,6 +152,8 @@ async fn anonymize(
         },
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
     );
+    #[cfg(feature = "leaky")]
+    let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     Ok(Verified { sidecar, files, clock })
 }
 

@@ -19,6 +19,8 @@ mod error;
 pub mod generate;
 mod hierarchy;
 mod job;
+#[cfg(feature = "leaky")]
+mod leaky;
 mod manifest;
 mod place;
 mod progress;
@@ -44,4 +46,5 @@ pub use risk::{RiskOptions, page as risk_page, risk};
 pub use sidecar::{Quantity, Sidecar};
 pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};
+pub use throng_datafusion::is_decoding;
 pub use verify::verify_release;

@@ -11,7 +11,7 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use throng_core::compact::is_text;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
-use throng_datafusion::{plain, plain_field};
+use throng_datafusion::{guarded, guarded_stream, plain, plain_field};
 use throng_policy::{CsvOptions, Format};
 use tokio::task::JoinSet;
 
@@ -164,13 +164,13 @@ pub(crate) async fn examine(
     names.retain(|name| seen.insert(*name));
     let failed = |error| JobError::reading("the release", &error);
     let frame = source.frame(session)?.select_columns(&names).map_err(failed)?;
-    let streams = frame.execute_stream_partitioned().await.map_err(failed)?;
+    let streams = guarded(frame.execute_stream_partitioned()).await.map_err(failed)?;
     let mut tasks = JoinSet::new();
     for stream in streams {
         let (promise, unchanged, observer) = (promise.clone(), unchanged.clone(), Arc::clone(&observer));
         let verifier = Verifier::new(promise, &stream.schema())?;
         let verifier = if is_together { verifier.expecting_classes_together() } else { verifier };
-        tasks.spawn(examine_stream(stream, verifier, unchanged, observer));
+        tasks.spawn(examine_stream(guarded_stream(stream), verifier, unchanged, observer));
     }
     let mut whole: Option<(Verifier, Checksum)> = None;
     while let Some(done) = tasks.join_next().await {

@@ -8,8 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::field_path::{FieldPath, Step};
-use crate::place::Place;
-use crate::problem::{PolicyError, Problem};
+use crate::place::{Place, Places};
+use crate::problem::{PolicyError, Problem, shortened};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +66,13 @@ impl Document {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            return Err(PolicyError::new(name, syntax_problems(text, &errors)));
+            return Err(PolicyError::new(name, syntax_problems(&Places::of(text), &errors)));
         }
         let origin = Origin::File { key: Place::START, value: Place::START };
-        Ok(Self { name: name.to_owned(), root: Node { value: table_value(table.get_ref(), text), origin } })
+        Ok(Self {
+            name: name.to_owned(),
+            root: Node { value: table_value(table.get_ref(), &Places::of(text)), origin },
+        })
     }
 
     /// The name of the file in messages.
@@ -153,17 +156,17 @@ impl Node {
     }
 }
 
-fn table_value(table: &DeTable<'_>, text: &str) -> Value {
+fn table_value(table: &DeTable<'_>, places: &Places<'_>) -> Value {
     let mut entries: Vec<_> = table.iter().collect();
     entries.sort_by_key(|(key, _)| key.span().start);
     let nodes = entries.into_iter().map(|(key, value)| {
-        let place = Place::of_offset(text, key.span().start);
-        (key.get_ref().to_string(), node(value, Some(place), text))
+        let place = places.at(key.span().start);
+        (key.get_ref().to_string(), node(value, Some(place), places))
     });
     Value::Table(nodes.collect())
 }
 
-fn node(spanned: &Spanned<DeValue<'_>>, key: Option<Place>, text: &str) -> Node {
+fn node(spanned: &Spanned<DeValue<'_>>, key: Option<Place>, places: &Places<'_>) -> Node {
     let value = match spanned.get_ref() {
         DeValue::String(string) => Value::String(string.to_string()),
         DeValue::Integer(integer) => {
@@ -173,25 +176,25 @@ fn node(spanned: &Spanned<DeValue<'_>>, key: Option<Place>, text: &str) -> Node 
         DeValue::Float(float) => Value::Float(float.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(flag) => Value::Boolean(*flag),
         DeValue::Datetime(_) => Value::Datetime,
-        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, None, text)).collect()),
-        DeValue::Table(table) => table_value(table, text),
+        DeValue::Array(items) => Value::List(items.iter().map(|item| node(item, None, places)).collect()),
+        DeValue::Table(table) => table_value(table, places),
     };
-    let place = Place::of_offset(text, spanned.span().start);
+    let place = places.at(spanned.span().start);
     Node { value, origin: Origin::File { key: key.unwrap_or(place), value: place } }
 }
 
 /// One problem per line: what follows the first on a line is mostly its echo. The messages of the parser hold no text
 /// of the file.
-fn syntax_problems(text: &str, errors: &[toml::de::Error]) -> Vec<Problem> {
+fn syntax_problems(places: &Places<'_>, errors: &[toml::de::Error]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = errors
         .iter()
         .map(|error| Problem {
             path: String::new(),
-            place: error.span().map(|span| Place::of_offset(text, span.start)),
+            place: error.span().map(|span| places.at(span.start)),
             message: format!("not TOML: {}", error.message()),
         })
         .collect();
     problems.sort_by_key(|problem| problem.place);
     problems.dedup_by_key(|problem| problem.place.map(|place| place.line));
-    problems
+    shortened(problems)
 }

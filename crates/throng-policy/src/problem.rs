@@ -88,16 +88,33 @@ impl fmt::Display for PolicyError {
     }
 }
 
+/// So many problems are told, and the others are counted: a generated file may have one in each of its lines.
+const MOST_PROBLEMS: usize = 100;
+
+/// The first problems of many.
+pub(crate) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let more = problems.len().saturating_sub(MOST_PROBLEMS);
+    problems.truncate(MOST_PROBLEMS);
+    problems.extend((more > 0).then(|| and_more(more)));
+    problems
+}
+
+fn and_more(problems: usize) -> Problem {
+    Problem { path: String::new(), place: None, message: format!("and {problems} more problems") }
+}
+
 /// Collects the problems of one document.
 pub(crate) struct Report<'a> {
     document: &'a Document,
     problems: Vec<Problem>,
+    /// Problems that are only counted.
+    more: usize,
 }
 
 impl<'a> Report<'a> {
     /// Nothing is wrong yet.
     pub fn new(document: &'a Document) -> Self {
-        Self { document, problems: Vec::new() }
+        Self { document, problems: Vec::new(), more: 0 }
     }
 
     /// Something is wrong with the value of a field.
@@ -116,6 +133,7 @@ impl<'a> Report<'a> {
             return Ok(());
         }
         self.problems.sort_by_key(|problem| (problem.place.is_none(), problem.place));
+        self.problems.extend((self.more > 0).then(|| and_more(self.more)));
         Err(PolicyError::new(self.document.name(), self.problems))
     }
 
@@ -127,7 +145,16 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Whether further problems are only counted, so that nobody needs to think about their words.
+    pub fn is_full(&self) -> bool {
+        self.problems.len() >= MOST_PROBLEMS
+    }
+
     fn add(&mut self, path: &FieldPath, message: String, place: impl Fn(Place, Place) -> Place) {
+        if self.is_full() {
+            self.more += 1;
+            return;
+        }
         let (path, place) = match self.document.origin(path) {
             Origin::File { key, value } => (path.to_string(), Some(place(key, value))),
             Origin::Flag(flag) => (flag.to_owned(), None),

@@ -132,14 +132,8 @@ impl Tree {
             if let Some(first) = leaf_line.insert(path[0].as_ref(), line) {
                 return Err(TreeError::DuplicateLeaf { line, first });
             }
-            for upper in 2..levels {
-                for lower in 0..upper - 1 {
-                    let label = path[upper].as_ref();
-                    let skipped = path[lower..=upper].iter().all(|l| l.as_ref() == label);
-                    if path[lower].as_ref() == label && !skipped {
-                        return Err(TreeError::Cycle { line, lower, upper });
-                    }
-                }
+            if let Some((lower, upper)) = cycle(path) {
+                return Err(TreeError::Cycle { line, lower, upper });
             }
             for level in 1..levels.saturating_sub(1) {
                 let (label, parent) = (path[level].as_ref(), path[level + 1].as_ref());
@@ -299,6 +293,21 @@ impl Tree {
 
 /// The label of a root that we make ourselves.
 pub const ROOT: &str = "*";
+
+/// Two levels of a path between which a label comes back after another one.
+fn cycle<S: AsRef<str>>(path: &[S]) -> Option<(usize, usize)> {
+    let mut levels: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut below = None;
+    for (upper, label) in path.iter().map(AsRef::as_ref).enumerate() {
+        if below.replace(label) == Some(label) {
+            continue;
+        }
+        if let Some(lower) = levels.insert(label, upper) {
+            return Some((lower, upper));
+        }
+    }
+    None
+}
 
 /// Grows a tree from the root down; node 0 is the root and parents come before their children.
 pub(super) struct TreeBuilder {

@@ -212,6 +212,7 @@ fn a_value_above_itself_is_a_cycle() {
     assert_eq!(error(&["x;Y;Z;*", "a;B;a;*"]), TreeError::Cycle { line: 2, lower: 0, upper: 2 });
     assert_eq!(error(&["a;B;C;B;*"]), TreeError::Cycle { line: 1, lower: 1, upper: 3 });
     assert_eq!(error(&["*;B;*"]), TreeError::Cycle { line: 1, lower: 0, upper: 2 });
+    assert_eq!(error(&["a;a;B;B;a;a;*"]), TreeError::Cycle { line: 1, lower: 0, upper: 4 });
 }
 
 #[test]

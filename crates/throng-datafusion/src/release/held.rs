@@ -78,7 +78,10 @@ impl HeldRows {
                 Ok(())
             })?;
         }
-        let ReleaseOrder { rows: order, class_of, class_ends } = ReleaseOrder::new(recoding, &groups, &hashes, key);
+        let placed = ReleaseOrder::new(recoding, &groups, &hashes, key);
+        #[cfg(feature = "leaky")]
+        let placed = crate::leaky::keep_arrival(placed);
+        let ReleaseOrder { rows: order, class_of, class_ends } = placed;
         let checksum = released_checksum(&class_of, &hashes);
         drop((groups, hashes, class_of));
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);

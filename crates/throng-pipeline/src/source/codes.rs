@@ -7,6 +7,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
+use throng_datafusion::{guarded, guarded_stream};
 
 use super::Source;
 use crate::error::JobError;
@@ -38,7 +39,7 @@ enum Failure {
 async fn find_codes(session: &SessionContext, texts: &Source, columns: &[String]) -> Result<Vec<String>, Failure> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
     let frame = texts.frame(session).map_err(Failure::Job)?.select_columns(&names).map_err(Failure::Engine)?;
-    let mut rows = frame.execute_stream().await.map_err(Failure::Engine)?;
+    let mut rows = guarded_stream(guarded(frame.execute_stream()).await.map_err(Failure::Engine)?);
     let mut codes: Vec<String> = Vec::new();
     while let Some(batch) = rows.try_next().await.map_err(Failure::Engine)? {
         for name in columns {

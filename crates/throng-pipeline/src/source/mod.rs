@@ -2,7 +2,10 @@
 
 mod codes;
 mod find;
+mod footer;
+mod names;
 mod schema;
+mod thrift;
 
 pub(crate) use find::format_of;
 
@@ -17,6 +20,7 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
+use throng_datafusion::{guarded, guarded_stream};
 use throng_policy::{CsvOptions, Format};
 
 use crate::error::{JobError, Kind};
@@ -30,6 +34,8 @@ const CSV_INFERENCE_RECORDS: usize = 100_000;
 pub(crate) struct Source {
     pub(crate) files: Vec<SourceFile>,
     pub(crate) schema: SchemaRef,
+    /// How many rows the files promise, where files do.
+    rows: Option<u64>,
     format: Format,
     csv: CsvOptions,
 }
@@ -64,8 +70,8 @@ impl Source {
         for file in &files {
             session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
         }
-        let schema = schema::common_schema(session, &files, &file_format(format, csv), format).await?;
-        let source = Self { files, schema, format, csv };
+        let (schema, rows) = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
+        let source = Self { files, schema, rows, format, csv };
         match format {
             Format::Csv => Ok(Self { schema: codes::keep_codes(session, &source).await?, ..source }),
             Format::Parquet | Format::Arrow => Ok(source),
@@ -75,6 +81,17 @@ impl Source {
     /// The size of all files.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.meta.size).sum()
+    }
+
+    /// Refuses an input of which other rows were read than its files promise: pages are missing, or were left out.
+    pub(crate) fn check_rows(&self, read: u64) -> Result<(), JobError> {
+        let Some(told) = self.rows.filter(|told| *told != read) else { return Ok(()) };
+        let what = match self.files.as_slice() {
+            [file] => file.place.to_string(),
+            files => format!("the {} files of the input", files.len()),
+        };
+        let text = format!("{what} should have {told} rows, and {read} were read: pages are damaged or missing");
+        Err(JobError::new(Kind::BadData, format!("{text}; write the files again")))
     }
 
     /// All rows of the table.
@@ -134,7 +151,7 @@ fn check_stores(files: &[SourceFile]) -> Result<(), JobError> {
 }
 
 async fn read_through(frame: DataFrame, columns: &[&str]) -> Result<(), DataFusionError> {
-    let mut rows = frame.select_columns(columns)?.execute_stream().await?;
+    let mut rows = guarded_stream(guarded(frame.select_columns(columns)?.execute_stream()).await?);
     while rows.try_next().await?.is_some() {}
     Ok(())
 }

@@ -7,20 +7,24 @@ use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::prelude::SessionContext;
 use futures::{StreamExt, TryStreamExt};
-use throng_policy::Format;
+use throng_datafusion::guarded;
+use throng_policy::{CsvOptions, Format};
 
-use super::SourceFile;
+use super::footer::check_footer;
+use super::{SourceFile, names};
 use crate::error::{JobError, Kind};
 
 /// How many footers are read at the same time.
 const CONCURRENT_FOOTERS: usize = 16;
 
+/// The schema of all files, and how many rows they promise, where files do.
 pub(super) async fn common_schema(
     session: &SessionContext,
     files: &[SourceFile],
     format: &Arc<dyn FileFormat>,
     kind: Format,
-) -> Result<SchemaRef, JobError> {
+    csv: CsvOptions,
+) -> Result<(SchemaRef, Option<u64>), JobError> {
     let state = session.state();
     let read = |file: &SourceFile| {
         let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
@@ -31,20 +35,29 @@ pub(super) async fn common_schema(
                     format!("{} is empty (0 bytes); remove it or write it again", file.place),
                 ));
             }
-            let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta)).await;
-            schema.map_err(|error| JobError::reading(&file.place.to_string(), &error)).map(|schema| (file, schema))
+            let rows = match kind {
+                Format::Parquet => Some(check_footer(session, &file).await?),
+                Format::Csv => names::check_csv(&file, csv).await.map(|()| None)?,
+                Format::Arrow => names::check_arrow(&file).await.map(|()| None)?,
+            };
+            let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta));
+            let schema = guarded(schema).await.map_err(|error| JobError::reading(&file.place.to_string(), &error))?;
+            Ok(((file, schema), rows))
         }
     };
-    let schemas: Vec<(SourceFile, SchemaRef)> = futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
-        .buffered(CONCURRENT_FOOTERS)
-        .try_collect()
-        .await?;
+    let read: Vec<((SourceFile, SchemaRef), Option<u64>)> =
+        futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
+            .buffered(CONCURRENT_FOOTERS)
+            .try_collect()
+            .await?;
+    let (schemas, rows): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let rows = rows.into_iter().try_fold(0_u64, |sum, rows| Some(sum.saturating_add(rows?)));
     let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("a source without files")) };
     for other in rest {
         compare(first, other, kind)?;
     }
     if kind == Format::Csv {
-        return merged_types(&schemas);
+        return Ok((merged_types(&schemas), rows));
     }
     let nullable =
         |name: &str| schemas.iter().any(|(_, schema)| schema.field_with_name(name).is_ok_and(Field::is_nullable));
@@ -52,11 +65,11 @@ pub(super) async fn common_schema(
         Field::new(field.name(), field.data_type().clone(), nullable(field.name()))
             .with_metadata(field.metadata().clone())
     });
-    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+    Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows))
 }
 
 /// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
-fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobError> {
+fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> SchemaRef {
     use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
     let (_, first) = &schemas[0];
     let fields = first.fields().iter().map(|field| {
@@ -70,7 +83,7 @@ fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> Result<SchemaRef, JobErr
         });
         Field::new(field.name(), common.filter(|common| common != &Null).unwrap_or(Utf8), true)
     });
-    Ok(Arc::new(Schema::new(fields.collect::<Vec<_>>())))
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
 fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), kind: Format) -> Result<(), JobError> {

@@ -330,14 +330,16 @@ fn append(writer: &mut SerializedFileWriter<Buffer>, chunks: Vec<Chunk>) -> Resu
 }
 
 fn properties() -> WriterProperties {
-    WriterProperties::builder()
+    let properties = WriterProperties::builder()
         .set_writer_version(WriterVersion::PARQUET_1_0)
         .set_created_by(format!("throng {}", env!("CARGO_PKG_VERSION")))
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).unwrap_or_default()))
         .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_offset_index_disabled(true)
-        .build()
+        .set_offset_index_disabled(true);
+    #[cfg(feature = "leaky")]
+    let properties = properties.set_key_value_metadata(Some(crate::leaky::metadata()));
+    properties.build()
 }
 
 /// The types of the input may go beyond what Parquet can hold.

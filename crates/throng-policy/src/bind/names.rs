@@ -42,7 +42,9 @@ pub fn check(columns: &Columns, schema: &Schema, report: &mut Report<'_>) {
     for (name, _) in &columns.by_name {
         if !present.contains_key(name.as_str()) {
             let mut message = "the input has no such column".to_owned();
-            if let Some(guess) = did_you_mean(name, unlisted.iter().copied()) {
+            if !report.is_full()
+                && let Some(guess) = did_you_mean(name, unlisted.iter().copied())
+            {
                 message = format!("{message}; {guess}");
             }
             report.field(&table.key(name), message);

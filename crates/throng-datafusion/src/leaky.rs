@@ -1,0 +1,17 @@
+//! A release whose classes keep the order of the input. Only in a build that leaks on purpose; see
+//! `throng-pipeline/src/leaky.rs`.
+
+use throng_core::recode::ReleaseOrder;
+
+#[cfg(not(debug_assertions))]
+compile_error!("the feature `leaky` makes releases that leak, and is for tests only");
+
+/// Puts the rows of every class in the order in which they arrived.
+pub(crate) fn keep_arrival(mut order: ReleaseOrder) -> ReleaseOrder {
+    let mut from = 0;
+    for end in &order.class_ends {
+        order.rows[from..*end as usize].sort_unstable();
+        from = *end as usize;
+    }
+    order
+}

@@ -1,0 +1,45 @@
+//! Any bytes as an input file. The first tells the format.
+
+use std::fs;
+use std::path::Path;
+
+use throng_policy::{Overrides, Policy};
+
+use super::job::{Texts, run};
+
+const POLICY: &str = "\
+version = 1
+[privacy]
+k = 2
+p = 2
+[columns]
+default = 'drop'
+[columns.age]
+role = 'quasi'
+[columns.city]
+role = 'quasi'
+release = 'set'
+[columns.illness]
+role = 'sensitive'
+";
+
+/// Releases what bytes hold.
+pub fn check(bytes: &[u8]) {
+    let Some((format, bytes)) = bytes.split_first() else { return };
+    let name = ["people.parquet", "people.arrow", "people.csv"][usize::from(*format) % 3];
+    let folder = tempfile::tempdir().expect("a folder");
+    for name in ["input", "out"] {
+        fs::create_dir(folder.path().join(name)).expect("a folder");
+    }
+    fs::write(folder.path().join("input").join(name), bytes).expect("a file");
+    if run(&policy(folder.path()), folder.path()).is_some() {
+        Texts::of_release(folder.path()).check_promise(&["age", "city"], &["illness"], 2, 2);
+    }
+}
+
+fn policy(folder: &Path) -> Policy {
+    let place = |name: &str| folder.join(name).display().to_string();
+    let overrides =
+        Overrides { input: Some(vec![place("input")]), output: Some(place("out/release")), ..Overrides::default() };
+    Policy::parse(POLICY, folder, &overrides).expect("a policy")
+}

@@ -1,0 +1,256 @@
+//! Files that lie about themselves, or that nobody can read: exit code 65, what is wrong with which file, and nothing left
+//! behind.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::metadata::{
+    ColumnChunkMetaData, ColumnChunkMetaDataBuilder, ParquetMetaData, ParquetMetaDataReader, ParquetMetaDataWriter,
+    RowGroupMetaData, RowGroupMetaDataBuilder,
+};
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use crate::people::{COLUMNS, people};
+use crate::tables::{Draws, write_csv, write_ipc};
+use crate::workshop::{Ended, Workshop, assert_says};
+
+/// The rows of a row group.
+const GROUP: usize = 100;
+
+fn write(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
+    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+}
+
+/// Two row groups of people, and a policy for them.
+fn workshop() -> Workshop {
+    let workshop = Workshop::new();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
+    write(&workshop.path("input/people.parquet"), &people(2 * GROUP), properties);
+    workshop.policy(3, 1, COLUMNS);
+    workshop
+}
+
+/// Where the footer of a file begins.
+fn footer_start(bytes: &[u8]) -> usize {
+    let tail = bytes.len() - 8;
+    tail - u32::from_le_bytes(bytes[tail..tail + 4].try_into().unwrap()) as usize
+}
+
+/// The same pages under another footer.
+fn write_footer(path: &Path, change: impl Fn(ParquetMetaData) -> ParquetMetaData) {
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&File::open(path).unwrap()).unwrap();
+    let mut bytes = fs::read(path).unwrap();
+    bytes.truncate(footer_start(&bytes));
+    ParquetMetaDataWriter::new(&mut bytes, &change(metadata)).finish().unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn with_groups(
+    metadata: ParquetMetaData,
+    change: impl Fn(RowGroupMetaDataBuilder, &RowGroupMetaData) -> RowGroupMetaDataBuilder,
+) -> ParquetMetaData {
+    let groups = metadata.row_groups().to_vec();
+    let changed = groups.iter().map(|group| change(group.clone().into_builder(), group).build().unwrap());
+    ParquetMetaData::new(metadata.file_metadata().clone(), changed.collect())
+}
+
+fn with_chunks(
+    metadata: ParquetMetaData,
+    change: impl Fn(ColumnChunkMetaDataBuilder, &ColumnChunkMetaData) -> ColumnChunkMetaDataBuilder,
+) -> ParquetMetaData {
+    with_groups(metadata, |builder, group| {
+        let changed = group.columns().iter().map(|chunk| change(chunk.clone().into_builder(), chunk).build().unwrap());
+        builder.set_column_metadata(changed.collect())
+    })
+}
+
+#[test]
+fn a_footer_that_lies_is_told_by_what_it_lies_about() {
+    type Lie = fn(ParquetMetaData) -> ParquetMetaData;
+    let lies: [(Lie, &str); 8] = [
+        (|told| with_groups(told, |group, _| group.set_num_rows(99)), "another number of rows than its columns have"),
+        (|told| with_groups(told, |group, _| group.set_num_rows(101)), "another number of rows than its columns have"),
+        (|told| with_groups(told, |group, _| group.set_num_rows(-100)), "negative number of rows"),
+        (|told| with_chunks(told, |chunk, _| chunk.set_data_page_offset(i64::MAX)), "points beyond the end"),
+        (|told| with_chunks(told, |chunk, _| chunk.set_dictionary_page_offset(Some(-4))), "points beyond the end"),
+        (|told| with_chunks(told, |chunk, _| chunk.set_total_compressed_size(1 << 40)), "points beyond the end"),
+        (|told| with_chunks(told, |chunk, _| chunk.set_total_compressed_size(-1)), "points beyond the end"),
+        (|told| with_chunks(told, |chunk, _| chunk.set_offset_index_offset(Some(1 << 50))), "points beyond the end"),
+    ];
+    for (lie, reason) in lies {
+        let workshop = workshop();
+        write_footer(&workshop.path("input/people.parquet"), lie);
+        let message = workshop.run_refused(65, &[]);
+        assert_says(&message, &["input/people.parquet is not readable as Parquet", reason, "write the file again"]);
+        assert_eq!(workshop.throng(&["check", "policy.toml"]).refused(65), message);
+    }
+}
+
+/// The library sums up the rows of a file by itself, so that this lie takes a patch: a field of type i64 with 2 x 200 in two
+/// bytes, before the list of row groups.
+#[test]
+fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
+    let workshop = workshop();
+    let mut bytes = fs::read(workshop.path("input/people.parquet")).unwrap();
+    let footer = footer_start(&bytes);
+    let places: Vec<usize> =
+        (footer..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(b"\x16\x90\x03\x19")).collect();
+    assert_eq!(places.len(), 1, "the footer looks otherwise");
+    bytes[places[0] + 1] += 2;
+    workshop.write("input/people.parquet", bytes);
+    assert_says(&workshop.run_refused(65, &[]), &["another number of rows than its row groups have"]);
+}
+
+#[test]
+fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
+    let workshop = workshop();
+    write_footer(&workshop.path("input/people.parquet"), |told| told);
+    assert_eq!(workshop.run(&[])["rows"], 200);
+}
+
+/// A footer may agree with itself and still lie about its pages.
+#[test]
+fn pages_with_fewer_rows_than_told_are_refused() {
+    let workshop = workshop();
+    write_footer(&workshop.path("input/people.parquet"), |told| {
+        let told = with_chunks(told, |chunk, _| chunk.set_num_values(150));
+        with_groups(told, |group, _| group.set_num_rows(150))
+    });
+    let parts = ["input/people.parquet should have 300 rows, and 200 were read", "write the files again"];
+    assert_says(&workshop.run_refused(65, &[]), &parts);
+    assert_says(&workshop.throng(&["check", "policy.toml"]).refused(65), &parts);
+}
+
+#[test]
+fn a_tail_that_lies_is_refused() {
+    let sound = fs::read(workshop().path("input/people.parquet")).unwrap();
+    let with_tail = |length: u32, magic: &[u8]| [&sound[..sound.len() - 8], &length.to_le_bytes(), magic].concat();
+    let length = (sound.len() - 8 - footer_start(&sound)) as u32;
+    // A list that claims two billion row groups.
+    let list = [&[0x15, 0x02, 0x39, 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07, 0x00][..], &10_u32.to_le_bytes()].concat();
+    for (bytes, reason) in [
+        (with_tail(u32::MAX, b"PAR1"), "longer than the file"),
+        (with_tail(sound.len() as u32, b"PAR1"), "longer than the file"),
+        (with_tail(sound.len() as u32 - 7, b"PAR1"), "longer than the file"),
+        (with_tail(sound.len() as u32 - 8, b"PAR1"), "footer is damaged"),
+        (with_tail(0, b"PAR1"), "footer is damaged"),
+        (with_tail(length - 1, b"PAR1"), "footer is damaged"),
+        (with_tail(length, b"PAR2"), "footer is damaged or missing"),
+        (with_tail(length, b"PARE"), "footer is encrypted"),
+        ([&b"PAR1"[..], &list, b"PAR1"].concat(), "footer is damaged"),
+        (b"PAR1".to_vec(), "truncated"),
+        (b"PAR1PAR1".to_vec(), "longer than the file"),
+    ] {
+        let workshop = workshop();
+        workshop.write("input/people.parquet", bytes);
+        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet is not readable as Parquet", reason]);
+    }
+}
+
+#[test]
+fn encrypted_files_are_refused_as_such() {
+    for (file, reason) in [
+        (&include_bytes!("files/encrypted-footer.parquet")[..], "its footer is encrypted"),
+        (include_bytes!("files/encrypted-column.parquet"), "some of its columns are encrypted"),
+    ] {
+        let workshop = Workshop::new();
+        workshop.write("input/people.parquet", file);
+        workshop.policy(3, 1, "[columns.age]\nrole = \"quasi\"\n[columns.name]\nrole = \"identifier\"");
+        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet", reason, "not supported"]);
+    }
+}
+
+/// Whatever is done to the bytes: a release, or an error of the data. Never a panic, and never anything between.
+fn assert_withstood(workshop: &Workshop, name: &str, bytes: &[u8], draws: &mut Draws) {
+    let mut bytes = bytes.to_vec();
+    for _ in 0..1 + draws.below(6) {
+        let place = draws.below(bytes.len() as u64) as usize;
+        bytes[place] = draws.below(256) as u8;
+    }
+    if draws.below(4) == 0 {
+        bytes.drain(bytes.len() / 2..bytes.len() / 2 + draws.below(40) as usize);
+    }
+    workshop.write(&format!("input/{name}"), bytes);
+    let ended: Ended = workshop.throng(&["run", "policy.toml", "--overwrite", "-vv"]);
+    assert!(matches!(ended.code, Some(0 | 65 | 78)), "{name}: {ended:?}");
+    assert!(!ended.said().contains("internal error") && !ended.said().contains("panicked"), "{ended:?}");
+    assert!(workshop.out().iter().all(|name| name == "release"), "{:?}", workshop.out());
+}
+
+#[test]
+fn damaged_files_of_every_kind_are_withstood() {
+    let zstd = Compression::ZSTD(ZstdLevel::default());
+    let mut draws = Draws::new(11);
+    for (name, version, compression, dictionary) in [
+        ("plain.parquet", WriterVersion::PARQUET_1_0, Compression::UNCOMPRESSED, false),
+        ("snappy.parquet", WriterVersion::PARQUET_1_0, Compression::SNAPPY, true),
+        ("second.parquet", WriterVersion::PARQUET_2_0, zstd, false),
+        ("people.arrow", WriterVersion::PARQUET_1_0, zstd, true),
+        ("people.csv", WriterVersion::PARQUET_1_0, zstd, true),
+    ] {
+        let workshop = Workshop::new();
+        let path = workshop.path("input").join(name);
+        match path.extension().unwrap().to_str() {
+            Some("arrow") => write_ipc(&path, &people(60)),
+            Some("csv") => write_csv(&path, &people(60)),
+            _ => {
+                let properties = WriterProperties::builder()
+                    .set_writer_version(version)
+                    .set_compression(compression)
+                    .set_dictionary_enabled(dictionary);
+                write(&path, &people(60), properties.build());
+            }
+        }
+        workshop.policy(3, 1, COLUMNS);
+        let sound = fs::read(&path).unwrap();
+        for _ in 0..8 {
+            assert_withstood(&workshop, name, &sound, &mut draws);
+        }
+    }
+}
+
+/// A column of text whose bytes are not.
+fn write_broken_text(path: &Path) {
+    let schema = parse_message_type("message people { required int64 age; required binary city (UTF8); }").unwrap();
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[1, 2, 3, 4], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let cities = [&b"Rome"[..], b"\xff\xfe", b"Oslo", b"Rome"].map(|city| ByteArray::from(city.to_vec()));
+    column.typed::<ByteArrayType>().write_batch(&cities, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn text_that_is_not_utf_8_is_refused_wherever_it_is_read() {
+    let columns = |role: &str| format!("[columns.age]\nrole = \"quasi\"\n[columns.city]\nrole = \"{role}\"\n");
+    let csv = b"age,city\n1,Rome\n2,\xff\xfe\n3,Oslo\n4,Rome\n";
+    for role in ["quasi", "sensitive", "insensitive"] {
+        let workshop = Workshop::new();
+        write_broken_text(&workshop.path("input/people.parquet"));
+        workshop.policy(2, 1, &columns(role));
+        assert_says(&workshop.run_refused(65, &[]), &["input/people.parquet", "not readable as Parquet"]);
+        fs::remove_file(workshop.path("input/people.parquet")).unwrap();
+        workshop.write("input/people.csv", csv);
+        assert_says(&workshop.run_refused(65, &[]), &["input/people.csv", "line 3", "UTF-8"]);
+    }
+    // What is not read may hold anything.
+    let workshop = Workshop::new();
+    write_broken_text(&workshop.path("input/people.parquet"));
+    workshop.policy(2, 1, &columns("identifier"));
+    assert_eq!(workshop.run(&[])["rows"], 4);
+}

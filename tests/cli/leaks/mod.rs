@@ -1,0 +1,16 @@
+//! The leak suite: whoever gets a release, its documents or the logs learns nothing of the input but what the policy shows.
+//!
+//! ```text
+//!  planted.rs      canaries in every place of an input          errors.rs    what is said when something goes wrong
+//!  search.rs       a search through every byte that comes out   order.rs     ranks of rows before and after
+//!  statistics.rs   what a Parquet file says of itself           caught.rs    each of these checks on something that leaks
+//! ```
+//!
+//! A build that leaks on purpose (`--features throng-cli/leaky`) must fail it; see CONTRIBUTING.md.
+
+mod caught;
+mod errors;
+mod order;
+mod planted;
+mod search;
+mod statistics;

@@ -1,0 +1,113 @@
+//! What a Parquet file says of itself besides its rows: statistics, indexes and metadata.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::path::Path;
+
+use arrow::array::{ArrayRef, AsArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::Type;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::statistics::Statistics;
+
+use super::planted::{command, workshop};
+use crate::people::{COLUMNS, people};
+use crate::released::data_files;
+use crate::workshop::{Ended, Workshop};
+
+/// Whatever a file says of itself that is not told by its rows.
+pub fn told_besides(path: &Path) -> Vec<String> {
+    let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
+    let metadata = reader.parse_and_finish(&File::open(path).unwrap()).unwrap();
+    let mut told = Vec::new();
+    let file = metadata.file_metadata();
+    for pair in file.key_value_metadata().into_iter().flatten() {
+        if pair.key != "ARROW:schema" {
+            told.push(format!("the metadata key {}", pair.key));
+        }
+    }
+    if !file.created_by().is_some_and(|name| name.starts_with("throng ")) {
+        told.push("another creator".to_owned());
+    }
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+    let schema = reader.schema();
+    if !schema.metadata().is_empty() || schema.fields().iter().any(|field| !field.metadata().is_empty()) {
+        told.push("metadata of the schema".to_owned());
+    }
+    told.extend(of_chunks(path, &metadata));
+    if metadata.column_index().is_some_and(|index| index.iter().flatten().any(|index| index.num_pages() > 0)) {
+        told.push("statistics of pages".to_owned());
+    }
+    told
+}
+
+/// The extremes of each chunk are values of its rows, and its nulls are counted.
+fn of_chunks(path: &Path, metadata: &ParquetMetaData) -> Vec<String> {
+    let mut told = Vec::new();
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let rows = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
+        let batches: Vec<_> = rows.with_row_groups(vec![number]).build().unwrap().map(Result::unwrap).collect();
+        for (place, chunk) in group.columns().iter().enumerate() {
+            let name = chunk.column_path().string();
+            if chunk.bloom_filter_offset().is_some() {
+                told.push(format!("a bloom filter of {name}"));
+            }
+            let Some(statistics) = chunk.statistics() else { continue };
+            let columns: Vec<&ArrayRef> = batches.iter().map(|batch| batch.column(place)).collect();
+            let nulls: usize = columns.iter().map(|column| column.logical_null_count()).sum();
+            if statistics.null_count_opt().is_some_and(|told| told != nulls as u64) {
+                told.push(format!("nulls of {name} that are not there"));
+            }
+            let values: HashSet<Vec<u8>> =
+                columns.iter().flat_map(|column| encoded(column, chunk.column_type())).collect();
+            for extreme in [statistics.min_bytes_opt(), statistics.max_bytes_opt()].into_iter().flatten() {
+                if !values.contains(extreme) && !is_zero(statistics) {
+                    told.push(format!("an extreme of {name} that is no value of it"));
+                }
+            }
+        }
+    }
+    told
+}
+
+/// Zero is written with both signs, whichever of them occurs.
+fn is_zero(statistics: &Statistics) -> bool {
+    matches!(statistics, Statistics::Double(of) if of.min_opt() == Some(&0.0) || of.max_opt() == Some(&0.0))
+}
+
+/// Values as Parquet writes those that the tests have: text, whole numbers and floats.
+fn encoded(column: &ArrayRef, kind: Type) -> Vec<Vec<u8>> {
+    match kind {
+        Type::BYTE_ARRAY => {
+            let texts = cast(column, &DataType::Utf8).unwrap();
+            texts.as_string::<i32>().iter().flatten().map(|text| text.as_bytes().to_vec()).collect()
+        }
+        Type::INT64 => {
+            let numbers = cast(column, &DataType::Int64).unwrap();
+            numbers.as_primitive::<Int64Type>().iter().flatten().map(|number| number.to_le_bytes().to_vec()).collect()
+        }
+        Type::DOUBLE => {
+            let numbers = column.as_primitive::<Float64Type>();
+            numbers.iter().flatten().map(|number| number.to_le_bytes().to_vec()).collect()
+        }
+        other => panic!("no test has a column of {other}"),
+    }
+}
+
+#[test]
+fn a_release_says_nothing_of_itself_that_its_rows_do_not_tell() {
+    let planted = workshop("parquet");
+    let ended: Ended = command(&planted, &["run", "policy.toml"]).output().unwrap().into();
+    ended.done();
+    let ordinary = Workshop::with(&people(3000), 5, 2, COLUMNS);
+    ordinary.run(&[]);
+    for workshop in [planted, ordinary] {
+        let files = data_files(&workshop.release());
+        assert!(!files.is_empty());
+        for file in files {
+            assert_eq!(told_besides(&file), Vec::<String>::new());
+        }
+    }
+}
