@@ -35,6 +35,7 @@ pub mod metrics;
 pub mod model;
 pub mod partition;
 pub mod recode;
+pub mod risk;
 pub mod search;
 pub mod survey;
 pub mod table;
