@@ -4,9 +4,11 @@ mod check;
 mod demo;
 mod generate;
 mod plan;
+mod report;
 mod run;
 mod schema;
 mod sql;
+mod sweep;
 mod verify;
 
 use throng_pipeline::{JobOptions, Stop};
@@ -25,6 +27,8 @@ pub(crate) async fn run(command: Command, threads: usize, memory_limit: Option<u
         Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
         Command::Sql(args) => Ok(sql::sql(args, threads, memory_limit).await),
+        Command::Report(args) => report::report(&args).await,
+        Command::Sweep(args) => sweep::sweep(&args, &job()).await,
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,
