@@ -11,6 +11,9 @@ mod released;
 mod tables;
 mod workshop;
 
+#[path = "../browser/mod.rs"]
+mod browser;
+
 mod adult;
 mod bad_data;
 mod bad_locations;
