@@ -33,6 +33,9 @@ pub(crate) const SHAPES: [&str; 5] = [
     "M-5.5 -4.5H5.5L0 5.5Z",
 ];
 
+/// The axis of losses reaches so far at least.
+const LEAST_LOSS: f64 = 0.01;
+
 const TOP: f64 = 14.0;
 const HEIGHT: f64 = 260.0;
 const FOOT: f64 = 44.0;
@@ -45,7 +48,7 @@ const RISKS: [f64; 11] = [1.0, 0.5, 0.333_333, 0.2, 0.1, 0.05, 0.033_333, 0.02, 
 
 /// Draws policies by their loss and, on a logarithmic scale, by their risk.
 pub(crate) fn frontier(markup: &mut Markup, caption: Caption<'_>, drawn: &Frontier) {
-    let most = drawn.points.iter().map(|point| point.loss).chain(drawn.budget).fold(0.0, f64::max);
+    let most = drawn.points.iter().map(|point| point.loss).chain(drawn.budget).fold(LEAST_LOSS, f64::max);
     let step = nice(most / 4.0);
     let widest = (most / step).ceil().max(1.0) * step;
     let risks = || drawn.points.iter().map(|point| point.risk);

@@ -56,6 +56,7 @@ fn one_point_and_none_are_drawn_too() {
     let none = Frontier { points: Vec::new(), budget: None };
     for frontier_drawn in [one, none] {
         let svg = drawn(|markup| frontier(markup, CAPTION, &frontier_drawn));
-        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains("\"-inf"), "{svg}");
+        assert!(svg.contains(">1%<"), "the axis reaches one percent at least: {svg}");
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn write(body: &mut Markup, sidecar: &Sidecar) {
             let key = |field: &str| format!("privacy.sensitive.{at}.{field}");
             section.element("h3", &[], &column.column);
             section.within("p", &[], |p| {
-                p.text(format_args!("Every class has at least "));
+                p.text("Every class has at least ");
                 figure(p, &key("fewest"), column.fewest, column.fewest);
                 p.text(format_args!(" different {}, on average ", column.reading));
                 figure(p, &key("mean"), column.mean, format!("{:.1}", column.mean));
