@@ -1,5 +1,6 @@
 //! One copy and one run, with a clock.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -43,9 +44,9 @@ pub(crate) enum Columns {
 pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Milliseconds of each stage.
-    pub(crate) stages: BTreeMap<&'static str, u64>,
+    pub(crate) stages: BTreeMap<Cow<'static, str>, u64>,
     pub(crate) files: usize,
-    pub(crate) cluster: &'static str,
+    pub(crate) cluster: Cow<'static, str>,
     pub(crate) ncp: f64,
     pub(crate) peak_memory: u64,
 }

@@ -126,7 +126,7 @@ impl Report<'_> {
                 format!("{:.2}", line.released_ratio.median),
                 format!("{:.0}", line.rows_per_core),
                 format!("{:.0}", line.peak_mib),
-                line.last.map_or("-", |run| run.cluster).to_owned(),
+                line.last.map_or("-", |run| &*run.cluster).to_owned(),
                 line.last.map_or("-".to_owned(), |run| format!("{:.4}", run.ncp)),
             ]
         };
@@ -167,7 +167,7 @@ impl Report<'_> {
                 "rows": line.data_set.rows,
                 "files": line.files,
                 "budget": BUDGETS[line.budget],
-                "clustering": line.last.map(|run| run.cluster),
+                "clustering": line.last.map(|run| &*run.cluster),
                 "ncp": line.last.map(|run| run.ncp),
                 "copy_s": line.copy.json(),
                 "run_s": line.run.json(),

@@ -17,6 +17,9 @@ mod released;
 mod tables;
 mod workshop;
 
+#[path = "../browser/mod.rs"]
+mod browser;
+
 mod adult;
 mod bad_data;
 mod bad_files;
@@ -48,10 +51,12 @@ mod otel;
 mod overwrite;
 mod presets;
 mod properties;
+mod report;
 mod risk;
 mod run;
 mod sidecar;
 mod sql;
+mod sweep;
 mod terminal;
 mod types;
 mod verify;

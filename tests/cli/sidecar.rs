@@ -57,11 +57,13 @@ fn the_metrics_are_those_of_the_released_files() {
         keys(&metrics),
         [
             "algorithm",
+            "columns",
             "input",
             "output",
             "policy_digest",
             "privacy",
             "resources",
+            "risk",
             "run_id",
             "schema_version",
             "throng_version",
@@ -92,14 +94,17 @@ fn the_metrics_are_those_of_the_released_files() {
     assert_eq!((&privacy["satisfied"], &privacy["requirements"]), (&true.into(), &requirements));
     assert_eq!(privacy["homogeneity"], 0.0);
     let diversity = &privacy["sensitive"][0];
-    assert_eq!(keys(diversity), ["column", "disclosures", "fewest", "mean", "reading"]);
+    assert_eq!(keys(diversity), ["column", "disclosures", "diversity", "fewest", "mean", "reading"]);
     assert_eq!((&diversity["column"], &diversity["reading"]), (&"diagnosis".into(), &"values".into()));
     assert_eq!((&diversity["fewest"], &diversity["disclosures"]), (&count.fewest[0].into(), &0.into()));
     let mean = diversity["mean"].as_f64().unwrap();
     assert!(mean >= count.fewest[0] as f64 && mean <= 5.0, "{diversity}");
 
     let utility = &metrics["utility"];
-    assert_eq!(keys(utility), ["avg", "classes", "columns", "dm", "information_loss", "ncp", "weighted_ncp"]);
+    assert_eq!(
+        keys(utility),
+        ["avg", "class_sizes", "classes", "columns", "dm", "information_loss", "ncp", "weighted_ncp"]
+    );
     assert_eq!(utility["weighted_ncp"], utility["ncp"], "all weights are the same");
     assert_eq!(utility["classes"], count.classes);
     assert_eq!(utility["dm"], count.sum_of_squares);

@@ -3,12 +3,14 @@
 mod document;
 mod hierarchy;
 mod init;
+mod report;
 mod risk;
 mod sql;
 
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
+pub(crate) use report::{ReportArgs, SweepArgs};
 pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
 
@@ -138,6 +140,15 @@ pub(crate) enum Command {
     /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
     /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
     Sql(SqlArgs),
+    /// Write a page about a release for people: the promise, the risk before and after, what was lost
+    ///
+    /// One HTML file that fetches nothing and needs no script. `report = true` under [output] publishes it with the release.
+    Report(ReportArgs),
+    /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
+    ///
+    /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
+    /// policy. A combination that can't be kept says why.
+    Sweep(SweepArgs),
     /// Print the JSON schema of the policy file, for editors and checks
     Schema,
     /// Make synthetic data

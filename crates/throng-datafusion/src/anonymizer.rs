@@ -19,6 +19,7 @@ use crate::method::method_of;
 use crate::progress::{Progress, Step};
 use crate::release::{Release, released_schema};
 use crate::snapshot::Snapshot;
+use crate::tried::{self, Tried};
 use crate::workspace::Workspace;
 
 /// A policy bound to the columns of an input: everything that is known before a row is read.
@@ -91,7 +92,7 @@ impl Anonymizer {
     ) -> Result<Release, Error> {
         let release = |anonymizer: &Self, mut snapshot: Snapshot, progress: &dyn Progress| {
             let groups = anonymizer.group(&mut snapshot)?;
-            let classes = Classes::of(anonymizer, &snapshot, groups, progress)?;
+            let classes = Classes::of(anonymizer, &snapshot, groups, progress, &mut drop)?;
             Release::new(anonymizer, snapshot, classes)
         };
         self.look(input, context, metrics, progress, release).await
@@ -152,6 +153,27 @@ impl Anonymizer {
         let (anonymizer, progress, span) = (self.clone(), Arc::clone(progress), tracing::Span::current());
         let work = move || span.in_scope(|| then(&anonymizer, snapshot, progress.as_ref()));
         tokio::task::spawn_blocking(work).await.map_err(|_| Error::Task)?
+    }
+
+    /// Reads all rows of a plan once, and forms the classes of a release for each of several policies.
+    ///
+    /// The policies may differ in what they promise and in how classes are formed. What they say of columns must be the
+    /// same as here, since the survey is shared. Hears of every policy that is done.
+    pub async fn try_out(
+        &self,
+        trials: Vec<Self>,
+        input: &Arc<dyn ExecutionPlan>,
+        context: &Arc<TaskContext>,
+        progress: &Arc<dyn Progress>,
+        done: impl Fn() + Send + 'static,
+    ) -> Result<Vec<Result<Tried, Error>>, Error> {
+        let try_out = move |_: &Self, snapshot: Snapshot, _: &dyn Progress| tried::all(&trials, snapshot, &done);
+        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, try_out).await
+    }
+
+    /// How large the parts of a table are.
+    pub(crate) fn part_sizes(&self) -> PartSizes {
+        self.part_sizes
     }
 
     fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, Error> {

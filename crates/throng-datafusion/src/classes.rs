@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, Watch};
 use throng_core::feasibility::Examined;
-use throng_core::metrics::Utility;
+use throng_core::metrics::{Marginals, Utility};
 use throng_core::model::Privacy;
 use throng_core::partition::Allowed;
 use throng_core::recode::{DealKey, Dealing, Recoder, Recoding};
+use throng_core::risk::ClassSizes;
 use throng_core::table::Table;
 use throng_policy::Budget;
 
@@ -23,6 +24,8 @@ use crate::workspace::{Workspace, reserve};
 pub(crate) struct Classes {
     pub(crate) recoding: Recoding,
     pub(crate) utility: Utility,
+    /// The sizes of the cells: the classes of the input.
+    pub(crate) cells: ClassSizes,
     /// For each group of each chunk, in the order of streams and chunks: the group of the recoding.
     pub(crate) group_of: Vec<u32>,
     pub(crate) key: DealKey,
@@ -35,12 +38,13 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Forms the classes of all parts.
+    /// Forms the classes of all parts. The table of a part is handed on when it is no longer needed.
     pub(crate) fn of(
         anonymizer: &Anonymizer,
         snapshot: &Snapshot,
         mut groups: Groups,
         progress: &dyn Progress,
+        hand_on: &mut dyn FnMut(Table),
     ) -> Result<Self, Error> {
         let (method, privacy) = (anonymizer.method().0, anonymizer.binding().privacy());
         let time = match anonymizer.policy().algorithm.budget {
@@ -50,6 +54,7 @@ impl Classes {
         let work = Work { method, privacy: &privacy, workspace: &snapshot.workspace, progress, time };
         let like = Table::empty(&groups.domains);
         let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
+        let (mut marginals, mut cells) = (Marginals::new(&like), ClassSizes::default());
         let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
         let reservation = snapshot.workspace.reservation("classes");
         let (mut of_part, mut first, mut leaves, mut cycles) = (Vec::new(), 0_u32, 0, u32::MAX);
@@ -67,7 +72,12 @@ impl Classes {
             }
             let span = tracing::Span::current();
             let form = || span.in_scope(|| work.form_classes(&table, &allowed, &mut recoder, parts > 1));
-            let (formed, ()) = rayon::join(form, || dealing.add(&table));
+            let count = || {
+                dealing.add(&table);
+                marginals.add(&table);
+                cells.add_cells(&table);
+            };
+            let (formed, ()) = rayon::join(form, count);
             let formed = formed?;
             leaves += formed.0;
             cycles = cycles.min(formed.1);
@@ -76,7 +86,9 @@ impl Classes {
             first =
                 u32::try_from(table.group_count()).ok().and_then(|more| first.checked_add(more)).ok_or(too_large)?;
             of_part.push(numbers);
-            reserve(&reservation, recoder.size() + first as usize * 4, "the classes of the release")?;
+            hand_on(table);
+            let size = recoder.size() + marginals.size() + first as usize * 4;
+            reserve(&reservation, size, "the classes of the release")?;
         }
         if parts > 1 {
             tracing::info!(parts, leaves, clusters = recoder.clusters(), "parts cut into leaves and clustered");
@@ -89,10 +101,11 @@ impl Classes {
         let recoding = recoder.finish()?;
         let size = recoding.size() + recoding.group_count() * 16 + group_of.len() * 4;
         reserve(&reservation, size, "the classes of the release")?;
-        let utility = Utility::of(&like, &recoding, anonymizer.binding().k);
+        let k = anonymizer.binding().k;
+        let utility = Utility::of(&like, &recoding, k).with_changes(marginals.changes(&like, &recoding, k));
         let suppressed = snapshot.suppressed + feasibility.suppressed;
         let key = dealing.key();
-        Ok(Self { recoding, utility, group_of, key, leaves, cycles, suppressed, reservation })
+        Ok(Self { recoding, utility, cells, group_of, key, leaves, cycles, suppressed, reservation })
     }
 }
 

@@ -82,7 +82,17 @@ impl Groups {
             return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
         }
         let domains = snapshot.domains()?;
-        let snapshot = &*snapshot;
+        Self::in_domains(snapshot, domains, method, privacy, sizes)
+    }
+
+    /// Groups the rows of a snapshot, which has some, once its domains are known.
+    pub(crate) fn in_domains(
+        snapshot: &Snapshot,
+        domains: Domains,
+        method: Method,
+        privacy: &Privacy,
+        sizes: PartSizes,
+    ) -> Result<Self, Error> {
         let reservation = snapshot.workspace.reservation("groups");
         // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
         let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };

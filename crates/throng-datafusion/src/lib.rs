@@ -43,6 +43,7 @@ mod rows;
 mod snapshot;
 mod store;
 mod table;
+mod tried;
 mod unseen;
 mod verified;
 mod workspace;
@@ -60,6 +61,7 @@ pub use progress::{Progress, Step};
 pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
 pub use table::AnonymizedTable;
+pub use tried::Tried;
 
 #[cfg(test)]
 mod operator_tests;

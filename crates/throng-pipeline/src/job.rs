@@ -6,7 +6,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use throng_core::verify::Findings;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, kept_names};
-use throng_policy::{CsvOptions, Format, Policy};
+use throng_policy::{Binding, CsvOptions, Format, Policy};
 use tracing::Instrument;
 
 use crate::clock::Clock;
@@ -17,7 +17,9 @@ use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
 use crate::publish::Staging;
 use crate::resources::peak_memory_bytes;
-use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts, Sidecar};
+use crate::sidecar::{
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
+};
 use crate::source::{Source, SourceFile};
 use crate::stop::Stop;
 use crate::telemetry::Origins;
@@ -62,7 +64,8 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobE
             check_apart(&Location::parse(location)?.place, &output)?;
         }
         let staging = Staging::begin(&output, policy.output.mode, &run_id).await?;
-        let run = RunFacts { run_id, policy_digest: digest(policy.canonical_json().as_bytes()) };
+        let policy_digest = digest(policy.canonical_json().as_bytes());
+        let run = RunFacts { run_id, policy_digest, has_report: policy.output.report };
         let verified = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
@@ -135,26 +138,36 @@ async fn anonymize(
 
     let rows: u64 = files.iter().map(|file| file.rows).sum();
     let bytes = files.iter().map(|file| file.bytes).sum();
-    let sidecar = Sidecar::new(
-        run,
-        InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
-        OutputFacts { rows, files: files.len() as u64, bytes, suppressed_rows: facts.suppressed },
-        PrivacyFacts::of(&findings),
-        facts.utility,
-        AlgorithmFacts {
-            partition: policy.algorithm.partition.as_str(),
-            cluster: facts.method.cluster.as_str(),
-            reason: facts.reason,
+    let release = ReleaseFacts {
+        input: InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
+        output: OutputFacts { rows, files: files.len() as u64, bytes, suppressed_rows: facts.suppressed },
+        columns: column_counts(anonymizer.binding()),
+        algorithm: AlgorithmFacts {
+            partition: policy.algorithm.partition.as_str().into(),
+            cluster: facts.method.cluster.as_str().into(),
+            reason: facts.reason.into(),
             seed: policy.algorithm.seed,
             budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
             search_cycles: facts.cycles,
         },
-        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() },
-    );
+        utility: facts.utility,
+        cells: facts.cells,
+    };
+    let resources = ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() };
+    let sidecar = Sidecar::new(run, release, &findings, resources);
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     Ok(Verified { sidecar, files, clock })
+}
+
+fn column_counts(binding: &Binding) -> ColumnCounts {
+    ColumnCounts {
+        dropped: binding.dropped.len() as u64,
+        quasi: binding.quasi.len() as u64,
+        sensitive: binding.sensitive.len() as u64,
+        unchanged: binding.insensitive.len() as u64,
+    }
 }
 
 /// A policy and its input, before a row is read.

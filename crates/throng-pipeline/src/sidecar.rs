@@ -2,19 +2,28 @@
 //!
 //! It is published with the data, so it holds aggregates over the whole release only.
 
+mod histogram;
+mod risk;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
-use throng_core::metrics::Utility;
+use serde::{Deserialize, Serialize};
+use throng_core::metrics::{Change, DETAIL_STEPS, Utility};
+use throng_core::risk::ClassSizes;
 use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
+
+pub use histogram::Bin;
+use histogram::{size_bins, value_bins};
+pub use risk::{AttackerRisk, RiskFacts};
 
 /// The version of the sidecar's shape.
 const SCHEMA_VERSION: u32 = 1;
 
 /// `_throng/metrics.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sidecar {
     /// The version of this shape.
     pub schema_version: u32,
@@ -28,20 +37,29 @@ pub struct Sidecar {
     pub input: InputFacts,
     /// What was released.
     pub output: OutputFacts,
+    /// What became of the columns. Sidecars of earlier versions do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<ColumnCounts>,
     /// What was promised and reached.
     pub privacy: PrivacyFacts,
+    /// The risk of finding a person. Sidecars of earlier versions do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<RiskFacts>,
     /// What the release still tells.
     pub utility: UtilityFacts,
     /// How it was made.
     pub algorithm: AlgorithmFacts,
     /// How long the stages took.
-    pub timing_ms: BTreeMap<&'static str, u64>,
+    pub timing_ms: BTreeMap<Cow<'static, str>, u64>,
     /// What it took of the machine.
     pub resources: ResourceFacts,
+    /// Whether a report is published beside it.
+    #[serde(skip)]
+    pub(crate) has_report: bool,
 }
 
 /// What was read.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct InputFacts {
     /// Rows.
     pub rows: u64,
@@ -52,7 +70,7 @@ pub struct InputFacts {
 }
 
 /// What was released.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct OutputFacts {
     /// Rows.
     pub rows: u64,
@@ -64,8 +82,21 @@ pub struct OutputFacts {
     pub suppressed_rows: u64,
 }
 
+/// What became of the columns of the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnCounts {
+    /// Left out: identifiers, and what the policy drops.
+    pub dropped: u64,
+    /// Generalized.
+    pub quasi: u64,
+    /// Released under a promise.
+    pub sensitive: u64,
+    /// Released as they are.
+    pub unchanged: u64,
+}
+
 /// What was promised and reached.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PrivacyFacts {
     /// Whether every requirement holds.
     pub satisfied: bool,
@@ -78,10 +109,10 @@ pub struct PrivacyFacts {
 }
 
 /// One requirement.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Requirement {
     /// The model.
-    pub model: &'static str,
+    pub model: Cow<'static, str>,
     /// The sensitive column that it speaks of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
@@ -92,7 +123,7 @@ pub struct Requirement {
 }
 
 /// A number in the units of its model.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Quantity {
     /// Rows or distinct values.
@@ -102,22 +133,25 @@ pub enum Quantity {
 }
 
 /// What the classes show of one sensitive column, read as its promise reads it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SensitiveFacts {
     /// The column.
     pub column: String,
     /// What counts as one value: `values`, `strong values` or `categories`.
-    pub reading: &'static str,
+    pub reading: Cow<'static, str>,
     /// The fewest distinct values of a class.
     pub fewest: u64,
     /// The mean of the distinct values over classes.
     pub mean: f64,
     /// Classes all of whose values are the same, as counted in paper D.
     pub disclosures: u64,
+    /// How many classes have how many distinct values.
+    #[serde(default)]
+    pub diversity: Vec<Bin>,
 }
 
 /// What the release still tells.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UtilityFacts {
     /// Classes.
     pub classes: u64,
@@ -134,12 +168,15 @@ pub struct UtilityFacts {
     /// The mean of SSE / SST over the quasi-identifiers that show means or medians, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
+    /// How many classes have how many rows.
+    #[serde(default)]
+    pub class_sizes: Vec<Bin>,
     /// The parts of each quasi-identifier.
     pub columns: BTreeMap<String, ColumnFacts>,
 }
 
 /// The part of one quasi-identifier.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ColumnFacts {
     /// The mean NCP over rows.
     pub ncp: f64,
@@ -148,17 +185,53 @@ pub struct ColumnFacts {
     /// SSE / SST, where it shows means or medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
+    /// The rows by how much of the column's domain their released value covers; none for stand-ins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub detail: Vec<DetailStep>,
+    /// How its distribution changed, where that can be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distribution: Option<DistributionFacts>,
+}
+
+/// Rows whose released value covers a part of the column's domain.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DetailStep {
+    /// The most that is covered; more than the step before. Zero is a value as it was, and one is everything.
+    pub up_to: f64,
+    /// The rows.
+    pub rows: u64,
+}
+
+/// How the distribution of a quasi-identifier changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DistributionFacts {
+    /// The share of the rows that a reader of the release would put into another slice of the domain.
+    pub distance: f64,
+    /// The shares of the slices of the domain, in steps of at least k rows and at least one in a hundred. Empty for a
+    /// table that is too small.
+    pub slices: Vec<SliceFacts>,
+}
+
+/// A slice of the domain of a quasi-identifier.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SliceFacts {
+    /// Where it ends, as a share of the domain.
+    pub end: f64,
+    /// The share of the rows of the input.
+    pub before: f64,
+    /// The share of the rows of the release, when each is spread evenly over what its value stands for.
+    pub after: f64,
 }
 
 /// How the release was made.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AlgorithmFacts {
     /// How the table was cut into leaves.
-    pub partition: &'static str,
+    pub partition: Cow<'static, str>,
     /// How classes were formed: what `auto` picked, where the policy says so.
-    pub cluster: &'static str,
+    pub cluster: Cow<'static, str>,
     /// Why.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The seed.
     pub seed: u64,
     /// How long local search was allowed to go on.
@@ -170,7 +243,7 @@ pub struct AlgorithmFacts {
 }
 
 /// What the job took of the machine.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ResourceFacts {
     /// Threads.
     pub threads: usize,
@@ -179,24 +252,40 @@ pub struct ResourceFacts {
     pub peak_memory_bytes: Option<u64>,
 }
 
+/// What is known of a release besides what the verifier found.
+#[derive(Clone, Debug)]
+pub(crate) struct ReleaseFacts {
+    pub(crate) input: InputFacts,
+    pub(crate) output: OutputFacts,
+    pub(crate) columns: ColumnCounts,
+    pub(crate) algorithm: AlgorithmFacts,
+    pub(crate) utility: Utility,
+    /// The sizes of the classes of the input.
+    pub(crate) cells: ClassSizes,
+}
+
 /// What identifies a run.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFacts {
     pub(crate) run_id: String,
     pub(crate) policy_digest: String,
+    /// Whether the policy asks for a report.
+    pub(crate) has_report: bool,
 }
 
 impl Sidecar {
     /// A sidecar without times, which are known last.
-    pub(crate) fn new(
-        run: &RunFacts,
-        input: InputFacts,
-        output: OutputFacts,
-        privacy: PrivacyFacts,
-        utility: Utility,
-        algorithm: AlgorithmFacts,
-        resources: ResourceFacts,
-    ) -> Self {
+    pub(crate) fn new(run: &RunFacts, release: ReleaseFacts, findings: &Findings, resources: ResourceFacts) -> Self {
+        let ReleaseFacts { input, output, columns, algorithm, utility, cells } = release;
+        let k =
+            findings.requirements.iter().find(|found| found.column.is_none()).map_or(1, |found| match found.required {
+                Amount::Count(k) => k,
+                Amount::Weight(_) => 1,
+            });
+        let mut sizes = ClassSizes::default();
+        findings.class_sizes.iter().for_each(|(size, classes)| sizes.add(*size, *classes));
+        let mut utility = UtilityFacts::from(utility);
+        utility.class_sizes = size_bins(sizes.iter(), k);
         Self {
             schema_version: SCHEMA_VERSION,
             throng_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -204,16 +293,25 @@ impl Sidecar {
             policy_digest: run.policy_digest.clone(),
             input,
             output,
-            privacy,
-            utility: utility.into(),
+            columns: Some(columns),
+            privacy: PrivacyFacts::of(findings),
+            risk: Some(RiskFacts::of(&cells, &sizes, k)),
+            utility,
             algorithm,
             timing_ms: BTreeMap::new(),
             resources,
+            has_report: run.has_report,
         }
     }
 
+    /// Understands a sidecar of this version, or of an earlier one that tells less.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let sidecar: Self = serde_json::from_slice(bytes).ok()?;
+        (sidecar.schema_version == SCHEMA_VERSION).then_some(sidecar)
+    }
+
     pub(crate) fn set_times(&mut self, times: &[(&'static str, Duration)]) {
-        self.timing_ms = times.iter().map(|(stage, time)| (*stage, time.as_millis() as u64)).collect();
+        self.timing_ms = times.iter().map(|(stage, time)| (Cow::Borrowed(*stage), time.as_millis() as u64)).collect();
     }
 }
 
@@ -221,17 +319,18 @@ impl PrivacyFacts {
     /// Requirements as the verifier found them in released values.
     pub fn of(findings: &Findings) -> Self {
         let requirement = |found: &RequirementFindings| Requirement {
-            model: found.model,
+            model: found.model.into(),
             column: found.column.clone(),
             required: found.required.into(),
             achieved: found.achieved.into(),
         };
         let sensitive = |found: &Diversity| SensitiveFacts {
             column: found.column.clone(),
-            reading: found.reading,
+            reading: found.reading.into(),
             fewest: found.fewest,
             mean: round(found.mean),
             disclosures: found.disclosures,
+            diversity: value_bins(found.by_distinct.iter().map(|(values, of)| (*values, *of))),
         };
         Self {
             satisfied: findings.holds(),
@@ -267,6 +366,8 @@ impl From<Utility> for UtilityFacts {
                 ncp: round(column.ncp),
                 information_loss: round(column.information_loss),
                 sse_sst: column.sse_sst.map(round),
+                detail: column.detail.map_or_else(Vec::new, detail_steps),
+                distribution: column.change.map(DistributionFacts::from),
             };
             (column.name, facts)
         };
@@ -278,8 +379,27 @@ impl From<Utility> for UtilityFacts {
             weighted_ncp: round(utility.weighted_ncp),
             information_loss: round(utility.information_loss),
             sse_sst: utility.sse_sst.map(round),
+            class_sizes: Vec::new(),
             columns: utility.columns.into_iter().map(part).collect(),
         }
+    }
+}
+
+/// The steps, of which all but the last two are round.
+fn detail_steps(rows: [u64; DETAIL_STEPS.len()]) -> Vec<DetailStep> {
+    DETAIL_STEPS.into_iter().zip(rows).map(|(up_to, rows)| DetailStep { up_to, rows }).collect()
+}
+
+impl From<Change> for DistributionFacts {
+    fn from(change: Change) -> Self {
+        let slice = |slice: throng_core::metrics::Slice| SliceFacts {
+            end: round(slice.end),
+            before: round(slice.before),
+            after: round(slice.after),
+        };
+        // Two digits, so that the distance of a small table does not tell of single rows.
+        let distance = (change.distance * 100.0).round() / 100.0;
+        Self { distance, slices: change.slices.into_iter().map(slice).collect() }
     }
 }
 

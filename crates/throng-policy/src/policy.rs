@@ -54,6 +54,8 @@ pub struct Output {
     pub location: String,
     /// What happens when it already holds a release.
     pub mode: Mode,
+    /// Whether a report is published with it.
+    pub report: bool,
 }
 
 /// What the release promises: `1 <= p <= k` and `2 <= k`.

@@ -23,7 +23,10 @@ fn the_complete_policy_means_what_it_says() {
             csv: CsvOptions { delimiter: b';', header: false },
         }
     );
-    assert_eq!(policy.output, Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite });
+    assert_eq!(
+        policy.output,
+        Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite, report: false }
+    );
     assert_eq!(policy.privacy, plain(10, 3));
     let (partition, cluster) = (Partition::Mondrian, Cluster::Greedy);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 42 });
@@ -52,7 +55,7 @@ fn what_is_left_out_has_its_default() {
         policy.input,
         Input { locations: vec!["in".to_owned()], format: None, csv: CsvOptions { delimiter: b',', header: true } }
     );
-    assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error });
+    assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error, report: false });
     assert_eq!(policy.privacy, plain(10, 1));
     let (partition, cluster) = (Partition::Mondrian, Cluster::Auto);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 0 });
@@ -274,7 +277,7 @@ fn overrides_replace_what_the_file_says() {
                 [columns.a]\nrole = 'quasi'\n[columns.b]\nrole = 'sensitive'\n";
     let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
     assert_eq!(policy.input.locations, ["a$b", "c"]);
-    assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite });
+    assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite, report: false });
     assert_eq!(policy.privacy, plain(7, 2));
     assert_eq!(policy.algorithm.seed, u64::MAX);
     assert_eq!(policy.algorithm.budget, Budget::Time(std::time::Duration::from_secs(90)));

@@ -65,7 +65,9 @@ fn a_run_that_succeeds_tells_no_value() {
     loudly(&workshop, &["run", "policy.toml", "--overwrite"], 0);
     loudly(&workshop, &["check", "policy.toml"], 0);
     loudly(&workshop, &["verify", "out/release", "--policy", "policy.toml"], 0);
-    for document in ["manifest.json", "metrics.json"] {
+    loudly(&workshop, &["sweep", "policy.toml", "--k", "3,4,99", "-o", "out/release/_throng/sweep.html"], 0);
+    loudly(&workshop, &["report", "out/release", "-o", "out/release/_throng/report.html"], 0);
+    for document in ["manifest.json", "metrics.json", "report.html", "sweep.html"] {
         let text = fs::read_to_string(workshop.release().join("_throng").join(document)).unwrap();
         assert!(!text.contains(CANARY) && !text.contains("72615039"), "{text}");
     }

@@ -32,7 +32,8 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
         overwrite: true,
         ..Overrides::default()
     };
-    let policy = Policy::load(&folder.join("census.toml"), &overrides)?;
+    let mut policy = Policy::load(&folder.join("census.toml"), &overrides)?;
+    policy.output.report = true;
     let released = throng_pipeline::run(&policy, &job()).await?;
     tell(&run::text(&released));
 
@@ -44,7 +45,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
         return Ok(verified);
     }
     let text = format!(
-        "verified: every one of {} classes holds\nlook around in {}: the policy census.toml, input/, release/ and release/_throng/metrics.json",
+        "verified: every one of {} classes holds\nlook around in {}: the policy census.toml, input/, release/ and, to read, release/_throng/report.html",
         findings.classes,
         folder.display()
     );

@@ -7,10 +7,12 @@ mod generate;
 mod hierarchy;
 mod init;
 mod plan;
+mod report;
 mod risk;
 mod run;
 mod schema;
 mod sql;
+mod sweep;
 mod table;
 mod verify;
 
@@ -37,6 +39,8 @@ pub(crate) async fn run(
         Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
         Command::Sql(args) => Ok(sql::sql(args, threads, memory_limit).await),
+        Command::Report(args) => report::report(&args).await,
+        Command::Sweep(args) => sweep::sweep(&args, &job()).await,
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,

@@ -31,7 +31,7 @@ pub(super) fn text(released: &Released) -> String {
     }
     for requirement in &sidecar.privacy.requirements {
         let column = requirement.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
-        let (model, required, achieved) = (requirement.model, requirement.required, requirement.achieved);
+        let (model, required, achieved) = (&*requirement.model, requirement.required, requirement.achieved);
         lines.push(match model {
             CONSTRAINED => format!("  {model}{column}: {achieved} rows beyond the limit"),
             _ => format!("  {model}{column}: at least {achieved} in every class ({required} required)"),

@@ -1,6 +1,8 @@
 //! How much a release still tells. Everything here is computed from the classes and labels of the release.
 
 mod avg;
+mod change;
+mod detail;
 mod dm;
 mod information_loss;
 mod ncp;
@@ -8,6 +10,8 @@ mod predicted;
 mod sse_sst;
 
 pub use avg::avg;
+pub use change::{Change, Marginals, Slice};
+pub use detail::{DETAIL_STEPS, detail};
 pub use dm::dm;
 pub use information_loss::information_loss;
 pub use ncp::{ncp, weighted_ncp};
@@ -49,6 +53,10 @@ pub struct ColumnUtility {
     pub information_loss: f64,
     /// SSE / SST, where it shows means or medians.
     pub sse_sst: Option<f64>,
+    /// The rows of each of [`DETAIL_STEPS`], unless it shows stand-ins.
+    pub detail: Option<[u64; DETAIL_STEPS.len()]>,
+    /// How its distribution changed, where that was asked for and can be told.
+    pub change: Option<Change>,
 }
 
 impl Utility {
@@ -65,6 +73,8 @@ impl Utility {
                 ncp: ncp(recoding, column),
                 information_loss: information_loss(recoding, column),
                 sse_sst: recoding.squared_errors(column).map(SquaredErrors::ratio),
+                detail: detail(recoding, column),
+                change: None,
             })
             .collect();
         let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
@@ -78,6 +88,12 @@ impl Utility {
             information_loss: columns.iter().map(|column| column.information_loss).sum(),
             columns,
         }
+    }
+
+    /// The same with what changed in each column.
+    pub fn with_changes(mut self, changes: Vec<Option<Change>>) -> Self {
+        self.columns.iter_mut().zip(changes).for_each(|(column, change)| column.change = change);
+        self
     }
 }
 

@@ -99,7 +99,9 @@ impl AggregateColumn {
         let parts: Vec<&dyn Array> = self.shown.iter().map(AsRef::as_ref).collect();
         let (column, of_cluster) = distinct(&concat(&parts).map_err(kernel("concat"))?)?;
         let field = Field::new(&quasi.spec.name, column.data_type().clone(), true);
-        Ok((Labels { columns: vec![(field, column)], ncp: Vec::new(), information_loss: Vec::new() }, of_cluster))
+        let columns = vec![(field, column)];
+        let labels = Labels { columns, ncp: Vec::new(), information_loss: Vec::new(), stands_for: Keys::default() };
+        Ok((labels, of_cluster))
     }
 }
 

@@ -74,8 +74,18 @@ impl Keys {
         let mut members: Vec<u32> = positions(table, cell_of, class, column).collect();
         members.sort_unstable();
         members.dedup();
-        self.positions.extend(members);
+        self.push(&members);
+    }
+
+    /// These positions.
+    pub(super) fn push(&mut self, key: &[u32]) {
+        self.positions.extend_from_slice(key);
         self.ends.push(self.positions.len() as u32);
+    }
+
+    /// What the keys take of the memory.
+    pub(super) fn size(&self) -> usize {
+        (self.positions.len() + self.ends.len()) * 4
     }
 
     /// A range of positions, or nothing.

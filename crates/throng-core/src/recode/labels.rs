@@ -26,6 +26,8 @@ pub struct Labels {
     pub ncp: Vec<f64>,
     /// The information loss of a row with this label (Def. 9).
     pub information_loss: Vec<f64>,
+    /// The positions that each label stands for: the first and the last, or all where it is a set.
+    pub(super) stands_for: Keys,
 }
 
 impl Labels {
@@ -50,6 +52,8 @@ impl Labels {
             ncp[label as usize] = ncp[label as usize].max(key_ncp);
             information_loss[label as usize] = information_loss[label as usize].max(key_loss);
         }
+        let mut stands_for = Keys::default();
+        kept.iter().for_each(|index: &u32| stands_for.push(distinct[*index as usize]));
         let kept = UInt32Array::from(kept);
         let columns = quasi
             .spec
@@ -62,7 +66,7 @@ impl Labels {
             })
             .collect::<Result<Vec<_>>>()?;
         let label_of = keys.iter().map(|key| places[key]).collect();
-        Ok((Self { columns, ncp, information_loss }, label_of))
+        Ok((Self { columns, ncp, information_loss, stands_for }, label_of))
     }
 
     /// How many labels there are.

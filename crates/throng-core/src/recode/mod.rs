@@ -73,6 +73,15 @@ impl Recoding {
         self.label_of[class as usize * self.columns.len() + column]
     }
 
+    /// The positions that a label of a column stands for: the first and the last, or all where it is a set. None where
+    /// classes show an aggregate, or nothing.
+    pub fn stands_for(&self, column: usize, label: u32) -> &[u32] {
+        match self.aggregates[column] {
+            Some(_) => &[],
+            None => self.columns[column].stands_for.get(label as usize),
+        }
+    }
+
     /// The size of each class.
     pub fn class_rows(&self) -> &[u64] {
         &self.class_rows
@@ -118,7 +127,7 @@ impl Recoding {
     pub fn size(&self) -> usize {
         let labels = |labels: &Labels| {
             let columns = labels.columns.iter().map(|(_, column)| column.get_array_memory_size());
-            columns.sum::<usize>() + labels.ncp.len() * 16
+            columns.sum::<usize>() + labels.ncp.len() * 16 + labels.stands_for.size()
         };
         self.columns.iter().map(labels).sum::<usize>() + self.label_of.len() * 4 + self.class_rows.len() * 8
     }

@@ -18,13 +18,17 @@
 //!
 //! All figures are counts and shares over the whole table. None of them holds a value.
 
+mod class_sizes;
 mod columns;
 mod sensitive;
 mod sizes;
+mod summary;
 
+pub use class_sizes::{COMMON_THRESHOLDS, ClassSizes, share};
 pub use columns::ColumnRisk;
 pub use sensitive::SensitiveRisk;
 pub use sizes::SizeBand;
+pub use summary::RiskSummary;
 
 use crate::error::Result;
 use crate::survey::Tuples;
@@ -62,17 +66,16 @@ impl Risk {
     /// them, then the sensitive columns. Columns are numbers; [`crate::domain::NULL`] is null.
     pub fn of(tuples: &Tuples, quasi: &[String], sensitive: &[String], threshold: f64) -> Result<Self> {
         let classes = columns::projected(tuples, |column| column < quasi.len())?;
-        let sizes = || classes.iter().map(|(_, rows)| u64::from(rows));
-        let rows: u64 = sizes().sum();
+        let sizes: ClassSizes = classes.iter().map(|(_, rows)| u64::from(rows)).collect();
         Ok(Self {
-            rows,
-            classes: classes.len() as u64,
-            uniques: sizes().filter(|rows| *rows == 1).count() as u64,
-            smallest_class: sizes().min().unwrap_or(0),
-            largest_class: sizes().max().unwrap_or(0),
+            rows: sizes.rows(),
+            classes: sizes.classes(),
+            uniques: sizes.unique_rows(),
+            smallest_class: sizes.smallest(),
+            largest_class: sizes.iter().last().map_or(0, |(size, _)| size),
             threshold,
-            rows_at_risk: sizes().filter(|rows| 1.0 / *rows as f64 > threshold).sum(),
-            sizes: SizeBand::of(sizes()),
+            rows_at_risk: sizes.rows_above(threshold),
+            sizes: SizeBand::of(&sizes),
             columns: columns::columns(&classes, quasi)?,
             sensitive: sensitive::sensitive(tuples, quasi.len(), sensitive)?,
         })
@@ -97,11 +100,6 @@ impl Risk {
     pub fn share_at_risk(&self) -> f64 {
         share(self.rows_at_risk, self.rows)
     }
-}
-
-/// A ratio of counts; 0 where there is nothing.
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! How many classes and rows there are of each size.
 
+use super::class_sizes::ClassSizes;
+
 /// The least size of each band.
 const BEGINS: [u64; 10] = [1, 2, 3, 5, 10, 20, 50, 100, 500, 1000];
 
@@ -18,15 +20,15 @@ pub struct SizeBand {
 
 impl SizeBand {
     /// All bands, also those without a class.
-    pub(super) fn of(sizes: impl Iterator<Item = u64>) -> Vec<Self> {
+    pub(super) fn of(sizes: &ClassSizes) -> Vec<Self> {
         let end = |index: usize| BEGINS.get(index + 1).map(|next| next - 1);
         let band = |(index, from): (usize, u64)| Self { from, to: end(index), classes: 0, rows: 0 };
         let mut bands: Vec<Self> = BEGINS.into_iter().enumerate().map(band).collect();
-        for rows in sizes {
-            let index = BEGINS.partition_point(|from| *from <= rows);
+        for (size, classes) in sizes.iter() {
+            let index = BEGINS.partition_point(|from| *from <= size);
             if let Some(band) = index.checked_sub(1).and_then(|index| bands.get_mut(index)) {
-                band.classes += 1;
-                band.rows += rows;
+                band.classes += classes;
+                band.rows += size * classes;
             }
         }
         bands

@@ -1,5 +1,6 @@
 //! What the verifier found.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// What the verifier found.
@@ -13,6 +14,8 @@ pub struct Findings {
     pub smallest_class: u64,
     /// The sum of squared class sizes.
     pub sum_of_squares: u64,
+    /// How many classes there are of each size.
+    pub class_sizes: BTreeMap<u64, u64>,
     /// Classes with fewer than k rows.
     pub classes_below_k: u64,
     /// What was asked for and reached: k, then sensitive columns, then limits, each in the order of the promise. What
@@ -66,6 +69,8 @@ pub struct Diversity {
     /// Classes that give away what all their members have, because all values read the same (the disclosures of paper D).
     /// A class without any value gives nothing away.
     pub disclosures: u64,
+    /// For each number of distinct values, the classes that have so many, and their rows.
+    pub by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
 /// What was found of one column that shows categories beside values.

@@ -224,6 +224,7 @@ impl Verifier {
             classes: totals.classes,
             smallest_class: totals.smallest_class(),
             sum_of_squares: totals.sum_of_squares,
+            class_sizes: totals.class_sizes.clone(),
             classes_below_k: totals.classes_below_k(),
             requirements: totals.requirements(&self.promise),
             diversity: totals.diversity(&self.promise),

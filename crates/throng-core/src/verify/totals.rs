@@ -1,5 +1,7 @@
 //! What all classes say together, class after class.
 
+use std::collections::BTreeMap;
+
 use super::facts::Facts;
 use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
 use super::promise::{Promise, SensitivePromise};
@@ -12,6 +14,8 @@ const ROUNDING: f64 = 1e-9;
 pub(super) struct Totals {
     pub(super) classes: u64,
     pub(super) sum_of_squares: u64,
+    /// How many classes there are of each size.
+    pub(super) class_sizes: BTreeMap<u64, u64>,
     sizes: Reached,
     /// Per sensitive promise.
     sensitive: Vec<SensitiveTotals>,
@@ -27,12 +31,14 @@ struct Reached {
     failing: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct SensitiveTotals {
     distinct: Reached,
     weight: Reached,
     sum: u64,
     disclosures: u64,
+    /// For each number of distinct values, the classes that have so many, and their rows.
+    by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
 impl Reached {
@@ -56,10 +62,17 @@ impl Reached {
 
 impl Totals {
     pub(super) fn new(promise: &Promise) -> Self {
-        let none = SensitiveTotals { distinct: Reached::NOTHING, weight: Reached::NOTHING, sum: 0, disclosures: 0 };
+        let none = SensitiveTotals {
+            distinct: Reached::NOTHING,
+            weight: Reached::NOTHING,
+            sum: 0,
+            disclosures: 0,
+            by_distinct: BTreeMap::new(),
+        };
         Self {
             classes: 0,
             sum_of_squares: 0,
+            class_sizes: BTreeMap::new(),
             sizes: Reached::NOTHING,
             sensitive: vec![none; promise.sensitive.len()],
             beyond: vec![(0, 0); promise.limits.len()],
@@ -72,6 +85,7 @@ impl Totals {
         self.classes += 1;
         self.sum_of_squares = self.sum_of_squares.saturating_add(facts.rows.saturating_mul(facts.rows));
         self.sizes.add(facts.rows, facts.rows < promise.k);
+        *self.class_sizes.entry(facts.rows).or_default() += 1;
         let (mut lacking, mut asking) = (0, 0_u32);
         for ((totals, seen), promise) in self.sensitive.iter_mut().zip(&facts.sensitive).zip(&promise.sensitive) {
             let distinct = seen.distinct.len() as u64;
@@ -79,6 +93,9 @@ impl Totals {
             totals.weight.add(seen.weight, is_too_light(seen.weight, promise));
             totals.sum += distinct;
             totals.disclosures += u64::from(distinct == 1);
+            let (classes, rows) = totals.by_distinct.entry(distinct).or_default();
+            *classes += 1;
+            *rows += facts.rows;
             if promise.p > 1 {
                 lacking += promise.p.saturating_sub(distinct);
                 asking += 1;
@@ -96,11 +113,19 @@ impl Totals {
         self.classes += other.classes;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
         self.sizes.merge(other.sizes);
+        for (size, classes) in &other.class_sizes {
+            *self.class_sizes.entry(*size).or_default() += classes;
+        }
         for (known, other) in self.sensitive.iter_mut().zip(&other.sensitive) {
             known.distinct.merge(other.distinct);
             known.weight.merge(other.weight);
             known.sum += other.sum;
             known.disclosures += other.disclosures;
+            for (distinct, (more_classes, more_rows)) in &other.by_distinct {
+                let (classes, rows) = known.by_distinct.entry(*distinct).or_default();
+                *classes += more_classes;
+                *rows += more_rows;
+            }
         }
         for (known, other) in self.beyond.iter_mut().zip(&other.beyond) {
             known.0 += other.0;
@@ -160,6 +185,7 @@ impl Totals {
             fewest: totals.distinct.least(),
             mean: if self.classes == 0 { 0.0 } else { totals.sum as f64 / self.classes as f64 },
             disclosures: totals.disclosures,
+            by_distinct: totals.by_distinct.clone(),
         };
         self.sensitive.iter().zip(&promise.sensitive).map(of).collect()
     }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{DictionaryArray, Float64Array, Int32Array, ListArray, StringArray};
@@ -260,6 +261,11 @@ fn naive(rows: &[Row], k: u64, p: u64) -> Findings {
             fewest: counts.iter().copied().min().unwrap_or(0),
             mean: counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64,
             disclosures: counts.iter().filter(|count| **count == 1).count() as u64,
+            by_distinct: classes.iter().zip(&counts).fold(BTreeMap::new(), |mut found, (class, distinct)| {
+                let (classes, rows) = found.entry(*distinct).or_default();
+                (*classes, *rows) = (*classes + 1, *rows + class.len() as u64);
+                found
+            }),
         });
     }
     let both = |class: usize| (lacking[0][class] + lacking[1][class]) as f64 / 2.0;
@@ -269,6 +275,10 @@ fn naive(rows: &[Row], k: u64, p: u64) -> Findings {
         classes: classes.len() as u64,
         smallest_class,
         sum_of_squares: classes.iter().map(|class| (class.len() * class.len()) as u64).sum(),
+        class_sizes: classes.iter().fold(BTreeMap::new(), |mut found, class| {
+            *found.entry(class.len() as u64).or_default() += 1;
+            found
+        }),
         classes_below_k: below_k,
         requirements,
         diversity,

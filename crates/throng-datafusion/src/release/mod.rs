@@ -19,6 +19,7 @@ use throng_core::content::Checksum;
 use throng_core::lexicon::Lexicon;
 use throng_core::metrics::Utility;
 use throng_core::recode::released_fields;
+use throng_core::risk::ClassSizes;
 use throng_core::survey::SUPPRESSED;
 use throng_policy::Binding;
 
@@ -80,6 +81,8 @@ pub struct Facts {
     pub checksum: Checksum,
     /// What the release still tells.
     pub utility: Utility,
+    /// The sizes of the classes of the input: distinct tuples of quasi-identifiers.
+    pub cells: ClassSizes,
 }
 
 /// All rows of a release.
@@ -180,7 +183,7 @@ impl Lexicons {
 impl Release {
     /// Puts the rows of a snapshot into classes.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, Error> {
-        let Classes { recoding, utility, group_of, key, leaves, cycles, suppressed, reservation } = classes;
+        let Classes { recoding, utility, cells, group_of, key, leaves, cycles, suppressed, reservation } = classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let (method, reason) = anonymizer.method();
         let rows_read = snapshot.rows;
@@ -212,7 +215,7 @@ impl Release {
         reservation.resize(recoding.size() + strings_size);
         drop(lexicon_room);
         let labels = Arc::new(ReleasedLabels::new(schema, sources, recoding, strings, reservation));
-        let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility };
+        let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells };
         Ok(Self { facts, labels, rows })
     }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use throng_policy::Mode;
 
-use super::{Finish, METRICS, SUCCESS, already_there, json, not_ours};
+use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, not_ours};
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
+use crate::report::REPORT;
 
 /// A hidden folder that becomes the output. Dropping it removes it.
 #[derive(Debug)]
@@ -48,7 +49,11 @@ impl LocalStaging {
         for file in &manifest.files {
             fs::File::open(self.folder.join(&file.path)).and_then(|file| file.sync_all()).map_err(failed)?;
         }
-        write_synced(&self.folder.join(METRICS), &json(&sidecar())?).map_err(failed)?;
+        let documents = Documents::of(&sidecar())?;
+        if let Some(report) = &documents.report {
+            write_synced(&self.folder.join(REPORT), report).map_err(failed)?;
+        }
+        write_synced(&self.folder.join(METRICS), &documents.metrics).map_err(failed)?;
         write_synced(&self.folder.join(SUCCESS), b"").map_err(failed)?;
         make_readable(&self.folder).map_err(failed)?;
         match fs::rename(&self.folder, &self.output) {

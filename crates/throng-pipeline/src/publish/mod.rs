@@ -25,6 +25,7 @@ use throng_policy::Mode;
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, Manifest};
 use crate::place::Place;
+use crate::report::report;
 use crate::sidecar::Sidecar;
 
 use local::LocalStaging;
@@ -39,6 +40,21 @@ const SUCCESS: &str = "_SUCCESS";
 
 /// Completes the sidecar at the moment when it is written.
 pub(crate) type Finish<'a> = &'a mut (dyn FnMut() -> Sidecar + Send);
+
+/// What is published beside the data.
+#[derive(Debug)]
+struct Documents {
+    metrics: Vec<u8>,
+    /// The same for people, where the policy asks for it.
+    report: Option<Vec<u8>>,
+}
+
+impl Documents {
+    fn of(sidecar: &Sidecar) -> Result<Self, JobError> {
+        let report = sidecar.has_report.then(|| report(sidecar).into_bytes());
+        Ok(Self { metrics: json(sidecar)?, report })
+    }
+}
 
 /// A release that is not visible yet.
 ///

@@ -1,17 +1,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Schema;
 use futures::TryStreamExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use throng_core::metrics::Utility;
+use throng_core::risk::ClassSizes;
+use throng_core::verify::{Promise, Verifier};
 use url::Url;
 
 use super::failing_store::{FailingStore, Fault};
 use super::*;
 use crate::manifest::MANIFEST;
-use crate::sidecar::{AlgorithmFacts, InputFacts, OutputFacts, PrivacyFacts, ResourceFacts, RunFacts};
+use crate::sidecar::{AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts};
 
 /// Ids as runs have them.
 const R1: &str = "11111111111111111111111111111111";
@@ -56,23 +59,26 @@ fn sidecar(run_id: &str) -> Sidecar {
         information_loss: 0.0,
         columns: Vec::new(),
     };
-    Sidecar::new(
-        &RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned() },
-        InputFacts { rows: 2, files: 1, bytes: 8 },
-        OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
-        PrivacyFacts { satisfied: true, requirements: Vec::new(), homogeneity: 0.0, sensitive: Vec::new() },
-        utility,
-        AlgorithmFacts {
-            partition: "mondrian",
-            cluster: "greedy",
-            reason: "test",
+    let release = ReleaseFacts {
+        input: InputFacts { rows: 2, files: 1, bytes: 8 },
+        output: OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
+        columns: ColumnCounts { dropped: 0, quasi: 0, sensitive: 0, unchanged: 1 },
+        algorithm: AlgorithmFacts {
+            partition: "mondrian".into(),
+            cluster: "greedy".into(),
+            reason: "test".into(),
             seed: 0,
             budget: "fast".to_owned(),
             leaves: 1,
             search_cycles: 0,
         },
-        ResourceFacts { threads: 1, peak_memory_bytes: None },
-    )
+        utility,
+        cells: ClassSizes::default(),
+    };
+    let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new() };
+    let findings = Verifier::new(promise, &Schema::empty()).unwrap().finish();
+    let run = RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned(), has_report: false };
+    Sidecar::new(&run, release, &findings, ResourceFacts { threads: 1, peak_memory_bytes: None })
 }
 
 async fn stage(output: &Place, mode: Mode, run_id: &str) -> Result<Staging, JobError> {

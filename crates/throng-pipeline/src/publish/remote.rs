@@ -12,10 +12,11 @@ use object_store::{Error, GetResult, ObjectStoreExt, PutMode, PutOptions, PutPay
 use throng_policy::Mode;
 
 use super::leftovers::look_around;
-use super::{Finish, METRICS, STAGING, SUCCESS, already_there, json, not_ours, writing};
+use super::{Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, not_ours, writing};
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
+use crate::report::REPORT;
 
 /// How often a put is tried again that completes a release which is published already.
 const RETRIES: usize = 3;
@@ -72,8 +73,8 @@ impl RemoteStaging {
         let staged: Vec<String> = manifest.files.iter().map(|file| file.path.clone()).collect();
         let manifest = Manifest { files: manifest.files.into_iter().map(named).collect(), ..manifest };
         let result = match self.make_visible(&staged, &manifest, sidecar).await {
-            Ok(metrics) => {
-                self.complete(metrics).await;
+            Ok(documents) => {
+                self.complete(documents).await;
                 self.clean_up().await;
                 Ok(manifest.files)
             }
@@ -91,21 +92,21 @@ impl RemoteStaging {
         result
     }
 
-    /// All that happens up to the commit, and the sidecar as it was at that moment.
+    /// All that happens up to the commit, and the documents as they were at that moment.
     async fn make_visible(
         &self,
         staged: &[String],
         manifest: &Manifest,
         sidecar: Finish<'_>,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Documents, Failure> {
         let store = &self.output.store;
         let failed = |error: Error| Failure::Unpublished(self.failed(&error));
         for (from, to) in staged.iter().zip(&manifest.files) {
             store.copy(&self.staging.child(from).path, &self.output.child(&to.path).path).await.map_err(failed)?;
         }
-        let metrics = json(&sidecar()).map_err(Failure::Unpublished)?;
+        let documents = Documents::of(&sidecar()).map_err(Failure::Unpublished)?;
         if self.replaced.is_none() {
-            return self.put_manifest(manifest).await.map(|()| metrics);
+            return self.put_manifest(manifest).await.map(|()| documents);
         }
         // It must not stand beside the new release before that is complete.
         match store.delete(&self.output.child(SUCCESS).path).await {
@@ -116,7 +117,7 @@ impl RemoteStaging {
         if let Err(Failure::Unpublished(_)) = &committed {
             self.mark_what_stands().await;
         }
-        committed.map(|()| metrics)
+        committed.map(|()| documents)
     }
 
     /// The commit.
@@ -149,8 +150,18 @@ impl RemoteStaging {
     }
 
     /// Adds what is not needed to read the release. It is published by now, so that a failure is only told.
-    async fn complete(&self, metrics: Vec<u8>) {
-        let completed = match self.put_persistently(METRICS, metrics.into()).await {
+    async fn complete(&self, documents: Documents) {
+        match documents.report {
+            Some(report) => {
+                if let Err(error) = self.put_persistently(REPORT, report.into()).await {
+                    tracing::warn!(output = %self.output, %error, "the release is published, but {REPORT} could not be written");
+                }
+            }
+            // That of the replaced release says nothing of this one.
+            None if self.replaced.is_some() => remove(&self.output.child(REPORT)).await,
+            None => {}
+        }
+        let completed = match self.put_persistently(METRICS, documents.metrics.into()).await {
             Ok(()) => self.put_persistently(SUCCESS, PutPayload::default()).await,
             Err(error) => {
                 // That of the replaced release says nothing of this one.

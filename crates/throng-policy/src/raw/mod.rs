@@ -37,6 +37,8 @@ pub const MIN_P: u64 = 1;
 pub const DEFAULT_SEED: u64 = 0;
 /// What separates the fields of a CSV input.
 pub const DEFAULT_CSV_DELIMITER: &str = ",";
+/// Whether a report is published with a release.
+pub const DEFAULT_REPORT: bool = false;
 /// Whether a CSV input begins with the names of its columns.
 pub const DEFAULT_CSV_HEADER: bool = true;
 
@@ -99,6 +101,10 @@ pub struct Output {
     /// What happens when the location already holds a release. By default the run stops.
     #[schemars(extend("default" = Mode::Error.as_str()))]
     pub mode: Option<Mode>,
+    /// Whether a page for people, `_throng/report.html`, is published with the release: the promise, the risk before and
+    /// after, and what was lost. By default it is not.
+    #[schemars(extend("default" = DEFAULT_REPORT))]
+    pub report: Option<bool>,
 }
 
 /// What the release promises.

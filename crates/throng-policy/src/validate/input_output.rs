@@ -46,7 +46,11 @@ pub fn input(raw: &raw::Input, environment: Environment<'_>, report: &mut Report
 /// Checks `[output]`.
 pub fn output(raw: &raw::Output, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
     let path = FieldPath::of(&["output", "location"]);
-    Output { location: location(&raw.location, &path, environment, report), mode: raw.mode.unwrap_or_default() }
+    Output {
+        location: location(&raw.location, &path, environment, report),
+        mode: raw.mode.unwrap_or_default(),
+        report: raw.report.unwrap_or(raw::DEFAULT_REPORT),
+    }
 }
 
 fn location(written: &str, path: &FieldPath, environment: Environment<'_>, report: &mut Report<'_>) -> String {

@@ -1,0 +1,25 @@
+//! `throng report`
+
+use std::path::Path;
+
+use serde_json::json;
+use throng_pipeline::{JobError, Kind};
+
+use crate::args::ReportArgs;
+use crate::outcome::Outcome;
+
+pub(super) async fn report(args: &ReportArgs) -> Result<Outcome, JobError> {
+    let sidecar = throng_pipeline::read_sidecar(&args.metrics).await?;
+    write(&args.output, &throng_pipeline::report(&sidecar))?;
+    let text = format!("wrote {}", args.output.display());
+    let json = json!({ "outcome": "reported", "run_id": sidecar.run_id, "output": args.output.display().to_string() });
+    Ok(Outcome::success(text, json))
+}
+
+/// Writes a page.
+pub(super) fn write(path: &Path, page: &str) -> Result<(), JobError> {
+    std::fs::write(path, page).map_err(|error| {
+        let text = format!("writing {}: {error}; check the folder and its permissions", path.display());
+        JobError::new(Kind::TemporaryIo, text)
+    })
+}

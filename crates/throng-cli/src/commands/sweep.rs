@@ -1,0 +1,143 @@
+//! `throng sweep`
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use throng_pipeline::{Attempt, JobError, JobOptions, Kind, Swept, Trial, sweep_page};
+use throng_policy::{Cluster, Overrides, Partition, Policy};
+
+use super::report::write;
+use crate::args::SweepArgs;
+use crate::outcome::Outcome;
+use crate::progress::stage_bar;
+
+pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome, JobError> {
+    let trials = trials(args)?;
+    let bar = stage_bar("sweep", Some(trials.len() as u64));
+    let advance = bar.clone();
+    let swept = throng_pipeline::sweep(trials, args.loss, job, Arc::new(move || advance.inc(1))).await;
+    bar.finish_and_clear();
+    let swept = swept?;
+    if let Some(path) = &args.output {
+        write(path, &sweep_page(&swept))?;
+    }
+    let (text, mut json) = (text(&swept), json(&swept));
+    json["page"] = json!(args.output.as_ref().map(|path| path.display().to_string()));
+    match swept.check() {
+        Ok(()) => Ok(Outcome::success(text, json)),
+        Err(error) => {
+            let exit_code = error.kind().exit_code();
+            json["exit_code"] = exit_code.into();
+            json["error"] = error.to_string().into();
+            Ok(Outcome::failure_with(exit_code, format!("{text}\nerror: {error}"), json))
+        }
+    }
+}
+
+/// The grid. A combination that no policy allows is in it with the reason.
+fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
+    let base = Policy::load(&args.policy, &args.overrides())?;
+    let algorithms = match args.algorithm.is_empty() {
+        true => vec![(base.algorithm.partition, base.algorithm.cluster)],
+        false => args.algorithm.iter().map(|name| algorithm(name)).collect::<Result<_, _>>()?,
+    };
+    let or = |list: &[u64], own: u64| if list.is_empty() { vec![own] } else { list.to_vec() };
+    let mut trials = Vec::new();
+    for (partition, cluster) in algorithms {
+        for k in or(&args.k, base.privacy.k) {
+            for p in or(&args.p, base.privacy.p) {
+                let overrides = Overrides { k: Some(k), p: Some(p), ..args.overrides() };
+                let policy = Policy::load(&args.policy, &overrides).map_err(|error| error.to_string());
+                let policy = policy.map(|mut policy| {
+                    (policy.algorithm.partition, policy.algorithm.cluster) = (partition, cluster);
+                    policy
+                });
+                trials.push(Trial { k, p, algorithm: name(partition, cluster), policy });
+            }
+        }
+    }
+    Ok(trials)
+}
+
+/// `mondrian`, `none/enhanced-pk`
+fn algorithm(text: &str) -> Result<(Partition, Cluster), JobError> {
+    let (partition, cluster) = text.split_once('/').unwrap_or((text, Cluster::Auto.as_str()));
+    let unknown = |what: &str, name: &str| {
+        let text = format!("--algorithm: there is no {what} `{name}`; `throng schema` lists them");
+        JobError::new(Kind::BadPolicy, text)
+    };
+    let chosen: (Partition, Cluster) = (
+        serde_json::from_value(Value::from(partition)).map_err(|_| unknown("partition", partition))?,
+        serde_json::from_value(Value::from(cluster)).map_err(|_| unknown("cluster method", cluster))?,
+    );
+    let refused = match chosen {
+        (Partition::None, Cluster::None) => Some("the whole table would be one class"),
+        (Partition::Incognito, cluster) if !matches!(cluster, Cluster::Auto | Cluster::None) => {
+            Some("`incognito` forms classes by itself")
+        }
+        _ => None,
+    };
+    match refused {
+        Some(why) => Err(JobError::new(Kind::BadPolicy, format!("--algorithm {text}: {why}; choose another"))),
+        None => Ok(chosen),
+    }
+}
+
+fn name(partition: Partition, cluster: Cluster) -> String {
+    match cluster {
+        Cluster::Auto => partition.as_str().to_owned(),
+        cluster => format!("{}/{}", partition.as_str(), cluster.as_str()),
+    }
+}
+
+/// A table for people, with the advice below it.
+fn text(swept: &Swept) -> String {
+    let widest = swept.attempts.iter().map(|attempt| attempt.algorithm.len()).fold(9, usize::max);
+    let mut lines = vec![format!(
+        "{:>5} {:>3}  {:widest$}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}",
+        "k", "p", "algorithm", "classes", "lost", "highest", "average", "time"
+    )];
+    for Attempt { k, p, algorithm, outcome } in &swept.attempts {
+        lines.push(match outcome {
+            Ok(found) => format!(
+                "{k:>5} {p:>3}  {algorithm:widest$}  {:>8}  {:>8.4}  {:>8.4}  {:>8.4}  {:>6.2} s",
+                found.classes,
+                found.ncp,
+                found.highest_risk,
+                found.average_risk,
+                found.milliseconds as f64 / 1000.0
+            ),
+            Err(why) => format!("{k:>5} {p:>3}  {algorithm:widest$}  can't be kept: {}", why.replace('\n', "; ")),
+        });
+    }
+    lines.extend(swept.advice());
+    lines.join("\n")
+}
+
+/// The same for scripts.
+fn json(swept: &Swept) -> Value {
+    let trial = |attempt: &Attempt| {
+        let mut trial = json!({
+            "k": attempt.k,
+            "p": attempt.p,
+            "algorithm": attempt.algorithm,
+            "feasible": attempt.outcome.is_ok(),
+        });
+        match &attempt.outcome {
+            Ok(found) => {
+                trial["cluster"] = found.cluster.into();
+                trial["classes"] = found.classes.into();
+                trial["ncp"] = found.ncp.into();
+                trial["highest_risk"] = found.highest_risk.into();
+                trial["average_risk"] = found.average_risk.into();
+                trial["suppressed_rows"] = found.suppressed_rows.into();
+                trial["ms"] = found.milliseconds.into();
+            }
+            Err(why) => trial["reason"] = why.as_str().into(),
+        }
+        trial
+    };
+    let trials: Vec<Value> = swept.attempts.iter().map(trial).collect();
+    let best = swept.budget.and_then(|(_, best)| best).map(|at| trials[at].clone());
+    json!({ "outcome": "swept", "rows": swept.rows, "trials": trials, "best": best })
+}

@@ -1,0 +1,114 @@
+//! How many classes of each size a table has, and the risks that follow from that alone.
+//!
+//! ```
+//! use throng_core::risk::ClassSizes;
+//!
+//! // One person alone, and two classes of four.
+//! let sizes: ClassSizes = [1, 4, 4].into_iter().collect();
+//! assert_eq!((sizes.rows(), sizes.classes()), (9, 3));
+//! assert_eq!(sizes.highest_risk(), 1.0);
+//! assert_eq!(sizes.average_risk(), 3.0 / 9.0);
+//! assert_eq!((sizes.unique_rows(), sizes.rows_above(0.2)), (1, 9));
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::table::Table;
+
+/// Risks above which rows are commonly said to be at risk: 0.2 is what rules of at least five people allow, 0.09 what
+/// rules of at least twelve do.
+pub const COMMON_THRESHOLDS: [f64; 2] = [0.2, 0.09];
+
+/// Sizes below this are counted in a list, which is faster than a map.
+const SMALL: usize = 64;
+
+/// How many classes there are of each size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClassSizes {
+    small: Vec<u64>,
+    large: BTreeMap<u64, u64>,
+}
+
+impl Default for ClassSizes {
+    fn default() -> Self {
+        Self { small: vec![0; SMALL], large: BTreeMap::new() }
+    }
+}
+
+impl FromIterator<u64> for ClassSizes {
+    fn from_iter<T: IntoIterator<Item = u64>>(sizes: T) -> Self {
+        let mut counted = Self::default();
+        sizes.into_iter().for_each(|size| counted.add(size, 1));
+        counted
+    }
+}
+
+impl ClassSizes {
+    /// Adds classes of a size. A class without rows is none.
+    pub fn add(&mut self, size: u64, classes: u64) {
+        match usize::try_from(size).ok().filter(|size| *size < SMALL) {
+            Some(0) => {}
+            Some(small) => self.small[small] += classes,
+            None => *self.large.entry(size).or_default() += classes,
+        }
+    }
+
+    /// Adds the cells of a table, or of a part of one that has its cells whole.
+    pub fn add_cells(&mut self, table: &Table) {
+        (0..table.cell_count() as u32).for_each(|cell| self.add(table.cell_rows(cell), 1));
+    }
+
+    /// Each size that occurs, ascending, with the number of its classes.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        let small = self.small.iter().zip(0..).filter(|(classes, _)| **classes > 0);
+        small.map(|(classes, size)| (size, *classes)).chain(self.large.iter().map(|(size, classes)| (*size, *classes)))
+    }
+
+    /// How many classes there are.
+    pub fn classes(&self) -> u64 {
+        self.iter().map(|(_, classes)| classes).sum()
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> u64 {
+        self.iter().map(|(size, classes)| size * classes).sum()
+    }
+
+    /// The size of the smallest class; zero without rows.
+    pub fn smallest(&self) -> u64 {
+        self.iter().next().map_or(0, |(size, _)| size)
+    }
+
+    /// The highest risk of a row, for a prosecutor; zero without rows.
+    pub fn highest_risk(&self) -> f64 {
+        match self.smallest() {
+            0 => 0.0,
+            smallest => 1.0 / smallest as f64,
+        }
+    }
+
+    /// The mean risk over rows, for a prosecutor, which is also the risk that a marketer poses; zero without rows.
+    pub fn average_risk(&self) -> f64 {
+        share(self.classes(), self.rows())
+    }
+
+    /// Rows whose risk is above a threshold.
+    pub fn rows_above(&self, threshold: f64) -> u64 {
+        let above = self.iter().filter(|(size, _)| 1.0 / *size as f64 > threshold);
+        above.map(|(size, classes)| size * classes).sum()
+    }
+
+    /// Rows that are alone in their class: the sample uniques.
+    pub fn unique_rows(&self) -> u64 {
+        self.small[1]
+    }
+}
+
+/// A part of a whole; zero of nothing.
+pub fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+#[cfg(test)]
+#[path = "class_sizes_tests.rs"]
+mod tests;

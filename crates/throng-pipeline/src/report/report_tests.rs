@@ -1,0 +1,134 @@
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A sidecar as an earlier version wrote it.
+fn early() -> Value {
+    json!({
+        "schema_version": 1, "throng_version": "0.1.0", "run_id": "r", "policy_digest": "d",
+        "input": { "rows": 1000, "files": 1, "bytes": 8 },
+        "output": { "rows": 990, "files": 1, "bytes": 8, "suppressed_rows": 10 },
+        "privacy": {
+            "satisfied": true,
+            "requirements": [
+                { "model": "k-anonymity", "required": 5, "achieved": 6 },
+                { "model": "p-sensitivity", "column": "illness", "required": 2, "achieved": 3 },
+                { "model": "alpha-weight", "column": "illness", "required": 1.5, "achieved": 2.0 },
+                { "model": "constrained generalization", "column": "age", "required": 0, "achieved": 0 },
+            ],
+            "homogeneity": 0.0,
+            "sensitive": [{ "column": "illness", "reading": "values", "fewest": 3, "mean": 4.25, "disclosures": 0 }],
+        },
+        "utility": {
+            "classes": 90, "avg": 2.2, "dm": 12345, "ncp": 0.0625, "weighted_ncp": 0.06, "information_loss": 61.5,
+            "columns": { "age": { "ncp": 0.125, "information_loss": 60.0 }, "pay": { "ncp": 0.0, "information_loss": 1.5, "sse_sst": 0.02 } },
+        },
+        "algorithm": { "partition": "mondrian", "cluster": "search", "reason": "auto", "seed": 7, "budget": "balanced", "leaves": 3, "search_cycles": 1 },
+        "timing_ms": { "survey": 10, "cluster": 2500, "total": 2600 },
+        "resources": { "threads": 2, "peak_memory_bytes": 123456789 },
+    })
+}
+
+/// The same as it is written now.
+fn sidecar() -> Value {
+    let mut sidecar = early();
+    let table = |highest: f64| {
+        let attacker =
+            json!({ "highest": highest, "average": 0.25, "at_risk": [{ "above": 0.2, "share": highest / 2.0 }] });
+        json!({ "classes": 90, "sample_uniques": highest / 4.0, "prosecutor": attacker, "journalist": attacker, "marketer": { "average": 0.25 } })
+    };
+    sidecar["risk"] = json!({ "before": table(1.0), "after": table(0.2) });
+    sidecar["columns"] = json!({ "dropped": 1, "quasi": 2, "sensitive": 1, "unchanged": 3 });
+    sidecar["utility"]["class_sizes"] =
+        json!([{ "from": 5, "to": 7, "classes": 80, "rows": 500 }, { "from": 8, "to": 9, "classes": 10, "rows": 490 }]);
+    sidecar["privacy"]["sensitive"][0]["diversity"] = json!([{ "from": 3, "to": 3, "classes": 90, "rows": 990 }]);
+    let detail = |rows: u64, up_to: f64| json!({ "up_to": up_to, "rows": rows });
+    sidecar["utility"]["columns"]["age"]["detail"] = json!([
+        detail(900, 0.0),
+        detail(40, 0.05),
+        detail(50, 0.2),
+        detail(0, 0.5),
+        detail(0, 0.999_999),
+        detail(0, 1.0)
+    ]);
+    sidecar["utility"]["columns"]["age"]["distribution"] = json!({ "distance": 0.03, "slices": [{ "end": 0.5, "before": 0.4, "after": 0.45 }, { "end": 1.0, "before": 0.6, "after": 0.55 }] });
+    sidecar
+}
+
+fn page_of(sidecar: &Value) -> String {
+    report(&Sidecar::parse(sidecar.to_string().as_bytes()).unwrap())
+}
+
+/// Every figure of a page: its place in the sidecar, and its value.
+fn figures(page: &str) -> Vec<(String, String)> {
+    let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
+    parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()
+}
+
+#[test]
+fn every_figure_is_that_of_the_sidecar() {
+    let sidecar = sidecar();
+    let found = figures(&page_of(&sidecar));
+    assert!(found.len() > 60, "{} figures", found.len());
+    for (key, value) in found {
+        let expected = sidecar.pointer(&format!("/{}", key.replace('.', "/")));
+        let expected = expected.unwrap_or_else(|| panic!("{key} is not in the sidecar"));
+        match expected {
+            Value::String(text) => assert_eq!(&value, text, "{key}"),
+            number => assert_eq!(value.parse::<f64>().unwrap(), number.as_f64().unwrap(), "{key}"),
+        }
+    }
+}
+
+#[test]
+fn the_promise_is_a_sentence() {
+    let page = page_of(&sidecar());
+    let sentence = "Whoever knows the age and pay of a person finds at least 5 rows that could be theirs, and among them at \
+                    least 2 different values of illness.";
+    assert!(page.contains(sentence), "{page}");
+    assert_eq!(page.matches("✓ yes").count(), 4);
+    let mut broken = sidecar();
+    broken["privacy"]["satisfied"] = false.into();
+    broken["privacy"]["requirements"][0]["achieved"] = 4.into();
+    broken["privacy"]["requirements"][3]["achieved"] = 1.into();
+    let page = page_of(&broken);
+    assert!(page.contains("✗ A promise does not hold") && page.matches("✗ no").count() == 2, "{page}");
+}
+
+#[test]
+fn a_sidecar_of_an_earlier_version_has_a_shorter_report() {
+    let page = page_of(&early());
+    assert!(page.contains("What was promised") && page.contains("What the release still tells"), "{page}");
+    assert!(!page.contains("The risk of being found</h2>") && !page.contains("Class sizes"), "{page}");
+}
+
+#[test]
+fn names_from_a_damaged_sidecar_do_not_break_out() {
+    let mut hostile = sidecar();
+    let name = "<script>alert(1)</script>\"";
+    let age = hostile["utility"]["columns"]["age"].clone();
+    hostile["utility"]["columns"][name] = age;
+    hostile["privacy"]["sensitive"][0]["column"] = name.into();
+    hostile["algorithm"]["budget"] = name.into();
+    hostile["run_id"] = name.into();
+    let page = page_of(&hostile);
+    assert!(!page.contains("<script") && page.contains("&lt;script&gt;"), "{page}");
+}
+
+#[test]
+fn a_page_names_nothing_outside_of_itself() {
+    let page = page_of(&sidecar());
+    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<iframe", "javascript:"] {
+        assert!(!page.contains(outside), "{outside} is in the page");
+    }
+    assert!(page.contains("Content-Security-Policy"));
+}
+
+#[test]
+fn what_is_no_sidecar_is_refused() {
+    let mut later = sidecar();
+    later["schema_version"] = 2.into();
+    for bytes in [&b"{}"[..], b"", b"\xff", later.to_string().as_bytes()] {
+        assert!(Sidecar::parse(bytes).is_none());
+    }
+}

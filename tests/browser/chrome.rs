@@ -1,0 +1,212 @@
+//! A headless browser of its own, spoken to over two pipes (the DevTools protocol), with every request but for files denied.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What the browser is called on various systems.
+const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// A browser that has not answered for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+const FLAGS: [&str; 12] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-pipe",
+];
+
+/// The browser, installed before if `THRONG_BROWSER=install` says so. None where there is none.
+pub fn find() -> Option<PathBuf> {
+    let installed = || {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+        NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|path| path.is_file())
+    };
+    if installed().is_none() && std::env::var("THRONG_BROWSER").is_ok_and(|word| word == "install") {
+        for arguments in [&["update"][..], &["install", "--yes", "chromium"]] {
+            let done =
+                Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status().unwrap();
+            assert!(done.success(), "apt-get {arguments:?} failed");
+        }
+    }
+    installed()
+}
+
+/// A browser with one page.
+pub struct Browser {
+    process: Child,
+    to: File,
+    from: Receiver<Value>,
+    session: String,
+    number: u64,
+    /// What the page did since it was opened.
+    pub events: Vec<Value>,
+    _profile: TempDir,
+}
+
+impl Browser {
+    pub fn start(program: &Path) -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let pipe = |name: &str| {
+            let path = profile.path().join(name);
+            assert!(Command::new("mkfifo").arg(&path).status().unwrap().success(), "mkfifo failed");
+            path
+        };
+        let (to, from) = (pipe("to"), pipe("from"));
+        let process = Command::new("sh")
+            .args(["-c", "to=$1 from=$2; shift 2; exec \"$@\" 3<\"$to\" 4>\"$from\"", "sh"])
+            .args([&to, &from])
+            .arg(program)
+            .args(FLAGS)
+            .arg(format!("--user-data-dir={}", profile.path().join("profile").display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let to = File::options().write(true).open(to).unwrap();
+        let from = BufReader::new(File::open(from).unwrap());
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            for message in from.split(0).map_while(Result::ok) {
+                if sender.send(serde_json::from_slice(&message).unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut browser = Self {
+            process,
+            to,
+            from: receiver,
+            session: String::new(),
+            number: 0,
+            events: Vec::new(),
+            _profile: profile,
+        };
+        let target = browser.ask("Target.createTarget", json!({ "url": "about:blank" }))["targetId"].clone();
+        let attached = browser.ask("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
+        browser.session = attached["sessionId"].as_str().unwrap().to_owned();
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.ask(&format!("{domain}.enable"), json!({}));
+        }
+        browser.ask(
+            "Network.setBlockedURLs",
+            json!({ "urls": ["http://*", "https://*", "ws://*", "wss://*", "ftp://*"] }),
+        );
+        browser
+    }
+
+    /// Sends a command and waits for its answer. What the page tells meanwhile is remembered.
+    pub fn ask(&mut self, method: &str, parameters: Value) -> Value {
+        self.number += 1;
+        let mut message = json!({ "id": self.number, "method": method, "params": parameters });
+        if !self.session.is_empty() {
+            message["sessionId"] = self.session.as_str().into();
+        }
+        self.to.write_all(format!("{message}\0").as_bytes()).unwrap();
+        loop {
+            let mut answer = self.hear();
+            if answer["id"] == self.number {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].take();
+            }
+            self.events.push(answer);
+        }
+    }
+
+    fn hear(&mut self) -> Value {
+        self.from.recv_timeout(PATIENCE).expect("the browser does not answer")
+    }
+
+    /// Opens a file as a window of this size shows it, and waits until it is loaded.
+    pub fn open(&mut self, file: &Path, width: u32, height: u32, scheme: &str) {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.ask("Emulation.setDeviceMetricsOverride", screen);
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.ask("Emulation.setEmulatedMedia", json!({ "media": "", "features": features }));
+        self.events.clear();
+        self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            let event = self.hear();
+            self.events.push(event);
+        }
+    }
+
+    /// The value of an expression in the page.
+    pub fn evaluate(&mut self, expression: &str) -> Value {
+        let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let answer = self.ask("Runtime.evaluate", parameters);
+        assert!(answer.get("exceptionDetails").is_none(), "{answer}");
+        answer["result"]["value"].clone()
+    }
+
+    /// A picture of the page from top to bottom, or of its beginning.
+    pub fn picture(&mut self, is_whole: bool) -> Vec<u8> {
+        let answer = self.ask("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": is_whole }));
+        decoded(answer["data"].as_str().unwrap())
+    }
+
+    /// The page on paper.
+    pub fn paper(&mut self) -> Vec<u8> {
+        let parameters =
+            json!({ "printBackground": true, "preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69 });
+        decoded(self.ask("Page.printToPDF", parameters)["data"].as_str().unwrap())
+    }
+
+    /// What was asked for besides the file itself.
+    pub fn fetched(&self) -> Vec<String> {
+        let asked = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        let urls = asked.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_owned());
+        urls.skip(1).collect()
+    }
+
+    /// Errors of scripts, of the page and of its policy.
+    pub fn complaints(&self) -> Vec<String> {
+        let complains = |event: &&Value| {
+            let method = event["method"].as_str().unwrap_or_default();
+            ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"].contains(&method)
+        };
+        self.events.iter().filter(complains).map(ToString::to_string).collect()
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Base64, as the protocol has pictures.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let letters: Vec<u8> = text.bytes().filter(|letter| *letter != b'=').map(value).collect();
+    let bytes = letters.chunks(4).flat_map(|four| {
+        let number = four.iter().fold(0_u32, |sum, letter| sum << 6 | u32::from(*letter)) << (6 * (4 - four.len()));
+        number.to_be_bytes()[1..four.len()].to_vec()
+    });
+    bytes.collect()
+}

@@ -1,0 +1,191 @@
+//! `throng report` and `report = true`: figures against the sidecar, and against independent counts on the released file.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+
+use serde_json::Value;
+
+use crate::people::{COLUMNS, QUASI, people};
+use crate::released::{Rows, read};
+use crate::workshop::{Workshop, assert_says, names};
+
+const K: u64 = 4;
+const ROWS: usize = 2000;
+
+/// A release with its report.
+fn released() -> Workshop {
+    let workshop = Workshop::with(&people(ROWS), K, 2, COLUMNS);
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write(
+        "policy.toml",
+        policy.replace("location = \"out/release\"", "location = \"out/release\"\nreport = true"),
+    );
+    workshop.run(&[]);
+    workshop
+}
+
+fn metrics(workshop: &Workshop) -> Value {
+    serde_json::from_slice(&fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap()
+}
+
+fn page(workshop: &Workshop) -> String {
+    fs::read_to_string(workshop.path("out/release/_throng/report.html")).unwrap()
+}
+
+/// The figures of a page by their place in the sidecar.
+fn figures(page: &str) -> HashMap<String, String> {
+    let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
+    parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()
+}
+
+#[test]
+fn every_figure_of_the_report_is_that_of_the_sidecar() {
+    let workshop = released();
+    let (metrics, found) = (metrics(&workshop), figures(&page(&workshop)));
+    assert!(found.len() > 80, "{} figures", found.len());
+    for (key, value) in &found {
+        let expected = metrics.pointer(&format!("/{}", key.replace('.', "/")));
+        match expected.unwrap_or_else(|| panic!("{key} is not in the sidecar")) {
+            Value::String(text) => assert_eq!(value, text, "{key}"),
+            number => assert_eq!(value.parse::<f64>().unwrap(), number.as_f64().unwrap(), "{key}"),
+        }
+    }
+}
+
+/// The rows of each class of some columns, as a reader counts them.
+fn classes<'a>(rows: &'a Rows, columns: &[&str]) -> HashMap<Vec<&'a Option<String>>, Vec<usize>> {
+    let mut classes: HashMap<_, Vec<usize>> = HashMap::new();
+    for (row, class) in rows.tuples(columns).into_iter().enumerate() {
+        classes.entry(class).or_default().push(row);
+    }
+    classes
+}
+
+fn bins(value: &Value) -> Vec<(u64, u64, u64, u64)> {
+    let field = |bin: &Value, name: &str| bin[name].as_u64().unwrap();
+    let bin = |bin: &Value| (field(bin, "from"), field(bin, "to"), field(bin, "classes"), field(bin, "rows"));
+    value.as_array().unwrap().iter().map(bin).collect()
+}
+
+/// Whether bins hold what was counted: for each number, the classes and rows that have it.
+fn assert_binned(bins: &[(u64, u64, u64, u64)], counted: &BTreeMap<u64, (u64, u64)>) {
+    for (from, to, classes, rows) in bins {
+        let within = counted.range(from..=to).fold((0, 0), |sum, (_, found)| (sum.0 + found.0, sum.1 + found.1));
+        assert_eq!((*classes, *rows), within, "from {from} to {to}");
+    }
+    let all = |sum: u64, found: &(u64, u64)| sum + found.0;
+    assert_eq!(bins.iter().map(|bin| bin.2).sum::<u64>(), counted.values().fold(0, all), "a class is in no bin");
+    assert!(bins.windows(2).all(|pair| pair[0].1 < pair[1].0), "bins overlap: {bins:?}");
+}
+
+#[test]
+fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
+    let workshop = released();
+    let metrics = metrics(&workshop);
+    let released = Rows::of(&read(&workshop.release()));
+    let classes_found = classes(&released, &QUASI);
+    let (rows, count) = (ROWS as f64, classes_found.len() as f64);
+
+    let after = &metrics["risk"]["after"];
+    let smallest = classes_found.values().map(Vec::len).min().unwrap() as f64;
+    let near = |value: &Value, expected: f64| {
+        let found = value.as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-6, "{found} is not {expected}");
+    };
+    for attacker in ["prosecutor", "journalist"] {
+        near(&after[attacker]["highest"], 1.0 / smallest);
+        near(&after[attacker]["average"], count / rows);
+        for at_risk in after[attacker]["at_risk"].as_array().unwrap() {
+            let above = at_risk["above"].as_f64().unwrap();
+            let found: usize = classes_found.values().map(Vec::len).filter(|size| 1.0 / *size as f64 > above).sum();
+            near(&at_risk["share"], found as f64 / rows);
+        }
+        let above: Vec<f64> =
+            after[attacker]["at_risk"].as_array().unwrap().iter().map(|at| at["above"].as_f64().unwrap()).collect();
+        assert_eq!(above, [0.25, 0.2, 0.09]);
+        assert_eq!(after[attacker]["at_risk"][0]["share"], 0.0, "nothing is above 1 / k");
+    }
+    near(&after["marketer"]["average"], count / rows);
+    assert_eq!(after["classes"], classes_found.len());
+    assert_eq!(after["sample_uniques"], 0.0);
+
+    let mut sizes = BTreeMap::new();
+    let mut diversity = BTreeMap::new();
+    for rows in classes_found.values() {
+        let values: HashSet<_> = rows.iter().filter_map(|row| released.column("diagnosis")[*row].as_ref()).collect();
+        for (counted, number) in [(&mut sizes, rows.len()), (&mut diversity, values.len())] {
+            let (classes, sum) = counted.entry(number as u64).or_insert((0, 0));
+            (*classes, *sum) = (*classes + 1, *sum + rows.len() as u64);
+        }
+    }
+    assert_binned(&bins(&metrics["utility"]["class_sizes"]), &sizes);
+    assert_binned(&bins(&metrics["privacy"]["sensitive"][0]["diversity"]), &diversity);
+
+    // A released age is exact when it is no interval.
+    let exact = released.column("age").iter().flatten().filter(|age| !age.starts_with('[')).count();
+    assert_eq!(metrics["utility"]["columns"]["age"]["detail"][0]["rows"], exact);
+    let counts = serde_json::json!({ "dropped": 1, "quasi": 4, "sensitive": 1, "unchanged": 2 });
+    assert_eq!(metrics["columns"], counts);
+}
+
+#[test]
+fn of_the_original_only_bounds_in_steps_of_k_are_told() {
+    let workshop = released();
+    let metrics = metrics(&workshop);
+    let original = Rows::of(&people(ROWS));
+    let cells = classes(&original, &QUASI);
+    let before = &metrics["risk"]["before"];
+    assert_eq!(before["classes"], cells.len());
+    let alone = cells.values().filter(|rows| rows.len() == 1).count() as u64;
+    assert!(alone > 0 && !alone.is_multiple_of(K), "the table does not try the bound: {alone}");
+    let told = before["sample_uniques"].as_f64().unwrap() * ROWS as f64;
+    assert!((told - alone.next_multiple_of(K) as f64).abs() < 0.01, "{told} for {alone}");
+    assert_eq!(before["prosecutor"]["highest"], 1.0);
+    for at_risk in before["prosecutor"]["at_risk"].as_array().unwrap() {
+        let above = at_risk["above"].as_f64().unwrap();
+        let found: usize = cells.values().map(Vec::len).filter(|size| 1.0 / *size as f64 > above).sum();
+        let told = at_risk["share"].as_f64().unwrap() * ROWS as f64;
+        assert!((told - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{told} for {found}");
+    }
+    // Distributions are told in steps of at least one in a hundred.
+    let step = (ROWS as f64 / 100.0).max(K as f64);
+    let mut slices = 0;
+    for column in metrics["utility"]["columns"].as_object().unwrap().values() {
+        for slice in column["distribution"]["slices"].as_array().unwrap() {
+            for field in ["before", "after"] {
+                let steps = slice[field].as_f64().unwrap() * ROWS as f64 / step;
+                assert!((steps - steps.round()).abs() < 0.01, "{slice}");
+            }
+            slices += 1;
+        }
+    }
+    assert!(slices > 20);
+}
+
+#[test]
+fn the_command_writes_the_page_that_a_run_publishes() {
+    let workshop = released();
+    assert_eq!(names(&workshop.path("out/release/_throng")), ["manifest.json", "metrics.json", "report.html"]);
+    for metrics in ["out/release/_throng/metrics.json", "out/release", "out/release/"] {
+        let outcome = workshop.throng(&["report", metrics, "-o", "page.html"]).done();
+        assert_eq!(outcome["outcome"], "reported");
+        assert_eq!(fs::read_to_string(workshop.path("page.html")).unwrap(), page(&workshop), "{metrics}");
+    }
+    // Without the word in the policy there is none, and an old one goes.
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", policy.replace("report = true", ""));
+    workshop.run(&["--overwrite"]);
+    assert_eq!(names(&workshop.path("out/release/_throng")), ["manifest.json", "metrics.json"]);
+    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
+}
+
+#[test]
+fn what_is_no_sidecar_is_refused() {
+    let workshop = Workshop::new();
+    workshop.write("damaged.json", "{\"schema_version\": 1");
+    let message = workshop.throng(&["report", "damaged.json"]).refused(65);
+    assert_says(&message, &["damaged.json", "damaged, or is no metrics.json"]);
+    let message = workshop.throng(&["report", "out"]).refused(66);
+    assert_says(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);
+    assert_eq!(names(&workshop.path("")), ["damaged.json", "input", "out"], "no page is written");
+}

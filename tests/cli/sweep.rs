@@ -1,0 +1,91 @@
+//! `throng sweep`: a grid of policies, against runs of the same policies.
+
+use std::fs;
+
+use crate::people::{COLUMNS, QUASI, people};
+use crate::released::{Rows, read};
+use crate::workshop::{Workshop, assert_says, contents};
+
+fn workshop() -> Workshop {
+    Workshop::with(&people(600), 4, 2, COLUMNS)
+}
+
+#[test]
+fn every_trial_is_like_the_release_that_a_run_makes() {
+    let workshop = workshop();
+    let before = contents(&workshop.path("")).len();
+    let ended = workshop.throng(&["sweep", "policy.toml", "--k", "3,6", "--p", "1,2", "--algorithm", "mondrian,mdr"]);
+    let swept = ended.json();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(contents(&workshop.path("")).len(), before, "a sweep publishes nothing");
+    assert_eq!((&swept["outcome"], &swept["rows"]), (&"swept".into(), &600.into()));
+    let trials = swept["trials"].as_array().unwrap();
+    let grid: Vec<_> =
+        trials.iter().map(|trial| format!("{} {} {}", trial["algorithm"], trial["k"], trial["p"])).collect();
+    let expected = [
+        "\"mondrian\" 3 1",
+        "\"mondrian\" 3 2",
+        "\"mondrian\" 6 1",
+        "\"mondrian\" 6 2",
+        "\"mdr\" 3 1",
+        "\"mdr\" 3 2",
+        "\"mdr\" 6 1",
+        "\"mdr\" 6 2",
+    ];
+    assert_eq!(grid, expected);
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    for trial in trials {
+        let (k, p) = (trial["k"].to_string(), trial["p"].to_string());
+        workshop.write("policy.toml", format!("{policy}\n[algorithm]\npartition = {}\n", trial["algorithm"]));
+        let outcome = workshop.run(&["--overwrite", "-k", &k, "-p", &p]);
+        assert_eq!(trial["classes"], outcome["classes"], "{trial}");
+        let (found, of_run) = (trial["ncp"].as_f64().unwrap(), outcome["ncp"].as_f64().unwrap());
+        assert!((found - of_run).abs() < 1e-6, "{trial} {outcome}");
+        let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
+        assert_eq!(trial["highest_risk"].as_f64().unwrap(), 1.0 / count.smallest as f64, "{trial}");
+        assert_eq!(trial["average_risk"].as_f64().unwrap(), count.classes as f64 / 600.0, "{trial}");
+        assert_eq!(trial["feasible"], true);
+    }
+}
+
+#[test]
+fn what_can_not_be_kept_says_why_and_the_rest_is_tried() {
+    let workshop = workshop();
+    let ended =
+        workshop.throng(&["sweep", "policy.toml", "--k", "4,900", "--p", "2,5,6", "-o", "sweep.html", "--loss", "0.9"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let swept = ended.json();
+    let trials = swept["trials"].as_array().unwrap();
+    let feasible: Vec<bool> = trials.iter().map(|trial| trial["feasible"].as_bool().unwrap()).collect();
+    // p above k is no policy, there are five diagnoses, and 600 rows.
+    assert_eq!(feasible, [true, false, false, false, false, false]);
+    let reason = |at: usize| trials[at]["reason"].as_str().unwrap();
+    assert_says(reason(1), &["p"]);
+    assert_says(reason(3), &["600 rows", "k = 900"]);
+    assert_says(&ended.stderr, &["can't be kept", "best for a loss of at most 90%: k = 4, p = 2 with mondrian"]);
+    assert_eq!(swept["best"], trials[0]);
+    let page = fs::read_to_string(workshop.path("sweep.html")).unwrap();
+    assert_says(&page, &["Risk over loss", "600 rows", "k = 900, p = 2"]);
+    assert_eq!(page.matches("can&#39;t be kept").count(), 5);
+}
+
+#[test]
+fn a_grid_of_which_nothing_can_be_kept_ends_with_three() {
+    let workshop = workshop();
+    let ended = workshop.throng(&["sweep", "policy.toml", "--k", "700,900"]);
+    assert_says(&ended.refused(3), &["no policy of the grid can be kept", "600 rows"]);
+    assert_eq!(ended.json()["trials"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn mistakes_are_told_before_anything_is_read() {
+    let workshop = workshop();
+    fs::remove_dir_all(workshop.path("input")).unwrap();
+    let refused =
+        |arguments: &[&str], code| workshop.throng(&[&["sweep", "policy.toml"], arguments].concat()).refused(code);
+    assert_says(&refused(&["--algorithm", "mondriaan"], 78), &["no partition `mondriaan`", "throng schema"]);
+    assert_says(&refused(&["--algorithm", "mdr/magic"], 78), &["no cluster method `magic`"]);
+    assert_says(&refused(&["--algorithm", "none/none"], 78), &["one class"]);
+    let ended = workshop.throng(&["sweep", "policy.toml", "--loss", "7"]);
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+}
