@@ -68,7 +68,7 @@ impl Report<'_> {
                 let runs = || rounds.iter().map(move |round| &round.runs[budget]);
                 let run = Spread::of(runs().map(|run| run.seconds));
                 let stage = |name: &&str| {
-                    Spread::of(runs().map(|run| run.stages.get(name).map_or(0.0, |ms| *ms as f64))).median
+                    Spread::of(runs().map(|run| run.stages.get(*name).map_or(0.0, |ms| *ms as f64))).median
                 };
                 Line {
                     data_set,

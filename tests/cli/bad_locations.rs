@@ -129,7 +129,9 @@ fn two_runs_to_one_output_leave_one_release() {
     let mut codes: Vec<Option<i32>> =
         runs.into_iter().map(|run| run.wait_with_output().unwrap().status.code()).collect();
     codes.sort_unstable();
-    assert_eq!(codes, [Some(0), Some(78), Some(78)]);
+    // Whoever begins after the winner has published finds a release; whoever began before has lost a race.
+    let lost = |code: &Option<i32>| matches!(code, Some(75 | 78));
+    assert!(codes[0] == Some(0) && codes[1..].iter().all(lost), "{codes:?}");
     assert_eq!(workshop.out(), ["release"]);
     assert_eq!(crate::released::read(&workshop.release()).num_rows(), 2000);
 }

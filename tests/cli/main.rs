@@ -15,6 +15,7 @@ mod exposition;
 mod people;
 mod released;
 mod tables;
+mod web;
 mod workshop;
 
 #[path = "../browser/mod.rs"]
@@ -27,6 +28,7 @@ mod bad_hierarchies;
 mod bad_locations;
 mod bad_policies;
 mod check;
+mod clean;
 mod configs;
 mod csv;
 mod deploy;
@@ -34,6 +36,7 @@ mod determinism;
 mod fuzzed;
 mod generate;
 mod hierarchies;
+mod if_changed;
 mod killed;
 mod large;
 mod leaks;
@@ -60,3 +63,4 @@ mod sweep;
 mod terminal;
 mod types;
 mod verify;
+mod web_inputs;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::cover::{Domain, set_covers};
 use crate::people::{COLUMNS, KEPT, QUASI, REGIONS, people};
-use crate::released::{Cell, Rows, data_files, multiset, read};
+use crate::released::{Cell, Rows, data_files, multiset, read, read_file};
 use crate::tables::table;
 use crate::workshop::{Workshop, names};
 
@@ -168,6 +168,21 @@ fn a_table_that_is_already_anonymous_is_released_as_it_is() {
     let release = read(&workshop.release());
     let labels = release.column(0).as_any().downcast_ref::<StringArray>().unwrap();
     assert_eq!(multiset(labels.iter().flatten()), HashMap::from([("Female", 20), ("Male", 20)]));
+}
+
+#[test]
+fn a_policy_says_how_many_rows_a_file_has_and_the_rows_stay_the_same() {
+    let (_, _, workshop, _) = released(800);
+    let release = read(&workshop.release());
+    let text = std::fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    for (rows_per_file, expected) in [(300, vec![300, 300, 200]), (799, vec![799, 1]), (800, vec![800])] {
+        workshop.write("policy.toml", text.replace("[output]", &format!("[output]\nrows_per_file = {rows_per_file}")));
+        workshop.run(&["--overwrite"]);
+        let files = data_files(&workshop.release());
+        let rows = |file| read_file(file).iter().map(RecordBatch::num_rows).sum::<usize>();
+        assert_eq!(files.iter().map(|file| rows(file)).collect::<Vec<_>>(), expected);
+        assert_eq!(read(&workshop.release()), release);
+    }
 }
 
 #[test]

@@ -1,17 +1,21 @@
 //! The command line, as it was written.
 
+mod clean;
 mod document;
 mod hierarchy;
 mod init;
 mod report;
 mod risk;
+mod run;
 mod sql;
 
+pub(crate) use clean::CleanArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
 pub(crate) use report::{ReportArgs, SweepArgs};
 pub(crate) use risk::{RiskArgs, RiskFormat};
+pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
 
 use std::path::PathBuf;
@@ -149,6 +153,12 @@ pub(crate) enum Command {
     /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
     /// policy. A combination that can't be kept says why.
     Sweep(SweepArgs),
+    /// Remove what dead runs have left at an output
+    ///
+    /// A run that was killed leaves its staging folder, or staged objects on a store. The next run removes them; this does
+    /// it without one. On this machine a lock tells which runs are alive; on a store all that a run has written must be older
+    /// than a day. The release, runs that are alive and files of others are never touched.
+    Clean(CleanArgs),
     /// Print the JSON schema of the policy file, for editors and checks
     Schema,
     /// Make synthetic data
@@ -175,23 +185,6 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, of throng or of one of its commands
     Man(ManArgs),
-}
-
-/// A policy, and what is told of its run besides.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArgs,
-
-    /// Write metrics of the run here when it is over, also when it has failed: text for the textfile collector of
-    /// Prometheus' node_exporter
-    #[arg(long, value_name = "PATH")]
-    pub(crate) metrics_file: Option<PathBuf>,
-
-    /// Write the lineage of the run here when it is over, also when it has failed: an OpenLineage event with the origin
-    /// of every column, as one line of JSON
-    #[arg(long, value_name = "PATH")]
-    pub(crate) lineage_file: Option<PathBuf>,
 }
 
 /// A policy, and what the command line changes in it.

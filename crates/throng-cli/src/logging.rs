@@ -14,6 +14,9 @@ pub(crate) use crate::otel::Spans;
 /// Sets the level of logs by module, like `throng_pipeline=debug`.
 const LOG_VARIABLE: &str = "THRONG_LOG";
 
+/// What speaks to servers. Below this level it may tell what it sends, and that holds credentials.
+const WIRE: [&str; 6] = ["h2", "hyper", "hyper_util", "reqwest", "rustls", "tower"];
+
 /// Starts logging. On a terminal progress bars tell what goes on, and logs only what went wrong.
 pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
     let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text;
@@ -24,6 +27,8 @@ pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
         _ => "trace",
     };
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(level));
+    let filter =
+        WIRE.iter().filter_map(|name| format!("{name}=info").parse().ok()).fold(filter, EnvFilter::add_directive);
     // Nobody may be reading the logs any more, which is no reason to panic.
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     let logs = match format {

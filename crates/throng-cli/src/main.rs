@@ -72,8 +72,8 @@ fn told(error: &clap::Error) -> ExitCode {
 /// How long computation may go on after the last word of a command.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
-/// How long a job may take to remove what it has staged, after a signal.
-const GRACE: Duration = Duration::from_secs(30);
+/// How long a job may take to remove what it has staged, after a signal. Schedulers kill after 30 seconds or more.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// Runs a command, or stops it when the process is asked to. A job then removes what it has staged; one that is already
 /// committing its release completes it, and says so.

@@ -59,6 +59,7 @@ impl Clock {
 
     fn mark(&self, stage: Stage, total: Option<u64>) {
         self.stages().begin(stage);
+        tracing::debug!(stage = stage.as_str(), "stage begins");
         self.observer.begin(stage, total);
     }
 

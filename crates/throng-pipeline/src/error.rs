@@ -75,7 +75,7 @@ impl JobError {
     /// An error of storage, with what was being done.
     pub(crate) fn storage(doing: impl std::fmt::Display, error: &object_store::Error) -> Self {
         let (kind, advice) = storage_kind(error);
-        Self::new(kind, format!("{doing}: {}; {advice}", first_line(&error.to_string())))
+        Self::new(kind, format!("{doing}: {}; {advice}", store_reason(error)))
     }
 
     /// An error of the local file system, with what was being done.
@@ -161,13 +161,50 @@ impl From<VerifyError> for JobError {
 
 fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
     use object_store::Error as Store;
+    let says = |words: &str| error.to_string().contains(words);
     match error {
+        Store::Precondition { .. } => (Kind::TemporaryIo, "it has changed while it was read; try again"),
+        _ if says("non-partial response") => {
+            (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
+        }
+        _ if lacks_credentials(error) => (Kind::TemporaryIo, NO_CREDENTIALS),
+        // Listing is refused in other words than reading.
+        _ if says("status code: 401") || says("status code: 403") => {
+            (Kind::TemporaryIo, "check the credentials in the environment")
+        }
         Store::NotFound { .. } => (Kind::NoInput, "check the location"),
         Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
             (Kind::TemporaryIo, "check the credentials in the environment")
         }
         _ => (Kind::TemporaryIo, "try again"),
     }
+}
+
+/// Where clients look for credentials when the environment has none.
+const METADATA_SERVER: &str = "http://169.254.169.254";
+
+/// What to do when they find none there.
+pub(crate) const NO_CREDENTIALS: &str = "the environment holds no credentials for the store; set them, such as AWS_ACCESS_KEY_ID and \
+                              AWS_SECRET_ACCESS_KEY";
+
+/// Whether a store was not even asked, for want of credentials.
+pub(crate) fn lacks_credentials(error: &object_store::Error) -> bool {
+    error.to_string().contains(METADATA_SERVER)
+}
+
+/// An error of a store in its own words, without the answer of its server: servers repeat the key, the signature or what
+/// was signed. The status and the code of the answer are told.
+pub(crate) fn store_reason(error: &object_store::Error) -> String {
+    const ANSWERS: [&str; 2] = ["Server returned non-2xx status code: ", "Server returned error response: "];
+    let text = error.to_string();
+    let Some((before, answer)) = ANSWERS.iter().find_map(|answer| text.split_once(answer)) else {
+        return first_line(&text).to_owned();
+    };
+    let status: String = answer.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == ' ').collect();
+    let code = answer.split_once("<Code>").and_then(|(_, rest)| rest.split_once("</Code>")).map(|(code, _)| code);
+    let code = code.filter(|code| code.len() < 64 && code.chars().all(|c| c.is_ascii_alphanumeric()));
+    let code = code.map(|code| format!(" ({code})")).unwrap_or_default();
+    format!("{}the server answered {}{code}", first_line(before), status.trim())
 }
 
 /// What is behind an error of the engine.
@@ -301,6 +338,22 @@ mod tests {
             let message = told(ArrowError::CsvError(text.to_owned()));
             assert!(message.starts_with("people.csv is not readable as CSV at line 4:"), "{message}");
         }
+    }
+
+    #[test]
+    fn the_answer_of_a_server_is_not_told() {
+        let answer = "Error performing GET http://host/b/a in 1ms - Server returned non-2xx status code: 403 Forbidden: \
+                      <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code><AWSAccessKeyId>AKIACANARY\
+                      </AWSAccessKeyId><StringToSign>canary</StringToSign></Error>";
+        let error = object_store::Error::Generic { store: "S3", source: answer.into() };
+        let told = JobError::storage("reading a", &error).to_string();
+        assert!(
+            told.contains("GET http://host/b/a in 1ms - the server answered 403 Forbidden (SignatureDoesNotMatch);")
+        );
+        assert!(!told.to_ascii_lowercase().contains("canary"), "{told}");
+        let answer = "Server returned error response: <Error><Code>canary canary</Code></Error>";
+        let told = store_reason(&object_store::Error::Generic { store: "S3", source: answer.into() });
+        assert!(!told.contains("canary"), "{told}");
     }
 
     #[test]

@@ -4,26 +4,25 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use throng_core::verify::Findings;
-use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, kept_names};
-use throng_policy::{Binding, CsvOptions, Format, Policy};
+use throng_datafusion::{AnonymizedTable, Progress};
+use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::engine::session;
 use crate::error::{JobError, Kind};
-use crate::manifest::{self, FileEntry, Manifest};
+use crate::manifest::FileEntry;
 use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
-use crate::publish::Staging;
+use crate::publish::Staged;
+use crate::readback::{ReadBack, Written, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::sidecar::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
-use crate::source::{Source, SourceFile};
+use crate::source::Source;
 use crate::stop::Stop;
 use crate::telemetry::Origins;
-use crate::verify::{Examined, Unchanged, examine};
 use crate::write::{ROW_GROUP_ROWS, check_writable, digest, write};
 
 /// How a job runs; nothing here changes its result.
@@ -59,22 +58,22 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobE
         if let Some(preset) = policy.privacy.preset {
             tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.told(policy.privacy.k));
         }
-        let output = Place::parse(&policy.output.location)?;
+        let output = Place::parse_with(&policy.output.location, &policy.store)?;
         for location in &policy.input.locations {
-            check_apart(&Location::parse(location)?.place, &output)?;
+            check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
-        let staging = Staging::begin(&output, policy.output.mode, &run_id).await?;
+        let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
         let policy_digest = digest(policy.canonical_json().as_bytes());
         let run = RunFacts { run_id, policy_digest, has_report: policy.output.report };
-        let verified = tokio::select! {
+        let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            verified = anonymize(policy, options, &staging, &run) => verified,
+            ready = anonymize(policy, options, &staged, &run) => ready,
         };
-        match verified {
-            Ok(verified) => publish(verified, staging, &run, output.to_string()).await,
+        match ready {
+            Ok(ready) => publish(ready, staged, &run, output.to_string()).await,
             Err(error) => {
-                staging.abandon().await;
+                staged.abandon().await;
                 Err(error)
             }
         }
@@ -93,18 +92,14 @@ fn check_apart(input: &Place, output: &Place) -> Result<(), JobError> {
 }
 
 /// What is ready to be published.
-struct Verified {
+struct Ready {
     sidecar: Sidecar,
-    files: Vec<FileEntry>,
+    read_back: ReadBack,
+    input_digest: Option<String>,
     clock: Arc<Clock>,
 }
 
-async fn anonymize(
-    policy: &Policy,
-    options: &JobOptions,
-    staging: &Staging,
-    run: &RunFacts,
-) -> Result<Verified, JobError> {
+async fn anonymize(policy: &Policy, options: &JobOptions, staged: &Staged, run: &RunFacts) -> Result<Ready, JobError> {
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
@@ -118,6 +113,7 @@ async fn anonymize(
         Err(error) => return Err(failure(error, &table, &source, &session).await),
         Ok(release) => release,
     };
+    source.check_unchanged().await?;
     let facts = release.facts().clone();
     source.check_rows(facts.rows_read)?;
     let anonymizer = Arc::clone(table.anonymizer());
@@ -127,20 +123,21 @@ async fn anonymize(
 
     let rows = facts.rows_read - facts.suppressed;
     let span = clock.begin(Stage::Write, Some(rows));
-    let place = staging.place()?;
+    let place = staged.place()?;
     let schema = plan.schema();
     drop(plan);
-    let files = write(batches, schema, &place, options).instrument(span).await?;
+    let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
+    let files = write(batches, schema, &place, rows_per_file, options).instrument(span).await?;
 
     let span = clock.begin(Stage::Verify, Some(rows));
-    let staged = Staged { files: &files, place: &place, facts: &facts };
-    let findings = verify(staged, policy, &anonymizer, options).instrument(span).await?;
-
     let rows: u64 = files.iter().map(|file| file.rows).sum();
-    let bytes = files.iter().map(|file| file.bytes).sum();
+    let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    let written = Written { files, place: &place, facts: &facts };
+    let (findings, read_back) = read_back(written, policy, &anonymizer, options).instrument(span).await?;
+
     let release = ReleaseFacts {
         input: InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
-        output: OutputFacts { rows, files: files.len() as u64, bytes, suppressed_rows: facts.suppressed },
+        output: OutputFacts { rows, files: count, bytes, suppressed_rows: facts.suppressed },
         columns: column_counts(anonymizer.binding()),
         algorithm: AlgorithmFacts {
             partition: policy.algorithm.partition.as_str().into(),
@@ -158,7 +155,7 @@ async fn anonymize(
     let sidecar = Sidecar::new(run, release, &findings, resources);
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
-    Ok(Verified { sidecar, files, clock })
+    Ok(Ready { sidecar, read_back, input_digest: source.identity, clock })
 }
 
 fn column_counts(binding: &Binding) -> ColumnCounts {
@@ -178,7 +175,7 @@ pub(crate) struct Bound {
 
 /// Finds the input of a policy and binds the policy to it.
 pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<Bound, JobError> {
-    let source = Source::open(session, &policy.input.locations, policy.input.format, policy.input.csv).await?;
+    let source = Source::of_job(session, &policy.input, &policy.store).await?;
     let table = AnonymizedTable::new(source.frame(session)?.into_view(), Arc::new(policy.clone()))?;
     check_writable(table.anonymizer().schema())?;
     Ok(Bound { source, table })
@@ -201,88 +198,21 @@ pub(crate) async fn failure(
     }
 }
 
-/// A release on its staging place, and what is known of it.
-struct Staged<'a> {
-    files: &'a [FileEntry],
-    place: &'a Place,
-    facts: &'a Facts,
-}
-
-/// Reads the staged files back. The promise must hold in them, no row may be missing, and what they show must be what
-/// the metrics speak of.
-async fn verify(
-    staged: Staged<'_>,
-    policy: &Policy,
-    anonymizer: &Anonymizer,
-    options: &JobOptions,
-) -> Result<Findings, JobError> {
-    let refused = |what: &str| {
-        JobError::new(
-            Kind::Verification,
-            format!("the staged release was read back and refused: {what}; nothing is published"),
-        )
-    };
-    let session = session(options)?;
-    let mut files = Vec::new();
-    for file in staged.files {
-        let place = staged.place.child(&file.path);
-        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
-        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
-        files.push(SourceFile { place, meta });
-    }
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::of_files(&session, files, Format::Parquet, csv).await?;
-    let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
-        schema.fields().iter().map(|field| field.name().clone()).collect()
-    };
-    if names(&source.schema) != names(anonymizer.schema()) {
-        return Err(refused("its columns are not those of the policy"));
-    }
-    let (promise, _) = policy.promise();
-    let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
-    let observer = Arc::clone(&options.observer);
-    let seen = |is_together| {
-        examine(&session, &source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
-    };
-    // A release has its classes together, which takes little memory to verify. If it should not, it is verified all the
-    // same.
-    let (findings, checksum) = match seen(true).await? {
-        Examined::Whole(findings, checksum) => (findings, checksum),
-        Examined::Scattered => match seen(false).await? {
-            Examined::Whole(findings, checksum) => (findings, checksum),
-            Examined::Scattered => return Err(JobError::internal("a release was not looked at as a whole")),
-        },
-    };
-    if !findings.holds() {
-        return Err(refused("a class does not satisfy the privacy model"));
-    }
-    if checksum != staged.facts.checksum || checksum.rows() + staged.facts.suppressed != staged.facts.rows_read {
-        return Err(refused("rows were lost, changed or doubled"));
-    }
-    if findings.classes != staged.facts.utility.classes || findings.sum_of_squares != staged.facts.utility.dm {
-        return Err(refused("its classes are not those that the metrics speak of"));
-    }
-    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
-    Ok(findings)
-}
-
-async fn publish(verified: Verified, staging: Staging, run: &RunFacts, location: String) -> Result<Released, JobError> {
-    let Verified { mut sidecar, files, clock } = verified;
+async fn publish(ready: Ready, staged: Staged, run: &RunFacts, location: String) -> Result<Released, JobError> {
+    let Ready { mut sidecar, read_back, input_digest, clock } = ready;
     let span = clock.begin(Stage::Publish, None);
-    let manifest = Manifest {
-        schema_version: manifest::SCHEMA_VERSION,
-        throng_version: sidecar.throng_version.clone(),
-        run_id: run.run_id.clone(),
-        policy_digest: run.policy_digest.clone(),
-        files,
-    };
     // The sidecar is itself published, so its clock stops at the moment when it is written.
     let mut finish = || {
         sidecar.set_times(&clock.times());
         sidecar.resources.peak_memory_bytes = peak_memory_bytes();
         sidecar.clone()
     };
-    let files = staging.commit(manifest, &mut finish).instrument(span).await?;
+    let files = async {
+        let committed = staged.verified(read_back).commit(run, input_digest, &mut finish).await?;
+        Ok::<_, JobError>(committed.clean().await)
+    }
+    .instrument(span)
+    .await?;
     tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
     Ok(Released { location, sidecar, files })
 }

@@ -12,6 +12,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod check;
+mod clean;
 mod clock;
 mod draft;
 mod engine;
@@ -27,6 +28,7 @@ mod place;
 mod plot;
 mod progress;
 mod publish;
+mod readback;
 mod report;
 mod resources;
 mod risk;
@@ -34,12 +36,15 @@ mod sidecar;
 mod source;
 mod sql;
 mod stop;
+mod store;
 mod sweep;
 pub mod telemetry;
+mod unchanged;
 mod verify;
 mod write;
 
 pub use check::{Checked, Planned, check, plan};
+pub use clean::{CleanOptions, Cleaned, clean};
 pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
@@ -53,4 +58,5 @@ pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};
 pub use sweep::{Attempt, Swept, Trial, sweep, sweep_page};
 pub use throng_datafusion::is_decoding;
-pub use verify::verify_release;
+pub use unchanged::{Standing, unchanged};
+pub use verify::{verify_release, verify_release_with};

@@ -19,6 +19,10 @@ pub struct Manifest {
     pub run_id: String,
     /// The digest of the policy in effect, locations left out.
     pub policy_digest: String,
+    /// The digest of which files were read, in which version; none where that could not be told. It holds nothing of
+    /// their content, and tells whether a run would find the same input again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_digest: Option<String>,
     /// The files of the release.
     pub files: Vec<FileEntry>,
 }

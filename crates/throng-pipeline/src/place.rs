@@ -11,18 +11,14 @@ use glob::Pattern;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
+use throng_policy::{Store, is_web};
 use url::Url;
 
 use crate::error::{JobError, Kind};
-
-/// Environment variables that configure object stores begin with one of these.
-const STORE_VARIABLES: [&str; 3] = ["AWS_", "GOOGLE_", "AZURE_"];
-
-/// The schemes of object stores.
-const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "adl", "azure", "abfs", "abfss"];
+use crate::store;
 
 /// A path on a store.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) store: Arc<dyn ObjectStore>,
     /// `file:///`, `s3://bucket/` and so on.
@@ -36,15 +32,22 @@ pub(crate) struct Location {
     /// The file or folder; for a pattern, the folder above its first wildcard.
     pub(crate) place: Place,
     pub(crate) pattern: Option<Pattern>,
+    /// Whether it was written as a folder, with a slash at its end.
+    pub(crate) is_folder: bool,
 }
 
 impl Location {
     /// Understands a local path, a URL, or a glob of either.
-    pub(crate) fn parse(text: &str) -> Result<Self, JobError> {
+    pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
         let is_wild = |part: &str| part.contains(['*', '?', '[']);
         // A local file may have such characters in its name.
         if !is_wild(text) || (!text.contains("://") && FilePath::new(text).exists()) {
-            return Ok(Self { place: Place::parse(text)?, pattern: None });
+            let is_folder = text.ends_with('/');
+            return Ok(Self { place: Place::parse_with(text, settings)?, pattern: None, is_folder });
+        }
+        if is_web(text) {
+            let text = "an input on http(s) has a glob or a query, and web servers can't be searched; name each file";
+            return Err(JobError::new(Kind::BadPolicy, text));
         }
         let bad = || {
             JobError::new(
@@ -54,17 +57,22 @@ impl Location {
         };
         let fixed: Vec<&str> = text.split('/').take_while(|part| !is_wild(part)).collect();
         let folder = if fixed.is_empty() { ".".to_owned() } else { format!("{}/", fixed.join("/")) };
-        let place = Place::parse(&folder)?;
+        let place = Place::parse_with(&folder, settings)?;
         let rest = text.split('/').skip(fixed.len()).collect::<Vec<_>>().join("/");
         let above = Pattern::escape(place.path.as_ref());
         let pattern = if above.is_empty() { rest } else { format!("{above}/{rest}") };
-        Ok(Self { place, pattern: Some(Pattern::new(&pattern).map_err(|_| bad())?) })
+        Ok(Self { place, pattern: Some(Pattern::new(&pattern).map_err(|_| bad())?), is_folder: false })
     }
 }
 
 impl Place {
-    /// Understands a local path or a URL.
+    /// Understands a local path or a URL, where no policy speaks of stores.
     pub(crate) fn parse(text: &str) -> Result<Self, JobError> {
+        Self::parse_with(text, &Store::default())
+    }
+
+    /// Understands a local path or a URL.
+    pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
         if !text.contains("://") {
             return Self::local(FilePath::new(text));
         }
@@ -74,18 +82,13 @@ impl Place {
             let path = url.to_file_path().map_err(|()| bad("it is not a path of this machine"))?;
             return Self::local(&path);
         }
-        if !SCHEMES.contains(&url.scheme()) {
-            return Err(bad("its scheme is not one of s3, gs, az or file"));
-        }
-        let variables = std::env::vars()
-            .filter(|(name, _)| STORE_VARIABLES.iter().any(|prefix| name.starts_with(prefix)))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value));
-        let (store, path) = object_store::parse_url_opts(&url, variables)
-            .map_err(|_| bad("its store is not configured in the environment"))?;
+        let path = Path::from_url_path(url.path()).map_err(|_| bad("it is not a path of a store"))?;
+        let store = store::open(&url, settings)?;
         let mut root = url;
         root.set_path("/");
         root.set_query(None);
-        Ok(Self { store: Arc::from(store), root, path })
+        root.set_fragment(None);
+        Ok(Self { store, root, path })
     }
 
     /// A path of the local file system.
@@ -111,6 +114,11 @@ impl Place {
     /// The path on this machine, for places of the local file system.
     pub(crate) fn local_path(&self) -> Option<PathBuf> {
         (self.root.scheme() == "file").then(|| PathBuf::from(format!("/{}", self.path)))
+    }
+
+    /// Whether this is on a web server, which can be read only.
+    pub(crate) fn is_web(&self) -> bool {
+        is_web(self.root.as_str())
     }
 
     /// Whether one of the two is inside the other, or they are the same. Links are followed.
@@ -159,6 +167,13 @@ fn without_links(path: &FilePath) -> PathBuf {
     known.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))).unwrap_or_else(|| path.to_owned())
 }
 
+/// A store may show its credentials, so that only its place is shown.
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Place({self})")
+    }
+}
+
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.local_path() {
@@ -188,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_glob_is_parted_from_the_folder_above_it() {
-        let location = Location::parse("/data/2024/part-*.parquet").unwrap();
+        let location = Location::parse_with("/data/2024/part-*.parquet", &Store::default()).unwrap();
         assert_eq!(location.place.path.as_ref(), "data/2024");
         let pattern = location.pattern.unwrap();
         assert!(pattern.matches("data/2024/part-1.parquet"));
@@ -208,5 +223,25 @@ mod tests {
         let error = Place::parse("ftp://secret@host/x").unwrap_err();
         assert_eq!(error.kind(), Kind::BadPolicy);
         assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_file_of_a_web_server_is_a_place_and_a_glob_there_is_not() {
+        let place = Place::parse("http://host:8000/data/a%20b.parquet").unwrap();
+        assert_eq!((place.root.as_str(), place.path.as_ref()), ("http://host:8000/", "data/a b.parquet"));
+        assert_eq!(place.table_url().unwrap().as_str(), "http://host:8000/data/a%20b.parquet");
+        assert!(place.is_web());
+        for text in ["https://host/*.parquet", "https://host/a.parquet?X-Amz-Signature=hunter2"] {
+            let error = Location::parse_with(text, &Store::default()).unwrap_err();
+            assert_eq!(error.kind(), Kind::BadPolicy);
+            assert!(error.to_string().contains("name each file") && !error.to_string().contains("hunter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_text_of_a_place_shows_nothing_of_its_store() {
+        let settings = Store { endpoint: Some("https://minio.example.org".to_owned()), ..Store::default() };
+        let place = Place::parse_with("s3://bucket/a/b", &settings).unwrap();
+        assert_eq!(format!("{place:?}"), "Place(s3://bucket/a/b)");
     }
 }

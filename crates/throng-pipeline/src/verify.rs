@@ -12,7 +12,7 @@ use throng_core::compact::is_text;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
 use throng_datafusion::{guarded, guarded_stream, plain, plain_field};
-use throng_policy::{CsvOptions, Format};
+use throng_policy::{CsvOptions, Format, Store};
 use tokio::task::JoinSet;
 
 use crate::engine::session;
@@ -36,14 +36,25 @@ pub async fn verify_release(
     columns: Option<&[String]>,
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
+    verify_release_with(locations, promise, columns, &Store::default(), options).await
+}
+
+/// The same, on stores as a policy has them.
+pub async fn verify_release_with(
+    locations: &[String],
+    promise: Promise,
+    columns: Option<&[String]>,
+    settings: &Store,
+    options: &JobOptions,
+) -> Result<Findings, JobError> {
     let session = session(options)?;
     let csv = CsvOptions { delimiter: b',', header: true };
-    let source = match release_at(locations).await? {
+    let source = match release_at(locations, settings).await? {
         Some((place, manifest)) => {
             let files = listed_files(&place, &manifest).await?;
             Source::of_files(&session, files, Format::Parquet, csv).await?
         }
-        None => Source::open(&session, locations, None, csv).await?,
+        None => Source::open_with(&session, locations, None, csv, settings).await?,
     };
     if let Some(columns) = columns {
         let unknown = source.schema.fields().iter().map(|field| field.name()).filter(|name| !columns.contains(name));
@@ -61,9 +72,9 @@ pub async fn verify_release(
 }
 
 /// The release at these locations with its manifest, if they are one folder that has one.
-async fn release_at(locations: &[String]) -> Result<Option<(Place, Manifest)>, JobError> {
+async fn release_at(locations: &[String], settings: &Store) -> Result<Option<(Place, Manifest)>, JobError> {
     let [location] = locations else { return Ok(None) };
-    let Location { place, pattern: None } = Location::parse(location)? else { return Ok(None) };
+    let Location { place, pattern: None, .. } = Location::parse_with(location, settings)? else { return Ok(None) };
     let is_file = match place.local_path() {
         Some(path) => !path.is_dir(),
         None => !place.path.as_ref().is_empty() && place.store.head(&place.path).await.is_ok(),

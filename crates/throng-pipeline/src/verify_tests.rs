@@ -29,6 +29,7 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
         throng_version: "0".to_owned(),
         run_id: "r1".to_owned(),
         policy_digest: "p".to_owned(),
+        input_digest: None,
         files: files.iter().map(entry).collect(),
     };
     std::fs::create_dir(folder.path().join("_throng")).unwrap();

@@ -5,8 +5,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::time_span::{self, UNITS};
+
 /// The pattern of a budget, for the schema of the policy file.
-pub(crate) const PATTERN: &str = "^(fast|balanced|thorough|[0-9]*[1-9][0-9]*(ms|s|min|h))$";
+pub(crate) const PATTERN: &str = "^(fast|balanced|thorough|[0-9]*[1-9][0-9]*(ms|s|m|min|h))$";
 
 /// How long the search for better classes may go on. More never loses more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -21,9 +23,6 @@ pub enum Budget {
     /// A search as long as this, over all parts of the table. The result depends on how much is done in that time.
     Time(Duration),
 }
-
-/// The units of a time, the longest first.
-const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// What a budget looks like.
 const EXPECTED: &str = "`fast`, `balanced`, `thorough`, or a time such as `500ms`, `30s`, `5min` or `1h`";
@@ -55,18 +54,11 @@ impl FromStr for Budget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let time = || {
-            let digits = text.find(|c: char| !c.is_ascii_digit())?;
-            let (number, unit) = text.split_at(digits);
-            let length = UNITS.iter().find(|(name, _)| *name == unit)?.1;
-            let millis = number.parse::<u64>().ok()?.checked_mul(length)?;
-            (millis > 0).then_some(Self::Time(Duration::from_millis(millis)))
-        };
         match text {
             "fast" => Ok(Self::Fast),
             "balanced" => Ok(Self::Balanced),
             "thorough" => Ok(Self::Thorough),
-            _ => time().ok_or_else(|| format!("is not a budget; expected {EXPECTED}")),
+            _ => time_span::parse(text).map(Self::Time).ok_or_else(|| format!("is not a budget; expected {EXPECTED}")),
         }
     }
 }

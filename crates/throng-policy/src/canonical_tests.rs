@@ -37,7 +37,7 @@ fn every_form_of_hierarchy_is_told() {
 fn locations_files_and_the_order_of_columns_do_not_count() {
     let one = read(&format!("{HEAD}[columns]\na.role = 'quasi'\nb.role = 'sensitive'\n")).unwrap();
     let other = "version = 1\ninput = { location = 'x.csv', delimiter = ';' }\nprivacy.k = 10\n\
-                 output = { location = 'y', mode = 'overwrite' }\n[columns]\nb.role = 'sensitive'\na.role = 'quasi'\n";
+                 output = { location = 'y', mode = 'overwrite', rows_per_file = 7 }\n[columns]\nb.role = 'sensitive'\na.role = 'quasi'\n";
     assert_eq!(one.canonical_json(), read(other).unwrap().canonical_json());
     let seeded = read_in("/".as_ref(), other, &Overrides { seed: Some(1), ..Default::default() }).unwrap();
     assert_ne!(one.canonical_json(), seeded.canonical_json());

@@ -49,9 +49,11 @@ mod question;
 mod raw;
 mod schema;
 mod settings;
+mod store;
 mod structure;
 mod suggest;
 mod text;
+mod time_span;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
@@ -60,7 +62,7 @@ pub use hierarchy::{
     HierarchyError, NotInline, Outline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
     parse_hierarchy_rule, read_hierarchy,
 };
-pub use location::{LocationError, check as check_location};
+pub use location::{LocationError, check as check_location, is_web};
 pub use overrides::Overrides;
 pub use place::Place;
 pub use policy::{
@@ -70,8 +72,10 @@ pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
 pub use question::OPEN as OPEN_QUESTION;
 pub use schema::json_schema;
-pub use settings::{Cluster, Format, Mode, Partition};
+pub use settings::{Cluster, Commit, Format, Mode, Partition};
+pub use store::Store;
 pub use text::quoted as toml_quoted;
+pub use time_span::parse as parse_time_span;
 
 #[cfg(test)]
 #[path = "test_policies.rs"]

@@ -26,6 +26,9 @@ pub enum LocationError {
     /// A user name or password.
     #[error("holds a user name or password; secrets come only from the environment, so take it out of the location")]
     Credentials,
+    /// A query of a web server, which is where signatures and tokens stand.
+    #[error("has a query (`?`), which may hold a secret; name a file of the server without one")]
+    Query,
 }
 
 /// Puts the values of environment variables in the place of `${NAME}`, and `$` in the place of `$$`.
@@ -58,8 +61,15 @@ pub fn check(location: &str) -> Result<(), LocationError> {
     }
     match location.split_once("://") {
         Some((scheme, rest)) if holds_credentials(scheme, rest) => Err(LocationError::Credentials),
+        Some((_, rest)) if is_web(location) && rest.contains('?') => Err(LocationError::Query),
         _ => Ok(()),
     }
+}
+
+/// Whether a location is on a web server, which can be read only.
+pub fn is_web(location: &str) -> bool {
+    let scheme = location.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
 }
 
 /// Whether a user name or password stands before the host. A secret may itself contain a slash, so that what looks like

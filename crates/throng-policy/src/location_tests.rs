@@ -38,6 +38,9 @@ fn credentials_are_refused_wherever_a_url_can_hold_them() {
     ] {
         assert_eq!(check(location), Err(LocationError::Credentials), "{location}");
     }
+    for location in ["https://host/a.parquet?X-Amz-Signature=abc", "HTTP://host/a?b"] {
+        assert_eq!(check(location), Err(LocationError::Query), "{location}");
+    }
     assert_eq!(check(""), Err(LocationError::Empty));
 }
 
@@ -47,6 +50,7 @@ fn containers_ports_and_plain_paths_are_fine() {
         "data/me@home.csv",
         "a:b@c/d.parquet",
         "s3://bucket/me@home.csv",
+        "s3://bucket/part-?.parquet",
         "http://localhost:9000/bucket/",
         "http://[::1]:9000/bucket/",
         "file:///data/x.parquet",

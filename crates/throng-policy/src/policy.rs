@@ -8,7 +8,8 @@ use throng_core::hierarchy::HierarchySpec;
 use crate::budget::Budget;
 use crate::document::Document;
 use crate::preset::Preset;
-use crate::settings::{Cluster, Format, Mode, Partition};
+use crate::settings::{Cluster, Commit, Format, Mode, Partition};
+use crate::store::Store;
 
 /// A valid policy with the overrides of the command line in effect. Made by [`Policy::load`] and [`Policy::parse`].
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Policy {
     pub input: Input,
     /// Where the release goes.
     pub output: Output,
+    /// How object stores are talked to.
+    pub store: Store,
     /// What the release promises.
     pub privacy: PrivacySettings,
     /// How the release is computed.
@@ -56,6 +59,10 @@ pub struct Output {
     pub mode: Mode,
     /// Whether a report is published with it.
     pub report: bool,
+    /// The most rows of a file; at least one.
+    pub rows_per_file: u64,
+    /// How a release on an object store becomes visible.
+    pub commit: Commit,
 }
 
 /// What the release promises: `1 <= p <= k` and `2 <= k`.

@@ -10,7 +10,7 @@
 //! - Every hierarchy that is a tree is written as the `lines` of a hierarchy file. The `tree` of a policy would not do:
 //!   it refuses what files may hold, such as a root other than `*`, a value that is called `*`, or one label on two
 //!   levels of different branches. Lines hold any tree exactly, and stay flat however deep it is.
-//! - Locations are left out, and everything else about input and output with them. Nothing that came from the
+//! - Locations are left out, and everything else about input, output and stores with them. Nothing that came from the
 //!   environment is in the text, and nothing of the environment is looked up when it is read.
 //!
 //! Rules such as `mask` and numbers stay as they were written: TOML is read with exact numbers, so that no weight moves
@@ -49,7 +49,7 @@ impl Policy {
         let mut text = String::new();
         for (name, node) in entries(self.document.root()) {
             match name.as_str() {
-                "input" | "output" => {}
+                "input" | "output" | "store" => {}
                 "columns" => self.write_columns(node, &mut text),
                 _ => {
                     toml_string(name, &mut text);

@@ -9,10 +9,14 @@ fn the_schema_lists_the_fields_of_every_table() {
     let schema = json_schema();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(names(&schema), ["version", "input", "output", "privacy", "algorithm", "columns"]);
+    assert_eq!(names(&schema), ["version", "input", "output", "store", "privacy", "algorithm", "columns"]);
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
-    assert_eq!(names(&definitions["Output"]), ["location", "mode"]);
+    assert_eq!(names(&definitions["Output"]), ["location", "mode", "report", "rows_per_file", "commit"]);
+    assert_eq!(
+        names(&definitions["Store"]),
+        ["endpoint", "region", "allow_http", "timeout", "connect_timeout", "retries", "retry_timeout"]
+    );
     assert_eq!(names(&definitions["Privacy"]), ["preset", "k", "p", "alpha", "suppression_limit"]);
     assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "seed"]);
     assert_eq!(names(&definitions["Columns"]), ["default"]);

@@ -49,6 +49,30 @@ impl Mode {
     }
 }
 
+/// How a release on an object store becomes visible.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Commit {
+    /// By a put that the store refuses when another run was faster. A store that takes it all the same is found out before
+    /// anything is written, and refused.
+    #[default]
+    Conditional,
+    /// By a plain put, for stores that know no other. A run looks whether another one was faster, but two that publish in
+    /// the same moment may both say that they have: the manifest is then that of the last. Releases are whole all the
+    /// same, and files that no manifest lists are removed only when they are a day old.
+    LastWriterWins,
+}
+
+impl Commit {
+    /// The name of the choice in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Commit::Conditional => "conditional",
+            Commit::LastWriterWins => "last-writer-wins",
+        }
+    }
+}
+
 /// How the table is first cut into parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -146,6 +170,9 @@ mod tests {
         }
         for mode in [Mode::Error, Mode::Overwrite] {
             assert_eq!(read::<Mode>(mode.as_str()), mode);
+        }
+        for commit in [Commit::Conditional, Commit::LastWriterWins] {
+            assert_eq!(read::<Commit>(commit.as_str()), commit);
         }
         use Partition::{BasicMondrian, Incognito, Mdr, Mondrian};
         for partition in [Mondrian, BasicMondrian, Mdr, Incognito, Partition::None] {

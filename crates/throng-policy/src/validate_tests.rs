@@ -2,13 +2,33 @@ use throng_core::columns::{Nulls, Release};
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
-use crate::{Algorithm, Budget, Cluster, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy};
+use crate::{
+    Algorithm, Budget, Cluster, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy,
+};
 use crate::{PrivacySettings, Role, SensitiveRelease};
 
 const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
     PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None }
+}
+
+fn output(location: &str, mode: Mode) -> Output {
+    Output {
+        location: location.to_owned(),
+        mode,
+        report: false,
+        rows_per_file: 2 * 1024 * 1024,
+        commit: Commit::Conditional,
+    }
+}
+
+#[test]
+fn a_file_of_the_release_has_at_least_one_row() {
+    let with = |rows: &str| read(&format!("{HEAD}output.rows_per_file = {rows}\n[columns.age]\nrole = 'quasi'\n"));
+    assert_eq!(with("1").unwrap().output.rows_per_file, 1);
+    let refused = with("0").unwrap_err().to_string();
+    assert!(refused.contains("output.rows_per_file: must be at least 1"), "{refused}");
 }
 
 #[test]
@@ -23,10 +43,7 @@ fn the_complete_policy_means_what_it_says() {
             csv: CsvOptions { delimiter: b';', header: false },
         }
     );
-    assert_eq!(
-        policy.output,
-        Output { location: "s3://bucket/census/".to_owned(), mode: Mode::Overwrite, report: false }
-    );
+    assert_eq!(policy.output, output("s3://bucket/census/", Mode::Overwrite));
     assert_eq!(policy.privacy, plain(10, 3));
     let (partition, cluster) = (Partition::Mondrian, Cluster::Greedy);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 42 });
@@ -55,7 +72,7 @@ fn what_is_left_out_has_its_default() {
         policy.input,
         Input { locations: vec!["in".to_owned()], format: None, csv: CsvOptions { delimiter: b',', header: true } }
     );
-    assert_eq!(policy.output, Output { location: "out".to_owned(), mode: Mode::Error, report: false });
+    assert_eq!(policy.output, output("out", Mode::Error));
     assert_eq!(policy.privacy, plain(10, 1));
     let (partition, cluster) = (Partition::Mondrian, Cluster::Auto);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 0 });
@@ -277,7 +294,7 @@ fn overrides_replace_what_the_file_says() {
                 [columns.a]\nrole = 'quasi'\n[columns.b]\nrole = 'sensitive'\n";
     let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
     assert_eq!(policy.input.locations, ["a$b", "c"]);
-    assert_eq!(policy.output, Output { location: "elsewhere".to_owned(), mode: Mode::Overwrite, report: false });
+    assert_eq!(policy.output, output("elsewhere", Mode::Overwrite));
     assert_eq!(policy.privacy, plain(7, 2));
     assert_eq!(policy.algorithm.seed, u64::MAX);
     assert_eq!(policy.algorithm.budget, Budget::Time(std::time::Duration::from_secs(90)));

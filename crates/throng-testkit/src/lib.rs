@@ -1,4 +1,5 @@
-//! Support for the tests of Throng: strategies for random tables, and brute force for tiny ones. A dev-dependency only.
+//! Support for the tests of Throng: strategies for random tables, brute force for tiny ones, and an S3 server with a network
+//! that fails. A dev-dependency only.
 //!
 //! ```
 //! use proptest::strategy::{Strategy, ValueTree};
@@ -15,11 +16,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod column;
+mod draws;
 mod partitions;
 mod random_table;
+pub mod s3;
 
 use proptest::test_runner::{Config, RngSeed};
 
+pub use draws::Draws;
 pub use partitions::set_partitions;
 pub use random_table::{Look, RandomTable, tables};
 

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod check;
+mod clean;
 mod demo;
 mod document;
 mod generate;
@@ -34,13 +35,14 @@ pub(crate) async fn run(
     // The progress bar of a job goes away with its options, before the last words.
     let job = || JobOptions { threads, memory_limit, observer: observer(), stop: stop.clone() };
     let result = match command {
-        Command::Run(args) => run::run(&args.policy, job(), files).await,
+        Command::Run(args) => run::run(&args, job(), files).await,
         Command::Check(args) => check::check(&args, &job()).await,
         Command::Plan(args) => plan::plan(&args, &job()).await,
         Command::Verify(args) => verify::verify(&args, &job()).await,
         Command::Sql(args) => Ok(sql::sql(args, threads, memory_limit).await),
         Command::Report(args) => report::report(&args).await,
         Command::Sweep(args) => sweep::sweep(&args, &job()).await,
+        Command::Clean(args) => clean::clean(&args).await,
         Command::Schema => schema::schema(),
         Command::Generate(Generate::Census(args)) => generate::census(args).await,
         Command::Demo(args) => demo::demo(&args, &job).await,

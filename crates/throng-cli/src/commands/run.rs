@@ -2,21 +2,42 @@
 
 use serde_json::{Value, json};
 use throng_core::verify::CONSTRAINED;
-use throng_pipeline::{JobError, JobOptions, Released};
+use throng_pipeline::{JobError, JobOptions, Released, Standing};
 use throng_policy::Policy;
 
-use crate::args::PolicyArgs;
+use crate::args::RunArgs;
 use crate::outcome::Outcome;
 use crate::telemetry::RunFiles;
 
-pub(super) async fn run(args: &PolicyArgs, job: JobOptions, files: &RunFiles) -> Result<Outcome, JobError> {
-    let policy = Policy::load(&args.policy, &args.overrides())?;
+pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Result<Outcome, JobError> {
+    let policy = Policy::load(&args.policy.policy, &args.policy.overrides())?;
     let recorder = files.recorder();
     recorder.policy(&policy);
+    if args.if_changed
+        && let Some(standing) = throng_pipeline::unchanged(&policy).await?
+    {
+        return Ok(unchanged(&standing));
+    }
     let job = JobOptions { observer: recorder.listen(job.observer), ..job };
     let released = throng_pipeline::run(&policy, &job).await?;
     recorder.released(&released);
     Ok(Outcome::success(text(&released), json(&released)))
+}
+
+/// There was nothing to do.
+fn unchanged(standing: &Standing) -> Outcome {
+    let (location, files) = (&standing.location, &standing.manifest.files);
+    let json = json!({
+        "outcome": "unchanged",
+        "unchanged": true,
+        "run_id": standing.manifest.run_id,
+        "output": location,
+        "rows": files.iter().map(|file| file.rows).sum::<u64>(),
+        "files": files.len(),
+        "bytes": files.iter().map(|file| file.bytes).sum::<u64>(),
+    });
+    let text = format!("nothing has changed since the release at {location}; it stands");
+    Outcome::success(text, json)
 }
 
 /// A release in a few lines.

@@ -2,26 +2,27 @@
 
 use serde_json::{Value, json};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
-use throng_policy::{Overrides, Policy};
+use throng_pipeline::{JobError, JobOptions, Kind, verify_release_with};
+use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let (promise, columns) = match &args.policy {
+    let (promise, columns, store) = match &args.policy {
         Some(policy) => {
-            let (promise, columns) = Policy::load(policy, &Overrides::default())?.promise();
-            (promise, Some(columns))
+            let policy = Policy::load(policy, &Overrides::default())?;
+            let (promise, columns) = policy.promise();
+            (promise, Some(columns), policy.store)
         }
         None => {
             let sensitive = args.sensitive.iter().map(|name| SensitivePromise::plain(name, args.p.unwrap_or(1)));
             let (quasi, sensitive) = (args.quasi.clone(), sensitive.collect());
-            (Promise { quasi, k: args.k.unwrap_or(1), sensitive, limits: Vec::new() }, None)
+            (Promise { quasi, k: args.k.unwrap_or(1), sensitive, limits: Vec::new() }, None, Store::default())
         }
     };
     let locations = [args.path.clone()];
-    let findings = verify_release(&locations, promise.clone(), columns.as_deref(), job).await?;
+    let findings = verify_release_with(&locations, promise.clone(), columns.as_deref(), &store, job).await?;
     Ok(outcome(&findings, &promise))
 }
 

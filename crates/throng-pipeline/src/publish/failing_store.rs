@@ -11,7 +11,7 @@ use futures::{FutureExt, StreamExt};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
-    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
@@ -28,6 +28,16 @@ pub(super) enum Fault {
     Get,
     /// A put finds nothing where it should write.
     Absent,
+    /// A put is not allowed.
+    Denied,
+    /// A copy breaks off half way, and reports success.
+    Half,
+    /// An object can't be removed.
+    Delete,
+    /// A put that must only create overwrites.
+    IgnoreCreate,
+    /// A put that must only update what it knows overwrites anything.
+    IgnoreUpdate,
 }
 
 /// Keeps objects in memory. Operations on paths that end with a suffix fail a number of times.
@@ -43,6 +53,11 @@ impl FailingStore {
     /// From now on the next `times` operations of this kind fail where the path ends with `suffix`.
     pub(super) fn fail(&self, fault: Fault, suffix: &'static str, times: usize) {
         self.faults.lock().unwrap().push((fault, suffix, times));
+    }
+
+    /// From now on nothing fails any more.
+    pub(super) fn heal(&self) {
+        self.faults.lock().unwrap().clear();
     }
 
     pub(super) fn aged(age: Duration) -> Arc<Self> {
@@ -87,14 +102,26 @@ impl ObjectStore for FailingStore {
         Self: 'c,
     {
         async move {
-            match self.next_fault(location, &[Fault::Put, Fault::Answer, Fault::AnswerAndGet, Fault::Absent]) {
+            let mut options = options;
+            let ignored = match &options.mode {
+                PutMode::Create => self.next_fault(location, &[Fault::IgnoreCreate]),
+                PutMode::Update(_) => self.next_fault(location, &[Fault::IgnoreUpdate]),
+                PutMode::Overwrite => None,
+            };
+            if ignored.is_some() {
+                options.mode = PutMode::Overwrite;
+            }
+            let faults = [Fault::Put, Fault::Answer, Fault::AnswerAndGet, Fault::Absent, Fault::Denied];
+            let path = || location.to_string();
+            match self.next_fault(location, &faults) {
                 None => self.objects.put_opts(location, payload, options).await,
-                Some(Fault::Put | Fault::Get) => Err(failure()),
-                Some(Fault::Absent) => Err(Error::NotFound { path: location.to_string(), source: "no bucket".into() }),
+                Some(Fault::Absent) => Err(Error::NotFound { path: path(), source: "no bucket".into() }),
+                Some(Fault::Denied) => Err(Error::PermissionDenied { path: path(), source: "not yours".into() }),
                 Some(Fault::Answer | Fault::AnswerAndGet) => {
                     self.objects.put_opts(location, payload, options).await?;
                     Err(failure())
                 }
+                Some(_) => Err(failure()),
             }
         }
         .boxed()
@@ -129,7 +156,19 @@ impl ObjectStore for FailingStore {
     }
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.objects.delete_stream(locations)
+        let faults: Vec<&str> = self
+            .faults
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|(fault, ..)| *fault == Fault::Delete)
+            .map(|(_, suffix, _)| *suffix)
+            .collect();
+        let checked = locations.map(move |path| match path {
+            Ok(path) if faults.iter().any(|suffix| path.as_ref().ends_with(suffix)) => Err(failure()),
+            path => path,
+        });
+        self.objects.delete_stream(checked.boxed())
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
@@ -160,8 +199,9 @@ impl ObjectStore for FailingStore {
         Self: 'd,
     {
         async move {
-            match self.next_fault(to, &[Fault::Put]) {
+            match self.next_fault(to, &[Fault::Put, Fault::Half]) {
                 None => self.objects.copy_opts(from, to, options).await,
+                Some(Fault::Half) => self.objects.put_opts(to, "da".into(), PutOptions::default()).await.map(|_| ()),
                 Some(_) => Err(failure()),
             }
         }

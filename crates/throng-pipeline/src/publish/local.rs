@@ -1,4 +1,8 @@
 //! Publish on the local file system: a hidden folder beside the output, and one rename.
+//!
+//! Two runs at once: each looks, when it begins, which release stands. The commit takes turns, by a lock on the folder above,
+//! and happens only if the same release stands still. Where a file system has no locks, an exchange of folders is still one
+//! step, and of two runs that overwrite in the same moment the last one stays.
 
 use std::fs;
 use std::io;
@@ -6,48 +10,76 @@ use std::path::{Path, PathBuf};
 
 use throng_policy::Mode;
 
-use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, not_ours};
+use super::leftovers::{self, Guard};
+use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, lost, not_ours};
 use crate::error::{JobError, Kind};
-use crate::manifest::{FileEntry, MANIFEST, Manifest};
+use crate::manifest::{MANIFEST, Manifest};
 use crate::place::Place;
 use crate::report::REPORT;
 
 /// A hidden folder that becomes the output. Dropping it removes it.
 #[derive(Debug)]
-pub(crate) struct LocalStaging {
+pub(super) struct LocalSite {
     output: PathBuf,
     folder: PathBuf,
     mode: Mode,
+    /// The run whose release stood when this one began.
+    seen: Option<String>,
     /// Folders above that had to be made, the innermost first.
     made: Vec<PathBuf>,
+    /// Tells others that this run is alive.
+    _alive: Option<Guard>,
 }
 
-impl LocalStaging {
+/// What is at an output.
+enum Found {
+    /// Nothing, or an empty folder.
+    Nothing,
+    /// A release of ours and nothing else, by this run.
+    Release(String),
+    /// Anything else.
+    Other,
+}
+
+impl LocalSite {
     pub(super) fn begin(output: PathBuf, mode: Mode, run_id: &str) -> Result<Self, JobError> {
         let output = without_link(output)?;
-        check_output(&output, mode)?;
-        let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let seen = match (look(&output)?, mode) {
+            (Found::Nothing, _) => None,
+            (Found::Release(run_id), Mode::Overwrite) => Some(run_id),
+            (Found::Release(_) | Found::Other, Mode::Error) => return Err(already_there(&output.display())),
+            (Found::Other, Mode::Overwrite) => return Err(not_ours(&output.display())),
+        };
         let parent = output.parent().unwrap_or(Path::new("/"));
-        let folder = parent.join(format!(".{name}.throng-{run_id}"));
+        let folder = parent.join(leftovers::staging_name(&output, run_id));
         let made = parent.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
-        let staging = Self { output, folder, mode, made };
-        create_private(&staging.folder)
-            .map_err(|error| JobError::file_system(format!("creating {}", staging.folder.display()), &error))?;
-        Ok(staging)
+        let mut site = Self { output, folder, mode, seen, made, _alive: None };
+        site._alive = leftovers::create_guarded(&site.folder)
+            .map_err(|error| JobError::file_system(format!("creating {}", site.folder.display()), &error))?;
+        for dead in leftovers::find_local(&site.output, leftovers::LIFETIME).dead {
+            let folder = dead.path.clone();
+            match dead.remove() {
+                Ok(()) => tracing::info!(folder = %folder.display(), "removed what a dead run left behind"),
+                Err(error) => {
+                    tracing::warn!(folder = %folder.display(), %error, "could not remove what a dead run left behind")
+                }
+            }
+        }
+        Ok(site)
     }
 
     pub(super) fn place(&self) -> Result<Place, JobError> {
         Place::local(&self.folder)
     }
 
-    /// Completes the folder, and renames it. The rename fails when the output has come into being meanwhile, unless it
-    /// may be overwritten; then the two folders change places in one step.
-    pub(super) fn commit(self, manifest: Manifest, sidecar: Finish<'_>) -> Result<Vec<FileEntry>, JobError> {
+    /// Completes the folder, and renames it; or exchanges it for the release that it replaces.
+    pub(super) fn commit(&self, manifest: &Manifest, sidecar: Finish<'_>) -> Result<(), JobError> {
         let failed = |error: io::Error| JobError::file_system(format!("publishing {}", self.output.display()), &error);
-        fs::create_dir_all(self.folder.join("_throng")).map_err(failed)?;
-        write_synced(&self.folder.join(MANIFEST), &json(&manifest)?).map_err(failed)?;
+        let beside = self.folder.join("_throng");
+        fs::create_dir_all(&beside).map_err(failed)?;
+        write_synced(&self.folder.join(MANIFEST), &json(manifest)?).map_err(failed)?;
         for file in &manifest.files {
-            fs::File::open(self.folder.join(&file.path)).and_then(|file| file.sync_all()).map_err(failed)?;
+            sync(&self.folder.join(&file.path)).map_err(failed)?;
         }
         let documents = Documents::of(&sidecar())?;
         if let Some(report) = &documents.report {
@@ -56,27 +88,43 @@ impl LocalStaging {
         write_synced(&self.folder.join(METRICS), &documents.metrics).map_err(failed)?;
         write_synced(&self.folder.join(SUCCESS), b"").map_err(failed)?;
         make_readable(&self.folder).map_err(failed)?;
-        match fs::rename(&self.folder, &self.output) {
-            Ok(()) => {}
-            Err(_) if self.mode == Mode::Overwrite && self.output.is_dir() => {
-                check_output(&self.output, self.mode)?;
-                exchange(&self.folder, &self.output).map_err(failed)?;
-            }
-            Err(_) if self.output.exists() => return Err(already_there(&self.output.display())),
-            Err(error) => return Err(failed(error)),
+        for folder in [&beside, &self.folder] {
+            sync(folder).map_err(failed)?;
         }
-        // The release is visible by now, and complete. A rename that is not on disk yet can only be lost whole.
+        let _turn = self.output.parent().and_then(take_turn);
+        match look(&self.output)? {
+            Found::Nothing => fs::rename(&self.folder, &self.output).or_else(|error| match look(&self.output)? {
+                Found::Nothing => Err(failed(error)),
+                Found::Release(_) => Err(lost(&self.output.display())),
+                Found::Other => Err(self.refused()),
+            }),
+            Found::Release(run_id) if self.mode == Mode::Overwrite && self.seen.as_ref() == Some(&run_id) => {
+                exchange(&self.folder, &self.output).map_err(failed)
+            }
+            Found::Release(_) => Err(lost(&self.output.display())),
+            Found::Other => Err(self.refused()),
+        }
+    }
+
+    fn refused(&self) -> JobError {
+        match self.mode {
+            Mode::Error => already_there(&self.output.display()),
+            Mode::Overwrite => not_ours(&self.output.display()),
+        }
+    }
+
+    /// What was replaced goes with the folder. A rename that is not on disk yet can only be lost whole.
+    pub(super) fn clean(self) {
         if let Some(parent) = self.output.parent()
-            && let Err(error) = fs::File::open(parent).and_then(|folder| folder.sync_all())
+            && let Err(error) = sync(parent)
         {
             let output = self.output.display();
             tracing::warn!(%output, %error, "the release is published, but may be lost if the machine stops now");
         }
-        Ok(manifest.files)
     }
 }
 
-impl Drop for LocalStaging {
+impl Drop for LocalSite {
     /// Removes what was staged; after a commit, what was replaced.
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.folder)
@@ -89,6 +137,13 @@ impl Drop for LocalStaging {
             let _ = fs::remove_dir(above);
         }
     }
+}
+
+/// Waits until no other run commits to an output in this folder. None where folders can't be locked.
+fn take_turn(folder: &Path) -> Option<fs::File> {
+    let folder = fs::File::open(folder).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
 }
 
 /// The folder that an output which is a link points at, so that the release is staged beside it and the link stays.
@@ -104,35 +159,30 @@ fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
     }
 }
 
-/// An output may be absent, empty, or a release of ours that may be overwritten.
-fn check_output(output: &Path, mode: Mode) -> Result<(), JobError> {
+/// What is at an output now.
+fn look(output: &Path) -> Result<Found, JobError> {
     let failed = |error: io::Error| JobError::file_system(format!("looking at {}", output.display()), &error);
     if output.is_file() {
         return Err(not_ours(&output.display()));
     }
-    let is_empty = match fs::read_dir(output) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(failed(error)),
-    };
-    match mode {
-        _ if is_empty => Ok(()),
-        Mode::Error => Err(already_there(&output.display())),
-        Mode::Overwrite if is_release(output).map_err(failed)? => Ok(()),
-        Mode::Overwrite => Err(not_ours(&output.display())),
+    match fs::read_dir(output).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => Ok(Found::Nothing),
+        Ok(false) => Ok(release_in(output).map_err(failed)?.map_or(Found::Other, Found::Release)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(error) => Err(failed(error)),
     }
 }
 
-/// Whether a folder is a release of ours and nothing else, so that nothing of others goes with it.
-fn is_release(folder: &Path) -> io::Result<bool> {
+/// The run of a folder that is a release of ours and nothing else, so that nothing of others goes with it.
+fn release_in(folder: &Path) -> io::Result<Option<String>> {
     let bytes = match fs::read(folder.join(MANIFEST)) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(false);
+            return Ok(None);
         }
         Err(error) => return Err(error),
     };
-    let Some(manifest) = Manifest::parse(&bytes) else { return Ok(false) };
+    let Some(manifest) = Manifest::parse(&bytes) else { return Ok(None) };
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_folder = entry.file_type()?.is_dir();
@@ -142,10 +192,15 @@ fn is_release(folder: &Path) -> io::Result<bool> {
             None => false,
         };
         if !is_ours {
-            return Ok(false);
+            return Ok(None);
         }
     }
-    Ok(true)
+    Ok(Some(manifest.run_id))
+}
+
+/// Brings a file or a folder to disk.
+fn sync(path: &Path) -> io::Result<()> {
+    fs::File::open(path).and_then(|file| file.sync_all())
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -153,20 +208,6 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-#[cfg(unix)]
-fn create_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    if let Some(parent) = folder.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    fs::DirBuilder::new().mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn create_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }
 
 /// What is verified may be read by whoever may read the folder above, and written by its owner only.

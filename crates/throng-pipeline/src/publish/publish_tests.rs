@@ -19,6 +19,7 @@ use crate::sidecar::{AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, Rele
 /// Ids as runs have them.
 const R1: &str = "11111111111111111111111111111111";
 const R2: &str = "22222222222222222222222222222222";
+const R3: &str = "33333333333333333333333333333333";
 
 /// An output on an object store.
 fn on(store: Arc<dyn ObjectStore>) -> Place {
@@ -36,16 +37,15 @@ fn failing() -> (Arc<FailingStore>, Place) {
     (Arc::clone(&store), on(store))
 }
 
-fn manifest(run_id: &str) -> Manifest {
+/// What every run stages.
+fn files() -> Vec<FileEntry> {
     let file =
         |path: &str| FileEntry { path: path.to_owned(), rows: 1, bytes: 4, sha256: crate::write::digest(b"data") };
-    Manifest {
-        schema_version: 1,
-        throng_version: "0".to_owned(),
-        run_id: run_id.to_owned(),
-        policy_digest: "p".to_owned(),
-        files: vec![file("part-00000.parquet"), file("part-00001.parquet")],
-    }
+    vec![file("part-00000.parquet"), file("part-00001.parquet")]
+}
+
+fn run_facts(run_id: &str) -> RunFacts {
+    RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned(), has_report: false }
 }
 
 fn sidecar(run_id: &str) -> Sidecar {
@@ -77,22 +77,32 @@ fn sidecar(run_id: &str) -> Sidecar {
     };
     let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new() };
     let findings = Verifier::new(promise, &Schema::empty()).unwrap().finish();
-    let run = RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned(), has_report: false };
-    Sidecar::new(&run, release, &findings, ResourceFacts { threads: 1, peak_memory_bytes: None })
+    Sidecar::new(&run_facts(run_id), release, &findings, ResourceFacts { threads: 1, peak_memory_bytes: None })
 }
 
-async fn stage(output: &Place, mode: Mode, run_id: &str) -> Result<Staging, JobError> {
-    let staging = Staging::begin(output, mode, run_id).await?;
-    for file in manifest(run_id).files {
-        let place = staging.place()?.child(&file.path);
+async fn stage(output: &Place, mode: Mode, run_id: &str) -> Result<Staged, JobError> {
+    stage_for(output, mode, Commit::Conditional, run_id).await
+}
+
+async fn stage_for(output: &Place, mode: Mode, commit: Commit, run_id: &str) -> Result<Staged, JobError> {
+    let staged = Staged::begin(output, mode, commit, run_id).await?;
+    for file in files() {
+        let place = staged.place()?.child(&file.path);
         place.store.put(&place.path, "data".into()).await.unwrap();
     }
-    Ok(staging)
+    Ok(staged)
+}
+
+async fn commit_only(staged: Staged, run_id: &str) -> Result<Committed, JobError> {
+    staged.verified(ReadBack::of_test(files())).commit(&run_facts(run_id), None, &mut || sidecar(run_id)).await
+}
+
+async fn commit(staged: Staged, run_id: &str) -> Result<Vec<FileEntry>, JobError> {
+    Ok(commit_only(staged, run_id).await?.clean().await)
 }
 
 async fn publish(output: &Place, mode: Mode, run_id: &str) -> Result<Vec<FileEntry>, JobError> {
-    let staging = stage(output, mode, run_id).await?;
-    staging.commit(manifest(run_id), &mut || sidecar(run_id)).await
+    commit(stage(output, mode, run_id).await?, run_id).await
 }
 
 async fn objects(output: &Place) -> Vec<String> {
@@ -123,11 +133,11 @@ async fn an_object_store_shows_unique_names_and_no_staging_after_the_commit() {
 #[tokio::test]
 async fn before_the_commit_only_staging_holds_anything() {
     let output = memory();
-    let staging = stage(&output, Mode::Error, "r1").await.unwrap();
+    let staged = stage(&output, Mode::Error, "r1").await.unwrap();
     let seen = objects(&output).await;
     assert_eq!(seen.len(), 2);
     assert!(seen.iter().all(|name| name.starts_with("out/_throng/staging/r1/")), "{seen:?}");
-    staging.abandon().await;
+    staged.abandon().await;
     assert!(objects(&output).await.is_empty());
 }
 
@@ -136,8 +146,8 @@ async fn of_two_runs_at_once_one_wins_and_the_other_leaves_nothing() {
     let output = memory();
     let first = stage(&output, Mode::Error, "r1").await.unwrap();
     let second = stage(&output, Mode::Error, "r2").await.unwrap();
-    first.commit(manifest("r1"), &mut || sidecar("r1")).await.unwrap();
-    let error = second.commit(manifest("r2"), &mut || sidecar("r2")).await.unwrap_err();
+    commit(first, "r1").await.unwrap();
+    let error = commit(second, "r2").await.unwrap_err();
     assert_eq!(error.kind(), Kind::TemporaryIo);
     assert!(error.to_string().contains("another run published"), "{error}");
     let left: Vec<_> = objects(&output).await.into_iter().filter(|name| name.contains("r2")).collect();
@@ -185,11 +195,13 @@ async fn run_of(output: &Place, name: &str) -> String {
 
 #[tokio::test]
 async fn an_error_before_the_commit_leaves_nothing() {
-    for suffix in ["00001.parquet", "manifest.json"] {
+    for (fault, suffix) in
+        [(Fault::Put, "00001.parquet"), (Fault::Denied, "manifest.json"), (Fault::Half, "00000.parquet")]
+    {
         let (store, output) = failing();
-        let staging = stage(&output, Mode::Error, R1).await.unwrap();
-        store.fail(Fault::Put, suffix, 1);
-        let error = staging.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap_err();
+        let staged = stage(&output, Mode::Error, R1).await.unwrap();
+        store.fail(fault, suffix, 1);
+        let error = commit(staged, R1).await.unwrap_err();
         assert_eq!(error.kind(), Kind::TemporaryIo);
         assert!(objects(&output).await.is_empty(), "{suffix}");
     }
@@ -197,15 +209,112 @@ async fn an_error_before_the_commit_leaves_nothing() {
 
 #[tokio::test]
 async fn an_error_before_the_commit_leaves_the_old_release_complete() {
-    for suffix in ["00001.parquet", "manifest.json"] {
+    for (fault, suffix) in
+        [(Fault::Put, "00001.parquet"), (Fault::Denied, "manifest.json"), (Fault::Half, "00000.parquet")]
+    {
         let (store, output) = failing();
         publish(&output, Mode::Error, R1).await.unwrap();
-        let staging = stage(&output, Mode::Overwrite, R2).await.unwrap();
-        store.fail(Fault::Put, suffix, 1);
-        staging.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap_err();
+        let staged = stage(&output, Mode::Overwrite, R2).await.unwrap();
+        store.fail(fault, suffix, 1);
+        commit(staged, R2).await.unwrap_err();
         assert_eq!(objects(&output).await, complete(R1), "{suffix}");
         assert_eq!(run_of(&output, MANIFEST).await, R1);
     }
+}
+
+#[tokio::test]
+async fn a_commit_that_failed_for_a_moment_is_tried_again() {
+    for mode in [Mode::Error, Mode::Overwrite] {
+        let (store, output) = failing();
+        if mode == Mode::Overwrite {
+            publish(&output, Mode::Error, R1).await.unwrap();
+        }
+        let staged = stage(&output, mode, R2).await.unwrap();
+        store.fail(Fault::Put, "manifest.json", 2);
+        commit(staged, R2).await.unwrap();
+        assert_eq!(objects(&output).await, complete(R2));
+    }
+}
+
+#[tokio::test]
+async fn files_are_kept_while_the_store_may_still_take_their_manifest() {
+    let (store, output) = failing();
+    publish(&output, Mode::Error, R1).await.unwrap();
+    let staged = stage(&output, Mode::Overwrite, R2).await.unwrap();
+    store.fail(Fault::Put, "manifest.json", usize::MAX);
+    let error = commit(staged, R2).await.unwrap_err();
+    assert!(error.to_string().contains("_throng/manifest.json names the run 2222"), "{error}");
+    // The manifest that comes late would list these. They are verified, and no mark says that a release is alone.
+    let left = objects(&output).await;
+    assert!(complete(R2)[3..].iter().all(|part| left.contains(part)), "{left:?}");
+    assert!(!left.iter().any(|name| name.ends_with("_SUCCESS") || name.contains("staging")), "{left:?}");
+    assert_eq!(run_of(&output, MANIFEST).await, R1);
+    // The next run sets all of it right.
+    store.heal();
+    publish(&output, Mode::Overwrite, R3).await.unwrap();
+    assert_eq!(objects(&output).await, complete(R3));
+}
+
+#[tokio::test]
+async fn while_two_releases_are_in_a_folder_there_is_no_mark_of_success() {
+    let output = memory();
+    publish(&output, Mode::Error, R1).await.unwrap();
+    let committed = commit_only(stage(&output, Mode::Overwrite, R2).await.unwrap(), R2).await.unwrap();
+    let seen = objects(&output).await;
+    assert!(complete(R1)[3..].iter().chain(&complete(R2)[3..]).all(|part| seen.contains(part)), "{seen:?}");
+    assert!(!seen.iter().any(|name| name.ends_with("_SUCCESS")), "{seen:?}");
+    assert_eq!(run_of(&output, MANIFEST).await, R2);
+    committed.clean().await;
+    assert_eq!(objects(&output).await, complete(R2));
+}
+
+#[tokio::test]
+async fn old_files_that_can_not_be_removed_keep_the_mark_of_success_away() {
+    let (store, output) = failing();
+    publish(&output, Mode::Error, R1).await.unwrap();
+    store.fail(Fault::Delete, "1111-00001.parquet", usize::MAX);
+    publish(&output, Mode::Overwrite, R2).await.unwrap();
+    let left = objects(&output).await;
+    assert!(left.contains(&complete(R1)[4]) && !left.iter().any(|name| name.ends_with("_SUCCESS")), "{left:?}");
+    store.heal();
+    publish(&output, Mode::Overwrite, R3).await.unwrap();
+    assert_eq!(objects(&output).await, complete(R3));
+}
+
+#[tokio::test]
+async fn a_store_that_ignores_conditions_is_refused_before_anything_is_written() {
+    for ignored in [Fault::IgnoreCreate, Fault::IgnoreUpdate] {
+        let (store, output) = failing();
+        store.fail(ignored, "", usize::MAX);
+        let error = stage(&output, Mode::Error, R1).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::BadPolicy);
+        assert!(error.to_string().contains("commit = \"last-writer-wins\""), "{error}");
+        assert!(objects(&output).await.is_empty(), "the probe is gone");
+    }
+}
+
+#[tokio::test]
+async fn without_conditions_the_last_writer_wins_and_a_slower_run_is_told_where_that_shows() {
+    let (store, output) = failing();
+    store.fail(Fault::IgnoreCreate, "", usize::MAX);
+    store.fail(Fault::IgnoreUpdate, "", usize::MAX);
+    let stage = async |mode, run_id| stage_for(&output, mode, Commit::LastWriterWins, run_id).await.unwrap();
+    commit(stage(Mode::Error, R1).await, R1).await.unwrap();
+    assert_eq!(objects(&output).await, complete(R1));
+    let (first, second) = (stage(Mode::Overwrite, R2).await, stage(Mode::Overwrite, R3).await);
+    commit(first, R2).await.unwrap();
+    let error = commit(second, R3).await.unwrap_err();
+    assert!(error.to_string().contains("another run published"), "{error}");
+    assert_eq!(objects(&output).await, complete(R2));
+}
+
+#[tokio::test]
+async fn without_conditions_files_of_a_run_that_may_be_alive_are_kept() {
+    let output = memory();
+    put(&output, &format!("part-{R2}-00000.parquet")).await;
+    let staged = stage_for(&output, Mode::Error, Commit::LastWriterWins, R1).await.unwrap();
+    commit(staged, R1).await.unwrap();
+    assert!(objects(&output).await.contains(&format!("out/part-{R2}-00000.parquet")));
 }
 
 #[tokio::test]
@@ -252,8 +361,8 @@ async fn a_run_that_loses_the_race_to_overwrite_leaves_the_winner_complete() {
     publish(&output, Mode::Error, "r0").await.unwrap();
     let first = stage(&output, Mode::Overwrite, R1).await.unwrap();
     let second = stage(&output, Mode::Overwrite, R2).await.unwrap();
-    first.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap();
-    let error = second.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap_err();
+    commit(first, R1).await.unwrap();
+    let error = commit(second, R2).await.unwrap_err();
     assert!(error.to_string().contains("another run published"), "{error}");
     assert_eq!(objects(&output).await, complete(R1));
 }
@@ -269,7 +378,7 @@ async fn a_commit_whose_answer_was_lost_is_a_commit() {
 #[tokio::test]
 async fn files_that_a_manifest_may_list_are_kept() {
     let (store, output) = failing();
-    store.fail(Fault::AnswerAndGet, "manifest.json", 1);
+    store.fail(Fault::AnswerAndGet, "manifest.json", usize::MAX);
     let error = publish(&output, Mode::Error, R1).await.unwrap_err();
     assert_eq!(error.kind(), Kind::TemporaryIo);
     assert!(error.to_string().contains("_throng/manifest.json names the run 1111"), "{error}");
@@ -297,9 +406,9 @@ async fn leftovers_of_dead_runs_block_nothing_and_go_after_the_commit() {
         let leftover = format!("part-{dead}-00000.parquet");
         put(&output, &leftover).await;
         put(&output, &format!("_throng/staging/{dead}/part-00000.parquet")).await;
-        let staging = stage(&output, mode, R2).await.unwrap();
+        let staged = stage(&output, mode, R2).await.unwrap();
         assert!(objects(&output).await.contains(&format!("out/{leftover}")), "not before the commit");
-        staging.commit(manifest(R2), &mut || sidecar(R2)).await.unwrap();
+        commit(staged, R2).await.unwrap();
         let mut expected = complete(R2);
         // Whoever staged this a moment ago may be alive.
         expected.insert(3, format!("out/_throng/staging/{dead}/part-00000.parquet"));
@@ -350,9 +459,9 @@ fn tree(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
 async fn a_local_release_appears_whole_and_staging_goes() {
     let folder = tempfile::tempdir().unwrap();
     let output = Place::local(&folder.path().join("deep/out")).unwrap();
-    let staging = stage(&output, Mode::Error, "r1").await.unwrap();
+    let staged = stage(&output, Mode::Error, "r1").await.unwrap();
     assert!(!folder.path().join("deep/out").exists());
-    staging.commit(manifest("r1"), &mut || sidecar("r1")).await.unwrap();
+    commit(staged, "r1").await.unwrap();
     let names: Vec<_> = tree(folder.path()).into_keys().collect();
     let expected = [
         "deep/out/_SUCCESS",
@@ -379,9 +488,11 @@ async fn a_local_output_that_came_into_being_meanwhile_is_not_touched() {
     let output = Place::local(&folder.path().join("out")).unwrap();
     let (first, second) =
         (stage(&output, Mode::Error, "r1").await.unwrap(), stage(&output, Mode::Error, "r2").await.unwrap());
-    first.commit(manifest("r1"), &mut || sidecar("r1")).await.unwrap();
+    commit(first, "r1").await.unwrap();
     let before = tree(folder.path().join("out").as_path());
-    assert_eq!(second.commit(manifest("r2"), &mut || sidecar("r2")).await.unwrap_err().kind(), Kind::BadPolicy);
+    let error = commit(second, "r2").await.unwrap_err();
+    assert_eq!(error.kind(), Kind::TemporaryIo);
+    assert!(error.to_string().contains("another run published"), "{error}");
     assert_eq!(tree(folder.path().join("out").as_path()), before);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the first release is left");
 }
@@ -396,6 +507,45 @@ async fn a_local_release_is_replaced_in_one_step_when_asked() {
     let manifest: Manifest = serde_json::from_slice(&files["out/_throng/manifest.json"]).unwrap();
     assert_eq!(manifest.run_id, "r2");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "what was replaced is gone");
+}
+
+#[tokio::test]
+async fn of_two_runs_that_overwrite_a_local_release_at_once_one_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Place::local(&folder.path().join("out")).unwrap();
+    publish(&output, Mode::Error, R1).await.unwrap();
+    let (first, second) =
+        (stage(&output, Mode::Overwrite, R2).await.unwrap(), stage(&output, Mode::Overwrite, R3).await.unwrap());
+    commit(first, R2).await.unwrap();
+    let error = commit(second, R3).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::TemporaryIo);
+    assert!(error.to_string().contains("another run published"), "{error}");
+    assert_eq!(run_of(&output, MANIFEST).await, R2);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the release is left");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn folders_of_dead_runs_go_when_the_next_one_begins_and_those_of_living_ones_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Place::local(&folder.path().join("out")).unwrap();
+    let dead = folder.path().join(format!(".out.throng-{R1}"));
+    std::fs::create_dir(&dead).unwrap();
+    std::fs::write(dead.join("part-00000.parquet"), "data").unwrap();
+    let alive = stage(&output, Mode::Error, R2).await.unwrap();
+    assert!(!dead.exists());
+    let other = stage(&output, Mode::Error, R3).await.unwrap();
+    assert!(folder.path().join(format!(".out.throng-{R2}")).exists(), "it is alive");
+    drop(other);
+    commit(alive, R2).await.unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn an_output_on_the_web_is_refused() {
+    let error = stage(&Place::parse("https://host/out").unwrap(), Mode::Error, R1).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::BadPolicy);
+    assert!(error.to_string().contains("can only be read"), "{error}");
 }
 
 #[tokio::test]
@@ -433,7 +583,7 @@ async fn only_a_folder_that_is_a_release_and_nothing_else_is_overwritten() {
         spoil(&out);
         let before = tree(&out);
         assert_eq!(publish(&output, Mode::Overwrite, R2).await.unwrap_err().kind(), Kind::BadPolicy);
-        let error = meanwhile.commit(manifest("meanwhile"), &mut || sidecar("meanwhile")).await.unwrap_err();
+        let error = commit(meanwhile, "meanwhile").await.unwrap_err();
         assert_eq!(error.kind(), Kind::BadPolicy, "{error}");
         assert_eq!(tree(&out), before);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "staging is gone");
@@ -461,9 +611,9 @@ async fn a_link_to_a_folder_stays_and_the_folder_gets_the_release() {
     std::fs::create_dir_all(&real).unwrap();
     std::os::unix::fs::symlink(&real, &link).unwrap();
     let output = Place::local(&link).unwrap();
-    let staging = stage(&output, Mode::Error, R1).await.unwrap();
+    let staged = stage(&output, Mode::Error, R1).await.unwrap();
     assert_eq!(std::fs::read_dir(folder.path().join("disk")).unwrap().count(), 2, "staged beside the real folder");
-    staging.commit(manifest(R1), &mut || sidecar(R1)).await.unwrap();
+    commit(staged, R1).await.unwrap();
     publish(&output, Mode::Overwrite, R2).await.unwrap();
     assert!(link.is_symlink());
     assert!(!real.is_symlink());

@@ -1,50 +1,54 @@
 //! Publish on an object store: unique names, and one conditional put of the manifest.
-//!
-//! ```text
-//!  copy to part-<run>-* ─► remove the old _SUCCESS ─► put the manifest ─► metrics.json ─► _SUCCESS ─► clean up
-//!  └────────── any error removes the copies ──────────┘   └──── nothing of the new release is removed ─────┘
-//! ```
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
 use object_store::{Error, GetResult, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
-use throng_policy::Mode;
+use throng_policy::{Commit, Mode};
 
-use super::leftovers::look_around;
-use super::{Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, not_ours, writing};
-use crate::error::{JobError, Kind};
+use super::leftovers::{Around, LIFETIME, remove_all};
+use super::probe::check_conditional_puts;
+use super::{Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, lost, not_ours, writing};
+use crate::error::{JobError, Kind, store_reason};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
 use crate::report::REPORT;
 
-/// How often a put is tried again that completes a release which is published already.
-const RETRIES: usize = 3;
+/// How often a put is tried again that commits or completes a release, besides what the client of the store does.
+const RETRIES: u32 = 3;
+
+/// The wait before the first of them; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+
+/// How many files are copied at the same time.
+const CONCURRENT_COPIES: usize = 8;
 
 /// A folder of staged objects below the output. It stays when this is dropped: [`commit`](Self::commit) or
 /// [`abandon`](Self::abandon) must be awaited.
 #[derive(Debug)]
-pub(crate) struct RemoteStaging {
+pub(super) struct RemoteSite {
     output: Place,
     staging: Place,
     run_id: String,
+    how: Commit,
     /// The manifest that will be replaced, and the files that it lists.
     replaced: Option<(UpdateVersion, Manifest)>,
     /// What dead runs left behind. It was seen before the commit: whichever run might still need any of it goes by a
     /// manifest that the commit replaces, and can't commit any more.
-    leftovers: Vec<Place>,
+    leftovers: Vec<Path>,
 }
 
 /// Why a release did not become visible.
 enum Failure {
     /// It is certainly not published.
     Unpublished(JobError),
-    /// The store took the manifest or did not, and could not be asked.
+    /// The store took the manifest or did not, or may take it yet.
     Unknown(JobError),
 }
 
-impl RemoteStaging {
-    pub(super) async fn begin(output: &Place, mode: Mode, run_id: &str) -> Result<Self, JobError> {
+impl RemoteSite {
+    pub(super) async fn begin(output: &Place, mode: Mode, how: Commit, run_id: &str) -> Result<Self, JobError> {
         let failed = |error| writing(format!("looking at {output}"), &error);
         let replaced = match read(&output.child(MANIFEST)).await.map_err(failed)? {
             Some(_) if mode == Mode::Error => return Err(already_there(output)),
@@ -55,41 +59,58 @@ impl RemoteStaging {
             }
             None => None,
         };
-        let old = replaced.as_ref().map(|(_, manifest)| manifest);
-        let leftovers = look_around(output, mode, old, SystemTime::now()).await?;
-        let staging = output.child(&format!("{STAGING}/{run_id}"));
-        Ok(Self { output: output.clone(), staging, run_id: run_id.to_owned(), replaced, leftovers })
+        let around = Around::look(output, replaced.as_ref().map(|(_, manifest)| manifest)).await?;
+        match mode {
+            _ if !around.has_files_of_others => {}
+            Mode::Error => return Err(already_there(output)),
+            Mode::Overwrite => return Err(not_ours(output)),
+        }
+        let (mut leftovers, _) = around.dead(LIFETIME, SystemTime::now());
+        if how == Commit::Conditional {
+            check_conditional_puts(output, run_id).await?;
+            leftovers.extend(around.unlisted);
+        }
+        Ok(Self {
+            output: output.clone(),
+            staging: output.child(&format!("{STAGING}/{run_id}")),
+            run_id: run_id.to_owned(),
+            how,
+            replaced,
+            leftovers: leftovers.into_iter().map(|object| object.location).collect(),
+        })
     }
 
     pub(super) fn place(&self) -> Place {
         self.staging.clone()
     }
 
-    /// Copies verified files to their unique names, commits by the manifest, and completes the release. An error means
-    /// that nothing is published, or says that this can't be told; after a commit that is known there is none.
-    pub(super) async fn commit(self, manifest: Manifest, sidecar: Finish<'_>) -> Result<Vec<FileEntry>, JobError> {
+    /// Copies verified files to their unique names, and commits by the manifest. Answers the manifest with those names, and
+    /// the documents as they were at that moment. An error means that nothing is published, or says that this can't be told.
+    pub(super) async fn commit(
+        &self,
+        manifest: Manifest,
+        sidecar: Finish<'_>,
+    ) -> Result<(Manifest, Documents), JobError> {
         let named =
             |file: FileEntry| FileEntry { path: file.path.replace("part-", &format!("part-{}-", self.run_id)), ..file };
         let staged: Vec<String> = manifest.files.iter().map(|file| file.path.clone()).collect();
         let manifest = Manifest { files: manifest.files.into_iter().map(named).collect(), ..manifest };
-        let result = match self.make_visible(&staged, &manifest, sidecar).await {
-            Ok(documents) => {
-                self.complete(documents).await;
-                self.clean_up().await;
-                Ok(manifest.files)
-            }
-            Err(Failure::Unpublished(error)) => {
-                for file in &manifest.files {
-                    remove(&self.output.child(&file.path)).await;
-                }
-                Err(error)
+        let failure = match self.make_visible(&staged, &manifest, sidecar).await {
+            Ok(documents) => return Ok((manifest, documents)),
+            Err(failure) => failure,
+        };
+        let error = match failure {
+            Failure::Unpublished(error) => {
+                remove_all(&self.output, manifest.files.iter().map(|file| self.output.child(&file.path).path)).await;
+                self.mark_what_stands().await;
+                error
             }
             // A manifest that lists absent files would be worse than files that no manifest lists: those are removed by
             // the next run that commits.
-            Err(Failure::Unknown(error)) => Err(error),
+            Failure::Unknown(error) => error,
         };
         self.abandon().await;
-        result
+        Err(error)
     }
 
     /// All that happens up to the commit, and the documents as they were at that moment.
@@ -99,126 +120,184 @@ impl RemoteStaging {
         manifest: &Manifest,
         sidecar: Finish<'_>,
     ) -> Result<Documents, Failure> {
-        let store = &self.output.store;
         let failed = |error: Error| Failure::Unpublished(self.failed(&error));
-        for (from, to) in staged.iter().zip(&manifest.files) {
-            store.copy(&self.staging.child(from).path, &self.output.child(&to.path).path).await.map_err(failed)?;
+        // Whoever has lost already should not disturb the winner.
+        if self.run_id_in(MANIFEST).await.map_err(failed)?.as_deref() != self.replaced_run() {
+            return Err(Failure::Unpublished(lost(&self.output)));
         }
+        if self.replaced.is_some() {
+            // It says that the files of one release are there, and no others, which is about to change.
+            match self.output.store.delete(&self.output.child(SUCCESS).path).await {
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let copies = staged.iter().zip(&manifest.files).map(|(from, to)| self.copy(from, to));
+        let copies = futures::stream::iter(copies.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_COPIES);
+        // All of them end before any is taken back.
+        let copies: Vec<Result<(), JobError>> = copies.collect().await;
+        copies.into_iter().collect::<Result<(), _>>().map_err(Failure::Unpublished)?;
         let documents = Documents::of(&sidecar()).map_err(Failure::Unpublished)?;
-        if self.replaced.is_none() {
-            return self.put_manifest(manifest).await.map(|()| documents);
+        self.put_manifest(manifest).await.map(|()| documents)
+    }
+
+    async fn copy(&self, from: &str, to: &FileEntry) -> Result<(), JobError> {
+        let (from, place) = (self.staging.child(from), self.output.child(&to.path));
+        place.store.copy(&from.path, &place.path).await.map_err(|error| self.failed(&error))?;
+        // Some stores copy in the background, or break off.
+        let copied = place.store.head(&place.path).await.map_err(|error| self.failed(&error))?;
+        match copied.size == to.bytes {
+            true => Ok(()),
+            false => {
+                let text = format!("publishing {}: the copy {place} is not complete; try again", self.output);
+                Err(JobError::new(Kind::TemporaryIo, text))
+            }
         }
-        // It must not stand beside the new release before that is complete.
-        match store.delete(&self.output.child(SUCCESS).path).await {
-            Ok(()) | Err(Error::NotFound { .. }) => {}
-            Err(error) => return Err(failed(error)),
-        }
-        let committed = self.put_manifest(manifest).await;
-        if let Err(Failure::Unpublished(_)) = &committed {
-            self.mark_what_stands().await;
-        }
-        committed.map(|()| documents)
     }
 
     /// The commit.
+    ///
+    /// An answer may be lost on its way, or come too late, while the store takes the manifest after all. As long as that is
+    /// possible the put is repeated: if it succeeds, the one in doubt can't any more; if it is refused, the manifest tells
+    /// which run it is of.
     async fn put_manifest(&self, manifest: &Manifest) -> Result<(), Failure> {
-        let mode = match &self.replaced {
-            None => PutMode::Create,
-            Some((version, _)) => PutMode::Update(version.clone()),
+        let mode = match (&self.replaced, self.how) {
+            (_, Commit::LastWriterWins) => PutMode::Overwrite,
+            (None, Commit::Conditional) => PutMode::Create,
+            (Some((version, _)), Commit::Conditional) => PutMode::Update(version.clone()),
         };
         let options = PutOptions { mode, ..PutOptions::default() };
-        let bytes = json(manifest).map_err(Failure::Unpublished)?;
-        let put = self.output.store.put_opts(&self.output.child(MANIFEST).path, bytes.into(), options).await;
-        let Err(error) = put else { return Ok(()) };
-        // The answer of a store that took the manifest may have been lost, and a second try of the client refused then.
-        match (self.run_id_in(MANIFEST).await, &error) {
-            (Ok(Some(run_id)), _) if run_id == self.run_id => Ok(()),
-            (Ok(_), Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
-                let text = format!("another run published to {} first; its release stands", self.output);
-                Err(Failure::Unpublished(JobError::new(Kind::TemporaryIo, text)))
-            }
-            (Ok(_), _) => Err(Failure::Unpublished(self.failed(&error))),
-            (Err(_), _) => {
-                let text = format!(
-                    "the connection to {} was lost at the moment of publishing; the release is published if \
-                     {MANIFEST} names the run {}, and else run again",
-                    self.output, self.run_id
-                );
-                Err(Failure::Unknown(JobError::new(Kind::TemporaryIo, text)))
-            }
-        }
-    }
-
-    /// Adds what is not needed to read the release. It is published by now, so that a failure is only told.
-    async fn complete(&self, documents: Documents) {
-        match documents.report {
-            Some(report) => {
-                if let Err(error) = self.put_persistently(REPORT, report.into()).await {
-                    tracing::warn!(output = %self.output, %error, "the release is published, but {REPORT} could not be written");
+        let payload = PutPayload::from(json(manifest).map_err(Failure::Unpublished)?);
+        let path = self.output.child(MANIFEST).path;
+        let (mut in_doubt, mut wait) = (false, FIRST_WAIT);
+        let mut last = None;
+        for retry in 0..=RETRIES {
+            let put = self.output.store.put_opts(&path, payload.clone(), options.clone()).await;
+            let stands = match (&put, self.how) {
+                (Ok(_), Commit::Conditional) => return Ok(()),
+                _ => self.run_id_in(MANIFEST).await,
+            };
+            match (stands, put) {
+                (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
+                // Without conditions, another run may have been last.
+                (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
+                    return Err(Failure::Unknown(lost(&self.output)));
+                }
+                (_, Ok(_)) => return Ok(()),
+                (Ok(stands), Err(_)) if stands.is_some() && stands.as_deref() != self.replaced_run() => {
+                    let lost = lost(&self.output);
+                    return Err(match self.how {
+                        Commit::Conditional => Failure::Unpublished(lost),
+                        Commit::LastWriterWins => Failure::Unknown(lost),
+                    });
+                }
+                (_, Err(error)) if is_refusal(&error) && !in_doubt => {
+                    return Err(Failure::Unpublished(self.failed(&error)));
+                }
+                (_, Err(error)) => {
+                    // A conflict without a winner was settled for nobody.
+                    in_doubt |= !matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
+                    tracing::warn!(
+                        error = store_reason(&error),
+                        retry,
+                        "the manifest could not be put, or may have been"
+                    );
+                    last = Some(error);
                 }
             }
-            // That of the replaced release says nothing of this one.
-            None if self.replaced.is_some() => remove(&self.output.child(REPORT)).await,
-            None => {}
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        if let Some(error) = last.filter(|_| !in_doubt) {
+            return Err(Failure::Unpublished(self.failed(&error)));
+        }
+        let text = format!(
+            "the connection to {} was lost at the moment of publishing; the release is published if {MANIFEST} names the \
+             run {}, and else run again",
+            self.output, self.run_id
+        );
+        Err(Failure::Unknown(JobError::new(Kind::TemporaryIo, text)))
+    }
+
+    /// Removes what the new release replaced and what dead runs left behind, and adds what is not needed to read the
+    /// release. It is published by now, so that a failure is only told.
+    pub(super) async fn clean(&self, documents: Documents) {
+        let replaced = self.replaced.iter().flat_map(|(_, manifest)| &manifest.files);
+        let replaced = replaced.map(|file| self.output.child(&file.path).path);
+        // That of the replaced release says nothing of this one.
+        let report = documents.report.is_none().then(|| self.output.child(REPORT).path);
+        let report = report.filter(|_| self.replaced.is_some());
+        let left = remove_all(&self.output, replaced.chain(self.leftovers.iter().cloned()).chain(report)).await;
+        if let Some(report) = documents.report
+            && let Err(error) = self.put_persistently(REPORT, report.into()).await
+        {
+            let error = store_reason(&error);
+            tracing::warn!(output = %self.output, error, "the release is published, but {REPORT} could not be written");
         }
         let completed = match self.put_persistently(METRICS, documents.metrics.into()).await {
-            Ok(()) => self.put_persistently(SUCCESS, PutPayload::default()).await,
+            Ok(()) if left == 0 => self.put_persistently(SUCCESS, PutPayload::default()).await,
+            Ok(()) => Ok(()),
             Err(error) => {
                 // That of the replaced release says nothing of this one.
                 if self.replaced.is_some() {
-                    remove(&self.output.child(METRICS)).await;
+                    remove_all(&self.output, [self.output.child(METRICS).path]).await;
                 }
                 Err(error)
             }
         };
+        let output = &self.output;
         if let Err(error) = completed {
-            let output = &self.output;
-            tracing::warn!(%output, %error, "the release is published, but {METRICS} or {SUCCESS} could not be written");
+            let error = store_reason(&error);
+            tracing::warn!(%output, error, "the release is published, but {METRICS} or {SUCCESS} could not be written");
+        } else if left > 0 {
+            tracing::warn!(%output, left, "the release is published, but without {SUCCESS}: old files are still beside it");
         }
+        self.abandon().await;
     }
 
     async fn put_persistently(&self, name: &str, payload: PutPayload) -> Result<(), Error> {
         let place = self.output.child(name);
-        let mut retries = 0;
+        let (mut retries, mut wait) = (0, FIRST_WAIT);
         loop {
             match place.store.put(&place.path, payload.clone()).await {
                 Ok(_) => return Ok(()),
-                Err(error) if retries == RETRIES => return Err(error),
+                Err(error) if retries == RETRIES || is_refusal(&error) => return Err(error),
                 Err(_) => retries += 1,
             }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
         }
     }
 
-    /// Removes what the new release replaced, and what dead runs left behind.
-    async fn clean_up(&self) {
-        for file in self.replaced.iter().flat_map(|(_, manifest)| &manifest.files) {
-            remove(&self.output.child(&file.path)).await;
-        }
-        for place in &self.leftovers {
-            remove(place).await;
-        }
-    }
-
-    /// Puts `_SUCCESS` back after a commit that failed, if the release that stands is complete. One that is not, by a
-    /// run that was faster, is marked by that run.
+    /// Puts `_SUCCESS` back after a commit that failed, if the release that stands is complete and alone. One that is not,
+    /// by a run that was faster, is marked by that run.
     async fn mark_what_stands(&self) {
-        let stands = self.run_id_in(MANIFEST).await.ok().flatten();
-        if stands.is_some()
-            && stands == self.run_id_in(METRICS).await.ok().flatten()
+        if self.replaced.is_none() {
+            return;
+        }
+        let stands = async {
+            let found = read(&self.output.child(MANIFEST)).await.ok()??;
+            let manifest = Manifest::parse(&found.bytes().await.ok()?)?;
+            let metrics = self.run_id_in(METRICS).await.ok()?;
+            let around = Around::look(&self.output, Some(&manifest)).await.ok()?;
+            let is_alone = around.unlisted.is_empty() && !around.has_files_of_others;
+            Some(is_alone && metrics.as_ref() == Some(&manifest.run_id))
+        };
+        if stands.await == Some(true)
             && let Err(error) = self.put_persistently(SUCCESS, PutPayload::default()).await
         {
-            tracing::warn!(output = %self.output, %error, "the old release stands, but {SUCCESS} could not be put back");
+            let error = store_reason(&error);
+            tracing::warn!(output = %self.output, error, "the old release stands, but {SUCCESS} could not be put back");
         }
+    }
+
+    fn replaced_run(&self) -> Option<&str> {
+        self.replaced.as_ref().map(|(_, manifest)| manifest.run_id.as_str())
     }
 
     /// The run that wrote a document of the release, if there is one.
     async fn run_id_in(&self, name: &str) -> Result<Option<String>, Error> {
-        #[derive(serde::Deserialize)]
-        struct Document {
-            run_id: String,
-        }
-        let Some(found) = read(&self.output.child(name)).await? else { return Ok(None) };
-        Ok(serde_json::from_slice(&found.bytes().await?).ok().map(|document: Document| document.run_id))
+        run_id_in(&self.output, name).await
     }
 
     fn failed(&self, error: &Error) -> JobError {
@@ -229,13 +308,37 @@ impl RemoteStaging {
     pub(super) async fn abandon(&self) {
         match self.staging.store.list(Some(&self.staging.path)).try_collect::<Vec<_>>().await {
             Ok(listed) => {
-                for object in listed {
-                    remove(&self.staging.at(object.location)).await;
-                }
+                remove_all(&self.staging, listed.into_iter().map(|object| object.location)).await;
             }
-            Err(error) => tracing::warn!(staging = %self.staging, %error, "could not remove staged objects"),
+            Err(error) => {
+                let error = store_reason(&error);
+                tracing::warn!(staging = %self.staging, error, "could not remove staged objects");
+            }
         }
     }
+}
+
+/// The run that wrote a document of a release, if there is one.
+pub(crate) async fn run_id_in(output: &Place, name: &str) -> Result<Option<String>, Error> {
+    #[derive(serde::Deserialize)]
+    struct Document {
+        run_id: String,
+    }
+    let Some(found) = read(&output.child(name)).await? else { return Ok(None) };
+    Ok(serde_json::from_slice(&found.bytes().await?).ok().map(|document: Document| document.run_id))
+}
+
+/// Whether a store has certainly not done what it was asked to do. A failure of its server or of the way to it is none.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PermissionDenied { .. }
+            | Error::Unauthenticated { .. }
+            | Error::NotFound { .. }
+            | Error::NotImplemented { .. }
+            | Error::NotSupported { .. }
+            | Error::InvalidPath { .. }
+    )
 }
 
 /// The object at a place, if there is one.
@@ -244,12 +347,5 @@ async fn read(place: &Place) -> Result<Option<GetResult>, Error> {
         Ok(found) => Ok(Some(found)),
         Err(Error::NotFound { .. }) => Ok(None),
         Err(error) => Err(error),
-    }
-}
-
-async fn remove(place: &Place) {
-    match place.store.delete(&place.path).await {
-        Ok(()) | Err(Error::NotFound { .. }) => {}
-        Err(error) => tracing::warn!(%place, %error, "could not remove an object"),
     }
 }

@@ -2,17 +2,21 @@
 
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
-use throng_policy::Format;
+use throng_policy::{Format, Store};
 
 use super::SourceFile;
 use crate::error::{JobError, Kind};
-use crate::place::Location;
+use crate::place::{Location, Place};
 
 /// The files of all locations in a fixed order, without repetition, and their format.
-pub(super) async fn find(locations: &[String], format: Option<Format>) -> Result<(Vec<SourceFile>, Format), JobError> {
+pub(super) async fn find(
+    locations: &[String],
+    format: Option<Format>,
+    settings: &Store,
+) -> Result<(Vec<SourceFile>, Format), JobError> {
     let mut files: Vec<SourceFile> = Vec::new();
     for text in locations {
-        let location = Location::parse(text)?;
+        let location = Location::parse_with(text, settings)?;
         let found = find_one(&location, format).await?;
         if found.is_empty() {
             return Err(JobError::new(
@@ -36,21 +40,23 @@ pub(super) async fn find(locations: &[String], format: Option<Format>) -> Result
 async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<SourceFile>, JobError> {
     let place = &location.place;
     let file = |meta: ObjectMeta| SourceFile { place: place.at(meta.location.clone()), meta };
-    if location.pattern.is_none() && !place.path.as_ref().is_empty() {
+    // What a web server answers for a folder is a page for people.
+    let is_page = place.is_web() && (location.is_folder || place.path.as_ref().is_empty());
+    if location.pattern.is_none() && !place.path.as_ref().is_empty() && !is_page {
         match place.store.head(&place.path).await {
             Ok(meta) => return Ok(vec![file(meta)]),
+            Err(object_store::Error::NotFound { .. }) if place.is_web() => return Ok(Vec::new()),
             Err(object_store::Error::NotFound { .. }) => {}
             // A folder of the local file system is no object, and says so in its own way.
             Err(_) if place.local_path().is_some_and(|path| path.is_dir()) => {}
             Err(error) => return Err(JobError::storage(format!("looking for {place}"), &error)),
         }
     }
-    let listed: Vec<ObjectMeta> = place
-        .store
-        .list(Some(&place.path))
-        .try_collect()
-        .await
-        .map_err(|error| JobError::storage(format!("listing {place}"), &error))?;
+    let listed: Vec<ObjectMeta> =
+        place.store.list(Some(&place.path)).try_collect().await.map_err(|error| match is_page {
+            true => unlisted(place),
+            false => JobError::storage(format!("listing {place}"), &error),
+        })?;
     let options = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
     let matches = |meta: &ObjectMeta| match &location.pattern {
         Some(pattern) => pattern.matches_with(meta.location.as_ref(), options),
@@ -66,6 +72,12 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Sou
         below.is_some_and(|mut parts| parts.all(|part| !part.as_ref().starts_with(['_', '.'])))
     };
     Ok(listed.into_iter().filter(|meta| visible(meta) && matches(meta) && has_format(meta)).map(file).collect())
+}
+
+/// Most web servers can't tell which files they have.
+fn unlisted(place: &Place) -> JobError {
+    let text = format!("{place} is a folder of a web server that does not list its files (WebDAV); name each file");
+    JobError::new(Kind::BadPolicy, text)
 }
 
 fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {

@@ -3,13 +3,17 @@
 mod codes;
 mod find;
 mod footer;
+mod identity;
 mod names;
+mod pinned;
 mod schema;
 mod thrift;
 
 pub(crate) use find::format_of;
+pub(crate) use identity::identity_of_input;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::datasource::file_format::FileFormat;
@@ -21,7 +25,7 @@ use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use throng_datafusion::{guarded, guarded_stream};
-use throng_policy::{CsvOptions, Format};
+use throng_policy::{CsvOptions, Format, Input, Store};
 
 use crate::error::{JobError, Kind};
 use crate::place::Place;
@@ -36,6 +40,8 @@ pub(crate) struct Source {
     pub(crate) schema: SchemaRef,
     /// How many rows the files promise, where files do.
     rows: Option<u64>,
+    /// What tells this input from another, where a job reads it and it can be told.
+    pub(crate) identity: Option<String>,
     format: Format,
     csv: CsvOptions,
 }
@@ -55,8 +61,32 @@ impl Source {
         format: Option<Format>,
         csv: CsvOptions,
     ) -> Result<Self, JobError> {
-        let (files, format) = find::find(locations, format).await?;
+        Self::open_with(session, locations, format, csv, &Store::default()).await
+    }
+
+    /// The same, on stores as a policy has them.
+    pub(crate) async fn open_with(
+        session: &SessionContext,
+        locations: &[String],
+        format: Option<Format>,
+        csv: CsvOptions,
+        settings: &Store,
+    ) -> Result<Self, JobError> {
+        let (files, format) = find::find(locations, format, settings).await?;
         Self::of_files(session, files, format, csv).await
+    }
+
+    /// The input of a policy, whose files must stay as they are: stores refuse to send anything of a file that has
+    /// changed since it was found. See [`Source::check_unchanged`] for the others.
+    pub(crate) async fn of_job(session: &SessionContext, input: &Input, settings: &Store) -> Result<Self, JobError> {
+        let (files, format) = find::find(&input.locations, input.format, settings).await?;
+        let identity = identity::identity(&files, format, input.csv, SystemTime::now());
+        let files = pinned::pin(files);
+        match Self::of_files(session, files.clone(), format, input.csv).await {
+            Ok(source) => Ok(Self { identity, ..source }),
+            // A file that is being replaced may look damaged.
+            Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
+        }
     }
 
     /// A table of these files.
@@ -71,11 +101,16 @@ impl Source {
             session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
         }
         let (schema, rows) = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
-        let source = Self { files, schema, rows, format, csv };
+        let source = Self { files, schema, rows, identity: None, format, csv };
         match format {
             Format::Csv => Ok(Self { schema: codes::keep_codes(session, &source).await?, ..source }),
             Format::Parquet | Format::Arrow => Ok(source),
         }
+    }
+
+    /// Makes sure, after reading, that all files are still those that were found.
+    pub(crate) async fn check_unchanged(&self) -> Result<(), JobError> {
+        pinned::check_unchanged(&self.files).await
     }
 
     /// The size of all files.
@@ -123,6 +158,9 @@ impl Source {
         columns: &[&str],
         error: &DataFusionError,
     ) -> JobError {
+        if let Err(changed) = self.check_unchanged().await {
+            return changed;
+        }
         if let [file] = self.files.as_slice() {
             return JobError::reading(&file.place.to_string(), error);
         }
@@ -137,9 +175,12 @@ impl Source {
     }
 }
 
-/// The engine knows a store by its host, so that two containers of one account would be taken for one.
+/// The engine knows a store by its scheme and host, so that two containers of one account would be taken for one.
 fn check_stores(files: &[SourceFile]) -> Result<(), JobError> {
-    let host = |file: &SourceFile| (file.place.root.host_str().map(str::to_owned), file.place.root.port());
+    let host = |file: &SourceFile| {
+        let root = &file.place.root;
+        (root.scheme().to_owned(), root.host_str().map(str::to_owned), root.port())
+    };
     let clash =
         files.windows(2).any(|pair| pair[0].place.root != pair[1].place.root && host(&pair[0]) == host(&pair[1]));
     if clash {

@@ -78,7 +78,7 @@ impl Record<'_> {
         let amounts = |amount: fn(&crate::sidecar::Requirement) -> Quantity| {
             sidecar.privacy.requirements.iter().map(move |requirement| {
                 let column = requirement.column.as_deref().unwrap_or_default();
-                (vec![("model", requirement.model), ("column", column)], amount(requirement).to_string())
+                (vec![("model", &*requirement.model), ("column", column)], amount(requirement).to_string())
             })
         };
         text.gauge(

@@ -5,6 +5,7 @@
 
 mod hybrid;
 mod strings;
+mod upload;
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,32 +26,24 @@ use datafusion::parquet::file::properties::{EnabledStatistics, WriterProperties,
 use datafusion::parquet::file::writer::SerializedFileWriter;
 use datafusion::parquet::schema::types::ColumnDescPtr;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
-use object_store::buffered::BufWriter;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use tokio::io::AsyncWriteExt;
 
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
-use crate::publish::writing;
 use strings::StringChunk;
+use upload::Upload;
 
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
 pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
-/// Rows that are encoded at a time. Row groups are a multiple of it.
+/// Rows that are encoded at a time. Row groups are a multiple of it, but the last of a file.
 const BATCH_ROWS: usize = 8 * 1024;
-
-/// Row groups of a file.
-const FILE_ROW_GROUPS: usize = 16;
 
 /// The level of zstd: most of the gain for little of the time.
 const ZSTD_LEVEL: i32 = 1;
-
-/// Uploads are cut into parts of this size.
-const UPLOAD_PART_BYTES: usize = 16 * 1024 * 1024;
 
 /// Refuses columns whose type Parquet can't hold, before any work is done.
 pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
@@ -77,13 +70,15 @@ fn is_writable(data_type: &DataType) -> bool {
     }
 }
 
-/// Writes rows to `part-*.parquet` below a place, in the order in which they come.
+/// Writes rows to `part-*.parquet` below a place, in the order in which they come, with so many rows per file.
 pub(crate) async fn write(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
     schema: SchemaRef,
     staging: &Place,
+    rows_per_file: usize,
     options: &JobOptions,
 ) -> Result<Vec<FileEntry>, JobError> {
+    let groups_per_file = rows_per_file.div_ceil(ROW_GROUP_ROWS);
     let (writer, factory) = parquet_writer(Vec::new(), &schema)?;
     let factory = Arc::new((factory, writer.schema_descr().columns().to_vec()));
     let encode = |(number, group): (usize, Result<Vec<RecordBatch>, JobError>)| {
@@ -91,12 +86,12 @@ pub(crate) async fn write(
         let task = move || {
             let group = group?;
             let rows = group.iter().map(|batch| batch.num_rows() as u64).sum();
-            let chunks = encode_group(&group, number % FILE_ROW_GROUPS, &factory.0, &factory.1);
+            let chunks = encode_group(&group, number % groups_per_file, &factory.0, &factory.1);
             Ok(Encoded { rows, chunks: chunks.map_err(|error| unwritable(&error))? })
         };
         SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
     };
-    let groups = std::pin::pin!(row_groups(batches).enumerate());
+    let groups = std::pin::pin!(row_groups(batches, rows_per_file).enumerate());
     let mut encoded = groups.map(encode).buffered(options.threads.max(1));
     let (mut files, mut file) = (Vec::new(), None);
     while let Some(group) = encoded.try_next().await? {
@@ -107,7 +102,7 @@ pub(crate) async fn write(
         writer.append(group.chunks).await?;
         writer.rows += group.rows;
         options.observer.advance(group.rows);
-        if writer.groups == FILE_ROW_GROUPS
+        if writer.groups == groups_per_file
             && let Some(writer) = file.take()
         {
             files.push(writer.finish().await?);
@@ -121,22 +116,24 @@ pub(crate) async fn write(
 }
 
 /// Batches that together are one row group, each of them of [`BATCH_ROWS`] but the last: the bytes of a file must not
-/// depend on how its rows were handed over.
+/// depend on how its rows were handed over. No row group goes over the end of a file.
 fn row_groups(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
+    rows_per_file: usize,
 ) -> impl Stream<Item = Result<Vec<RecordBatch>, JobError>> + Send {
     let batches = Box::pin(batches.map_err(|error| JobError::from(throng_datafusion::Error::from(error))));
-    let start = (batches, None::<RecordBatch>);
-    futures::stream::try_unfold(start, |(mut batches, mut rest)| async move {
+    let start = (batches, None::<RecordBatch>, rows_per_file);
+    futures::stream::try_unfold(start, move |(mut batches, mut rest, left)| async move {
+        let most = ROW_GROUP_ROWS.min(left);
         let (mut group, mut rows) = (Vec::new(), 0);
         let (mut waiting, mut waiting_rows) = (Vec::new(), 0);
-        while rows < ROW_GROUP_ROWS {
+        while rows < most {
             let next = match rest.take() {
                 Some(rest) => Some(rest),
                 None => batches.try_next().await?,
             };
             let Some(batch) = next else { break };
-            let taken = batch.num_rows().min(BATCH_ROWS - waiting_rows);
+            let taken = batch.num_rows().min(BATCH_ROWS - waiting_rows).min(most - rows);
             if taken < batch.num_rows() {
                 rest = Some(batch.slice(taken, batch.num_rows() - taken));
             }
@@ -151,7 +148,8 @@ fn row_groups(
         if waiting_rows > 0 {
             group.push(together(&waiting)?);
         }
-        Ok((rows > 0).then_some((group, (batches, rest))))
+        let left = if rows == left { rows_per_file } else { left - rows };
+        Ok((rows > 0).then_some((group, (batches, rest, left))))
     })
 }
 
@@ -200,10 +198,9 @@ impl Write for Buffer {
 /// One file on its way to storage, row group by row group.
 struct FileWriter {
     path: String,
-    place: Place,
     parquet: SerializedFileWriter<Buffer>,
     buffer: Buffer,
-    upload: BufWriter,
+    upload: Upload,
     digest: Sha256,
     bytes: u64,
     rows: u64,
@@ -213,11 +210,10 @@ struct FileWriter {
 impl FileWriter {
     fn new(schema: &SchemaRef, staging: &Place, number: usize) -> Result<Self, JobError> {
         let path = format!("part-{number:05}.parquet");
-        let place = staging.child(&path);
+        let upload = Upload::new(staging.child(&path));
         let buffer = Buffer::default();
         let (parquet, _) = parquet_writer(buffer.clone(), schema)?;
-        let upload = BufWriter::with_capacity(Arc::clone(&place.store), place.path.clone(), UPLOAD_PART_BYTES);
-        Ok(Self { path, place, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0, groups: 0 })
+        Ok(Self { path, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0, groups: 0 })
     }
 
     async fn append(&mut self, chunks: Vec<Chunk>) -> Result<(), JobError> {
@@ -230,30 +226,19 @@ impl FileWriter {
         let bytes = self.buffer.take();
         self.digest.update(&bytes);
         self.bytes += bytes.len() as u64;
-        let sent = self.upload.put(bytes).await;
-        sent.map_err(|error| writing(format!("writing {}", self.place), &error))
+        self.upload.send(bytes).await
     }
 
     async fn finish(mut self) -> Result<FileEntry, JobError> {
         self.parquet.finish().map_err(|error| unwritable(&error))?;
         self.send().await?;
-        let closed = self.upload.shutdown().await;
-        closed.map_err(|error| upload_failed(&self.place, error))?;
+        self.upload.finish().await?;
         Ok(FileEntry {
             path: self.path,
             rows: self.rows,
             bytes: self.bytes,
             sha256: hexadecimal(&self.digest.finalize()),
         })
-    }
-}
-
-/// The error of the store behind one of input and output.
-fn upload_failed(place: &Place, error: std::io::Error) -> JobError {
-    let doing = format!("writing {place}");
-    match error.downcast::<object_store::Error>() {
-        Ok(error) => writing(doing, &error),
-        Err(error) => JobError::file_system(doing, &error),
     }
 }
 

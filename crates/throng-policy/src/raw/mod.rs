@@ -9,6 +9,7 @@ mod hierarchy;
 mod limit;
 mod ordered;
 mod release;
+mod store;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,10 +23,11 @@ pub use hierarchy::{
 pub use limit::Limit;
 pub use ordered::Ordered;
 pub use release::Release;
+pub use store::Store;
 
 use crate::budget::PATTERN;
 use crate::preset::Preset;
-use crate::settings::{Cluster, Format, Mode, Partition};
+use crate::settings::{Cluster, Commit, Format, Mode, Partition};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -35,6 +37,10 @@ pub const MIN_K: u64 = 2;
 pub const MIN_P: u64 = 1;
 /// The seed of a policy that names none.
 pub const DEFAULT_SEED: u64 = 0;
+/// The fewest rows of a file of the release.
+pub const MIN_ROWS_PER_FILE: u64 = 1;
+/// The rows of a file of the release, where the policy does not say: a few hundred megabytes at most.
+pub const DEFAULT_ROWS_PER_FILE: u64 = 2 * 1024 * 1024;
 /// What separates the fields of a CSV input.
 pub const DEFAULT_CSV_DELIMITER: &str = ",";
 /// Whether a report is published with a release.
@@ -54,6 +60,10 @@ pub struct Policy {
     pub input: Input,
     /// Where the release goes.
     pub output: Output,
+    /// How object stores are talked to. Credentials have no place here: they come only from the environment.
+    #[serde(default)]
+    #[schemars(with = "Store")]
+    pub store: Option<Store>,
     /// What the release promises.
     pub privacy: Privacy,
     /// How the release is computed. The promise does not depend on it, the loss of detail does.
@@ -68,8 +78,9 @@ pub struct Policy {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// A file, a folder, a glob, or a URL such as `s3://bucket/folder/`; or a list of them. `${NAME}` stands for an
-    /// environment variable and `$$` for a dollar. Credentials come only from the environment.
+    /// A file, a folder, a glob, or a URL such as `s3://bucket/folder/`; or a list of them. Files can also be read from
+    /// `https://`. `${NAME}` stands for an environment variable and `$$` for a dollar. Credentials come only from the
+    /// environment.
     pub location: Locations,
     /// The format of the files. By default their extension tells.
     pub format: Option<Format>,
@@ -105,6 +116,12 @@ pub struct Output {
     /// after, and what was lost. By default it is not.
     #[schemars(extend("default" = DEFAULT_REPORT))]
     pub report: Option<bool>,
+    /// A file of the release has at most so many rows. By default 2097152.
+    #[schemars(range(min = MIN_ROWS_PER_FILE), extend("default" = DEFAULT_ROWS_PER_FILE))]
+    pub rows_per_file: Option<u64>,
+    /// How a release on an object store becomes visible. By default `conditional`.
+    #[schemars(extend("default" = Commit::Conditional.as_str()))]
+    pub commit: Option<Commit>,
 }
 
 /// What the release promises.

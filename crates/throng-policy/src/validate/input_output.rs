@@ -45,15 +45,25 @@ pub fn input(raw: &raw::Input, environment: Environment<'_>, report: &mut Report
 
 /// Checks `[output]`.
 pub fn output(raw: &raw::Output, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
-    let path = FieldPath::of(&["output", "location"]);
-    Output {
-        location: location(&raw.location, &path, environment, report),
-        mode: raw.mode.unwrap_or_default(),
-        report: raw.report.unwrap_or(raw::DEFAULT_REPORT),
+    let table = FieldPath::of(&["output"]);
+    let path = table.key("location");
+    let location = self::location(&raw.location, &path, environment, report);
+    if location::is_web(&location) {
+        report.value(
+            &path,
+            "http:// and https:// can only be read; choose a folder, or a location that begins with s3://, gs:// or az://",
+        );
     }
+    let rows_per_file = raw.rows_per_file.unwrap_or(raw::DEFAULT_ROWS_PER_FILE);
+    if rows_per_file < raw::MIN_ROWS_PER_FILE {
+        report.value(&table.key("rows_per_file"), format!("must be at least {}", raw::MIN_ROWS_PER_FILE));
+    }
+    let (mode, commit) = (raw.mode.unwrap_or_default(), raw.commit.unwrap_or_default());
+    Output { location, mode, report: raw.report.unwrap_or(raw::DEFAULT_REPORT), rows_per_file, commit }
 }
 
-fn location(written: &str, path: &FieldPath, environment: Environment<'_>, report: &mut Report<'_>) -> String {
+/// A location with environment variables put in.
+pub fn location(written: &str, path: &FieldPath, environment: Environment<'_>, report: &mut Report<'_>) -> String {
     let expanded = match report.flag(path) {
         Some(_) => Ok(written.to_owned()),
         None => location::expand(written, environment),

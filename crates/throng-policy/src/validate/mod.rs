@@ -12,6 +12,7 @@ mod limit;
 mod privacy;
 mod quasi;
 mod sensitive;
+mod store;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub fn validate(
     Policy {
         input: input_output::input(&raw.input, surroundings.environment, report),
         output: input_output::output(&raw.output, surroundings.environment, report),
+        store: store::store(raw.store.as_ref(), surroundings.environment, report),
         privacy: privacy::privacy(&raw.privacy, &columns, report),
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
         columns,

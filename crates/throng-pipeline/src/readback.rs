@@ -1,0 +1,102 @@
+//! Reads a staged release back: the only way to a release that may be published.
+
+use std::sync::Arc;
+
+use throng_core::verify::Findings;
+use throng_datafusion::{Anonymizer, Facts, kept_names};
+use throng_policy::{CsvOptions, Format, Policy};
+
+use crate::engine::session;
+use crate::error::{JobError, Kind};
+use crate::job::JobOptions;
+use crate::manifest::FileEntry;
+use crate::place::Place;
+use crate::source::{Source, SourceFile};
+use crate::verify::{Examined, Unchanged, examine};
+
+/// What was written to a staging place, and what is known of it.
+pub(crate) struct Written<'a> {
+    pub(crate) files: Vec<FileEntry>,
+    pub(crate) place: &'a Place,
+    pub(crate) facts: &'a Facts,
+}
+
+/// Files that were read back from their staging place and keep their promise. There is no other way to have one, and
+/// nothing is published without.
+#[derive(Debug)]
+pub(crate) struct ReadBack {
+    files: Vec<FileEntry>,
+}
+
+impl ReadBack {
+    /// The files, by their names on the staging place.
+    pub(crate) fn into_files(self) -> Vec<FileEntry> {
+        self.files
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_test(files: Vec<FileEntry>) -> Self {
+        Self { files }
+    }
+}
+
+/// Reads the staged files back. The promise must hold in them, no row may be missing, and what they show must be what
+/// the metrics speak of.
+pub(crate) async fn read_back(
+    written: Written<'_>,
+    policy: &Policy,
+    anonymizer: &Anonymizer,
+    options: &JobOptions,
+) -> Result<(Findings, ReadBack), JobError> {
+    let refused = |what: &str| {
+        JobError::new(
+            Kind::Verification,
+            format!("the staged release was read back and refused: {what}; nothing is published"),
+        )
+    };
+    let session = session(options)?;
+    let mut files = Vec::new();
+    for file in &written.files {
+        let place = written.place.child(&file.path);
+        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
+        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
+        if meta.size != file.bytes {
+            return Err(refused("a file has another size than was written"));
+        }
+        files.push(SourceFile { place, meta });
+    }
+    let csv = CsvOptions { delimiter: b',', header: true };
+    let source = Source::of_files(&session, files, Format::Parquet, csv).await?;
+    let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
+        schema.fields().iter().map(|field| field.name().clone()).collect()
+    };
+    if names(&source.schema) != names(anonymizer.schema()) {
+        return Err(refused("its columns are not those of the policy"));
+    }
+    let (promise, _) = policy.promise();
+    let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
+    let observer = Arc::clone(&options.observer);
+    let seen = |is_together| {
+        examine(&session, &source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
+    };
+    // A release has its classes together, which takes little memory to verify. If it should not, it is verified all the
+    // same.
+    let (findings, checksum) = match seen(true).await? {
+        Examined::Whole(findings, checksum) => (findings, checksum),
+        Examined::Scattered => match seen(false).await? {
+            Examined::Whole(findings, checksum) => (findings, checksum),
+            Examined::Scattered => return Err(JobError::internal("a release was not looked at as a whole")),
+        },
+    };
+    if !findings.holds() {
+        return Err(refused("a class does not satisfy the privacy model"));
+    }
+    if checksum != written.facts.checksum || checksum.rows() + written.facts.suppressed != written.facts.rows_read {
+        return Err(refused("rows were lost, changed or doubled"));
+    }
+    if findings.classes != written.facts.utility.classes || findings.sum_of_squares != written.facts.utility.dm {
+        return Err(refused("its classes are not those that the metrics speak of"));
+    }
+    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
+    Ok((findings, ReadBack { files: written.files }))
+}

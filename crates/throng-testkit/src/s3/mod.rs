@@ -1,0 +1,18 @@
+//! A real S3 server on the loopback interface, and a proxy before it that does to requests what networks do.
+//!
+//! ```text
+//!  throng ──► Proxy: refuses, loses, stalls, truncates, reorders ──► Server: moto, from its package registry
+//!                                                                        ▲
+//!  test ─────────────── looks at what is there, past the proxy ──────────┘
+//! ```
+//!
+//! The client under test is not changed in any way: all that it is told is another endpoint.
+
+mod http;
+mod proxy;
+mod server;
+mod weather;
+
+pub use proxy::{Judge, Proxy, Request, Treatment};
+pub use server::{REQUIRE, Server};
+pub use weather::Weather;

@@ -1,0 +1,97 @@
+//! `--if-changed`: a run that would only repeat what stands does nothing.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+
+use crate::people::{COLUMNS, people};
+use crate::tables::write_parquet;
+use crate::workshop::{Workshop, contents};
+
+const IF_CHANGED: [&str; 2] = ["--if-changed", "--overwrite"];
+
+/// The input was written some time ago.
+fn age(workshop: &Workshop, name: &str) {
+    let file = fs::File::options().write(true).open(workshop.path(name)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+}
+
+fn workshop() -> Workshop {
+    let workshop = Workshop::with(&people(200), 3, 1, COLUMNS);
+    age(&workshop, "input/people.parquet");
+    workshop
+}
+
+fn is_unchanged(outcome: &Value) -> bool {
+    let told = outcome["unchanged"] == true;
+    assert_eq!(told, outcome["outcome"] == "unchanged", "{outcome}");
+    told
+}
+
+#[test]
+fn a_run_that_would_repeat_a_release_leaves_it() {
+    let workshop = workshop();
+    let first = workshop.run(&["--if-changed"]);
+    assert!(!is_unchanged(&first));
+    let before = contents(&workshop.path("out"));
+    for more in [&IF_CHANGED[..], &["--if-changed"]] {
+        let second = workshop.run(more);
+        assert!(is_unchanged(&second), "{second}");
+        for field in ["run_id", "output", "rows", "files", "bytes"] {
+            assert_eq!(second[field], first[field], "{field}");
+        }
+    }
+    assert_eq!(contents(&workshop.path("out")), before);
+    assert!(!is_unchanged(&workshop.run(&["--overwrite"])), "only when asked");
+}
+
+#[test]
+fn whatever_has_changed_makes_it_run() {
+    let changes: [(&str, fn(&Workshop), &[&str]); 9] = [
+        ("the input", |w| write_parquet(&w.path("input/people.parquet"), &people(201)), &[]),
+        ("another file", |w| write_parquet(&w.path("input/more.parquet"), &people(50)), &[]),
+        ("the time of a file", |w| age(w, "input/people.parquet"), &[]),
+        ("k", |_| {}, &["-k", "4"]),
+        ("the seed", |_| {}, &["--seed", "1"]),
+        (
+            "a hierarchy",
+            |w| {
+                let text = fs::read_to_string(w.path("policy.toml")).unwrap();
+                w.write("policy.toml", text.replace("mask = \"right\"", "mask = \"left\""));
+            },
+            &[],
+        ),
+        ("a file that is gone", |w| fs::remove_file(w.path("out/release/part-00000.parquet")).unwrap(), &[]),
+        ("a file that was cut", |w| w.write("out/release/part-00000.parquet", "PAR1"), &[]),
+        ("the mark of success", |w| fs::remove_file(w.path("out/release/_SUCCESS")).unwrap(), &[]),
+    ];
+    for (what, change, more) in changes {
+        let workshop = workshop();
+        let first = workshop.run(&[]);
+        change(&workshop);
+        let second = workshop.run(&[&IF_CHANGED[..], more].concat());
+        assert!(!is_unchanged(&second), "{what}");
+        assert_ne!(second["run_id"], first["run_id"], "{what}");
+    }
+}
+
+#[test]
+fn with_mode_error_a_change_is_refused_as_always() {
+    let workshop = workshop();
+    workshop.run(&[]);
+    write_parquet(&workshop.path("input/people.parquet"), &people(201));
+    let message = workshop.run_refused(78, &["--if-changed"]);
+    assert!(message.contains("already holds files"), "{message}");
+}
+
+#[test]
+fn a_file_that_may_change_within_its_time_is_in_doubt() {
+    let workshop = workshop();
+    write_parquet(&workshop.path("input/people.parquet"), &people(200));
+    let file = fs::File::options().write(true).open(workshop.path("input/people.parquet")).unwrap();
+    // From the future, so that the test does not depend on how fast it is.
+    file.set_modified(SystemTime::now() + Duration::from_secs(3_600)).unwrap();
+    workshop.run(&[]);
+    assert!(!is_unchanged(&workshop.run(&IF_CHANGED)));
+}

@@ -1,0 +1,105 @@
+//! Several runs on one output at once: one wins, the others say so, and readers never see anything but whole releases.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use throng_testkit::s3::{Judge, Proxy, Request, Server, Treatment};
+
+use crate::bucket::Bucket;
+use crate::setting::{number, say, server};
+use crate::state::look;
+use crate::trial::{Run, Trial, listed, wait};
+use crate::workshop::Ended;
+
+const JOBS: usize = 6;
+
+/// Lets the manifests of all runs through at the same moment.
+struct Gate(Barrier);
+
+impl Judge for Gate {
+    fn before(&self, request: &Request) -> Treatment {
+        if request.method == "PUT" && request.target.contains("manifest.json") {
+            self.0.wait();
+        }
+        Treatment::Pass(Duration::ZERO)
+    }
+}
+
+#[test]
+fn of_several_runs_on_one_output_one_wins_and_readers_see_whole_releases_only() {
+    let Some(server) = server() else { return };
+    let rounds = number("THRONG_ROUNDS", 3);
+    let trial = Trial::new(2_000, 2);
+    trial.be_patient();
+    let bucket = Bucket::new(server, "contested");
+    let output = bucket.url("release");
+    let (is_over, whole) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // A panic of the reader comes out at the end of the scope.
+            let reader = Reader { trial: &trial, bucket: Bucket::open(server, "contested") };
+            while !is_over.load(Ordering::SeqCst) {
+                whole.fetch_add(usize::from(reader.read()), Ordering::SeqCst);
+            }
+        });
+        for round in 0..rounds {
+            one_wins(server, &trial, &bucket, &output, round);
+        }
+        is_over.store(true, Ordering::SeqCst);
+    });
+    let whole = whole.into_inner();
+    say(&format!(
+        "concurrent runs: {rounds} rounds of {JOBS} runs, one winner each; {whole} whole releases read meanwhile"
+    ));
+    assert!(whole > 0);
+}
+
+/// All runs of a round begin before one of them commits, so that exactly one of them can.
+fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round: u64) {
+    let proxy = Proxy::start(server.address(), Arc::new(Gate(Barrier::new(JOBS))));
+    let run = |release| Run { input: "input", output, release, overwrite: round > 0 };
+    let started: Vec<_> = (0..JOBS).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
+    let ended: Vec<(usize, Ended)> = started.into_iter().map(|(release, run)| (release, wait(run))).collect();
+    let (won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|(_, ended)| ended.code == Some(0));
+    assert_eq!(won.len(), 1, "round {round}: {won:#?} {lost:#?}");
+    for (_, ended) in &lost {
+        let message = ended.refused(75);
+        assert!(message.contains("another run published to") && message.contains("its release stands"), "{message}");
+    }
+    let objects = bucket.objects("release");
+    let state = look(trial, &objects).unwrap();
+    assert_eq!((state.release, state.is_complete), (Some(won[0].0), true), "round {round}: {state:?}");
+    assert!(state.left.is_empty(), "round {round}: {:?}", state.left);
+    let manifest: serde_json::Value = serde_json::from_slice(&objects["_throng/manifest.json"]).unwrap();
+    assert_eq!(manifest["run_id"], won[0].1.json()["run_id"]);
+}
+
+/// Goes by the manifest, and by nothing else.
+struct Reader<'a> {
+    trial: &'a Trial,
+    bucket: Bucket,
+}
+
+impl Reader<'_> {
+    /// Whether there was a whole release. A reader who finds that a file is gone looks at the manifest again, which must
+    /// be another one by then.
+    fn read(&self) -> bool {
+        let manifest = || self.bucket.get("release/_throng/manifest.json");
+        let Some(seen) = manifest() else { return false };
+        let files = listed(&seen);
+        assert!(self.trial.known.contains(&files), "a reader sees a release that nobody made");
+        let document: serde_json::Value = serde_json::from_slice(&seen).unwrap();
+        for (entry, known) in document["files"].as_array().unwrap().iter().zip(&files) {
+            match self.bucket.get(&format!("release/{}", entry["path"].as_str().unwrap())) {
+                Some(bytes) => assert_eq!(crate::trial::digest(&bytes), known.sha256),
+                None => {
+                    assert_ne!(manifest().as_ref(), Some(&seen), "a reader misses a file of the release that stands");
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}

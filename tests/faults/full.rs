@@ -1,0 +1,101 @@
+//! Disks that fill up, and processes that may open no more files.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use crate::setting::say;
+use crate::state::look_at_folder;
+use crate::trial::Trial;
+use crate::workshop::{Ended, assert_says};
+
+/// Runs a script in which a small disk can be mounted that nobody else sees; none where the machine does not allow it.
+fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
+    let namespaces = ["--user", "--map-root-user", "--mount"];
+    let may = Command::new("unshare").args(namespaces).args(["mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        say("skipped: a disk can't be filled, because no small one may be mounted here");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(namespaces).args(["sh", "-c", script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
+    Some(command.env("THRONG", env!("CARGO_BIN_EXE_throng")).output().unwrap().into())
+}
+
+/// What a script has told after the outcome: what is left on the small disk.
+fn left(ended: &Ended) -> Vec<&str> {
+    ended.stderr.lines().filter_map(|line| line.strip_prefix("left: ")).collect()
+}
+
+#[test]
+fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
+    let trial = Trial::new(20_000, 2);
+    // The release has more than this, whichever file it is that does not fit.
+    for size in ["16k", "32k", "64k"] {
+        let script = format!(
+            "mount -t tmpfs -o size={size} none out && \"$THRONG\" run policy.toml; code=$?
+             for name in $(ls -A out); do echo \"left: $name\" >&2; done; exit $code"
+        );
+        let Some(ended) = with_mounts(&trial, &script) else { return };
+        let message = ended.refused(75);
+        assert_says(&message, &["out"]);
+        assert_eq!(left(&ended), Vec::<&str>::new(), "{size}: {ended:?}");
+    }
+    // With more room the same run goes through.
+    let whole = trial.workshop.run(&["--seed", "1"]);
+    assert_eq!(whole["rows"], 20_000);
+    assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
+}
+
+#[test]
+fn a_full_disk_in_spill_publishes_nothing_and_leaves_nothing() {
+    let trial = Trial::new(150_000, 2);
+    fs::create_dir(trial.workshop.path("spill")).unwrap();
+    let script = |size: &str| {
+        format!(
+            "mount -t tmpfs -o size={size} none spill && TMPDIR=$PWD/spill \"$THRONG\" run policy.toml --seed 1 \
+             --memory-limit 16MiB; code=$?
+             for name in $(ls -A spill); do echo \"left: $name\" >&2; done; exit $code"
+        )
+    };
+    for size in ["4k", "64k", "512k"] {
+        let Some(ended) = with_mounts(&trial, &script(size)) else { return };
+        let message = ended.refused(75);
+        assert_says(&message, &["TMPDIR"]);
+        assert_eq!(left(&ended), Vec::<&str>::new(), "{size}: {ended:?}");
+        assert_eq!(trial.workshop.out(), Vec::<String>::new(), "{size}");
+    }
+    let Some(ended) = with_mounts(&trial, &script("64m")) else { return };
+    assert!(ended.stderr.contains("spilled=true"), "nothing was spilled: {ended:?}");
+    assert_eq!(left(&ended), Vec::<&str>::new());
+    ended.done();
+    assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
+}
+
+#[test]
+fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
+    let trial = Trial::new(2_000, 20);
+    let mut failed = 0;
+    // With fewer than ten neither a runtime nor its signals can be set up.
+    for files in (10..40).step_by(3) {
+        let script = format!("ulimit -n {files}; exec \"$THRONG\" run policy.toml --seed 1");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
+        let ended = Ended::from(command.env("THRONG", env!("CARGO_BIN_EXE_throng")).output().unwrap());
+        match ended.code {
+            Some(0) => {
+                assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
+                fs::remove_dir_all(trial.workshop.release()).unwrap();
+            }
+            _ => {
+                ended.refused(75);
+                failed += 1;
+            }
+        }
+        // A folder can't be removed without a handle either; then it stays hidden, as after a kill.
+        let left = trial.workshop.out();
+        assert!(left.iter().all(|name| name.starts_with('.')), "{files}: {ended:?}");
+    }
+    assert!(failed > 0, "the limits were too high to be felt");
+    trial.workshop.run(&["--seed", "1"]);
+    assert_eq!(trial.workshop.out(), ["release"]);
+}

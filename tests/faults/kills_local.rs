@@ -1,0 +1,145 @@
+//! Runs on the local file system that are killed: at the calls that change names or flush, at every stage, and at random
+//! moments.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use throng_testkit::Draws;
+
+use crate::setting::{number, say, seed};
+use crate::state::look_at_folder;
+use crate::trial::{Run, Trial};
+use crate::workshop::{Ended, names};
+
+/// Calls of the system that give, take or change a name, or make bytes last, and how often one thread of a run makes them.
+/// The commit lies between the last two flushes, or is the `renameat2` where a release is replaced; then it is removed.
+const CALLS: [(&str, u64); 6] =
+    [("mkdir", 3), ("rename", 4), ("fsync", 16), ("chmod", 1), ("renameat2", 1), ("unlinkat", 14)];
+
+/// The stages of a job, as its log names them.
+const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", "verify", "publish"];
+
+/// When a run is killed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    /// When a thread enters a call for the n-th time.
+    Call(&'static str, u64),
+    /// When the log tells of a stage.
+    Stage(&'static str),
+    Time(Duration),
+}
+
+#[test]
+fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
+    let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
+    let trial = Trial::new(2_000, 2);
+    let release = trial.workshop.release();
+    let run = |release, overwrite| Run { input: "input", output: "out/release", release, overwrite };
+    let start = Instant::now();
+    trial.workshop.throng(&strs(&run(0, false).arguments())).done();
+    let time = start.elapsed();
+
+    let mut draws = Draws::of(seed, "local kills");
+    let moments = moments(time, can_trace(), &mut draws);
+    let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
+    for (has_old, moment) in moments.into_iter().cycle() {
+        if killed == kills {
+            break;
+        }
+        fs::remove_dir_all(trial.workshop.path("out")).unwrap();
+        if has_old {
+            trial.workshop.throng(&strs(&run(1, false).arguments())).done();
+        }
+        let was_killed = kill(&trial, &run(0, has_old), moment);
+        let wrong = |wrong: String| panic!("{moment:?}, seed {seed}: {wrong}");
+        let state = look_at_folder(&trial, &release).unwrap_or_else(wrong);
+        let old = has_old.then_some(1);
+        assert!([old, Some(0)].contains(&state.release), "{moment:?}, seed {seed}: the old release is gone");
+        killed += u64::from(was_killed);
+        late += u64::from(!was_killed);
+        stood += u64::from(state.release == Some(0));
+        let beside = beside(&trial);
+        assert!(beside.iter().all(|name| name.starts_with('.')), "{moment:?}, seed {seed}: {beside:?}");
+        left += u64::from(!beside.is_empty());
+
+        let next = state.release.map_or(0, |release| 1 - release);
+        trial.workshop.throng(&strs(&run(next, state.release.is_some()).arguments())).done();
+        let after = look_at_folder(&trial, &release).unwrap_or_else(wrong);
+        assert_eq!(after.release, Some(next), "{moment:?}, seed {seed}");
+        assert_eq!(self::beside(&trial), Vec::<String>::new(), "{moment:?}, seed {seed}: leftovers stay");
+    }
+    say(&format!(
+        "kills on local files: seed {seed}; {killed} killed, {late} over before; {stood} after the commit, {left} left something"
+    ));
+}
+
+fn strs(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+/// What is beside the release.
+fn beside(trial: &Trial) -> Vec<String> {
+    let out = trial.workshop.path("out");
+    if out.exists() { names(&out).into_iter().filter(|name| name != "release").collect() } else { Vec::new() }
+}
+
+/// Every moment once, in an order that the seed decides.
+fn moments(time: Duration, can_trace: bool, draws: &mut Draws) -> Vec<(bool, Moment)> {
+    let calls = CALLS.iter().filter(|_| can_trace);
+    let mut moments: Vec<Moment> =
+        calls.flat_map(|(call, times)| (1..=*times).map(|number| Moment::Call(call, number))).collect();
+    moments.extend(STAGES.map(Moment::Stage));
+    moments.extend((0..20).map(|_| Moment::Time(time.mul_f64(draws.below(1000) as f64 / 1000.0))));
+    let mut moments: Vec<(bool, Moment)> =
+        moments.into_iter().flat_map(|moment| [(false, moment), (true, moment)]).collect();
+    for last in (1..moments.len()).rev() {
+        moments.swap(last, draws.below(last as u64 + 1) as usize);
+    }
+    moments
+}
+
+/// Whether this machine allows a process to be traced.
+fn can_trace() -> bool {
+    let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
+    let can = traced.is_ok_and(|output| output.status.success());
+    if !can {
+        say("skipped: runs can't be killed at calls of the system, because there is no strace, or it is not allowed");
+    }
+    can
+}
+
+/// Whether the run was killed before its end.
+fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
+    let arguments = run.arguments();
+    match moment {
+        Moment::Call(call, number) => {
+            let mut traced = Command::new("strace");
+            let inject = format!("inject={call}:signal=KILL:when={number}");
+            let folder = trial.workshop.path("");
+            traced.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
+            traced.arg(env!("CARGO_BIN_EXE_throng")).args(&arguments).current_dir(folder).stdin(Stdio::null());
+            Ended::from(traced.output().unwrap()).code != Some(0)
+        }
+        Moment::Stage(stage) => {
+            let arguments = [strs(&arguments), vec!["--log-format", "json", "-v"]].concat();
+            let mut run = trial.workshop.start(&arguments);
+            let log = BufReader::new(run.stderr.take().unwrap());
+            let needle = format!("\"stage\":\"{stage}\"");
+            assert!(log.lines().any(|line| line.unwrap().contains(&needle)), "the log does not tell of {stage}");
+            end(run)
+        }
+        Moment::Time(time) => {
+            let run = trial.workshop.start(&strs(&arguments));
+            thread::sleep(time);
+            end(run)
+        }
+    }
+}
+
+fn end(mut run: Child) -> bool {
+    run.kill().unwrap();
+    run.wait().unwrap().code().is_none()
+}

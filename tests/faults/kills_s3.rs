@@ -1,0 +1,170 @@
+//! Runs on S3 that are killed: before and after each of their requests, and at random moments.
+
+use std::collections::BTreeMap;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use throng_testkit::Draws;
+use throng_testkit::s3::{Judge, Proxy, Request, Server, Treatment};
+
+use crate::bucket::Bucket;
+use crate::setting::{number, say, seed, server};
+use crate::state::{State, look};
+use crate::trial::{Run, Trial};
+
+/// When a run is killed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    /// The server never hears of this request.
+    Before(usize),
+    /// The server has done what this request asked for, and the run does not know.
+    After(usize),
+    Time(Duration),
+}
+
+/// Kills a run at a moment.
+struct Killer {
+    moment: Moment,
+    run: Mutex<Option<Child>>,
+    is_started: Condvar,
+    has_killed: AtomicBool,
+}
+
+impl Killer {
+    fn kill(&self) {
+        let mut run = self.run.lock().unwrap();
+        while run.is_none() {
+            run = self.is_started.wait(run).unwrap();
+        }
+        let run = run.as_mut().unwrap();
+        if run.try_wait().unwrap().is_none() {
+            run.kill().unwrap();
+            run.wait().unwrap();
+            self.has_killed.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.run.lock().unwrap().as_mut().is_some_and(|run| run.try_wait().unwrap().is_some())
+    }
+}
+
+impl Judge for Killer {
+    fn before(&self, request: &Request) -> Treatment {
+        if self.moment == Moment::Before(request.number) {
+            self.kill();
+            return Treatment::Lose;
+        }
+        Treatment::Pass(Duration::ZERO)
+    }
+
+    fn after(&self, request: &Request) {
+        if self.moment == Moment::After(request.number) {
+            self.kill();
+        }
+    }
+}
+
+#[test]
+fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
+    let Some(server) = server() else { return };
+    let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
+    let trial = Trial::new(2_000, 2);
+    trial.upload(&Bucket::new(server, "killed-input"));
+    let mut draws = Draws::of(seed, "kills on S3");
+    let moments = moments(&requests(server, &trial), &mut draws);
+    let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
+    for (number, (has_old, moment)) in moments.into_iter().cycle().enumerate() {
+        if killed == kills {
+            break;
+        }
+        let bucket = Bucket::new(server, &format!("killed-{number}"));
+        let output = bucket.url("release");
+        let run = |release, overwrite| Run { input: "s3://killed-input/input/", output: &output, release, overwrite };
+        if has_old {
+            trial.run(server.address(), &run(1, false)).done();
+        }
+        let was_killed = kill(server, &trial, &run(0, has_old), moment);
+        let state =
+            look(&trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
+        let old = has_old.then_some(1);
+        assert!([old, Some(0)].contains(&state.release), "{moment:?}, seed {seed}: the old release is gone");
+        killed += u64::from(was_killed);
+        late += u64::from(!was_killed);
+        stood += u64::from(state.release == Some(0));
+        left += u64::from(!state.left.is_empty());
+
+        let next = state.release.map_or(0, |release| 1 - release);
+        trial.run(server.address(), &run(next, state.release.is_some())).done();
+        let after =
+            look(&trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
+        assert_eq!((after.release, after.is_complete), (Some(next), true), "{moment:?}, seed {seed}");
+        let visible: Vec<&String> = after.left.iter().filter(|path| !path.starts_with('_')).collect();
+        assert!(visible.is_empty(), "{moment:?}, seed {seed}: the next run left {visible:?}");
+        if !after.left.is_empty() {
+            trial.clean(server.address(), &output);
+            let cleaned = look(&trial, &bucket.objects("release")).unwrap();
+            assert_eq!(cleaned, State { left: Default::default(), ..after }, "{moment:?}, seed {seed}");
+        }
+    }
+    say(&format!(
+        "kills on S3: seed {seed}; {killed} killed, {late} over before; {stood} after the commit, {left} left something"
+    ));
+}
+
+/// How many requests a run has, with and without a release that it replaces, and how long it takes.
+fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)> {
+    let bucket = Bucket::new(server, "killed-never");
+    let count = |has_old| {
+        let proxy = Proxy::start(server.address(), Arc::new(|_: &Request| Treatment::Pass(Duration::ZERO)));
+        let start = Instant::now();
+        let output = bucket.url("release");
+        let run = Run { input: "s3://killed-input/input/", output: &output, release: 0, overwrite: has_old };
+        trial.run(proxy.address(), &run).done();
+        (has_old, (proxy.requests(), start.elapsed()))
+    };
+    [false, true].map(count).into_iter().collect()
+}
+
+/// Every moment once, in an order that the seed decides.
+fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut Draws) -> Vec<(bool, Moment)> {
+    let mut moments = Vec::new();
+    for (has_old, (count, time)) in requests {
+        for number in 0..*count {
+            moments.extend([Moment::Before(number), Moment::After(number)].map(|moment| (*has_old, moment)));
+            if number % 4 == 0 {
+                let time = time.mul_f64(draws.below(1000) as f64 / 1000.0);
+                moments.push((*has_old, Moment::Time(time)));
+            }
+        }
+    }
+    for last in (1..moments.len()).rev() {
+        moments.swap(last, draws.below(last as u64 + 1) as usize);
+    }
+    moments
+}
+
+/// Whether the run was killed before its end.
+fn kill(server: &Server, trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
+    let killer = Arc::new(Killer {
+        moment,
+        run: Mutex::default(),
+        is_started: Condvar::new(),
+        has_killed: AtomicBool::new(false),
+    });
+    let proxy = Proxy::start(server.address(), Arc::clone(&killer) as Arc<dyn Judge>);
+    *killer.run.lock().unwrap() = Some(trial.start(proxy.address(), run));
+    killer.is_started.notify_all();
+    if let Moment::Time(time) = moment {
+        thread::sleep(time);
+        killer.kill();
+    }
+    while !killer.is_over() {
+        thread::sleep(Duration::from_millis(2));
+    }
+    proxy.settle();
+    killer.has_killed.load(Ordering::SeqCst)
+}

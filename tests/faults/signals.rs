@@ -1,0 +1,78 @@
+//! A store that does not answer: a run gives up by itself, and stops when it is asked to.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use throng_testkit::s3::{Proxy, Request, Treatment};
+
+use crate::bucket::Bucket;
+use crate::setting::server;
+use crate::trial::{Run, Trial, wait};
+
+/// Longer than any test waits.
+const FOREVER: Duration = Duration::from_secs(600);
+
+/// How long a run may take to stop: far less than a scheduler waits before it kills.
+const SOON: Duration = Duration::from_secs(20);
+
+/// The first requests get through, and no other is answered.
+fn silent_after(count: usize) -> Arc<impl Fn(&Request) -> Treatment> {
+    Arc::new(move |request: &Request| match request.number < count {
+        true => Treatment::Pass(Duration::ZERO),
+        false => Treatment::Stall(FOREVER),
+    })
+}
+
+#[test]
+fn a_store_that_falls_silent_is_a_temporary_failure() {
+    let Some(server) = server() else { return };
+    let trial = Trial::new(2_000, 2);
+    trial.upload(&Bucket::new(server, "silent-input"));
+    for count in [0, 4, 12, 20] {
+        let bucket = Bucket::new(server, &format!("silent-{count}"));
+        let proxy = Proxy::start(server.address(), silent_after(count));
+        let output = bucket.url("release");
+        let run = Run { input: "s3://silent-input/input/", output: &output, release: 0, overwrite: false };
+        trial.run(proxy.address(), &run).refused(75);
+        assert!(proxy.requests() > count);
+        assert!(!bucket.objects("release").contains_key("_throng/manifest.json"));
+    }
+}
+
+#[test]
+fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() {
+    let Some(server) = server() else { return };
+    let trial = Trial::new(2_000, 2);
+    trial.upload(&Bucket::new(server, "asked-input"));
+    for count in [0, 4, 12, 20] {
+        for answers in [false, true] {
+            let bucket = Bucket::new(server, &format!("asked-{count}-{answers}"));
+            let output = bucket.url("release");
+            let run = Run { input: "s3://asked-input/input/", output: &output, release: 0, overwrite: false };
+            // One request is never answered, so that the run is there when the signal comes.
+            let one = move |request: &Request| match request.number == count {
+                false => Treatment::Pass(Duration::ZERO),
+                true => Treatment::Stall(FOREVER),
+            };
+            let proxy = match answers {
+                true => Proxy::start(server.address(), Arc::new(one)),
+                false => Proxy::start(server.address(), silent_after(count)),
+            };
+            let started = trial.start(proxy.address(), &run);
+            while proxy.requests() <= count {
+                thread::sleep(Duration::from_millis(2));
+            }
+            let asked = Instant::now();
+            assert!(Command::new("kill").args(["-TERM", &started.id().to_string()]).status().unwrap().success());
+            let ended = wait(started);
+            assert_eq!(ended.code, Some(143), "{ended:?}");
+            assert!(asked.elapsed() < SOON, "it took {:?} to stop", asked.elapsed());
+            proxy.settle();
+            let left = bucket.objects("release");
+            assert!(!left.contains_key("_throng/manifest.json"));
+            assert!(!answers || left.is_empty(), "{:?}", left.keys());
+        }
+    }
+}

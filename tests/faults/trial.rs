@@ -1,0 +1,215 @@
+//! A table, a policy, and two releases of it that are known to the last byte.
+
+use std::fs;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::bucket::{Bucket, KEY_ID, SECRET};
+use crate::released::{data_files, read_file};
+use crate::workshop::{Ended, Workshop};
+
+/// How long a client waits for an answer.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How storage is used in all trials; see [`PATIENCE`].
+const STORE: &str = r#"
+[store]
+timeout = "1s"
+connect_timeout = "1s"
+retries = 3
+retry_timeout = "10s"
+"#;
+
+/// A run that takes longer than this hangs.
+const MOST_TIME: Duration = Duration::from_secs(180);
+
+const POLICY: &str = r#"version = 1
+[input]
+location = "input/"
+[output]
+location = "out/release"
+rows_per_file = ROWS_PER_FILE
+[privacy]
+k = 5
+p = 2
+[algorithm]
+budget = "fast"
+[columns]
+default = "drop"
+[columns.age]
+role = "quasi"
+[columns.sex]
+role = "quasi"
+release = "set"
+[columns.region]
+role = "quasi"
+hierarchy = { mask = "right" }
+[columns.occupation]
+role = "sensitive"
+[columns.hours]
+role = "insensitive"
+"#;
+
+/// The seeds of the two releases.
+pub const SEEDS: [u64; 2] = [1, 2];
+
+/// A file of a release: its rows, its size and its digest.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KnownFile {
+    pub rows: u64,
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+pub struct Trial {
+    pub workshop: Workshop,
+    /// The files of the releases with the first and the second seed.
+    pub known: [Vec<KnownFile>; 2],
+}
+
+impl Trial {
+    /// Makes a table in several files, and both of its releases on the local file system, in about ten files each.
+    pub fn new(rows: u64, files: u64) -> Self {
+        let workshop = Workshop::new();
+        let generate =
+            ["generate", "census", "--rows", &rows.to_string(), "--files", &files.to_string(), "-o", "input"];
+        workshop.throng(&generate).done();
+        let rows_per_file = (rows / 10 + 1).to_string();
+        workshop.write("policy.toml", format!("{}{STORE}", POLICY.replace("ROWS_PER_FILE", &rows_per_file)));
+        let mut trial = Self { workshop, known: [Vec::new(), Vec::new()] };
+        for (index, seed) in SEEDS.into_iter().enumerate() {
+            let output = format!("known-{index}");
+            trial.workshop.run(&["--output", &output, "--seed", &seed.to_string()]);
+            trial.workshop.throng(&["verify", &output, "--policy", "policy.toml"]).done();
+            let folder = trial.workshop.path(&output);
+            let read = |file| read_file(file).iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
+            let counted: Vec<u64> = data_files(&folder).iter().map(|file| read(file)).collect();
+            trial.known[index] = listed(&fs::read(folder.join("_throng/manifest.json")).unwrap());
+            assert_eq!(counted, trial.known[index].iter().map(|file| file.rows).collect::<Vec<_>>());
+            assert_eq!(counted.iter().sum::<u64>(), rows);
+        }
+        assert_ne!(trial.known[0], trial.known[1]);
+        trial
+    }
+
+    /// From now on runs wait for an answer as long as it takes.
+    pub fn be_patient(&self) {
+        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
+        self.workshop.write("policy.toml", text.replace(STORE, "[store]\ntimeout = \"10min\"\n"));
+    }
+
+    /// Removes what dead runs have left at an output, however young it is.
+    pub fn clean(&self, endpoint: SocketAddr, output: &str) {
+        // The times of a store are whole seconds.
+        std::thread::sleep(Duration::from_secs(1));
+        let clean = self.command(endpoint, &["clean", output, "--older-than", "1ms"]).output();
+        Ended::from(clean.unwrap()).done();
+    }
+
+    /// Puts the table into a bucket, below `input/`.
+    pub fn upload(&self, bucket: &Bucket) {
+        for file in data_files(&self.workshop.path("input")) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            bucket.put(&format!("input/{name}"), fs::read(&file).unwrap());
+        }
+    }
+
+    /// The binary, told where S3 is.
+    pub fn command(&self, endpoint: SocketAddr, arguments: &[&str]) -> Command {
+        let mut command = self.workshop.command(arguments);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
+            command.env_remove(name);
+        }
+        command
+            .env("AWS_ENDPOINT_URL", format!("http://{endpoint}"))
+            .env("AWS_ALLOW_HTTP", "true")
+            .env("AWS_REGION", "us-east-1")
+            .env("AWS_ACCESS_KEY_ID", KEY_ID)
+            .env("AWS_SECRET_ACCESS_KEY", SECRET)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a run from an input to an output, with the seed of a known release.
+    pub fn start(&self, endpoint: SocketAddr, run: &Run<'_>) -> Child {
+        let arguments = run.arguments();
+        self.command(endpoint, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap()
+    }
+
+    /// A run to its end.
+    pub fn run(&self, endpoint: SocketAddr, run: &Run<'_>) -> Ended {
+        wait(self.start(endpoint, run))
+    }
+}
+
+/// What a run is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    pub input: &'a str,
+    pub output: &'a str,
+    /// Which of the known releases it makes.
+    pub release: usize,
+    pub overwrite: bool,
+}
+
+impl Run<'_> {
+    pub fn arguments(&self) -> Vec<String> {
+        let seed = SEEDS[self.release].to_string();
+        let arguments = ["run", "policy.toml", "--input", self.input, "--output", self.output, "--seed", &seed];
+        let overwrite = self.overwrite.then_some("--overwrite");
+        arguments.into_iter().chain(overwrite).map(str::to_owned).collect()
+    }
+}
+
+/// Waits for the end of a run, which must come, and hears all that it says.
+pub fn wait(mut run: Child) -> Ended {
+    let hear = |mut pipe: Box<dyn std::io::Read + Send>| {
+        std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            let _ = pipe.read_to_end(&mut heard);
+            heard
+        })
+    };
+    let (stdout, stderr) = (run.stdout.take().unwrap(), run.stderr.take().unwrap());
+    let (stdout, stderr) = (hear(Box::new(stdout)), hear(Box::new(stderr)));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = run.try_wait().unwrap() {
+            break status;
+        }
+        if start.elapsed() > MOST_TIME {
+            run.kill().unwrap();
+            run.wait().unwrap();
+            let heard = stderr.join().unwrap();
+            let _ = std::io::stderr().write_all(&heard);
+            panic!("a run does not come to an end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let ended =
+        Ended::from(std::process::Output { status, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() });
+    assert!(!ended.said().contains(SECRET), "the secret is told: {ended:?}");
+    assert!(!ended.stderr.contains("internal error"), "{ended:?}");
+    ended
+}
+
+/// The files that a manifest lists, in their order.
+pub fn listed(manifest: &[u8]) -> Vec<KnownFile> {
+    let manifest: Value = serde_json::from_slice(manifest).unwrap();
+    let file = |file: &Value| KnownFile {
+        rows: file["rows"].as_u64().unwrap(),
+        bytes: file["bytes"].as_u64().unwrap(),
+        sha256: file["sha256"].as_str().unwrap().to_owned(),
+    };
+    manifest["files"].as_array().unwrap().iter().map(file).collect()
+}
+
+pub fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
