@@ -1,6 +1,6 @@
 //! Builds with the feature `otel`: the spans of a run arrive at a collector.
 //!
-//! `cargo test -p throng-cli --features otel --test cli -- otel`
+//! `cargo test --workspace --locked --features throng-cli/otel --test cli -- otel`
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
