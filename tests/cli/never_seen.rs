@@ -226,7 +226,10 @@ fn the_staff_of_a_company() {
     }
     let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     // Few rows take the smaller preset, births of forty years the calendar with decades.
-    assert_says(&draft, &["preset = \"common\"", "\"year\", \"decade\"]", "k counts rows and not people"]);
+    assert_says(&draft, &["preset = \"common\"", "\"year\", \"decade\"]"]);
+    assert_says(&draft.replace("\n# ", " "), &["k counts rows and not people"]);
+    // All are unique without any one column too, so that the one with most values comes first.
+    assert_eq!(roles.named("quasi")[0], "birthDate");
     assert_not_said(&workshop, &["Oakenshield", "oaken.example", "Bureau", "Rank 1", "Burg", "E700", "31000", "89500"]);
 }
 
@@ -265,7 +268,7 @@ fn the_log_of_a_web_site() {
     }
     let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     assert_says(&draft, &["date = [\"day\", \"month\", \"quarter\", \"year\"]", "List"]);
-    assert_not_said(&workshop, &["10.77", "555", "clinic", "Netscape", "Ruritania", "2023-1"]);
+    assert_not_said(&workshop, &["10.77", "5550", "/clinic", "Netscape", "Ruritania", "2023-1"]);
 }
 
 #[test]

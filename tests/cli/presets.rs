@@ -40,7 +40,7 @@ fn check_prints_the_basis_and_the_risk_and_a_run_logs_them() {
 fn a_preset_asks_for_p_and_is_not_undercut() {
     let asked = workshop("preset = \"cms\"");
     let message = asked.run_refused(78, &[]);
-    assert_says(&message, &["policy.toml:6:1: privacy.p", "required beside a preset", "k = 11"]);
+    assert_says(&message, &["policy.toml:6:2: privacy.p", "required beside a preset", "k = 11"]);
     asked.run(&["-p", "1"]);
     let lower = workshop("preset = \"cms\"\np = 1\nk = 10");
     assert_says(&lower.run_refused(78, &[]), &["policy.toml:9:5: privacy.k", "less than the 11"]);

@@ -42,7 +42,7 @@ fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> 
 fn colours_are_for_terminals_that_want_them() {
     let workshop = Workshop::with(&people(60), 3, 1, COLUMNS);
     // A message of the command line, and logs.
-    for arguments in ["run", "-v check policy.toml"] {
+    for arguments in ["run", "-v run policy.toml --overwrite"] {
         let Some(shown) = in_terminal(&workshop, arguments, None) else { return };
         assert!(is_coloured(&shown.stdout), "{arguments}: {shown:?}");
         let Some(shown) = in_terminal(&workshop, arguments, Some("")) else { return };

@@ -25,7 +25,7 @@ fn k_may_be_raised_above_the_preset_and_not_lowered() {
     assert_eq!(
         complaints(&with("preset = 'common', k = 4, p = 1")),
         [
-            "policy.toml:4:38: privacy.k: k = 4 is less than the 5 of the preset `common`; raise k, or take the preset out"
+            "policy.toml:4:36: privacy.k: k = 4 is less than the 5 of the preset `common`; raise k, or take the preset out"
         ]
     );
     let text = with("preset = 'cms', p = 1");

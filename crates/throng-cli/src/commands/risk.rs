@@ -113,7 +113,7 @@ fn text(risk: &Risk) -> String {
     let mut columns =
         Table::new(&["column", "distinct", "uniques alone", "uniques without it", "share of the average risk"]);
     let mut ranked: Vec<_> = risk.columns.iter().collect();
-    ranked.sort_by(|a, b| b.share.total_cmp(&a.share));
+    ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.distinct.cmp(&a.distinct)));
     for column in ranked {
         let counts = [column.distinct, column.uniques_alone, column.uniques_without].map(|count| count.to_string());
         columns.row([&[column.name.clone()], &counts[..], &[format!("{:.3}", column.share)]].concat());

@@ -187,7 +187,7 @@ impl Profile {
         self.sample.shape_share(shape)
     }
 
-    /// How many characters the longest text has, up to [`shape::LONGEST`].
+    /// How many characters the longest text has, up to 255.
     pub fn longest(&self) -> usize {
         self.sample.longest()
     }

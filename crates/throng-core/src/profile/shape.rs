@@ -1,7 +1,7 @@
 //! How a text is written, without the text.
 
 /// Texts that are longer count as this long.
-pub const LONGEST: usize = 255;
+const LONGEST: usize = 255;
 
 /// What is true of a text. Several things may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use throng_core::profile::Profile;
+use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
 use throng_policy::{OPEN_QUESTION, Preset, highest_risk, toml_quoted};
 
@@ -32,7 +32,8 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: 
     };
     let mut quasi: Vec<&Column> = of(Role::Quasi, false).collect();
     let share = |column: &Column| share_of(risk, &column.name).unwrap_or(0.0);
-    quasi.sort_by(|a, b| share(b).total_cmp(&share(a)));
+    // Where everybody is unique without any one column too, what a column tells alone decides.
+    quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
     section("Identifiers: left out of the release.", of(Role::Identifier, false), risk, &mut text);
     section(
         "Quasi-identifiers: generalized. Those that single people out most come first.",
@@ -109,8 +110,8 @@ fn privacy(rows: u64, columns: &[Column], text: &mut String) {
     let preset = if rows >= LARGE { Preset::Research } else { Preset::Common };
     comment("Every class of people who look alike has at least k rows. Conventions for k, none of them a law:", text);
     for preset in Preset::ALL {
-        let line = format!("  {}: k = {}, risk at most {:.3}", preset.as_str(), preset.k(), highest_risk(preset.k()));
-        let _ = writeln!(text, "# {line}; {}", preset.basis());
+        let (name, k, risk) = (preset.as_str(), preset.k(), highest_risk(preset.k()));
+        comment(&format!("- {name}: k = {k}, risk at most {risk:.3}; {}", preset.basis()), text);
     }
     let why = match preset {
         Preset::Common => format!("Taken because the table has fewer than {LARGE} rows; more protect better."),
@@ -178,6 +179,9 @@ fn write_column(column: &Column, risk: Option<&Risk>, text: &mut String) {
 
 /// What was counted.
 fn facts(profile: &Profile, share: Option<f64>) -> String {
+    if profile.kind() == ValueKind::Other {
+        return format!("Seen: {} rows with a value.", profile.valued());
+    }
     let about = if profile.is_exact() { "" } else { "about " };
     let mut facts = format!("Seen: {about}{} values, {about}{} of them once", profile.distinct(), profile.uniques());
     if profile.nulls() > 0 {

@@ -122,7 +122,7 @@ fn sizes_chart(risk: &Risk) -> String {
 
 fn columns_chart(risk: &Risk) -> String {
     let mut columns: Vec<_> = risk.columns.iter().collect();
-    columns.sort_by(|a, b| b.share.total_cmp(&a.share));
+    columns.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.distinct.cmp(&a.distinct)));
     let bar = |column: &&throng_core::risk::ColumnRisk| Bar {
         label: column.name.clone(),
         share: column.share,
