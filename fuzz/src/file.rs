@@ -12,6 +12,8 @@ version = 1
 [privacy]
 k = 2
 p = 2
+[algorithm]
+budget = 'fast'
 [columns]
 default = 'drop'
 [columns.age]

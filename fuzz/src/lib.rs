@@ -10,6 +10,9 @@ pub mod job;
 pub mod policy;
 pub mod table;
 
+/// Panics when something is wrong with what bytes lead to.
+pub type Check = fn(&[u8]);
+
 /// The checks by the names of their targets.
-pub const TARGETS: [(&str, fn(&[u8])); 4] =
+pub const TARGETS: [(&str, Check); 4] =
     [("policy", policy::check), ("hierarchy", hierarchy::check), ("table", table::check), ("file", file::check)];

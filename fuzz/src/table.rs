@@ -129,10 +129,11 @@ fn policy_text(
     sensitive: &[(String, Values)],
 ) -> String {
     let partition = choices.of(&["mondrian", "mondrian", "none", "basic-mondrian", "incognito", "mdr"]);
+    let budget = choices.of(&["fast", "fast", "fast", "fast", "balanced"]);
     let cluster = choices.of(&["auto", "auto", "greedy", "enhanced-pk", "greedy-pk", "mdav", "switching", "none"]);
     let mut text = format!(
         "version = 1\ninput.location = '{0}/input'\noutput.location = '{0}/out/release'\n[privacy]\nk = {k}\n\
-         p = {p}\n[algorithm]\npartition = '{partition}'\ncluster = '{cluster}'\nseed = {1}\n\
+         p = {p}\n[algorithm]\npartition = '{partition}'\ncluster = '{cluster}'\nbudget = '{budget}'\nseed = {1}\n\
          [columns.row]\nrole = 'insensitive'\n",
         folder.display(),
         choices.byte()

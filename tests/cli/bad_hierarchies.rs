@@ -6,7 +6,7 @@ use crate::workshop::{Workshop, assert_says};
 #[test]
 fn a_hierarchy_that_is_none_is_told_with_its_line() {
     let input = table(vec![("city", strings((0..12).map(|row| ["Rome", "Oslo", "Bern"][row % 3])))]);
-    let long = format!("Rome;{}*\n", "x;".repeat(5000));
+    let long = format!("Rome;{}*\n", "x;y;".repeat(2500));
     let cases: [(&[u8], &[&str]); 13] = [
         (b"", &["empty"]),
         (b"\n\n\n", &["empty"]),

@@ -1,9 +1,9 @@
 use std::path::Path;
 
-use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
+use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree, TreeError};
 
 use crate::test_policies::{HEAD, complaints_of_columns, read, read_in};
-use crate::{Overrides, PolicyError, Role};
+use crate::{HierarchyError, Overrides, PolicyError, Role, parse_hierarchy};
 
 /// The hierarchy of a policy's only column.
 fn built(written: &str) -> HierarchySpec {
@@ -302,4 +302,12 @@ fn a_missing_file_is_named_as_it_is_written() {
     let text = format!("{HEAD}[columns.a]\nrole = 'quasi'\nhierarchy = '.'\n");
     let error = read_in(Path::new(folder.path()), &text, &Overrides::default()).unwrap_err();
     assert_eq!(error.to_string(), "policy.toml:7:13: columns.a.hierarchy: `.`: it can't be read: is a directory");
+}
+
+#[test]
+fn one_mark_at_the_beginning_is_no_part_of_a_label_and_another_is() {
+    let tree = parse_hierarchy("\u{feff}\u{feff}a;*\n\nb;*\n").unwrap();
+    assert_eq!((tree.leaf("\u{feff}a"), tree.leaf("b")), (Some(0), Some(1)));
+    let error = parse_hierarchy("\u{feff}a;*\n\n\nb;*\n\nb;*\n").unwrap_err();
+    assert!(matches!(error, HierarchyError::Tree(TreeError::DuplicateLeaf { line: 6, first: 4 })), "{error}");
 }

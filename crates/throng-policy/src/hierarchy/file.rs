@@ -101,12 +101,18 @@ fn read(file: &Path, delimiter: u8) -> Result<Tree, HierarchyError> {
     parse(without_mark(text), delimiter)
 }
 
-/// A text without the mark with which some editors begin their files.
+/// With this some editors begin their files.
+const MARK: &str = "\u{feff}";
+
+/// A text without such a mark.
 fn without_mark(text: &str) -> &str {
-    text.strip_prefix('\u{feff}').unwrap_or(text)
+    text.strip_prefix(MARK).unwrap_or(text)
 }
 
 fn parse(text: &str, delimiter: u8) -> Result<Tree, HierarchyError> {
+    // The reader drops a mark at the beginning. One that is left in the text by now belongs to a label.
+    let marked = text.starts_with(MARK).then(|| format!("{MARK}{text}"));
+    let text = marked.as_deref().unwrap_or(text);
     let mut reader =
         csv::ReaderBuilder::new().delimiter(delimiter).has_headers(false).flexible(true).from_reader(text.as_bytes());
     let (mut paths, mut lines) = (Vec::new(), Vec::new());
