@@ -54,7 +54,7 @@ async fn complete_release(output: &Place) -> Option<Manifest> {
     for object in listed {
         let parts: Vec<String> =
             object.location.prefix_match(&output.path)?.map(|part| part.as_ref().to_owned()).collect();
-        if !parts.first().is_some_and(|first| first == "_throng") {
+        if parts.first().is_none_or(|first| first != "_throng") {
             sizes.insert(parts.join("/"), object.size);
         }
     }
