@@ -46,9 +46,12 @@ fn a_run_that_would_repeat_a_release_leaves_it() {
     assert!(!is_unchanged(&workshop.run(&["--overwrite"])), "only when asked");
 }
 
+/// What it is, how it is made, and what the command line says besides.
+type Changed = (&'static str, fn(&Workshop), &'static [&'static str]);
+
 #[test]
 fn whatever_has_changed_makes_it_run() {
-    let changes: [(&str, fn(&Workshop), &[&str]); 9] = [
+    let changes: [Changed; 9] = [
         ("the input", |w| write_parquet(&w.path("input/people.parquet"), &people(201)), &[]),
         ("another file", |w| write_parquet(&w.path("input/more.parquet"), &people(50)), &[]),
         ("the time of a file", |w| age(w, "input/people.parquet"), &[]),
