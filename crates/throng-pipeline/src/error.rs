@@ -164,7 +164,7 @@ fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
     let says = |words: &str| error.to_string().contains(words);
     match error {
         Store::Precondition { .. } => (Kind::TemporaryIo, "it has changed while it was read; try again"),
-        _ if says("non-partial response") => {
+        _ if says("non-partial response") || says("Range request not supported") => {
             (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
         }
         _ if lacks_credentials(error) => (Kind::TemporaryIo, NO_CREDENTIALS),
