@@ -121,7 +121,8 @@ fn change(quasi: &QuasiColumn, input: &[u64], recoding: &Recoding, column: usize
 /// Slices in steps: joined until each has a step's worth of released rows.
 fn slices(before: &[f64], after: &[f64], k: u64) -> Vec<Slice> {
     let (all_before, all_after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
-    let rows = all_before.min(all_after) as u64;
+    // Whole numbers, but for what was lost when rows were spread.
+    let rows = all_before.min(all_after).round() as u64;
     let step = k.max(rows.div_ceil(STEPS)).max(1);
     if rows < LEAST_STEPS * step {
         return Vec::new();
