@@ -146,7 +146,7 @@ pub(crate) enum Command {
     Sql(SqlArgs),
     /// Write a page about a release for people: the promise, the risk before and after, what was lost
     ///
-    /// One HTML file that fetches nothing and needs no script. `report = true` under [output] publishes it with the release.
+    /// One HTML file that fetches nothing and needs no script. `report = true` under `[output]` publishes it with the release.
     Report(ReportArgs),
     /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
     ///
