@@ -8,8 +8,8 @@ use std::collections::BinaryHeap;
 
 use super::axes::Axes;
 
-/// Parts with at most so many places are not parted further.
-const LEAF: usize = 8;
+/// Parts with at most so many places are not parted further, so that nearly all of them have at least half as many.
+pub(super) const LEAF: usize = 16;
 
 /// Places in parts.
 #[derive(Debug)]

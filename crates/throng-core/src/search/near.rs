@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::axes::Axes;
 use super::draws::Draws;
-use super::kd_tree::KdTree;
+use super::kd_tree::{KdTree, LEAF};
 use super::neighbourhoods::{Item, neighbourhoods};
 use super::state::State;
 
@@ -18,9 +18,9 @@ pub(super) const LENDERS: usize = 4;
 const BLOCK: u32 = 1 << 13;
 
 /// The nearest are looked for among at least so many cells for each proposal that a cell gets, and among a third as many
-/// lenders.
-const POOL_PER_PROPOSAL: u32 = 12;
-const LEAST_POOL: u32 = 16;
+/// lenders. As few as possible are the cells of one part of the tree, which need no search.
+const POOL_PER_PROPOSAL: u32 = 4;
+const LEAST_POOL: u32 = LEAF as u32 / 2;
 const MOST_POOL: u32 = 48;
 
 /// No cell or lender.
@@ -91,8 +91,11 @@ fn of_block(state: &State<'_>, block: &[Item], pool_size: usize) -> Vec<Found> {
     let of_leaf = |leaf: &u32| {
         let (part, ranges) = near_cells.part(*leaf);
         let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * pool_size), Vec::with_capacity(pool_size));
-        near_cells.fill_pool(ranges, pool_size, &mut pool);
-        near_lenders.fill_pool(ranges, pool_size / 3, &mut lender_pool);
+        match part.len() < pool_size {
+            true => near_cells.fill_pool(ranges, pool_size, &mut pool),
+            false => pool.extend_from_slice(part),
+        }
+        near_lenders.fill_pool(ranges, (pool_size / 3).max(LENDERS), &mut lender_pool);
         let of_cell = |local: &u16| {
             let at = place(*local);
             let mut near = Nearest::<CELLS>::new();
