@@ -116,7 +116,7 @@ fn text(risk: &Risk) -> String {
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.distinct.cmp(&a.distinct)));
     for column in ranked {
         let counts = [column.distinct, column.uniques_alone, column.uniques_without].map(|count| count.to_string());
-        columns.row([&[column.name.clone()], &counts[..], &[format!("{:.3}", column.share)]].concat());
+        columns.row([std::slice::from_ref(&column.name), &counts[..], &[format!("{:.3}", column.share)]].concat());
     }
     lines.push(columns.to_string());
     if !risk.sensitive.is_empty() {
@@ -124,7 +124,7 @@ fn text(risk: &Risk) -> String {
         let mut sensitive = Table::new(&heads);
         for column in &risk.sensitive {
             let counts = [column.distinct, column.fewest, column.uniform_classes, column.uniform_rows];
-            sensitive.row([&[column.name.clone()], &counts.map(|count| count.to_string())[..]].concat());
+            sensitive.row([std::slice::from_ref(&column.name), &counts.map(|count| count.to_string())[..]].concat());
         }
         lines.push(sensitive.to_string());
     }
