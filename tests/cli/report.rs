@@ -148,7 +148,7 @@ fn of_the_original_only_bounds_in_steps_of_k_are_told() {
         assert!((told - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{told} for {found}");
     }
     // Distributions are told in steps of at least one in a hundred.
-    let step = (ROWS as f64 / 100.0).max(K as f64);
+    let step = (ROWS.div_ceil(100) as f64).max(K as f64);
     let mut slices = 0;
     for column in metrics["utility"]["columns"].as_object().unwrap().values() {
         for slice in column["distribution"]["slices"].as_array().unwrap() {
