@@ -164,12 +164,12 @@ impl Profile {
 
     /// About how many distinct values there are.
     pub fn distinct(&self) -> u64 {
-        self.sample.distinct()
+        self.sample.distinct().min(self.valued())
     }
 
     /// About how many values belong to one row only.
     pub fn uniques(&self) -> u64 {
-        self.sample.uniques()
+        self.sample.uniques().min(self.valued())
     }
 
     /// Whether the two are counted, and not estimated.

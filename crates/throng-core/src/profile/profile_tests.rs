@@ -86,6 +86,9 @@ fn many_values_are_estimated_well_and_in_any_order() {
     assert!(!found.is_exact());
     assert!((found.distinct() as f64 / 300_000.0 - 1.0).abs() < 0.03, "{}", found.distinct());
     assert!((found.uniques() as f64 / 200_000.0 - 1.0).abs() < 0.03, "{}", found.uniques());
+    let own = profile(Int64Array::from_iter_values(0..400_000));
+    assert!(own.uniques() <= 400_000 && own.distinct() <= 400_000, "an estimate is not more than there are rows");
+    assert!(own.unique_share() > 0.97);
     let reversed = profile(Int64Array::from_iter_values(values.into_iter().rev()));
     assert_eq!((reversed.distinct(), reversed.uniques()), (found.distinct(), found.uniques()));
 }

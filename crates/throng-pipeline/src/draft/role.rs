@@ -54,7 +54,7 @@ const NEARLY_ALL: f64 = 0.95;
 
 /// What a column is likely to be.
 pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
-    let (valued, distinct, uniques) = (profile.valued(), profile.distinct(), profile.uniques());
+    let (valued, distinct) = (profile.valued(), profile.distinct());
     let is_unique = valued > 1 && profile.unique_share() >= MOSTLY;
     if profile.kind() == ValueKind::Other {
         return question(
@@ -79,7 +79,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     if let Some(looks) = looks_like_a_person(profile) {
         return sure(Role::Identifier, format!("its values look like {looks}"));
     }
-    let counted = format!("{uniques} of {valued} values belong to one row only");
+    let counted = counted(profile);
     match said(name) {
         Some((Said::Person, word)) => {
             sure(Role::Identifier, format!("`{word}` in its name says that it names a person"))
@@ -116,14 +116,16 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     }
 }
 
+/// How many rows have a value of their own.
+fn counted(profile: &Profile) -> String {
+    let about = if profile.is_exact() { "" } else { "about " };
+    format!("{about}{} of {} rows have a value that no other row has", profile.uniques(), profile.valued())
+}
+
 fn reference(word: &str, profile: &Profile, is_unique: bool) -> Guess {
     let (valued, distinct) = (profile.valued(), profile.distinct());
     if is_unique {
-        let uniques = profile.uniques();
-        return sure(
-            Role::Identifier,
-            format!("`{word}` in its name, and {uniques} of {valued} values belong to one row only"),
-        );
+        return sure(Role::Identifier, format!("`{word}` in its name, and {}", counted(profile)));
     }
     if distinct.saturating_mul(ROWS_PER_GROUP) >= valued {
         return question(
