@@ -6,11 +6,21 @@
 //! grows least.
 //!
 //! What each row would cost lies in one list, column after column in loops that the compiler can make wide, and is
-//! computed anew only when the box has grown.
+//! computed anew only when the box has grown. Word for word the algorithm asks every row that is left at every step:
+//! [`Pace::Literal`] does so, and forms the same classes.
 
 use throng_core::model::{Need, Tally};
 
 use crate::rows::{Column, Range, RowTable};
+
+/// How the nearest row is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Every row that is left is looked at for every row that is taken.
+    Literal,
+    /// With a list of costs.
+    Quick,
+}
 
 /// A class under construction.
 struct Growing {
@@ -33,7 +43,7 @@ enum Values {
 
 impl RowTable<'_> {
     /// The classes of rows that together satisfy the model.
-    pub(crate) fn grow(&self, rows: Vec<u32>) -> Vec<Vec<u32>> {
+    pub(crate) fn grow(&self, rows: Vec<u32>, pace: Pace) -> Vec<Vec<u32>> {
         let mut pool = Pool::new(self, rows);
         let mut classes: Vec<Growing> = Vec::new();
         let mut left = Vec::new();
@@ -44,7 +54,7 @@ impl RowTable<'_> {
                 None => 0,
             };
             before = Some(pool.rows[seed]);
-            let (class, is_whole) = self.class(seed, &mut pool);
+            let (class, is_whole) = self.class(seed, &mut pool, pace);
             if is_whole {
                 classes.push(class);
             } else {
@@ -63,7 +73,7 @@ impl RowTable<'_> {
     }
 
     /// The class of a seed, and whether it satisfies the model.
-    fn class(&self, seed: usize, pool: &mut Pool) -> (Growing, bool) {
+    fn class(&self, seed: usize, pool: &mut Pool, pace: Pace) -> (Growing, bool) {
         let mut class = Growing { span: self.span(pool.rows[seed]), rows: Vec::new() };
         let mut tally = Tally::empty(self.table.sensitive().len());
         let mut next = Some(seed);
@@ -77,11 +87,15 @@ impl RowTable<'_> {
             if need == Need::Nothing {
                 return (class, true);
             }
-            if has_grown {
+            if has_grown && pace == Pace::Quick {
                 pool.cost(self, &class.span);
                 has_grown = false;
             }
             next = match need {
+                _ if pace == Pace::Literal => {
+                    let helps = |row| need != Need::Helping || self.privacy.helps(&tally, self.codes(row));
+                    pool.nearest_of_all(self, &class.span, helps)
+                }
                 Need::Helping => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
                 _ => pool.nearest(self.loss(&class.span)),
             };
@@ -191,6 +205,19 @@ impl Pool {
         }
         let costs = self.costs.get(chunk_of_least..)?;
         costs.iter().position(|cost| *cost == least).map(|at| chunk_of_least + at)
+    }
+
+    /// The row with which a box loses least among those that are wanted, by a look at every row.
+    fn nearest_of_all(&self, table: &RowTable<'_>, span: &[Range], is_wanted: impl Fn(u32) -> bool) -> Option<usize> {
+        let mut best: Option<(f32, usize)> = None;
+        for (at, row) in self.rows.iter().enumerate() {
+            let widened = span.iter().zip(&table.columns).map(|(range, column)| range.with(column.range(*row)));
+            let cost = widened.zip(&table.columns).fold(0.0, |cost, (range, column)| cost + column.loss(range));
+            if best.is_none_or(|(least, _)| cost < least) && is_wanted(*row) {
+                best = Some((cost, at));
+            }
+        }
+        best.map(|(_, at)| at)
     }
 
     /// The row that costs least among those that are wanted.

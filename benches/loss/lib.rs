@@ -10,4 +10,6 @@ mod trial;
 pub use plot::svg;
 pub use rows::RowTable;
 pub use tables::DataSet;
-pub use trial::{BASELINE_LEAVES, BASELINE_WHOLE, Outcome, STRICT, THRONG, Trial, WHOLE_TABLE_ROWS, trials};
+pub use trial::{
+    BASELINE_LEAVES, BASELINE_LITERAL, BASELINE_WHOLE, Outcome, STRICT, THRONG, Trial, WHOLE_TABLE_ROWS, trials,
+};

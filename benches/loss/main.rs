@@ -19,7 +19,9 @@ use anyhow::{Context, Result, ensure};
 use throng_core::anonymize::Unwatched;
 use throng_core::model::Privacy;
 use throng_core::partition::Allowed;
-use throng_loss::{BASELINE_LEAVES, BASELINE_WHOLE, DataSet, Outcome, STRICT, THRONG, Trial, svg, trials};
+use throng_loss::{
+    BASELINE_LEAVES, BASELINE_LITERAL, BASELINE_WHOLE, DataSet, Outcome, STRICT, THRONG, Trial, svg, trials,
+};
 use throng_papers::{Choice, markdown};
 
 const DATA_SETS: [&str; 4] = ["adult", "adult-three", "census", "rich"];
@@ -112,7 +114,7 @@ fn ratios(tried: &[Trial]) -> String {
         vec![name.to_owned(), cell(ncp), cell(time)]
     };
     let heading = format!("{} over", Trial::name_of(THRONG));
-    let rows = [row(BASELINE_WHOLE), row(BASELINE_LEAVES), row(&Trial::name_of(STRICT))];
+    let rows = [row(BASELINE_LITERAL), row(BASELINE_WHOLE), row(BASELINE_LEAVES), row(&Trial::name_of(STRICT))];
     markdown(&[heading.as_str(), "NCP", "time"], &rows)
 }
 

@@ -6,6 +6,8 @@ use throng_core::domain::Kind;
 use throng_core::model::{Privacy, Tally};
 use throng_core::table::{QuasiColumn, Table};
 
+use crate::grow::Pace;
+
 /// Rows of a table column by column, and what their classes must satisfy.
 #[derive(Debug)]
 pub struct RowTable<'a> {
@@ -55,13 +57,18 @@ impl<'a> RowTable<'a> {
 
     /// Baseline: greedy clustering of all rows.
     pub fn whole_table(&self) -> Vec<Class> {
-        self.classes(self.grow(self.all()))
+        self.classes(self.grow(self.all(), Pace::Quick))
+    }
+
+    /// The same, with a look at every row that is left for every row that is taken.
+    pub fn whole_table_literally(&self) -> Vec<Class> {
+        self.classes(self.grow(self.all(), Pace::Literal))
     }
 
     /// Baseline: greedy clustering of the rows of each Mondrian leaf.
     pub fn in_leaves(&self, leaf_rows: usize) -> Vec<Class> {
         let leaves = self.leaves(self.all(), leaf_rows);
-        self.classes(leaves.into_par_iter().flat_map_iter(|leaf| self.grow(leaf)).collect())
+        self.classes(leaves.into_par_iter().flat_map_iter(|leaf| self.grow(leaf, Pace::Quick)).collect())
     }
 
     pub(crate) fn codes(&self, row: u32) -> &[u32] {

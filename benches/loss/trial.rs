@@ -21,6 +21,9 @@ pub const STRICT: Method = Method::new(PartitionChoice::Mondrian, ClusterChoice:
 /// The name of the baseline that clusters all rows at once.
 pub const BASELINE_WHOLE: &str = "baseline: rows, whole table";
 
+/// The name of the same without any short cut.
+pub const BASELINE_LITERAL: &str = "baseline: rows, whole table, literally";
+
 /// The name of the baseline that clusters the rows of each leaf.
 pub const BASELINE_LEAVES: &str = "baseline: rows in leaves of 128";
 
@@ -95,11 +98,12 @@ pub fn trials(data_set: &DataSet, k: u64, p: u64) -> Vec<Trial> {
         })
     };
     let mut trials: Vec<Trial> = Method::ALL.iter().map(of_method).collect();
-    let whole = match is_large {
+    let whole = |cluster: &dyn Fn(&RowTable<'_>) -> Vec<throng_core::cluster::Class>| match is_large {
         true => Outcome::Skipped(TOO_LARGE.to_owned()),
-        false => baseline(&|rows| rows.whole_table()),
+        false => baseline(cluster),
     };
-    trials.push(Trial { name: BASELINE_WHOLE.to_owned(), outcome: whole });
+    trials.push(Trial { name: BASELINE_LITERAL.to_owned(), outcome: whole(&|rows| rows.whole_table_literally()) });
+    trials.push(Trial { name: BASELINE_WHOLE.to_owned(), outcome: whole(&|rows| rows.whole_table()) });
     let in_leaves = baseline(&|rows| rows.in_leaves(LEAF_ROWS));
     trials.push(Trial { name: BASELINE_LEAVES.to_owned(), outcome: in_leaves });
     trials

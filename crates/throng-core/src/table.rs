@@ -65,6 +65,31 @@ impl TableBuilder {
         })
     }
 
+    /// The same with room for so many groups, each of them in a cell of its own.
+    pub(crate) fn with_room_for(groups: usize, domains: &Domains) -> Self {
+        let Self(mut table) = Self::new(domains);
+        table.reserve(groups, groups);
+        Self(table)
+    }
+
+    /// Tables whose cells come one after the other, as one.
+    pub(crate) fn joined(parts: Vec<Self>, domains: &Domains) -> Self {
+        let cells = parts.iter().map(|Self(part)| part.cell_rows.len()).sum();
+        let groups = parts.iter().map(|Self(part)| part.group_rows.len()).sum();
+        let Self(mut whole) = Self::new(domains);
+        whole.reserve(cells, groups);
+        for Self(part) in parts {
+            let first = whole.group_rows.len() as u32;
+            whole.positions.extend(part.positions);
+            whole.first_group.extend(part.first_group.iter().map(|group| first + group));
+            whole.codes.extend(part.codes);
+            whole.group_rows.extend(part.group_rows);
+            whole.cell_rows.extend(part.cell_rows);
+            whole.rows += part.rows;
+        }
+        Self(whole)
+    }
+
     /// Adds a group: a tuple of positions followed by sensitive codes, and how many rows have it.
     pub(crate) fn push(&mut self, tuple: &[u32], rows: u32) {
         let Self(table) = self;
@@ -104,6 +129,14 @@ impl TableBuilder {
 }
 
 impl Table {
+    fn reserve(&mut self, cells: usize, groups: usize) {
+        self.positions.reserve(cells * self.quasi.len());
+        self.first_group.reserve(cells + 1);
+        self.codes.reserve(groups * self.sensitive.len());
+        self.group_rows.reserve(groups);
+        self.cell_rows.reserve(cells);
+    }
+
     /// A table without rows.
     pub fn empty(domains: &Domains) -> Self {
         TableBuilder::new(domains).build()

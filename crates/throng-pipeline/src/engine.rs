@@ -21,7 +21,12 @@ const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
 /// A session that reads with so many threads, within the memory limit.
 pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
-    let mut config = SessionConfig::new().with_target_partitions(options.threads.max(1)).with_collect_statistics(false);
+    session_of(options, options.threads.max(1))
+}
+
+/// The same for a look at a table in so many streams.
+pub(crate) fn session_of(options: &JobOptions, streams: usize) -> Result<SessionContext, JobError> {
+    let mut config = SessionConfig::new().with_target_partitions(streams).with_collect_statistics(false);
     config.options_mut().optimizer.repartition_file_min_size = SHARED_BYTES;
     let runtime = runtime(options.memory_limit).build();
     let runtime = runtime.map_err(|error| JobError::reading("the spill folder", &error))?;

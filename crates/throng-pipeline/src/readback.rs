@@ -6,13 +6,17 @@ use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Facts, kept_names};
 use throng_policy::{CsvOptions, Format, Policy};
 
-use crate::engine::session;
+use crate::engine::session_of;
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
 use crate::source::{Source, SourceFile};
 use crate::verify::{Examined, Unchanged, examine};
+
+/// Streams are cut between row groups, and some take longer than others: with more of them than threads, nobody waits for
+/// the last one long.
+const STREAMS_PER_THREAD: usize = 2;
 
 /// What was written to a staging place, and what is known of it.
 pub(crate) struct Written<'a> {
@@ -54,7 +58,7 @@ pub(crate) async fn read_back(
             format!("the staged release was read back and refused: {what}; nothing is published"),
         )
     };
-    let session = session(options)?;
+    let session = session_of(options, STREAMS_PER_THREAD * options.threads.max(1))?;
     let mut files = Vec::new();
     for file in &written.files {
         let place = written.place.child(&file.path);

@@ -2,7 +2,8 @@
 //!
 //! Inside a leaf only some positions of each column occur. They are numbered densely, and for the class that is growing
 //! every column keeps a small array: the loss of the class's range, widened to include each of these positions. What a
-//! cell would cost is then one look-up per column, the same for numbers and categories.
+//! cell would cost is then one look-up per column, the same for numbers and categories. Columns in which all cells of the
+//! leaf are alike lose nothing, and are not looked at.
 
 use crate::losses::{Form, Grid, Line, Steps, steps};
 use crate::table::{QuasiColumn, Table};
@@ -25,7 +26,9 @@ pub(super) struct Frame<'a> {
     positions: Vec<Vec<u32>>,
     /// Cell-major: the dense position of each cell in each column.
     dense: Vec<u32>,
-    /// Cell-major: the same, as places in a [`Reach`].
+    /// The columns in which cells differ.
+    varying: Vec<usize>,
+    /// Cell-major: the dense positions in these, as places in a [`Reach`].
     slots: Vec<u32>,
     /// The weight of each column, the largest being 1.
     weights: Vec<f64>,
@@ -60,18 +63,26 @@ impl<'a> Frame<'a> {
                 dense.push(list.partition_point(|known| known < position) as u32);
             }
         }
-        let mut start = 0;
-        let mut starts = Vec::with_capacity(width);
-        for list in &positions {
-            starts.push(start);
-            start += list.len() as u32;
-        }
-        let slots = dense.iter().zip(starts.iter().cycle()).map(|(position, start)| start + position).collect();
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
         let columns = table.quasi().iter().zip(&positions).zip(&weights);
         let losses = columns.map(|((quasi, list), weight)| Losses::new(quasi, list, *weight, measure)).collect();
-        Self { table, cells, positions, dense, slots, weights, losses }
+        let varying = (0..width).filter(|column| positions[*column].len() > 1).collect();
+        let mut frame = Self { table, cells, positions, dense, varying, slots: Vec::new(), weights, losses };
+        frame.slots = frame.slots();
+        frame
+    }
+
+    fn slots(&self) -> Vec<u32> {
+        let mut slots = Vec::with_capacity(self.cells.len() * self.varying.len());
+        for cell in self.dense.chunks_exact(self.positions.len()) {
+            let mut start = 0;
+            for column in &self.varying {
+                slots.push(start + cell[*column]);
+                start += self.positions[*column].len() as u32;
+            }
+        }
+        slots
     }
 
     pub(super) fn len(&self) -> usize {
@@ -169,7 +180,7 @@ impl Span {
     }
 }
 
-/// A span with, for every column and dense position, the loss of the span widened to that position.
+/// A span with, for every column in which cells differ and every dense position, the loss of the span widened to it.
 #[derive(Debug)]
 pub(super) struct Reach {
     span: Span,
@@ -179,24 +190,28 @@ pub(super) struct Reach {
 
 impl Reach {
     pub(super) fn new(frame: &Frame<'_>, span: Span) -> Self {
-        let widened = vec![0.0; frame.positions.iter().map(Vec::len).sum()];
+        let widened = vec![0.0; frame.varying.iter().map(|column| frame.positions[*column].len()).sum()];
         let mut reach = Self { span, widened };
         let mut start = 0;
-        for column in 0..frame.positions.len() {
-            start = reach.fill(frame, column, start);
+        for column in &frame.varying {
+            start = reach.fill(frame, *column, start);
         }
         reach
     }
 
     /// Begins again at another cell, with the same memory.
     pub(super) fn restart(&mut self, frame: &Frame<'_>, local: usize) {
-        self.move_to(frame, &Span::of(frame, local));
+        self.move_by(frame, |column, _| {
+            let at = frame.dense(local)[column];
+            (at, at)
+        });
     }
 
     pub(super) fn include(&mut self, frame: &Frame<'_>, local: usize) {
-        let mut span = self.span.clone();
-        span.include(frame, local);
-        self.move_to(frame, &span);
+        self.move_by(frame, |column, (lo, hi)| {
+            let at = frame.dense(local)[column];
+            (lo.min(at), hi.max(at))
+        });
     }
 
     pub(super) fn span(&self) -> &Span {
@@ -205,19 +220,45 @@ impl Reach {
 
     /// The weighted loss per row of the span after a cell has joined.
     pub(super) fn loss_with(&self, frame: &Frame<'_>, local: usize) -> f32 {
-        let width = frame.positions.len();
+        let width = frame.varying.len();
         frame.slots[local * width..][..width].iter().map(|slot| self.widened[*slot as usize]).sum()
+    }
+
+    /// The same for many cells, one after the other.
+    pub(super) fn losses_with(&self, frame: &Frame<'_>, cells: &[usize], losses: &mut Vec<f32>) {
+        losses.clear();
+        match frame.varying.len() {
+            // Loops of a known width are unrolled.
+            2 => losses.extend(self.unrolled::<2>(frame, cells)),
+            3 => losses.extend(self.unrolled::<3>(frame, cells)),
+            4 => losses.extend(self.unrolled::<4>(frame, cells)),
+            5 => losses.extend(self.unrolled::<5>(frame, cells)),
+            6 => losses.extend(self.unrolled::<6>(frame, cells)),
+            _ => losses.extend(cells.iter().map(|local| self.loss_with(frame, *local))),
+        }
+    }
+
+    fn unrolled<const WIDTH: usize>(&self, frame: &Frame<'_>, cells: &[usize]) -> impl Iterator<Item = f32> {
+        let (slots, _) = frame.slots.as_chunks::<WIDTH>();
+        cells.iter().map(move |local| slots[*local].map(|slot| self.widened[slot as usize]).into_iter().sum())
     }
 
     /// Goes on with another span, with the same memory.
     pub(super) fn move_to(&mut self, frame: &Frame<'_>, span: &Span) {
+        self.move_by(frame, |column, _| span.ranges[column]);
+    }
+
+    /// Gives another range to each column in which cells differ.
+    fn move_by(&mut self, frame: &Frame<'_>, range: impl Fn(usize, (u32, u32)) -> (u32, u32)) {
         let mut start = 0;
-        for column in 0..frame.positions.len() {
-            if self.span.ranges[column] == span.ranges[column] {
-                start += frame.positions[column].len();
+        for column in &frame.varying {
+            let known = &mut self.span.ranges[*column];
+            let next = range(*column, *known);
+            if *known == next {
+                start += frame.positions[*column].len();
             } else {
-                self.span.ranges[column] = span.ranges[column];
-                start = self.fill(frame, column, start);
+                *known = next;
+                start = self.fill(frame, *column, start);
             }
         }
     }
@@ -238,7 +279,14 @@ impl Reach {
     }
 }
 
-/// The loss of a range widened to each position.
+/// The loss of a range widened to each position. The range of nothing ends before it begins.
 fn fill(slots: &mut [f32], lo: usize, hi: usize, loss: impl Fn(usize, usize) -> f32) {
-    slots.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(lo.min(position), hi.max(position)));
+    if lo > hi {
+        return slots.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(position, position));
+    }
+    let (up_to, above) = slots.split_at_mut(hi + 1);
+    let (below, inside) = up_to.split_at_mut(lo);
+    below.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(position, hi));
+    inside.fill(loss(lo, hi));
+    above.iter_mut().enumerate().for_each(|(beyond, slot)| *slot = loss(lo, hi + 1 + beyond));
 }

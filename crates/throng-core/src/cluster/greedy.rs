@@ -18,6 +18,9 @@ use crate::table::Table;
 /// a look at every pair. Such a leaf remains only where few classes are possible, and their seeds matter little.
 const LARGE_LEAF: usize = 4096;
 
+/// How far a poor cell looks for its neighbour: cells come in the order of their content, and so the nearest come soon.
+const LOOKS_AHEAD: usize = 32;
+
 /// After so many seeds in succession that could not be completed, the others are not tried any more.
 const FAILED_SEEDS: usize = 32;
 
@@ -57,6 +60,8 @@ struct Work<'a> {
     /// Rows that rich cells have given away, by group.
     given: rustc_hash::FxHashMap<u32, u32>,
     classes: Vec<Growing>,
+    /// Of the cells that were looked at last.
+    losses: Vec<f32>,
 }
 
 /// A cell that a growing class takes next.
@@ -88,6 +93,7 @@ impl<'a> Work<'a> {
             free,
             given: rustc_hash::FxHashMap::default(),
             classes: Vec::new(),
+            losses: Vec::new(),
         };
         work.donors = (0..work.rich.len()).filter(|local| work.can_give(*local)).collect();
         work
@@ -106,7 +112,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The poor cells, ordered by the loss of the pair that they form with their nearest neighbour.
+    /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours.
     fn least_isolated_first(&self) -> Vec<usize> {
         let Some(first) = self.free.first() else { return Vec::new() };
         if self.frame.len() > LARGE_LEAF {
@@ -115,19 +121,19 @@ impl<'a> Work<'a> {
         let mut reach = Reach::new(self.frame, Span::of(self.frame, *first));
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
         let rich: Vec<usize> = (0..self.rich.len()).filter(|local| self.rich[*local].is_some()).collect();
+        let mut losses = Vec::with_capacity(self.frame.len());
         for (at, seed) in self.free.iter().enumerate() {
             reach.restart(self.frame, *seed);
             let mut least = nearest[*seed];
-            // Free cells before this one have met it already.
-            for other in &self.free[at + 1..] {
-                let loss = reach.loss_with(self.frame, *other);
-                least = least.min(loss);
-                nearest[*other] = nearest[*other].min(loss);
+            // Those before this one have met it already.
+            let others = &self.free[at + 1..self.free.len().min(at + 1 + LOOKS_AHEAD)];
+            reach.losses_with(self.frame, others, &mut losses);
+            for (other, loss) in others.iter().zip(&losses) {
+                least = least_of(least, *loss);
+                nearest[*other] = least_of(nearest[*other], *loss);
             }
-            for other in &rich {
-                least = least.min(reach.loss_with(self.frame, *other));
-            }
-            nearest[*seed] = least;
+            reach.losses_with(self.frame, &rich, &mut losses);
+            nearest[*seed] = losses.iter().copied().fold(least, least_of);
         }
         let mut seeds: Vec<(f32, usize)> = self.free.iter().map(|seed| (nearest[*seed], *seed)).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -181,22 +187,23 @@ impl<'a> Work<'a> {
     }
 
     /// The poor cell or donor that widens the class least; poor cells first among equals.
-    fn nearest(&self, reach: &Reach, tally: &Tally, helping: bool) -> Option<Choice> {
-        let mut best: Option<(f32, Choice)> = None;
-        let free = self.free.iter().filter(|local| self.is_free[**local]);
-        for local in free {
-            let loss = reach.loss_with(self.frame, *local);
-            if best.is_none_or(|(least, _)| loss < least) && (!helping || self.cell_helps(*local, tally)) {
-                best = Some((loss, Choice::Poor(*local)));
+    fn nearest(&mut self, reach: &Reach, tally: &Tally, helping: bool) -> Option<Choice> {
+        let (mut least, mut best) = (f32::INFINITY, None);
+        let mut losses = std::mem::take(&mut self.losses);
+        reach.losses_with(self.frame, &self.free, &mut losses);
+        for (local, loss) in self.free.iter().zip(&losses) {
+            if *loss < least && self.is_free[*local] && (!helping || self.cell_helps(*local, tally)) {
+                (least, best) = (*loss, Some(Choice::Poor(*local)));
             }
         }
-        for local in &self.donors {
-            let loss = reach.loss_with(self.frame, *local);
-            if best.is_none_or(|(least, _)| loss < least) && self.pick(*local, tally, helping).is_some() {
-                best = Some((loss, Choice::Donor(*local)));
+        reach.losses_with(self.frame, &self.donors, &mut losses);
+        for (local, loss) in self.donors.iter().zip(&losses) {
+            if *loss < least && self.pick(*local, tally, helping).is_some() {
+                (least, best) = (*loss, Some(Choice::Donor(*local)));
             }
         }
-        best.map(|(_, choice)| choice)
+        self.losses = losses;
+        best
     }
 
     fn cell_helps(&self, local: usize, tally: &Tally) -> bool {
@@ -309,6 +316,12 @@ impl<'a> Work<'a> {
         }
         self.classes.into_iter().map(|class| Class::of_portions(class.portions)).collect()
     }
+}
+
+/// The smaller of two losses, which are never NaN.
+#[inline]
+fn least_of(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
 }
 
 #[cfg(test)]

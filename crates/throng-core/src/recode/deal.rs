@@ -93,21 +93,16 @@ fn add(bytes: &mut Vec<u8>, numbers: &[u32]) {
 
 /// The class of each row.
 pub(super) fn deal(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Vec<u32> {
-    let mut class_of = vec![SUPPRESSED; groups.len()];
-    let mut shared: Vec<u32> = Vec::new();
-    for (row, group) in groups.iter().enumerate().filter(|(_, group)| **group != SUPPRESSED) {
-        match recoding.shares(*group) {
-            [] => {}
-            [only] => class_of[row] = only.class,
-            _ => shared.push(row as u32),
-        }
-    }
+    let shares = |group: u32| if group == SUPPRESSED { &[][..] } else { recoding.shares(group) };
+    let only = |group: &u32| if let [only] = shares(*group) { only.class } else { SUPPRESSED };
+    let mut class_of: Vec<u32> = groups.par_iter().map(only).collect();
+    let shared = (0..groups.len() as u32).into_par_iter().filter(|row| shares(groups[*row as usize]).len() > 1);
     let place = |row: u32| (groups[row as usize], key.place(content[row as usize]), row);
-    let mut shared: Vec<(u32, u128, u32)> = shared.into_par_iter().map(place).collect();
+    let mut shared: Vec<(u32, u128, u32)> = shared.map(place).collect();
     shared.par_sort_unstable();
     for rows in shared.chunk_by(|a, b| a.0 == b.0) {
-        let shares = recoding.shares(rows[0].0);
-        let classes = shares.iter().flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));
+        let classes =
+            recoding.shares(rows[0].0).iter().flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));
         for ((_, _, row), class) in rows.iter().zip(classes) {
             class_of[*row as usize] = class;
         }

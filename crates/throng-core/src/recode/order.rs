@@ -8,9 +8,8 @@ use rayon::prelude::*;
 
 use super::Recoding;
 use super::deal::{DealKey, deal};
-use crate::survey::SUPPRESSED;
 
-/// So many classes are put in order at a time.
+/// The hashes of so many classes are fetched at a time.
 const BLOCK_CLASSES: usize = 1024;
 
 /// Which row comes where.
@@ -18,7 +17,7 @@ const BLOCK_CLASSES: usize = 1024;
 pub struct ReleaseOrder {
     /// Input rows in the order of the release.
     pub rows: Vec<u32>,
-    /// The class of each input row; [`SUPPRESSED`] for rows that are left out.
+    /// The class of each input row; [`SUPPRESSED`](crate::survey::SUPPRESSED) for rows that are left out.
     pub class_of: Vec<u32>,
     /// How many rows there are up to the end of each class.
     pub class_ends: Vec<u32>,
@@ -28,36 +27,70 @@ impl ReleaseOrder {
     /// Places rows, given the group and the content hash of each. There must be fewer than 2^32 of them.
     pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Self {
         let class_of = deal(recoding, groups, content, key);
-        let mut next = Vec::with_capacity(recoding.class_rows().len());
         let mut total = 0;
-        for rows in recoding.class_rows() {
-            next.push(total);
+        let end = |rows: &u64| {
             total += *rows as u32;
-        }
+            total
+        };
+        let class_ends: Vec<u32> = recoding.class_rows().iter().map(end).collect();
         let mut rows = vec![0; total as usize];
-        for (row, class) in class_of.iter().enumerate().filter(|(_, class)| **class != SUPPRESSED) {
-            let place = &mut next[*class as usize];
-            rows[*place as usize] = row as u32;
-            *place += 1;
-        }
-        let class_ends = next;
-        let (mut blocks, mut rest, mut start) = (Vec::new(), rows.as_mut_slice(), 0);
-        for ends in class_ends.chunks(BLOCK_CLASSES) {
-            let end = ends.last().map_or(start, |end| *end);
-            let (block, after) = rest.split_at_mut((end - start) as usize);
-            blocks.push((block, start, ends));
-            (rest, start) = (after, end);
-        }
-        blocks.into_par_iter().for_each(|(block, start, ends)| {
-            // Hashes lie all over the memory, and are fetched at once.
-            let mut keyed: Vec<(u128, u32)> = block.iter().map(|row| (content[*row as usize], *row)).collect();
-            let mut from = start;
-            for end in ends {
-                keyed[(from - start) as usize..(end - start) as usize].sort_unstable_by_key(|(hash, _)| *hash);
-                from = *end;
-            }
-            block.iter_mut().zip(keyed).for_each(|(row, (_, sorted))| *row = sorted);
-        });
+        parts(&mut rows, &class_ends).into_par_iter().for_each(|part| part.fill(&class_of, content));
         Self { rows, class_of, class_ends }
+    }
+}
+
+/// The places of some classes in the order of a release.
+struct Part<'a> {
+    rows: &'a mut [u32],
+    /// How many rows there are before these.
+    start: u32,
+    first_class: u32,
+    ends: &'a [u32],
+}
+
+/// A part of about the same size for each thread.
+fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<Part<'a>> {
+    let size = rows.len().div_ceil(rayon::current_num_threads()) as u32;
+    let (mut parts, mut start, mut first_class) = (Vec::new(), 0, 0);
+    while !ends.is_empty() {
+        let classes = (1 + ends.partition_point(|end| end - start < size)).min(ends.len());
+        let (ends_here, later) = ends.split_at(classes);
+        let end = ends_here.last().map_or(start, |end| *end);
+        let (rows_here, others) = rows.split_at_mut((end - start) as usize);
+        parts.push(Part { rows: rows_here, start, first_class, ends: ends_here });
+        (rows, ends, start, first_class) = (others, later, end, first_class + classes as u32);
+    }
+    parts
+}
+
+impl Part<'_> {
+    /// Finds the rows of the classes, and puts those of each class in the order of their hashes.
+    fn fill(self, class_of: &[u32], content: &[u128]) {
+        let Self { rows, start, first_class, ends } = self;
+        let starts = std::iter::once(start).chain(ends.iter().copied());
+        let mut next: Vec<u32> = starts.take(ends.len()).map(|end| end - start).collect();
+        for (row, class) in class_of.iter().enumerate() {
+            // Classes before this part wrap around beyond it, where rows are too that are left out.
+            if let Some(place) = next.get_mut(class.wrapping_sub(first_class) as usize) {
+                rows[*place as usize] = row as u32;
+                *place += 1;
+            }
+        }
+        let (mut rest, mut from, mut keyed) = (rows, start, Vec::new());
+        for ends in ends.chunks(BLOCK_CLASSES) {
+            let end = ends.last().map_or(from, |end| *end);
+            let (block, later) = rest.split_at_mut((end - from) as usize);
+            // Hashes lie all over the memory, and are fetched at once.
+            keyed.clear();
+            keyed.extend(block.iter().map(|row| (content[*row as usize], *row)));
+            let mut of_class = keyed.as_mut_slice();
+            for end in ends {
+                let (class, others) = of_class.split_at_mut((end - from) as usize);
+                class.sort_unstable_by_key(|(hash, _)| *hash);
+                (of_class, from) = (others, *end);
+            }
+            block.iter_mut().zip(&keyed).for_each(|(row, (_, sorted))| *row = *sorted);
+            rest = later;
+        }
     }
 }

@@ -60,8 +60,11 @@ impl Column {
                 let mut beyond = 0;
                 for (class, range) in clusters.iter().zip(ranges.iter().skip(at).step_by(table.quasi().len())) {
                     beyond += usize::from(is_beyond_limit(quasi, *range));
-                    match quasi.spec.release {
-                        Release::Set => keys.push_members(table, cell_of, class, at),
+                    match (quasi.spec.release, range) {
+                        (Release::Set, Some((lo, hi))) if lo + 1 >= *hi && class.cover.is_none() => {
+                            keys.push(&[*lo, *hi][usize::from(lo == hi)..]);
+                        }
+                        (Release::Set, _) => keys.push_members(table, cell_of, class, at),
                         _ => keys.push_range(shown(quasi, *range)),
                     }
                 }
@@ -209,36 +212,43 @@ impl Recoder {
 /// Portions of clusters as shares of classes, each class once per group, the largest share last. In place: there are
 /// never more shares than portions.
 fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> (Vec<u32>, Vec<Share>) {
-    portions.iter_mut().for_each(|portion| portion.class = class_of[portion.class as usize]);
-    let mut kept: usize = 0;
+    portions.par_iter_mut().for_each(|portion| portion.class = class_of[portion.class as usize]);
+    let (mut kept, mut start) = (0, 0);
     for group in 0..first.len().saturating_sub(1) {
-        let (start, end) = (first[group] as usize, first[group + 1] as usize);
-        portions[start..end].sort_unstable();
+        let end = first[group + 1] as usize;
         first[group] = kept as u32;
-        for at in start..end {
-            let share = portions[at];
-            match kept
-                .checked_sub(1)
-                .filter(|last| *last >= first[group] as usize && portions[*last].class == share.class)
-            {
-                Some(last) => portions[last].rows += share.rows,
-                None => {
-                    portions[kept] = share;
-                    kept += 1;
-                }
-            }
+        if end - start > 1 {
+            kept += dealt(&mut portions[start..end]);
+            portions.copy_within(start..start + kept - first[group] as usize, first[group] as usize);
+        } else if end > start {
+            portions[kept] = portions[start];
+            kept += 1;
         }
-        let of_group = &mut portions[first[group] as usize..kept];
-        let largest = (0..of_group.len()).max_by_key(|at| (of_group[*at].rows, std::cmp::Reverse(*at)));
-        if let Some(largest) = largest {
-            of_group[largest..].rotate_left(1);
-        }
+        start = end;
     }
     if let Some(end) = first.last_mut() {
         *end = kept as u32;
     }
     portions.truncate(kept);
     (first, portions)
+}
+
+/// Puts the shares of one group in order, and those of one class together; returns how many there are then.
+fn dealt(shares: &mut [Share]) -> usize {
+    shares.sort_unstable();
+    let mut last = 0;
+    for at in 1..shares.len() {
+        if shares[at].class == shares[last].class {
+            shares[last].rows += shares[at].rows;
+        } else {
+            last += 1;
+            shares[last] = shares[at];
+        }
+    }
+    let kept = &mut shares[..=last];
+    let largest = (0..kept.len()).max_by_key(|at| (kept[*at].rows, std::cmp::Reverse(*at)));
+    kept[largest.unwrap_or(0)..].rotate_left(1);
+    last + 1
 }
 
 /// Whether a cluster shows more than the limit of its column allows.
@@ -262,6 +272,9 @@ fn refuse_beyond(quasi: &QuasiColumn, classes: usize) -> Result<()> {
 }
 
 fn cell_of_group(table: &Table) -> Vec<u32> {
-    let cells = 0..table.cell_count() as u32;
-    cells.flat_map(|cell| std::iter::repeat_n(cell, table.groups(cell).len())).collect()
+    let mut cell_of = Vec::with_capacity(table.group_count());
+    for cell in 0..table.cell_count() as u32 {
+        cell_of.resize(table.groups(cell).end as usize, cell);
+    }
+    cell_of
 }

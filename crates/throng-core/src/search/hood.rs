@@ -140,22 +140,23 @@ impl<'a> Hood<'a> {
             ranges: Ranges::new(stride),
             classes: Vec::with_capacity(classes.len() + 1),
         };
-        hood.add_classes(searched());
+        let own = hood.lenders.numbers.len() - strangers.len();
+        let local = |lender: u32| match addresses.lenders[lender as usize] {
+            (hood, local) if hood == number => Some(u32::from(local)),
+            _ => strangers.binary_search(&lender).ok().map(|place| (own + place) as u32),
+        };
+        hood.add_classes(searched(), local);
         hood
     }
 
-    fn add_classes<'b>(&mut self, searched: impl Iterator<Item = &'b Searched>) {
-        let local = |lender: u32| self.lenders.numbers.iter().zip(0..).find(|(known, _)| **known == lender);
-        let loans: Vec<(usize, Vec<Loan>)> = searched
-            .map(|class| {
-                let loan = |loan: &Loan| Some(Loan { lender: local(loan.lender)?.1, ..loan.clone() });
-                (class.cells.len(), class.loans.iter().filter_map(loan).collect())
-            })
-            .collect();
+    /// Adds classes, whose cells come one after the other; `local` tells the number of a lender in this neighbourhood.
+    fn add_classes<'b>(&mut self, searched: impl Iterator<Item = &'b Searched>, local: impl Fn(u32) -> Option<u32>) {
         let mut next = 0;
-        for (cells, loans) in loans {
+        for searched in searched {
+            let loan = |loan: &Loan| Some(Loan { lender: local(loan.lender)?, ..loan.clone() });
+            let loans = searched.loans.iter().filter_map(loan).collect();
             let mut class = LocalClass { loans, ..self.empty_class() };
-            for _ in 0..cells {
+            for _ in &searched.cells {
                 self.cells.class_of[usize::from(next)] = self.classes.len() as u16;
                 class.members.push(next);
                 class.tally.add_cell(self.table, self.cells.of_table[usize::from(next)]);

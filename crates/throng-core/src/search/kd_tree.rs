@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use super::axes::Axes;
 
 /// Parts with at most so many places are not parted further, so that nearly all of them have at least half as many.
-pub(super) const LEAF: usize = 16;
+pub(super) const LEAF: usize = 8;
 
 /// Places in parts.
 #[derive(Debug)]

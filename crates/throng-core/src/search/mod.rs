@@ -46,9 +46,9 @@ const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
 /// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
-const PROPOSALS: u64 = 1 << 19;
-const MOST_PER_CELL: u64 = 36;
-const LEAST_PER_CELL: u64 = 2;
+const PROPOSALS: u64 = 3 << 17;
+const MOST_PER_CELL: u64 = 48;
+const LEAST_PER_CELL: u64 = 1;
 
 /// A cycle of a small table has so many proposals whatever that is per cell: they take no time.
 const LEAST_PROPOSALS: u64 = 1 << 13;

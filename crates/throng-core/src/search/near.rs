@@ -19,7 +19,7 @@ const BLOCK: u32 = 1 << 13;
 
 /// The nearest are looked for among at least so many cells for each proposal that a cell gets, and among a third as many
 /// lenders. As few as possible are the cells of one part of the tree, which need no search.
-const POOL_PER_PROPOSAL: u32 = 4;
+const POOL_PER_PROPOSAL: u32 = 2;
 const LEAST_POOL: u32 = LEAF as u32 / 2;
 const MOST_POOL: u32 = 48;
 
@@ -98,9 +98,12 @@ fn of_block(state: &State<'_>, block: &[Item], pool_size: usize) -> Vec<Found> {
         near_lenders.fill_pool(ranges, (pool_size / 3).max(LENDERS), &mut lender_pool);
         let of_cell = |local: &u16| {
             let at = place(*local);
+            let others = pool.iter().filter(|other| *other != local).map(|other| (other, cells[usize::from(*other)]));
             let mut near = Nearest::<CELLS>::new();
-            for other in pool.iter().filter(|other| *other != local) {
-                near.offer(axes.loss_of_pair(at, place(*other)), cells[usize::from(*other)]);
+            match pool.len() <= CELLS {
+                // All of them are remembered, however near they are.
+                true => near.found.iter_mut().zip(others).for_each(|(slot, (_, number))| *slot = number),
+                false => others.for_each(|(other, number)| near.offer(axes.loss_of_pair(at, place(*other)), number)),
             }
             let mut lending = Nearest::<LENDERS>::new();
             for other in &lender_pool {

@@ -43,21 +43,19 @@ impl Round {
 fn members(state: &State<'_>, draws: &Draws) -> Vec<Members> {
     let width = state.table.quasi().len();
     let count = state.classes.len() as u32;
-    let mut items = Vec::with_capacity(state.classes.len() + state.lenders.len());
-    let mut places = Vec::with_capacity(width * items.capacity());
-    for class in &state.classes {
-        items.push(Item { id: items.len() as u32, size: class.cells.len() as u32 });
-        for column in 0..width {
+    let sizes = state.classes.iter().map(|class| class.cells.len() as u32);
+    let sizes = sizes.chain(std::iter::repeat_n(1, state.lenders.len()));
+    let items: Vec<Item> = sizes.zip(0..).map(|(size, id)| Item { id, size }).collect();
+    let mut places = vec![0; width * state.classes.len()];
+    places.par_chunks_mut(width).zip(&state.classes).for_each(|(place, class)| {
+        for (column, at) in place.iter_mut().enumerate() {
             let cells = class.cells.iter().map(|cell| state.movable[*cell as usize]);
             let positions = cells.map(|cell| state.table.positions(cell)[column]);
             let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
-            places.push(lo + (hi - lo) / 2);
+            *at = lo + (hi - lo) / 2;
         }
-    }
-    for lender in &state.lenders {
-        items.push(Item { id: items.len() as u32, size: 1 });
-        places.extend_from_slice(state.table.positions(*lender));
-    }
+    });
+    places.extend(state.lenders.iter().flat_map(|lender| state.table.positions(*lender)));
     let split = |items: Vec<Item>| {
         let (classes, lenders) = items.iter().map(|item| item.id).partition::<Vec<u32>, _>(|id| *id < count);
         Members { classes, lenders: lenders.into_iter().map(|id| id - count).collect() }

@@ -77,34 +77,62 @@ fn group_of(entries: &[Entry]) -> Vec<u32> {
     group_of
 }
 
+/// About so many entries are put into tables at a time.
+const PIECE: usize = 1 << 14;
+
 /// The table of all groups, or of a sample of the cells when there are more than so many, and the level of the sample.
 fn sampled(entries: &[Entry], packing: &Packing, domains: &Domains, most: usize) -> Result<(Table, u32)> {
-    let group = |alike: &[Entry]| {
-        let rows = alike.iter().try_fold(0_u32, |sum, entry| sum.checked_add(entry.rows));
-        rows.map(|rows| (alike[0].key, rows)).ok_or(TOO_LARGE)
-    };
-    let distinct = entries.chunk_by(|a, b| a.key == b.key).map(group).collect::<Result<Vec<(u64, u32)>, _>>()?;
     let quasi = domains.quasi.len();
+    // Cells are told apart by the bits of their positions, which come before those of the codes.
+    let code_bits = packing.bits_from(quasi);
+    let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
+    let pieces = pieces(entries, cell);
+    let distinct: Vec<Vec<(u64, u32)>> = pieces.par_iter().map(|piece| distinct(piece)).collect::<Result<_>>()?;
     let level_of = |key: u64| sample_level(packing.tuple(key).take(quasi));
-    let level = match distinct.len() <= most {
+    let level = match distinct.iter().map(Vec::len).sum::<usize>() <= most {
         true => 0,
         false => {
             // How many groups there are on each level and above it.
             let mut groups = [0; 1 + u64::BITS as usize];
-            distinct.iter().for_each(|(key, _)| groups[level_of(*key) as usize] += 1);
+            distinct.iter().flatten().for_each(|(key, _)| groups[level_of(*key) as usize] += 1);
             (0..u64::BITS as usize).rev().for_each(|level| groups[level] += groups[level + 1]);
             groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
         }
     };
-    // Cells are told apart by the bits of their positions, which come before those of the codes.
-    let code_bits = packing.bits_from(quasi);
-    let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
-    let (mut table, mut last_cell) = (TableBuilder::new(domains), None);
-    for (key, rows) in distinct.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
-        if last_cell.replace(cell(*key)) != Some(cell(*key)) {
-            table.push_cell(packing.tuple(*key).take(quasi));
+    let table = |groups: &Vec<(u64, u32)>| {
+        let (mut table, mut last_cell) = (TableBuilder::with_room_for(groups.len(), domains), None);
+        for (key, rows) in groups.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
+            if last_cell.replace(cell(*key)) != Some(cell(*key)) {
+                table.push_cell(packing.tuple(*key).take(quasi));
+            }
+            table.push_group(packing.tuple(*key).skip(quasi), *rows);
         }
-        table.push_group(packing.tuple(*key).skip(quasi), *rows);
+        table
+    };
+    let tables: Vec<TableBuilder> = distinct.par_iter().map(table).collect();
+    Ok((TableBuilder::joined(tables, domains).build(), level))
+}
+
+/// Entries in pieces, no cell of which is in two of them.
+fn pieces(mut entries: &[Entry], cell: impl Fn(u64) -> u64) -> Vec<&[Entry]> {
+    let mut pieces = Vec::with_capacity(entries.len() / PIECE + 1);
+    while let Some(last) = entries.get(PIECE - 1).or(entries.last()) {
+        let end = entries.partition_point(|entry| cell(entry.key) <= cell(last.key));
+        let (piece, rest) = entries.split_at(end);
+        pieces.push(piece);
+        entries = rest;
     }
-    Ok((table.build(), level))
+    pieces
+}
+
+/// The groups of sorted entries with their rows.
+fn distinct(entries: &[Entry]) -> Result<Vec<(u64, u32)>> {
+    let mut groups: Vec<(u64, u32)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        match groups.last_mut().filter(|(key, _)| *key == entry.key) {
+            Some((_, rows)) => *rows = rows.checked_add(entry.rows).ok_or(TOO_LARGE)?,
+            None => groups.push((entry.key, entry.rows)),
+        }
+    }
+    Ok(groups)
 }

@@ -1,5 +1,7 @@
 //! Sorts groups by their keys, digit by digit.
 
+use rayon::prelude::*;
+
 /// A group on its way into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Entry {
@@ -12,25 +14,40 @@ pub(super) struct Entry {
 /// The bits that are sorted by at a time: as many as there are counters in the nearest cache.
 const DIGIT_BITS: u32 = 11;
 
-/// Entries in ascending order of keys of so many bits: parted at the middle by their highest digit, and then sorted from
-/// the lowest digit on, both parts at the same time. Equal keys stay in the order in which they came.
-pub(super) fn by_key(entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
-    let highest = bits.saturating_sub(DIGIT_BITS);
-    let mut counts = vec![0_usize; 1 << DIGIT_BITS];
-    entries.iter().for_each(|entry| counts[digit(entry.key, highest)] += 1);
-    let (mut middle, mut below) = (0, 0);
-    while below < entries.len() / 2 {
-        below += counts[middle];
-        middle += 1;
-    }
-    let mut parted = Vec::with_capacity(entries.len());
-    parted.extend(entries.iter().filter(|entry| digit(entry.key, highest) < middle));
-    parted.extend(entries.iter().filter(|entry| digit(entry.key, highest) >= middle));
-    let (mut entries, mut other) = (parted, entries);
-    let (first, second) = (entries.split_at_mut(below), other.split_at_mut(below));
-    rayon::join(|| sort(first.0, second.0, bits), || sort(first.1, second.1, bits));
+/// As many keys are looked at to find the middle one.
+const SAMPLE: usize = 255;
+
+/// Entries in ascending order of keys of so many bits: parted at about the middle, and then sorted from the lowest digit
+/// on, both parts at the same time. Equal keys stay in the order in which they came.
+pub(super) fn by_key(mut entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
+    let middle = middle_key(&entries);
+    let below = entries.par_iter().filter(|entry| entry.key < middle).count();
+    let mut parted = vec![Entry::default(); entries.len()];
+    let (first, second) = parted.split_at_mut(below);
+    rayon::join(|| gather(&entries, |key| key < middle, first), || gather(&entries, |key| key >= middle, second));
+    let other = entries.split_at_mut(below);
+    rayon::join(|| sort(first, other.0, bits), || sort(second, other.1, bits));
     // Each digit moves the entries to the other place.
-    if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { entries } else { other }
+    if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { parted } else { entries }
+}
+
+/// A key that about half of the keys are below.
+fn middle_key(entries: &[Entry]) -> u64 {
+    let mut sample: Vec<u64> = entries.iter().step_by(1 + entries.len() / SAMPLE).map(|entry| entry.key).collect();
+    sample.sort_unstable();
+    sample.get(sample.len() / 2).copied().unwrap_or(0)
+}
+
+/// The entries that are wanted, of which there are as many as slots.
+fn gather(entries: &[Entry], is_wanted: impl Fn(u64) -> bool, slots: &mut [Entry]) {
+    let mut next = 0;
+    for entry in entries {
+        // Every entry is put down, and the next one over it unless it is wanted: nothing depends on a guess.
+        if let Some(slot) = slots.get_mut(next) {
+            *slot = *entry;
+        }
+        next += usize::from(is_wanted(entry.key));
+    }
 }
 
 /// Sorts entries by each digit, back and forth between two places.

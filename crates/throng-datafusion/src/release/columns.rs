@@ -20,7 +20,7 @@ pub(super) enum KeptColumn {
 /// Which rows are wanted, by their numbers, and by piece and row there.
 pub(super) struct Wanted<'a> {
     pub(super) rows: &'a UInt32Array,
-    pub(super) places: &'a dyn Fn() -> Vec<(usize, usize)>,
+    pub(super) places: &'a (dyn Fn() -> Vec<(usize, usize)> + Sync),
 }
 
 impl KeptColumn {

@@ -78,12 +78,6 @@ impl HeldRows {
                 Ok(())
             })?;
         }
-        let placed = ReleaseOrder::new(recoding, &groups, &hashes, key);
-        #[cfg(feature = "leaky")]
-        let placed = crate::leaky::keep_arrival(placed);
-        let ReleaseOrder { rows: order, class_of, class_ends } = placed;
-        let checksum = released_checksum(&class_of, &hashes);
-        drop((groups, hashes, class_of));
         let (mut batches, mut reservations) = (Vec::new(), vec![room]);
         for stream in snapshot.streams {
             let (held, reservation) = stream.rows.into_held();
@@ -96,7 +90,16 @@ impl HeldRows {
             first_row.push(next);
             next += batch.num_rows() as u32;
         }
-        let columns = kept_columns(batches, lexicons)?;
+        let order = || {
+            let placed = ReleaseOrder::new(recoding, &groups, &hashes, key);
+            #[cfg(feature = "leaky")]
+            let placed = crate::leaky::keep_arrival(placed);
+            let checksum = released_checksum(&placed.class_of, &hashes);
+            (placed.rows, placed.class_ends, checksum)
+        };
+        let ((order, class_ends, checksum), columns) = rayon::join(order, || kept_columns(batches, lexicons));
+        let columns = columns?;
+        drop((groups, hashes));
         let scattered = columns.iter().filter(|column| matches!(column, KeptColumn::Pieces(_))).count();
         reservations[0].resize(rows * (ORDER_BYTES + scattered * VIEW_BYTES));
         Ok((Self { order: order.into(), class_ends, columns, first_row, _reservations: reservations }, checksum))

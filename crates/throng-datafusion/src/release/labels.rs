@@ -6,6 +6,7 @@ use datafusion::arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, Record
 use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
 use datafusion::execution::memory_pool::MemoryReservation;
+use rayon::prelude::*;
 use throng_core::compact::compact_type;
 use throng_core::recode::Recoding;
 
@@ -64,12 +65,12 @@ impl ReleasedLabels {
         &self.schema
     }
 
-    /// Rows of the release, given their classes and a way to get a column that is kept.
+    /// Rows of the release, given their classes and a way to get a column that is kept. Columns are made in parallel.
     pub(super) fn batch(
         &self,
         form: Form,
         runs: &[Run],
-        kept: impl Fn(usize) -> Result<ArrayRef, Error>,
+        kept: impl Fn(usize) -> Result<ArrayRef, Error> + Sync,
     ) -> Result<RecordBatch, Error> {
         let schema = match form {
             Form::Plain => &self.schema,
@@ -93,7 +94,7 @@ impl ReleasedLabels {
             let values = take(values, numbers, None).map_err(|source| Error::Kernel("take", source))?;
             in_type(values, field.data_type())
         };
-        let columns = self.sources.iter().zip(schema.fields()).map(column).collect::<Result<Vec<_>, _>>()?;
+        let columns = self.sources.par_iter().zip(&schema.fields()[..]).map(column).collect::<Result<Vec<_>, _>>()?;
         RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
     }
 
