@@ -32,8 +32,8 @@ fn page(workshop: &Workshop) -> String {
     fs::read_to_string(workshop.path("out/release/_throng/report.html")).unwrap()
 }
 
-/// The figures of a page by their place in the sidecar.
-fn figures(page: &str) -> HashMap<String, String> {
+/// The figures of a page by their place in the document that they are from.
+pub fn figures(page: &str) -> HashMap<String, String> {
     let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
     parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()
 }

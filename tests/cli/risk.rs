@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::people::{QUASI, people};
 use crate::released::{Rows, multiset};
+use crate::report::figures;
 use crate::tables::{strings, table, write_parquet};
 use crate::workshop::{Workshop, assert_says};
 
@@ -103,7 +104,7 @@ fn a_page_fetches_nothing_and_holds_no_value() {
     let page = std::fs::read_to_string(workshop.path("risk.html")).unwrap();
     assert_says(
         &page,
-        &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\">", "prefers-color-scheme"],
+        &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\"", "prefers-color-scheme"],
     );
     for fetched in ["src=", "href=", "url(", "@import", "<script"] {
         assert!(!page.contains(fetched), "{fetched}");
@@ -113,6 +114,20 @@ fn a_page_fetches_nothing_and_holds_no_value() {
         assert!(!page.contains(value) && !said.contains(value), "{value}");
     }
     workshop.throng(&["risk", "input/", "--quasi", "age", "-o", "risk.parquet"]).refused(2);
+}
+
+#[test]
+fn every_figure_of_the_page_is_that_of_the_outcome() {
+    let workshop = workshop();
+    let risk = ["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis", "-o", "risk.html"];
+    let outcome = workshop.throng(&risk).done();
+    let found = figures(&std::fs::read_to_string(workshop.path("risk.html")).unwrap());
+    assert!(found.len() > 25, "{} figures", found.len());
+    for (key, value) in &found {
+        let expected = outcome.pointer(&format!("/{}", key.replace('.', "/")));
+        let expected = expected.unwrap_or_else(|| panic!("{key} is not in the outcome")).as_f64().unwrap();
+        assert!((value.parse::<f64>().unwrap() - expected).abs() < 1e-6, "{key}: {value} is not {expected}");
+    }
 }
 
 #[test]

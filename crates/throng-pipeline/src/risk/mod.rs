@@ -3,10 +3,9 @@
 //!
 //! Classes are counted by the survey of the core, and everything else from the distinct combinations that it has found.
 
-mod chart;
 mod page;
 
-pub use page::page;
+pub use page::risk_page;
 
 use std::sync::Arc;
 
