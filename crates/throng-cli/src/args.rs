@@ -8,15 +8,17 @@ mod report;
 mod risk;
 mod run;
 mod sql;
+mod sweep;
 
 pub(crate) use clean::CleanArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
-pub(crate) use report::{ReportArgs, SweepArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
+pub(crate) use sweep::SweepArgs;
 
 use std::path::PathBuf;
 
@@ -232,6 +234,7 @@ impl PolicyArgs {
             p: self.p,
             budget: self.budget.clone(),
             seed: self.seed,
+            without_preset: false,
         }
     }
 }

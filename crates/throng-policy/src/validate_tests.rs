@@ -289,8 +289,9 @@ fn overrides_replace_what_the_file_says() {
         p: Some(2),
         budget: Some("90s".to_owned()),
         seed: Some(u64::MAX),
+        without_preset: true,
     };
-    let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\n\
+    let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\npreset = 'strict'\n\
                 [columns.a]\nrole = 'quasi'\n[columns.b]\nrole = 'sensitive'\n";
     let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
     assert_eq!(policy.input.locations, ["a$b", "c"]);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use throng_pipeline::{Attempt, JobError, JobOptions, Kind, Swept, Trial, sweep_page};
-use throng_policy::{Cluster, Overrides, Partition, Policy};
+use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, sweep_page};
+use throng_policy::{Cluster, Partition, Policy};
 
 use super::report::write;
 use crate::args::SweepArgs;
@@ -36,18 +36,17 @@ pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome,
 
 /// The grid. A combination that no policy allows is in it with the reason.
 fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
-    let base = Policy::load(&args.policy, &args.overrides())?;
+    let base = Policy::load(&args.policy, &args.base())?;
     let algorithms = match args.algorithm.is_empty() {
         true => vec![(base.algorithm.partition, base.algorithm.cluster)],
-        false => args.algorithm.iter().map(|name| algorithm(name)).collect::<Result<_, _>>()?,
+        false => args.algorithm.clone(),
     };
     let or = |list: &[u64], own: u64| if list.is_empty() { vec![own] } else { list.to_vec() };
     let mut trials = Vec::new();
     for (partition, cluster) in algorithms {
         for k in or(&args.k, base.privacy.k) {
             for p in or(&args.p, base.privacy.p) {
-                let overrides = Overrides { k: Some(k), p: Some(p), ..args.overrides() };
-                let policy = Policy::load(&args.policy, &overrides).map_err(|error| error.to_string());
+                let policy = Policy::load(&args.policy, &args.combination(k, p)).map_err(|error| error.to_string());
                 let policy = policy.map(|mut policy| {
                     (policy.algorithm.partition, policy.algorithm.cluster) = (partition, cluster);
                     policy
@@ -57,30 +56,6 @@ fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
         }
     }
     Ok(trials)
-}
-
-/// `mondrian`, `none/enhanced-pk`
-fn algorithm(text: &str) -> Result<(Partition, Cluster), JobError> {
-    let (partition, cluster) = text.split_once('/').unwrap_or((text, Cluster::Auto.as_str()));
-    let unknown = |what: &str, name: &str| {
-        let text = format!("--algorithm: there is no {what} `{name}`; `throng schema` lists them");
-        JobError::new(Kind::BadPolicy, text)
-    };
-    let chosen: (Partition, Cluster) = (
-        serde_json::from_value(Value::from(partition)).map_err(|_| unknown("partition", partition))?,
-        serde_json::from_value(Value::from(cluster)).map_err(|_| unknown("cluster method", cluster))?,
-    );
-    let refused = match chosen {
-        (Partition::None, Cluster::None) => Some("the whole table would be one class"),
-        (Partition::Incognito, cluster) if !matches!(cluster, Cluster::Auto | Cluster::None) => {
-            Some("`incognito` forms classes by itself")
-        }
-        _ => None,
-    };
-    match refused {
-        Some(why) => Err(JobError::new(Kind::BadPolicy, format!("--algorithm {text}: {why}; choose another"))),
-        None => Ok(chosen),
-    }
 }
 
 fn name(partition: Partition, cluster: Cluster) -> String {
