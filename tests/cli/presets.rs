@@ -16,11 +16,11 @@ fn workshop(privacy: &str) -> Workshop {
 #[test]
 fn check_prints_the_basis_and_the_risk_and_a_run_logs_them() {
     for (name, k, risk, basis) in [
-        ("common", 5, "1/5 = 0.200", "rule of thumb"),
-        ("research", 10, "1/10 = 0.100", "researchers"),
-        ("cms", 11, "1/11 = 0.091", "Medicare"),
+        ("common", 5, "1/5 = 0.200", "cell size of five"),
+        ("research", 10, "1/10 = 0.100", "the rule of no authority"),
+        ("cms", 11, "1/11 = 0.091", "no cell of 1 to 10"),
         ("public-health", 12, "1/12 = 0.083", "at most 0.09"),
-        ("strict", 20, "1/20 = 0.050", "public files"),
+        ("strict", 20, "1/20 = 0.050", "patient data in public"),
     ] {
         let workshop = workshop(&format!("preset = \"{name}\"\np = 2"));
         let ended = workshop.throng(&["check", "policy.toml"]);
