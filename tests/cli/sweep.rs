@@ -88,8 +88,8 @@ fn mistakes_are_told_before_anything_is_read() {
     assert_says(&refused(&["--algorithm", "mdr/magic"], 2), &["no cluster method `magic`", "enhanced-pk"]);
     assert_says(&refused(&["--algorithm", "none/none"], 2), &["one class"]);
     assert_says(&refused(&["--algorithm", "incognito/mdav"], 2), &["forms classes by itself"]);
-    let ended = workshop.throng(&["sweep", "policy.toml", "--loss", "7"]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_says(&refused(&["--loss", "7"], 2), &["from 0 to 1"]);
+    assert_says(&refused(&["-o", "policy.toml"], 2), &["ends in .html"]);
 }
 
 /// A preset is a k that a release may not undercut, and nothing is released here.

@@ -39,12 +39,13 @@ pub struct Tried {
 pub(crate) fn all(
     trials: &[Anonymizer],
     mut snapshot: Snapshot,
-    done: &dyn Fn(),
+    progress: &dyn Progress,
 ) -> Result<Vec<Result<Tried, Error>>, Error> {
     if snapshot.rows == snapshot.suppressed {
         return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
     }
     let domains = snapshot.domains()?;
+    progress.begin(Step::Cluster, Some(trials.len() as u64));
     let mut tried = Vec::with_capacity(trials.len());
     for trial in trials {
         let (start, privacy) = (Instant::now(), trial.binding().privacy());
@@ -67,7 +68,7 @@ pub(crate) fn all(
             }
             Err(error) => return Err(error),
         }
-        done();
+        progress.advance(1);
     }
     Ok(tried)
 }

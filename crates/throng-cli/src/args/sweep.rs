@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use throng_policy::{Cluster, Overrides, Partition};
 
+use super::{page, share};
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SweepArgs {
     /// The policy file (TOML), of which k, p and the algorithm are varied
@@ -39,8 +41,8 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// Write a page with the frontier of risk and loss
-    #[arg(short, long, value_name = "FILE")]
+    /// Write a page with the frontier of risk and loss to this file (.html)
+    #[arg(short, long, value_name = "FILE", value_parser = page)]
     pub(crate) output: Option<PathBuf>,
 }
 
@@ -90,10 +92,4 @@ fn named<T: Copy>(what: &str, name: &str, choices: &[T], name_of: fn(T) -> &'sta
         let names: Vec<&str> = choices.iter().map(|choice| name_of(*choice)).collect();
         format!("there is no {what} `{name}`; choose from {}", names.join(", "))
     })
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "give a number from 0 to 1, like 0.05".to_owned())
 }

@@ -1,7 +1,5 @@
 //! `throng sweep`
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, sweep_page};
 use throng_policy::{Cluster, Partition, Policy};
@@ -9,19 +7,14 @@ use throng_policy::{Cluster, Partition, Policy};
 use super::report::write;
 use crate::args::SweepArgs;
 use crate::outcome::Outcome;
-use crate::progress::stage_bar;
 
 pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let trials = trials(args)?;
-    let bar = stage_bar("sweep", Some(trials.len() as u64));
-    let advance = bar.clone();
-    let swept = throng_pipeline::sweep(trials, args.loss, job, Arc::new(move || advance.inc(1))).await;
-    bar.finish_and_clear();
-    let swept = swept?;
+    let swept = throng_pipeline::sweep(trials(args)?, args.loss, job).await?;
+    let (mut text, mut json) = (text(&swept), json(&swept));
     if let Some(path) = &args.output {
         write(path, &sweep_page(&swept))?;
+        text += &format!("\nwrote {}", path.display());
     }
-    let (text, mut json) = (text(&swept), json(&swept));
     json["page"] = json!(args.output.as_ref().map(|path| path.display().to_string()));
     match swept.check() {
         Ok(()) => Ok(Outcome::success(text, json)),

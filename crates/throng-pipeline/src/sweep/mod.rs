@@ -79,13 +79,8 @@ pub struct Swept {
     pub budget: Option<(f64, Option<usize>)>,
 }
 
-/// Tries out policies on the input of the first that is valid. Hears of every one that is done.
-pub async fn sweep(
-    trials: Vec<Trial>,
-    loss: Option<f64>,
-    options: &JobOptions,
-    done: Arc<dyn Fn() + Send + Sync>,
-) -> Result<Swept, JobError> {
+/// Tries out policies on the input of the first that is valid.
+pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) -> Result<Swept, JobError> {
     let mut outcomes: Vec<Option<Result<Tried, String>>> = trials.iter().map(|_| None).collect();
     // The MDR trees of its columns are made in the survey, which no other method can share.
     for is_mdr in [false, true] {
@@ -100,7 +95,7 @@ pub async fn sweep(
         let shared: Vec<(usize, Policy)> =
             trials.iter().enumerate().filter_map(|(at, trial)| Some((at, of_kind(trial)?))).collect();
         let places: Vec<usize> = shared.iter().map(|(at, _)| *at).collect();
-        for (at, tried) in places.into_iter().zip(try_out(shared, options, &done).await?) {
+        for (at, tried) in places.into_iter().zip(try_out(shared, options).await?) {
             outcomes[at] = Some(tried);
         }
     }
@@ -119,11 +114,7 @@ pub async fn sweep(
 }
 
 /// Tries out policies that share a survey.
-async fn try_out(
-    trials: Vec<(usize, Policy)>,
-    options: &JobOptions,
-    done: &Arc<dyn Fn() + Send + Sync>,
-) -> Result<Vec<Result<Tried, String>>, JobError> {
+async fn try_out(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Vec<Result<Tried, String>>, JobError> {
     let Some((_, first)) = trials.first() else { return Ok(Vec::new()) };
     let session = session(options)?;
     let Bound { source, table } = bind(first, &session).await?;
@@ -132,9 +123,8 @@ async fn try_out(
     let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
     let anonymizers = anonymizers.collect::<Result<Vec<_>, _>>()?;
     let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
-    let done = Arc::clone(done);
     let context = session.task_ctx();
-    let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress, move || done());
+    let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress);
     match tried.await {
         Ok(tried) => Ok(tried.into_iter().map(|tried| tried.map_err(|error| error.to_string())).collect()),
         Err(error) => Err(failure(error, &table, &source, &session).await),
