@@ -16,7 +16,7 @@ use serde::Deserialize;
 pub enum Preset {
     /// k = 5, the "cell size of five" that is common among custodians of data; some agencies ask for 3.
     Common,
-    /// k = 10, a highest risk of one in ten, for data that stays with researchers. A round number, and nobody's rule.
+    /// k = 10, a highest risk of one in ten, for data that stays with researchers. A round number, taken from no rule.
     Research,
     /// k = 11, after the cell size suppression policy of the U.S. Centers for Medicare & Medicaid Services: no cell of 1
     /// to 10.
@@ -24,7 +24,8 @@ pub enum Preset {
     /// k = 12, the least that keeps the risk within 0.09, the threshold named for clinical reports in public by EMA (Policy
     /// 0070) and Health Canada (PRCI).
     PublicHealth,
-    /// k = 20, a cell size that has been used for patient data in public. The largest of the presets, and nobody's rule.
+    /// k = 20, a cell size that has been used for patient data in public. The largest of the presets, taken from no rule in
+    /// particular.
     Strict,
 }
 
@@ -62,8 +63,7 @@ impl Preset {
                  for 3)"
             }
             Preset::Research => {
-                "groups of at least 10, a highest risk of one in ten, for data that stays with researchers; a round number, \
-                 and the rule of no authority"
+                "groups of at least 10, for data that stays with researchers; a round number, taken from no rule"
             }
             Preset::Cms => {
                 "the cell size suppression policy of the U.S. Centers for Medicare & Medicaid Services: no cell of 1 to 10"
@@ -73,7 +73,8 @@ impl Preset {
                  Agency (Policy 0070) and Health Canada (PRCI); 1/11 is just above it"
             }
             Preset::Strict => {
-                "groups of at least 20, a cell size that has been used for patient data in public; the rule of no authority"
+                "groups of at least 20, a cell size that has been used for patient data in public; taken from no rule in \
+                 particular"
             }
         }
     }

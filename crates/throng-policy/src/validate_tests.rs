@@ -112,7 +112,7 @@ fn k_and_p_have_limits_and_reasons() {
     assert_eq!(with("privacy = { k = 5, p = 5 }"), NO_PROBLEM);
     assert_eq!(
         complaints(&format!("{head}privacy = {{ k = 5, p = 2 }}\n{quasi}")),
-        ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or leave p out"]
+        ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or set p to 1"]
     );
 }
 
