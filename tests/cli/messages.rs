@@ -30,6 +30,7 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     let run = || vec!["run", "policy.toml"];
     let mut cases = vec![
         ("an option that is not known", with(COLUMNS), vec!["run", "policy.toml", "--ouput", "x"]),
+        ("a command without its policy", with(COLUMNS), vec!["run"]),
         ("columns without a k", with(COLUMNS), vec!["verify", "input/", "--quasi", "age"]),
         (
             "algorithms that are not known",

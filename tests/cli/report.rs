@@ -185,6 +185,7 @@ fn what_is_no_sidecar_is_refused() {
     workshop.write("damaged.json", "{\"schema_version\": 1");
     let message = workshop.throng(&["report", "damaged.json"]).refused(65);
     assert_says(&message, &["damaged.json", "damaged, or is no metrics.json"]);
+    workshop.throng(&["report", "policy.toml"]).refused(66);
     let message = workshop.throng(&["report", "out"]).refused(66);
     assert_says(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);
     assert_eq!(names(&workshop.path("")), ["damaged.json", "input", "out"], "no page is written");

@@ -158,6 +158,18 @@ fn null_is_a_value_and_a_threshold_is_not_reached_but_exceeded() {
 }
 
 #[test]
+fn a_table_without_rows_has_no_risk_to_tell() {
+    let workshop = Workshop::new();
+    workshop.write("people.csv", "age,sex\n");
+    assert_says(&workshop.throng(&["risk", "people.csv", "--quasi", "age,sex"]).refused(65), &["no rows"]);
+    workshop.write("people.csv", "age,sex\n34,f\n");
+    let ended = workshop.throng(&["risk", "people.csv", "--quasi", "age,sex", "-o", "risk.html"]);
+    assert_says(&ended.stdout, &["1 row in 1 class; 1 row is unique (100.0 %)"]);
+    assert_says(&std::fs::read_to_string(workshop.path("risk.html")).unwrap(), &["1 of 1 row (100%) is alone"]);
+    assert_says(&ended.stderr, &["wrote risk.html"]);
+}
+
+#[test]
 fn a_table_that_does_not_fit_says_what_to_do() {
     let workshop = Workshop::new();
     workshop.throng(&["generate", "census", "--rows", "200000", "-o", "census"]).done();

@@ -134,3 +134,9 @@ fn there_is_a_manual_page_of_throng_and_of_its_commands() {
     assert_says(&page(&["hierarchy", "make"]), &[".TH throng-hierarchy-make 1", "\\-\\-builder"]);
     assert_says(&workshop.throng(&["man", "fly"]).refused(2), &["no command `throng fly`"]);
 }
+
+#[test]
+fn scripts_are_told_which_argument_is_missing() {
+    let error = Workshop::new().throng(&["verify", "released/"]).json()["error"].as_str().unwrap().to_owned();
+    assert_eq!(error, "the following required arguments were not provided: <--policy <POLICY>|--quasi <COLUMNS>>");
+}

@@ -19,7 +19,7 @@ use crate::method::method_of;
 use crate::progress::{Progress, Step};
 use crate::release::{Release, released_schema};
 use crate::snapshot::Snapshot;
-use crate::tried::{self, Tried};
+use crate::tried::{self, Trials};
 use crate::workspace::Workspace;
 
 /// A policy bound to the columns of an input: everything that is known before a row is read.
@@ -165,7 +165,7 @@ impl Anonymizer {
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Vec<Result<Tried, Error>>, Error> {
+    ) -> Result<Trials, Error> {
         let try_out = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| tried::all(&trials, snapshot, heard);
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, try_out).await
     }

@@ -8,6 +8,7 @@ use super::report::write;
 use super::table::Table;
 use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
+use crate::words::counted;
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };
@@ -80,10 +81,11 @@ fn rounded(share: f64) -> f64 {
 
 fn text(risk: &Risk) -> String {
     let mut lines = vec![format!(
-        "{} rows in {} classes; {} rows are unique ({}); the smallest class has {}, the average {:.1} rows",
-        risk.rows,
-        risk.classes,
-        risk.uniques,
+        "{} in {}; {} {} unique ({}); the smallest class has {}, the average {:.1} rows",
+        counted(risk.rows, "row"),
+        counted(risk.classes, "class"),
+        counted(risk.uniques, "row"),
+        if risk.uniques == 1 { "is" } else { "are" },
         percent(risk.uniques, risk.rows),
         risk.smallest_class,
         risk.average_class()
