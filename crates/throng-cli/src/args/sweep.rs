@@ -16,7 +16,7 @@ pub(crate) struct SweepArgs {
     #[arg(short, long, value_name = "LOCATION")]
     input: Vec<String>,
 
-    /// The values of k to try [default: that of the policy]
+    /// The values of k to try, also below that of a preset [default: that of the policy]
     #[arg(short, long, value_name = "ROWS,...", value_delimiter = ',')]
     pub(crate) k: Vec<u64>,
 
