@@ -1,4 +1,4 @@
-//! The report and the frontier in a real browser: at the width of a desk and of a phone, light and dark, and on paper.
+//! The report, the frontier and the risk of a table in a real browser: at the width of a desk and of a phone, light and dark, and on paper.
 //!
 //! ```sh
 //! cargo test --workspace --test cli browser                            # says that it skipped where there is no browser
@@ -21,7 +21,7 @@ const CHECKS: &str = include_str!("checks.js");
 /// A desk, and a phone.
 const WIDTHS: [u32; 2] = [1180, 390];
 
-/// The report of a census extract, and the sweep of its policy, with one combination that can't be kept.
+/// The report of a census extract, the sweep of its policy, with one combination that can't be kept, and its risk.
 fn pages() -> (Workshop, Vec<PathBuf>) {
     let workshop = Workshop::new();
     workshop.throng(&["generate", "census", "--rows", "20000", "-o", "input/census"]).done();
@@ -49,7 +49,9 @@ fn pages() -> (Workshop, Vec<PathBuf>) {
         "sweep.html",
     ];
     workshop.throng(&grid).done();
-    let pages = vec![workshop.path("out/release/_throng/report.html"), workshop.path("sweep.html")];
+    let quasi = "age,sex,marital_status,race,birth_place,region";
+    workshop.throng(&["risk", "input/census", "--quasi", quasi, "--sensitive", "occupation", "-o", "risk.html"]).done();
+    let pages = ["out/release/_throng/report.html", "sweep.html", "risk.html"].map(|page| workshop.path(page)).to_vec();
     (workshop, pages)
 }
 
@@ -74,7 +76,11 @@ fn pages_read_well_in_a_browser() {
     let mut browser = Browser::start(&program);
     for page in &pages {
         let name = page.file_stem().unwrap().to_str().unwrap();
-        let (least_plots, least_tables) = if name == "report" { (10, 5) } else { (1, 1) };
+        let (least_plots, least_tables) = match name {
+            "report" => (10, 5),
+            "risk" => (2, 4),
+            _ => (1, 1),
+        };
         for (width, scheme) in WIDTHS.iter().flat_map(|width| [(*width, "light"), (*width, "dark")]) {
             let place = format!("{name}-{width}-{scheme}");
             browser.open(page, width, 900, scheme);

@@ -30,7 +30,13 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     let run = || vec!["run", "policy.toml"];
     let mut cases = vec![
         ("an option that is not known", with(COLUMNS), vec!["run", "policy.toml", "--ouput", "x"]),
+        ("a command without its policy", with(COLUMNS), vec!["run"]),
         ("columns without a k", with(COLUMNS), vec!["verify", "input/", "--quasi", "age"]),
+        (
+            "algorithms that are not known",
+            with(COLUMNS),
+            vec!["sweep", "policy.toml", "--algorithm", "mondrian,mondriaan/auto"],
+        ),
         ("more than there are rows and values", with(COLUMNS), vec!["run", "policy.toml", "-k", "51", "-p", "9"]),
         (
             "a table that does not keep the promise",

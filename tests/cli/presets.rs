@@ -16,11 +16,11 @@ fn workshop(privacy: &str) -> Workshop {
 #[test]
 fn check_prints_the_basis_and_the_risk_and_a_run_logs_them() {
     for (name, k, risk, basis) in [
-        ("common", 5, "1/5 = 0.200", "rule of thumb"),
-        ("research", 10, "1/10 = 0.100", "researchers"),
-        ("cms", 11, "1/11 = 0.091", "Medicare"),
+        ("common", 5, "1/5 = 0.200", "cell size of five"),
+        ("research", 10, "1/10 = 0.100", "taken from no rule"),
+        ("cms", 11, "1/11 = 0.091", "no cell of 1 to 10"),
         ("public-health", 12, "1/12 = 0.083", "at most 0.09"),
-        ("strict", 20, "1/20 = 0.050", "public files"),
+        ("strict", 20, "1/20 = 0.050", "patient data in public"),
     ] {
         let workshop = workshop(&format!("preset = \"{name}\"\np = 2"));
         let ended = workshop.throng(&["check", "policy.toml"]);
@@ -46,4 +46,17 @@ fn a_preset_asks_for_p_and_is_not_undercut() {
     assert_says(&lower.run_refused(78, &[]), &["policy.toml:9:5: privacy.k", "less than the 11"]);
     let given = workshop("preset = \"cms\"\np = 1");
     assert_says(&given.run_refused(78, &["-k", "5"]), &["--k", "less than the 11"]);
+}
+
+/// A preset asks for a p, so that leaving it out is no way to mend it.
+#[test]
+fn without_a_sensitive_column_the_advice_can_be_followed() {
+    let head = "preset = \"common\"\np = 2";
+    let columns = COLUMNS.replace("role = \"sensitive\"", "role = \"insensitive\"");
+    let workshop = Workshop::new();
+    write_parquet(&workshop.path("input/people.parquet"), &people(60));
+    let locations = "version = 1\n[input]\nlocation = \"input/\"\n[output]\nlocation = \"out/release\"\n";
+    workshop.write("policy.toml", format!("{locations}[privacy]\n{head}\n{columns}"));
+    assert_says(&workshop.run_refused(78, &[]), &["needs a column with the role `sensitive`", "set p to 1"]);
+    workshop.run(&["-p", "1"]);
 }

@@ -32,8 +32,8 @@ fn page(workshop: &Workshop) -> String {
     fs::read_to_string(workshop.path("out/release/_throng/report.html")).unwrap()
 }
 
-/// The figures of a page by their place in the sidecar.
-fn figures(page: &str) -> HashMap<String, String> {
+/// The figures of a page by their place in the document that they are from.
+pub fn figures(page: &str) -> HashMap<String, String> {
     let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
     parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()
 }
@@ -185,6 +185,7 @@ fn what_is_no_sidecar_is_refused() {
     workshop.write("damaged.json", "{\"schema_version\": 1");
     let message = workshop.throng(&["report", "damaged.json"]).refused(65);
     assert_says(&message, &["damaged.json", "damaged, or is no metrics.json"]);
+    workshop.throng(&["report", "policy.toml"]).refused(66);
     let message = workshop.throng(&["report", "out"]).refused(66);
     assert_says(&message, &["_throng/metrics.json", "name the metrics.json of a release"]);
     assert_eq!(names(&workshop.path("")), ["damaged.json", "input", "out"], "no page is written");

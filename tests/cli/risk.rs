@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::people::{QUASI, people};
 use crate::released::{Rows, multiset};
+use crate::report::figures;
 use crate::tables::{strings, table, write_parquet};
 use crate::workshop::{Workshop, assert_says};
 
@@ -103,7 +104,7 @@ fn a_page_fetches_nothing_and_holds_no_value() {
     let page = std::fs::read_to_string(workshop.path("risk.html")).unwrap();
     assert_says(
         &page,
-        &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\">", "prefers-color-scheme"],
+        &["<!doctype html>", "<svg", "<title id=", "<desc id=", "<th scope=\"col\"", "prefers-color-scheme"],
     );
     for fetched in ["src=", "href=", "url(", "@import", "<script"] {
         assert!(!page.contains(fetched), "{fetched}");
@@ -113,6 +114,20 @@ fn a_page_fetches_nothing_and_holds_no_value() {
         assert!(!page.contains(value) && !said.contains(value), "{value}");
     }
     workshop.throng(&["risk", "input/", "--quasi", "age", "-o", "risk.parquet"]).refused(2);
+}
+
+#[test]
+fn every_figure_of_the_page_is_that_of_the_outcome() {
+    let workshop = workshop();
+    let risk = ["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis", "-o", "risk.html"];
+    let outcome = workshop.throng(&risk).done();
+    let found = figures(&std::fs::read_to_string(workshop.path("risk.html")).unwrap());
+    assert!(found.len() > 25, "{} figures", found.len());
+    for (key, value) in &found {
+        let expected = outcome.pointer(&format!("/{}", key.replace('.', "/")));
+        let expected = expected.unwrap_or_else(|| panic!("{key} is not in the outcome")).as_f64().unwrap();
+        assert!((value.parse::<f64>().unwrap() - expected).abs() < 1e-6, "{key}: {value} is not {expected}");
+    }
 }
 
 #[test]
@@ -140,6 +155,18 @@ fn null_is_a_value_and_a_threshold_is_not_reached_but_exceeded() {
         found["prosecutor"]["rows_at_risk"].as_u64().unwrap()
     };
     assert_eq!([at_risk("0.5"), at_risk("0.49"), at_risk("1")], [1, 5, 0]);
+}
+
+#[test]
+fn a_table_without_rows_has_no_risk_to_tell() {
+    let workshop = Workshop::new();
+    workshop.write("people.csv", "age,sex\n");
+    assert_says(&workshop.throng(&["risk", "people.csv", "--quasi", "age,sex"]).refused(65), &["no rows"]);
+    workshop.write("people.csv", "age,sex\n34,f\n");
+    let ended = workshop.throng(&["risk", "people.csv", "--quasi", "age,sex", "-o", "risk.html"]);
+    assert_says(&ended.stdout, &["1 row in 1 class; 1 row is unique (100.0 %)"]);
+    assert_says(&std::fs::read_to_string(workshop.path("risk.html")).unwrap(), &["1 of 1 row (100%) is alone"]);
+    assert_says(&ended.stderr, &["wrote risk.html"]);
 }
 
 #[test]

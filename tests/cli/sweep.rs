@@ -74,7 +74,8 @@ fn a_grid_of_which_nothing_can_be_kept_ends_with_three() {
     let workshop = workshop();
     let ended = workshop.throng(&["sweep", "policy.toml", "--k", "700,900"]);
     assert_says(&ended.refused(3), &["no policy of the grid can be kept", "600 rows"]);
-    assert_eq!(ended.json()["trials"].as_array().unwrap().len(), 2);
+    let swept = ended.json();
+    assert_eq!((&swept["rows"], swept["trials"].as_array().unwrap().len()), (&600.into(), 2));
 }
 
 #[test]
@@ -83,9 +84,36 @@ fn mistakes_are_told_before_anything_is_read() {
     fs::remove_dir_all(workshop.path("input")).unwrap();
     let refused =
         |arguments: &[&str], code| workshop.throng(&[&["sweep", "policy.toml"], arguments].concat()).refused(code);
-    assert_says(&refused(&["--algorithm", "mondriaan"], 78), &["no partition `mondriaan`", "throng schema"]);
-    assert_says(&refused(&["--algorithm", "mdr/magic"], 78), &["no cluster method `magic`"]);
-    assert_says(&refused(&["--algorithm", "none/none"], 78), &["one class"]);
-    let ended = workshop.throng(&["sweep", "policy.toml", "--loss", "7"]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
+    let choices = "mondrian, basic-mondrian, mdr, incognito, none";
+    assert_says(&refused(&["--algorithm", "mdr,mondriaan"], 2), &["no partition `mondriaan`", choices]);
+    assert_says(&refused(&["--algorithm", "mdr/magic"], 2), &["no cluster method `magic`", "enhanced-pk"]);
+    assert_says(&refused(&["--algorithm", "none/none"], 2), &["one class"]);
+    assert_says(&refused(&["--algorithm", "incognito/mdav"], 2), &["forms classes by itself"]);
+    assert_says(&refused(&["--loss", "7"], 2), &["from 0 to 1"]);
+    assert_says(&refused(&["-o", "policy.toml"], 2), &["ends in .html"]);
+}
+
+/// A preset is a k that a release may not undercut, and nothing is released here.
+#[test]
+fn a_preset_is_a_k_among_others() {
+    let workshop = workshop();
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let sweep = |grid: &[&str]| {
+        let swept = workshop.throng(&[&["sweep", "policy.toml", "--budget", "fast"], grid].concat()).done();
+        let trial = |trial: &serde_json::Value| {
+            let highest = trial["highest_risk"].as_f64().unwrap();
+            (trial["k"].as_u64().unwrap(), trial["p"].as_u64().unwrap(), (1.0 / highest).round() as u64)
+        };
+        swept["trials"].as_array().unwrap().iter().map(trial).collect::<Vec<_>>()
+    };
+    workshop.write("policy.toml", policy.replace("k = 4\np = 2", "preset = \"cms\"\np = 2"));
+    let grid = sweep(&["--k", "3,11,20"]);
+    assert_eq!(grid.iter().map(|(k, p, _)| (*k, *p)).collect::<Vec<_>>(), [(3, 2), (11, 2), (20, 2)]);
+    assert!(grid.iter().all(|(k, _, smallest)| smallest >= k) && grid[0].2 < 11, "{grid:?}");
+    let own = sweep(&[]);
+    assert!(own.len() == 1 && (own[0].0, own[0].1) == (11, 2) && own[0].2 >= 11, "{own:?}");
+    // What is varied may be open in the file.
+    workshop.write("policy.toml", policy.replace("k = 4\np = 2", "preset = \"cms\"\np = \"?\""));
+    assert_eq!(sweep(&["--p", "1,3"]).iter().map(|(k, p, _)| (*k, *p)).collect::<Vec<_>>(), [(11, 1), (11, 3)]);
+    assert_says(&workshop.throng(&["sweep", "policy.toml", "--k", "5"]).refused(78), &["privacy.p", "open question"]);
 }

@@ -20,7 +20,7 @@ fn is_coloured(text: &str) -> bool {
 
 /// Runs a command in a terminal of its own; none where there is no program that makes one.
 fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> Option<Ended> {
-    let line = format!("{} {arguments}", env!("CARGO_BIN_EXE_throng"));
+    let line = format!("stty rows 40 cols 80; {} {arguments}", env!("CARGO_BIN_EXE_throng"));
     let mut command = Command::new("script");
     command.args(["-qec", &line, "/dev/null"]).current_dir(workshop.path(".")).env("TERM", "xterm-256color");
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "THRONG_LOG"] {
@@ -51,6 +51,50 @@ fn colours_are_for_terminals_that_want_them() {
         assert!(!is_coloured(&shown.stdout), "{arguments}: {shown:?}");
         let piped = workshop.throng(&arguments.split(' ').collect::<Vec<_>>());
         assert!(!piped.said().contains('\u{1b}'), "{piped:?}");
+    }
+}
+
+#[test]
+fn help_fits_into_a_narrow_terminal() {
+    let workshop = Workshop::new();
+    let commands = [
+        "",
+        "init",
+        "check",
+        "run",
+        "verify",
+        "report",
+        "risk",
+        "sweep",
+        "plan",
+        "hierarchy",
+        "hierarchy make",
+        "sql",
+        "clean",
+        "generate census",
+        "demo",
+        "schema",
+        "completions",
+        "man",
+    ];
+    for command in commands {
+        let Some(shown) = in_terminal(&workshop, &format!("{command} --help"), Some("1")) else { return };
+        assert_says(&shown.stdout, &["Usage: throng", "--memory-limit <SIZE>", "Options of every command:"]);
+        // How a command is called is one line, which the terminal breaks.
+        let lines = shown.stdout.lines().filter(|line| !line.starts_with("Usage:"));
+        let longest = lines.map(|line| line.trim_end().chars().count()).max();
+        assert!(longest.is_some_and(|longest| longest <= 80), "{command}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn one_stage_is_shown_at_a_time() {
+    let workshop = Workshop::with(&people(600), 3, 1, COLUMNS);
+    for (arguments, last) in [("run policy.toml", "publish"), ("sweep policy.toml --k 3,4,5", "/3")] {
+        let Some(shown) = in_terminal(&workshop, arguments, None) else { return };
+        let (survey, cluster) = (shown.stdout.rfind("  survey "), shown.stdout.find(" cluster ["));
+        assert!(survey.is_some() && survey < cluster, "{arguments}: {}", shown.stdout);
+        assert_says(&shown.stdout, &[last]);
     }
 }
 
@@ -89,4 +133,10 @@ fn there_is_a_manual_page_of_throng_and_of_its_commands() {
     assert_says(&page(&["run"]), &[".TH throng-run 1", "\\-\\-overwrite", "\\-\\-memory\\-limit"]);
     assert_says(&page(&["hierarchy", "make"]), &[".TH throng-hierarchy-make 1", "\\-\\-builder"]);
     assert_says(&workshop.throng(&["man", "fly"]).refused(2), &["no command `throng fly`"]);
+}
+
+#[test]
+fn scripts_are_told_which_argument_is_missing() {
+    let error = Workshop::new().throng(&["verify", "released/"]).json()["error"].as_str().unwrap().to_owned();
+    assert_eq!(error, "the following required arguments were not provided: <--policy <POLICY>|--quasi <COLUMNS>>");
 }

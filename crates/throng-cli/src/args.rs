@@ -8,15 +8,17 @@ mod report;
 mod risk;
 mod run;
 mod sql;
+mod sweep;
 
 pub(crate) use clean::CleanArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
-pub(crate) use report::{ReportArgs, SweepArgs};
+pub(crate) use report::ReportArgs;
 pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
+pub(crate) use sweep::SweepArgs;
 
 use std::path::PathBuf;
 
@@ -30,6 +32,9 @@ const VERSION: &str = if cfg!(feature = "leaky") {
     env!("CARGO_PKG_VERSION")
 };
 
+/// Above the options that every command has.
+const EVERY: &str = "Options of every command";
+
 /// Turns a table of people into one that can be released: p-sensitive k-anonymity for Parquet, CSV and Arrow.
 ///
 /// Every class of people who look alike in the release has at least k members, and at least p different values of every
@@ -40,33 +45,35 @@ const VERSION: &str = if cfg!(feature = "leaky") {
     version = VERSION,
     arg_required_else_help = true,
     after_help = "Start here:\n  \
-        throng demo                      make a synthetic census, release it, verify it\n  \
-        throng check configs/census.toml look at a policy and its input, write nothing\n  \
-        throng run configs/census.toml   release\n\n\
-        Logs go to stderr; the last line on stdout is one JSON object with the outcome,\n\
-        except of commands that print a document\n\
-        (schema, sql, completions, man, hierarchy print and convert).\n\
-        Exit codes: 0 done, 2 usage, 3 privacy target can't be met, 4 verification failed,\n\
-        65 bad data, 66 no input, 70 internal error, 75 temporary I/O failure (try again), 78 bad policy."
+        throng demo                  release a synthetic census and verify it\n  \
+        throng init people.parquet   draft a policy for a table of your own\n  \
+        throng check policy.toml     tell what is open or wrong in it, write nothing\n  \
+        throng run policy.toml       release\n\n\
+        Logs go to stderr. The last line on stdout is one JSON object with the outcome,\n\
+        except of commands that print a document: schema, sql, completions, man,\n\
+        hierarchy print and hierarchy convert.\n\n\
+        Exit codes: 0 done, 2 usage, 3 privacy target can't be met,\n\
+        4 verification failed, 65 bad data, 66 no input, 70 internal error,\n\
+        75 temporary I/O failure (try again), 78 bad policy."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
 
     /// How many threads to use [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
 
     /// Keep the process within this much memory, like 512MiB or 4GB; rows that do not fit are spilled to disk
-    #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
 
     /// How logs are written to stderr
-    #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, global = true, help_heading = EVERY, value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 
     /// Log more; twice for everything
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = EVERY, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
 
@@ -103,6 +110,21 @@ fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "give a number from 0 to 1, like 0.05".to_owned())
+}
+
+/// A page is replaced when it is made again, so that nothing else may be meant.
+fn page(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("html" | "htm") => Ok(path),
+        _ => Err("give a name that ends in .html".to_owned()),
+    }
+}
+
 /// The least memory limit with which anything can be done.
 const MIN_MEMORY: u64 = 16 << 20;
 
@@ -117,60 +139,31 @@ pub(crate) enum LogFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Look at a table and draft a policy for it, with a reason for every line
+    ///
+    /// What can't be told from a table is left as a question, `"?"`, which `check` and `run` insist on. The draft holds
+    /// names of columns, counts and round numbers, and no value of the table.
+    Init(InitArgs),
+    /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
+    ///
+    /// Reads the input and writes nothing. Names every problem with its place in the policy file, and for each sensitive
+    /// column the highest p that would work.
+    Check(PolicyArgs),
     /// Anonymize the input of a policy, verify the release and publish it
     ///
     /// Reads Parquet, CSV or Arrow files, a folder or a glob; writes Parquet with `_throng/manifest.json`,
     /// `_throng/metrics.json` and `_SUCCESS`. Nothing is visible before it is verified, and an error removes what was
     /// staged.
     Run(RunArgs),
-    /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
-    ///
-    /// Reads the input and writes nothing. Names every problem with its place in the policy file, and for each sensitive
-    /// column the highest p that would work.
-    Check(PolicyArgs),
-    /// Tell what a run would do: the plan, leaves, memory, and about how much would be lost
-    ///
-    /// Reads the input and clusters a few of its leaves; writes nothing.
-    Plan(PolicyArgs),
     /// Recompute the promises of a release from its values alone
     ///
     /// Works on any table, also on one that Throng has not made: `throng verify released/ --quasi age,zip --sensitive
     /// diagnosis -k 5 -p 2`. With --policy the columns, k and p are taken from there.
     Verify(VerifyArgs),
-    /// Run SQL over files and tables: a shell, or statements from -c, -f or standard input
-    ///
-    /// Files are tables: `SELECT * FROM 'data/people.parquet'`, also a folder `'data/'`, a glob or s3://, gs://, az://.
-    /// `CREATE EXTERNAL TABLE people STORED AS PARQUET LOCATION 'data/'` gives them a name. Results go to stdout and
-    /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
-    /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
-    Sql(SqlArgs),
     /// Write a page about a release for people: the promise, the risk before and after, what was lost
     ///
     /// One HTML file that fetches nothing and needs no script. `report = true` under `[output]` publishes it with the release.
     Report(ReportArgs),
-    /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
-    ///
-    /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
-    /// policy. A combination that can't be kept says why.
-    Sweep(SweepArgs),
-    /// Remove what dead runs have left at an output
-    ///
-    /// A run that was killed leaves its staging folder, or staged objects on a store. The next run removes them; this does
-    /// it without one. On this machine a lock tells which runs are alive; on a store all that a run has written must be older
-    /// than a day. The release, runs that are alive and files of others are never touched.
-    Clean(CleanArgs),
-    /// Print the JSON schema of the policy file, for editors and checks
-    Schema,
-    /// Make synthetic data
-    #[command(subcommand)]
-    Generate(Generate),
-    /// Make a synthetic census, release it, verify the release: everything in one go
-    Demo(DemoArgs),
-    /// Look at a table and draft a policy for it, with a reason for every line
-    ///
-    /// What can't be told from a table is left as a question, `"?"`, which `check` and `run` insist on. The draft holds
-    /// names of columns, counts and round numbers, and no value of the table.
-    Init(InitArgs),
     /// Tell how many people could be found in a table as it is, and which columns single them out
     ///
     /// A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
@@ -178,9 +171,38 @@ pub(crate) enum Command {
     /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
     /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.
     Risk(RiskArgs),
+    /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
+    ///
+    /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
+    /// policy. A combination that can't be kept says why.
+    Sweep(SweepArgs),
+    /// Tell what a run would do: the plan, leaves, memory, and about how much would be lost
+    ///
+    /// Reads the input and clusters a few of its leaves; writes nothing.
+    Plan(PolicyArgs),
     /// Make, check, print and convert hierarchies
     #[command(subcommand)]
     Hierarchy(HierarchyCommand),
+    /// Run SQL over files and tables: a shell, or statements from -c, -f or standard input
+    ///
+    /// Files are tables: `SELECT * FROM 'data/people.parquet'`, also a folder `'data/'`, a glob or s3://, gs://, az://.
+    /// `CREATE EXTERNAL TABLE people STORED AS PARQUET LOCATION 'data/'` gives them a name. Results go to stdout and
+    /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
+    /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
+    Sql(SqlArgs),
+    /// Remove what dead runs have left at an output
+    ///
+    /// A run that was killed leaves its staging folder, or staged objects on a store. The next run removes them; this does
+    /// it without one. On this machine a lock tells which runs are alive; on a store all that a run has written must be older
+    /// than a day. The release, runs that are alive and files of others are never touched.
+    Clean(CleanArgs),
+    /// Make synthetic data
+    #[command(subcommand)]
+    Generate(Generate),
+    /// Make a synthetic census, release it, verify the release: everything in one go
+    Demo(DemoArgs),
+    /// Print the JSON schema of the policy file, for editors and checks
+    Schema,
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print the manual page, of throng or of one of its commands
@@ -205,11 +227,11 @@ pub(crate) struct PolicyArgs {
     #[arg(long)]
     overwrite: bool,
 
-    /// The least number of rows in a class
+    /// At least so many rows in each class
     #[arg(short, long, value_name = "ROWS")]
     k: Option<u64>,
 
-    /// The least number of distinct values of each sensitive column in a class
+    /// At least so many distinct values of each sensitive column in each class
     #[arg(short, long, value_name = "VALUES")]
     p: Option<u64>,
 
@@ -232,6 +254,7 @@ impl PolicyArgs {
             p: self.p,
             budget: self.budget.clone(),
             seed: self.seed,
+            without_preset: false,
         }
     }
 }
@@ -255,11 +278,11 @@ pub(crate) struct VerifyArgs {
     pub(crate) sensitive: Vec<String>,
 
     /// At least so many rows in each class
-    #[arg(short, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) k: Option<u64>,
 
     /// At least so many distinct values of each sensitive column in each class
-    #[arg(short, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(short, long, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) p: Option<u64>,
 }
 

@@ -8,6 +8,7 @@ mod otel;
 mod outcome;
 mod progress;
 mod telemetry;
+mod words;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -65,8 +66,9 @@ fn told(error: &clap::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    ended(&Outcome::usage(first.trim_start_matches("error: ")))
+    // What is wrong goes up to the first empty line; how a command is called comes after it.
+    let wrong: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    ended(&Outcome::usage(wrong.join(" ").trim_start_matches("error: ")))
 }
 
 /// How long computation may go on after the last word of a command.

@@ -50,6 +50,7 @@ pub enum Shortfall {
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Rows { rows: 1, k } => write!(f, "there is 1 row to release, and k = {k} needs at least that many"),
             Self::Rows { rows, k } => {
                 write!(f, "there are {rows} rows to release, and k = {k} needs at least that many")
             }

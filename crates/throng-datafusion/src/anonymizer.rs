@@ -19,7 +19,7 @@ use crate::method::method_of;
 use crate::progress::{Progress, Step};
 use crate::release::{Release, released_schema};
 use crate::snapshot::Snapshot;
-use crate::tried::{self, Tried};
+use crate::tried::{self, Trials};
 use crate::workspace::Workspace;
 
 /// A policy bound to the columns of an input: everything that is known before a row is read.
@@ -158,16 +158,15 @@ impl Anonymizer {
     /// Reads all rows of a plan once, and forms the classes of a release for each of several policies.
     ///
     /// The policies may differ in what they promise and in how classes are formed. What they say of columns must be the
-    /// same as here, since the survey is shared. Hears of every policy that is done.
+    /// same as here, since the survey is shared. After the survey, every policy is one unit of progress.
     pub async fn try_out(
         &self,
         trials: Vec<Self>,
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
-        done: impl Fn() + Send + 'static,
-    ) -> Result<Vec<Result<Tried, Error>>, Error> {
-        let try_out = move |_: &Self, snapshot: Snapshot, _: &dyn Progress| tried::all(&trials, snapshot, &done);
+    ) -> Result<Trials, Error> {
+        let try_out = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| tried::all(&trials, snapshot, heard);
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, try_out).await
     }
 

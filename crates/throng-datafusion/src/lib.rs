@@ -61,7 +61,7 @@ pub use progress::{Progress, Step};
 pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
 pub use table::AnonymizedTable;
-pub use tried::Tried;
+pub use tried::{Trials, Tried};
 
 #[cfg(test)]
 mod operator_tests;

@@ -18,6 +18,15 @@ use crate::groups::Groups;
 use crate::progress::{Progress, Step};
 use crate::snapshot::Snapshot;
 
+/// What came of policies that were tried out.
+#[derive(Debug)]
+pub struct Trials {
+    /// The rows that each of them is about.
+    pub rows: u64,
+    /// The policies in their order. One that can't be kept has an error in its place.
+    pub tried: Vec<Result<Tried, Error>>,
+}
+
 /// What the release of a policy would be like.
 #[derive(Clone, Debug)]
 pub struct Tried {
@@ -25,8 +34,6 @@ pub struct Tried {
     pub utility: Utility,
     /// The sizes of its classes.
     pub sizes: ClassSizes,
-    /// The sizes of the classes of the input.
-    pub cells: ClassSizes,
     /// The rows that would be left out.
     pub suppressed: u64,
     /// How classes were formed.
@@ -35,16 +42,14 @@ pub struct Tried {
     pub time: Duration,
 }
 
-/// Tries out policies one after the other. A policy that can't be kept has an error in its place; any other error ends all.
-pub(crate) fn all(
-    trials: &[Anonymizer],
-    mut snapshot: Snapshot,
-    done: &dyn Fn(),
-) -> Result<Vec<Result<Tried, Error>>, Error> {
+/// Tries out policies one after the other. Any error but that of a policy that can't be kept ends all.
+pub(crate) fn all(trials: &[Anonymizer], mut snapshot: Snapshot, progress: &dyn Progress) -> Result<Trials, Error> {
+    let rows = snapshot.rows - snapshot.suppressed;
     if snapshot.rows == snapshot.suppressed {
         return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
     }
     let domains = snapshot.domains()?;
+    progress.begin(Step::Cluster, Some(trials.len() as u64));
     let mut tried = Vec::with_capacity(trials.len());
     for trial in trials {
         let (start, privacy) = (Instant::now(), trial.binding().privacy());
@@ -56,7 +61,6 @@ pub(crate) fn all(
                 tried.push(Ok(Tried {
                     sizes: classes.recoding.class_rows().iter().copied().collect(),
                     utility: classes.utility,
-                    cells: classes.cells,
                     suppressed: classes.suppressed,
                     cluster: trial.method().0.cluster.as_str(),
                     time: start.elapsed(),
@@ -67,9 +71,9 @@ pub(crate) fn all(
             }
             Err(error) => return Err(error),
         }
-        done();
+        progress.advance(1);
     }
-    Ok(tried)
+    Ok(Trials { rows, tried })
 }
 
 /// Holds every class of the recoding against the models, by the rows that it gets.

@@ -52,7 +52,7 @@ pub use job::{JobOptions, Released, run};
 pub use manifest::Manifest;
 pub use progress::{Observer, Silent, Stage};
 pub use report::{read_sidecar, report};
-pub use risk::{RiskOptions, page as risk_page, risk};
+pub use risk::{RiskOptions, risk, risk_page};
 pub use sidecar::{Quantity, Sidecar};
 pub use sql::{Rows, SqlSession, Statement, is_complete};
 pub use stop::{Stop, Stopper};

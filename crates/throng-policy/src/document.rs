@@ -112,6 +112,16 @@ impl Document {
         }
     }
 
+    /// Takes out `table.field`, where it is.
+    pub fn remove(&mut self, table: &str, field: &str) {
+        if let Value::Table(tables) = &mut self.root.value
+            && let Some((_, node)) = tables.iter_mut().find(|(key, _)| key == table)
+            && let Value::Table(entries) = &mut node.value
+        {
+            entries.retain(|(key, _)| key != field);
+        }
+    }
+
     /// The document as JSON, in the order of the file.
     pub fn to_json(&self) -> Json {
         self.root.to_json()

@@ -21,6 +21,8 @@ pub struct Overrides {
     pub budget: Option<String>,
     /// `--seed`, in place of `algorithm.seed`.
     pub seed: Option<u64>,
+    /// Leaves out `privacy.preset`, so that it does not hold `k` against its own. For trials, of which nothing is released.
+    pub without_preset: bool,
 }
 
 impl Overrides {
@@ -40,6 +42,9 @@ impl Overrides {
         }
         if self.overwrite {
             document.replace("output", "mode", "--overwrite", Value::String("overwrite".to_owned()));
+        }
+        if self.without_preset {
+            document.remove("privacy", "preset");
         }
         if let Some(budget) = &self.budget {
             document.replace("algorithm", "budget", "--budget", Value::String(budget.clone()));

@@ -1,25 +1,31 @@
 //! Presets: a k with the reason for it.
 //!
-//! A preset is a name for a number that others have settled on, and nothing more. It says where the number comes from and
-//! what it means, so that whoever signs for a release can judge it. It leaves p to the policy, because how diverse a class
-//! must be depends on what is sensitive, and it makes no statement about any law.
+//! A preset is a name for a number, and nothing more. It says where the number comes from, or that nobody in particular
+//! stands behind it, and what it means, so that whoever signs for a release can judge it. It leaves p to the policy, because
+//! how diverse a class must be depends on what is sensitive, and it makes no statement about any law.
+//!
+//! Cell sizes of 5, 11 and 20 are those that K. El Emam lists as precedents ("Cell Size Precedents" in *Guide to the
+//! De-Identification of Personal Health Information*, 2013): 5 among custodians of data, 11 and 20 for public releases.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A k that is in use elsewhere, by name.
+/// A k with a reason, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// k = 5, the rule of thumb of most statistical agencies and registries: no group below 5.
+    /// k = 5, the "cell size of five" that is common among custodians of data; some agencies ask for 3.
     Common,
-    /// k = 10, for data that goes to researchers under an agreement.
+    /// k = 10, a highest risk of one in ten, for data that stays with researchers. A round number, taken from no rule.
     Research,
-    /// k = 11, as in the cell size policy of the U.S. Centers for Medicare & Medicaid Services: no number from 1 to 10.
+    /// k = 11, after the cell size suppression policy of the U.S. Centers for Medicare & Medicaid Services: no cell of 1
+    /// to 10.
     Cms,
-    /// k = 12, the least that keeps the risk within 0.09, the threshold of EMA and Health Canada for public clinical data.
+    /// k = 12, the least that keeps the risk within 0.09, the threshold named for clinical reports in public by EMA (Policy
+    /// 0070) and Health Canada (PRCI).
     PublicHealth,
-    /// k = 20, the upper end of what is in use for public files.
+    /// k = 20, a cell size that has been used for patient data in public. The largest of the presets, taken from no rule in
+    /// particular.
     Strict,
 }
 
@@ -52,17 +58,24 @@ impl Preset {
     /// Where the number comes from.
     pub fn basis(self) -> &'static str {
         match self {
-            Preset::Common => "groups of at least 5, the rule of thumb of most statistical agencies and registries",
-            Preset::Research => "groups of at least 10, as is usual where data goes to researchers under an agreement",
+            Preset::Common => {
+                "groups of at least 5, the cell size of five that is common among custodians of data (some agencies ask \
+                 for 3)"
+            }
+            Preset::Research => {
+                "groups of at least 10, for data that stays with researchers; a round number, taken from no rule"
+            }
             Preset::Cms => {
-                "the cell size policy of the U.S. Centers for Medicare & Medicaid Services, which shows no number from 1 \
-                 to 10"
+                "the cell size suppression policy of the U.S. Centers for Medicare & Medicaid Services: no cell of 1 to 10"
             }
             Preset::PublicHealth => {
-                "a risk of at most 0.09, the threshold that the European Medicines Agency (Policy 0070) and Health Canada \
-                 name for clinical data in public; 1/11 is just above it"
+                "a risk of at most 0.09, the threshold named for clinical reports in public by the European Medicines \
+                 Agency (Policy 0070) and Health Canada (PRCI); 1/11 is just above it"
             }
-            Preset::Strict => "groups of at least 20, the upper end of what is in use for public files",
+            Preset::Strict => {
+                "groups of at least 20, a cell size that has been used for patient data in public; taken from no rule in \
+                 particular"
+            }
         }
     }
 

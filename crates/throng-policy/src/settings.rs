@@ -94,6 +94,10 @@ pub enum Partition {
 }
 
 impl Partition {
+    /// All methods.
+    pub const ALL: [Partition; 5] =
+        [Partition::Mondrian, Partition::BasicMondrian, Partition::Mdr, Partition::Incognito, Partition::None];
+
     /// The name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -137,6 +141,19 @@ pub enum Cluster {
 }
 
 impl Cluster {
+    /// All methods.
+    pub const ALL: [Cluster; 9] = [
+        Cluster::Auto,
+        Cluster::Greedy,
+        Cluster::GreedyPk,
+        Cluster::EnhancedPk,
+        Cluster::Switching,
+        Cluster::Mdav,
+        Cluster::RandomSeed,
+        Cluster::Centroid,
+        Cluster::None,
+    ];
+
     /// The name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -174,12 +191,10 @@ mod tests {
         for commit in [Commit::Conditional, Commit::LastWriterWins] {
             assert_eq!(read::<Commit>(commit.as_str()), commit);
         }
-        use Partition::{BasicMondrian, Incognito, Mdr, Mondrian};
-        for partition in [Mondrian, BasicMondrian, Mdr, Incognito, Partition::None] {
+        for partition in Partition::ALL {
             assert_eq!(read::<Partition>(partition.as_str()), partition);
         }
-        use Cluster::{Auto, Centroid, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
-        for cluster in [Auto, Greedy, GreedyPk, EnhancedPk, Switching, Mdav, RandomSeed, Centroid, Cluster::None] {
+        for cluster in Cluster::ALL {
             assert_eq!(read::<Cluster>(cluster.as_str()), cluster);
         }
     }

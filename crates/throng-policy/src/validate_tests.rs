@@ -112,7 +112,7 @@ fn k_and_p_have_limits_and_reasons() {
     assert_eq!(with("privacy = { k = 5, p = 5 }"), NO_PROBLEM);
     assert_eq!(
         complaints(&format!("{head}privacy = {{ k = 5, p = 2 }}\n{quasi}")),
-        ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or leave p out"]
+        ["policy.toml:4:24: privacy.p: p = 2 needs a column with the role `sensitive`; name one, or set p to 1"]
     );
 }
 
@@ -289,8 +289,9 @@ fn overrides_replace_what_the_file_says() {
         p: Some(2),
         budget: Some("90s".to_owned()),
         seed: Some(u64::MAX),
+        without_preset: true,
     };
-    let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\n\
+    let text = "version = 1\n[output]\nlocation = '${MISSING}'\nmode = 'error'\n[privacy]\nk = 1\npreset = 'strict'\n\
                 [columns.a]\nrole = 'quasi'\n[columns.b]\nrole = 'sensitive'\n";
     let policy = read_in("/nowhere".as_ref(), text, &overrides).unwrap();
     assert_eq!(policy.input.locations, ["a$b", "c"]);

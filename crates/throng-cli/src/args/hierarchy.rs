@@ -31,7 +31,7 @@ pub(crate) struct MakeArgs {
     /// The table: a file, a folder, a glob or a URL
     pub(crate) data: String,
 
-    /// The column
+    /// The column of the table
     #[arg(long, value_name = "COLUMN")]
     pub(crate) column: String,
 
@@ -53,7 +53,7 @@ pub(crate) struct CheckArgs {
     #[arg(requires = "column")]
     pub(crate) data: Option<String>,
 
-    /// The column
+    /// The column of the table
     #[arg(long, value_name = "COLUMN", requires = "data")]
     pub(crate) column: Option<String>,
 }

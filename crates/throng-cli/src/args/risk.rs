@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::{page, share};
+
 #[derive(Debug, Args)]
 pub(crate) struct RiskArgs {
     /// The table: a file, a folder, a glob or a URL
@@ -21,7 +23,7 @@ pub(crate) struct RiskArgs {
     #[arg(long, value_name = "SHARE", default_value_t = throng_core::risk::DEFAULT_THRESHOLD, value_parser = share)]
     pub(crate) threshold: f64,
 
-    /// Write tables and plots to this file (.html); it fetches nothing and holds no value of the table
+    /// Write a page with tables and plots to this file (.html); it fetches nothing and holds no value of the table
     #[arg(short, long, value_name = "FILE", value_parser = page)]
     pub(crate) output: Option<PathBuf>,
 
@@ -37,21 +39,4 @@ pub(crate) enum RiskFormat {
     Table,
     /// Only the outcome as JSON.
     Json,
-}
-
-/// A share of all rows.
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err("give a number from 0 to 1, like 0.09".to_owned()),
-    }
-}
-
-/// A page is replaced when it is made again, so that nothing else may be meant.
-fn page(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension().and_then(|end| end.to_str()) {
-        Some("html" | "htm") => Ok(path),
-        _ => Err("give a name that ends in .html".to_owned()),
-    }
 }

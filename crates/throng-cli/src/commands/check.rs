@@ -6,6 +6,7 @@ use throng_policy::{Policy, Preset, highest_risk};
 
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
+use crate::words::counted;
 
 pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
@@ -52,26 +53,31 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     let (k, p) = (policy.privacy.k, policy.privacy.p);
     let mut lines: Vec<String> = policy.privacy.preset.map(|preset| preset.told(k)).into_iter().collect();
     lines.push(format!(
-        "{} rows in {}; {} distinct combinations of {}",
-        checked.rows,
+        "{} in {}; {} of {}",
+        counted(checked.rows, "row"),
         if checked.files == 1 { "one file".to_owned() } else { format!("{} files", checked.files) },
-        checked.cells,
+        counted(checked.cells, "distinct combination"),
         checked.quasi.join(", ")
     ));
     if checked.suppressed_rows > 0 {
-        lines.push(format!("{} rows would be suppressed", checked.suppressed_rows));
+        lines.push(format!("{} would be suppressed", counted(checked.suppressed_rows, "row")));
     }
     if !checked.dropped.is_empty() {
         lines.push(format!("left out of the release: {}", checked.dropped.join(", ")));
     }
     for column in &checked.feasibility.columns {
         lines.push(format!(
-            "sensitive `{}`: {} distinct {}, so p can be at most {}; at most {} classes",
-            column.name, column.distinct, column.counted, column.distinct, column.max_classes
+            "sensitive `{}`: {} distinct {}, so p can be at most {}; at most {}",
+            column.name,
+            column.distinct,
+            column.counted,
+            column.distinct,
+            counted(column.max_classes, "class")
         ));
     }
     if checked.shortfalls.is_empty() {
-        lines.push(format!("k = {k} and p = {p} can be met, with at most {} classes", checked.feasibility.max_classes));
+        let classes = counted(checked.feasibility.max_classes, "class");
+        lines.push(format!("k = {k} and p = {p} can be met, with at most {classes}"));
     }
     lines.extend(checked.shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));
     lines.join("\n")

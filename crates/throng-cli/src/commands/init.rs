@@ -6,6 +6,7 @@ use throng_pipeline::{JobError, JobOptions, Kind, draft};
 use super::hierarchy::write_new;
 use crate::args::InitArgs;
 use crate::outcome::Outcome;
+use crate::words::counted;
 
 pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let file = args.output.display().to_string();
@@ -17,8 +18,10 @@ pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, J
     let draft = draft(&args.data, job).await?;
     write_new(&args.output, &draft.text)?;
     let text = format!(
-        "wrote {file} for {} columns of {} rows\nread it, answer its {} questions (\"?\"), then: throng check {file}",
-        draft.columns, draft.rows, draft.questions
+        "wrote {file} for {} of {}\nread it, answer its {} (\"?\"), then: throng check {file}",
+        counted(draft.columns, "column"),
+        counted(draft.rows, "row"),
+        counted(draft.questions, "question")
     );
     let json = json!({
         "outcome": "drafted",

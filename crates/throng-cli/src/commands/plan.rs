@@ -6,6 +6,7 @@ use throng_policy::Policy;
 use super::check;
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
+use crate::words::counted;
 
 pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
@@ -34,8 +35,8 @@ pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome,
     lines.push(match prediction.ncp {
         Some(ncp) => {
             format!(
-                "information lost (NCP): about {ncp:.4}, from leaves with {} rows that were tried",
-                prediction.tried_rows
+                "information lost (NCP): about {ncp:.4}, from leaves with {} that were tried",
+                counted(prediction.tried_rows, "row")
             )
         }
         None => "information lost (NCP): not predicted, because the leaves are too large to be tried".to_owned(),
@@ -46,6 +47,10 @@ pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome,
 
 fn method(planned: &Planned) -> String {
     let parts = if planned.parts > 1 { format!(", in {} parts", planned.parts) } else { String::new() };
-    let leaves = planned.prediction.as_ref().map(|found| format!(", {} leaves", found.leaves)).unwrap_or_default();
+    let leaves = planned.prediction.as_ref().map(|found| match found.leaves {
+        1 => ", one leaf".to_owned(),
+        leaves => format!(", {leaves} leaves"),
+    });
+    let leaves = leaves.unwrap_or_default();
     format!("partition {}{leaves}{parts}; cluster {} ({})", planned.partition, planned.cluster, planned.reason)
 }

@@ -1,34 +1,28 @@
 //! `throng risk`
 
-use std::path::Path;
-
 use serde_json::{Value, json};
 use throng_core::risk::{Risk, SizeBand};
-use throng_pipeline::{JobError, JobOptions, Kind, RiskOptions, risk_page};
+use throng_pipeline::{JobError, JobOptions, RiskOptions, risk_page};
 
+use super::report::write;
 use super::table::Table;
 use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
+use crate::words::counted;
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };
     let risk = throng_pipeline::risk(std::slice::from_ref(&args.data), &asked, job).await?;
-    let mut json = json(&risk);
+    let (mut told, mut json) = (String::new(), json(&risk));
     if let Some(path) = &args.output {
-        write_page(path, &risk_page(&risk))?;
+        write(path, &risk_page(&risk))?;
+        told = format!("wrote {}", path.display());
         json["output"] = path.display().to_string().into();
     }
     if args.format == RiskFormat::Table {
         write_out(&text(&risk));
     }
-    Ok(Outcome::success(String::new(), json))
-}
-
-fn write_page(path: &Path, page: &str) -> Result<(), JobError> {
-    std::fs::write(path, page).map_err(|error| {
-        let text = format!("writing {}: {error}; check the folder, space and permissions", path.display());
-        JobError::new(Kind::TemporaryIo, text)
-    })
+    Ok(Outcome::success(told, json))
 }
 
 /// The figures, for scripts.
@@ -87,10 +81,11 @@ fn rounded(share: f64) -> f64 {
 
 fn text(risk: &Risk) -> String {
     let mut lines = vec![format!(
-        "{} rows in {} classes; {} rows are unique ({}); the smallest class has {}, the average {:.1} rows",
-        risk.rows,
-        risk.classes,
-        risk.uniques,
+        "{} in {}; {} {} unique ({}); the smallest class has {}, the average {:.1} rows",
+        counted(risk.rows, "row"),
+        counted(risk.classes, "class"),
+        counted(risk.uniques, "row"),
+        if risk.uniques == 1 { "is" } else { "are" },
         percent(risk.uniques, risk.rows),
         risk.smallest_class,
         risk.average_class()

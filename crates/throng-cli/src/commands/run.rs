@@ -8,6 +8,7 @@ use throng_policy::Policy;
 use crate::args::RunArgs;
 use crate::outcome::Outcome;
 use crate::telemetry::RunFiles;
+use crate::words::counted;
 
 pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy.policy, &args.policy.overrides())?;
@@ -44,17 +45,19 @@ fn unchanged(standing: &Standing) -> Outcome {
 pub(super) fn text(released: &Released) -> String {
     let sidecar = &released.sidecar;
     let mut lines = vec![format!(
-        "released {} rows in {} classes to {}",
-        sidecar.output.rows, sidecar.utility.classes, released.location
+        "released {} in {} to {}",
+        counted(sidecar.output.rows, "row"),
+        counted(sidecar.utility.classes, "class"),
+        released.location
     )];
     if sidecar.output.suppressed_rows > 0 {
-        lines.push(format!("  {} rows suppressed", sidecar.output.suppressed_rows));
+        lines.push(format!("  {} suppressed", counted(sidecar.output.suppressed_rows, "row")));
     }
     for requirement in &sidecar.privacy.requirements {
         let column = requirement.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
         let (model, required, achieved) = (&*requirement.model, requirement.required, requirement.achieved);
         lines.push(match model {
-            CONSTRAINED => format!("  {model}{column}: {achieved} rows beyond the limit"),
+            CONSTRAINED => format!("  {model}{column}: {} beyond the limit", counted(achieved, "row")),
             _ => format!("  {model}{column}: at least {achieved} in every class ({required} required)"),
         });
     }

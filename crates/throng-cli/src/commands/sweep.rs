@@ -1,27 +1,20 @@
 //! `throng sweep`
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use throng_pipeline::{Attempt, JobError, JobOptions, Kind, Swept, Trial, sweep_page};
-use throng_policy::{Cluster, Overrides, Partition, Policy};
+use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, sweep_page};
+use throng_policy::{Cluster, Partition, Policy};
 
 use super::report::write;
 use crate::args::SweepArgs;
 use crate::outcome::Outcome;
-use crate::progress::stage_bar;
 
 pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let trials = trials(args)?;
-    let bar = stage_bar("sweep", Some(trials.len() as u64));
-    let advance = bar.clone();
-    let swept = throng_pipeline::sweep(trials, args.loss, job, Arc::new(move || advance.inc(1))).await;
-    bar.finish_and_clear();
-    let swept = swept?;
+    let swept = throng_pipeline::sweep(trials(args)?, args.loss, job).await?;
+    let (mut text, mut json) = (text(&swept), json(&swept));
     if let Some(path) = &args.output {
         write(path, &sweep_page(&swept))?;
+        text += &format!("\nwrote {}", path.display());
     }
-    let (text, mut json) = (text(&swept), json(&swept));
     json["page"] = json!(args.output.as_ref().map(|path| path.display().to_string()));
     match swept.check() {
         Ok(()) => Ok(Outcome::success(text, json)),
@@ -36,18 +29,17 @@ pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome,
 
 /// The grid. A combination that no policy allows is in it with the reason.
 fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
-    let base = Policy::load(&args.policy, &args.overrides())?;
+    let base = Policy::load(&args.policy, &args.base())?;
     let algorithms = match args.algorithm.is_empty() {
         true => vec![(base.algorithm.partition, base.algorithm.cluster)],
-        false => args.algorithm.iter().map(|name| algorithm(name)).collect::<Result<_, _>>()?,
+        false => args.algorithm.clone(),
     };
     let or = |list: &[u64], own: u64| if list.is_empty() { vec![own] } else { list.to_vec() };
     let mut trials = Vec::new();
     for (partition, cluster) in algorithms {
         for k in or(&args.k, base.privacy.k) {
             for p in or(&args.p, base.privacy.p) {
-                let overrides = Overrides { k: Some(k), p: Some(p), ..args.overrides() };
-                let policy = Policy::load(&args.policy, &overrides).map_err(|error| error.to_string());
+                let policy = Policy::load(&args.policy, &args.combination(k, p)).map_err(|error| error.to_string());
                 let policy = policy.map(|mut policy| {
                     (policy.algorithm.partition, policy.algorithm.cluster) = (partition, cluster);
                     policy
@@ -57,30 +49,6 @@ fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
         }
     }
     Ok(trials)
-}
-
-/// `mondrian`, `none/enhanced-pk`
-fn algorithm(text: &str) -> Result<(Partition, Cluster), JobError> {
-    let (partition, cluster) = text.split_once('/').unwrap_or((text, Cluster::Auto.as_str()));
-    let unknown = |what: &str, name: &str| {
-        let text = format!("--algorithm: there is no {what} `{name}`; `throng schema` lists them");
-        JobError::new(Kind::BadPolicy, text)
-    };
-    let chosen: (Partition, Cluster) = (
-        serde_json::from_value(Value::from(partition)).map_err(|_| unknown("partition", partition))?,
-        serde_json::from_value(Value::from(cluster)).map_err(|_| unknown("cluster method", cluster))?,
-    );
-    let refused = match chosen {
-        (Partition::None, Cluster::None) => Some("the whole table would be one class"),
-        (Partition::Incognito, cluster) if !matches!(cluster, Cluster::Auto | Cluster::None) => {
-            Some("`incognito` forms classes by itself")
-        }
-        _ => None,
-    };
-    match refused {
-        Some(why) => Err(JobError::new(Kind::BadPolicy, format!("--algorithm {text}: {why}; choose another"))),
-        None => Ok(chosen),
-    }
 }
 
 fn name(partition: Partition, cluster: Cluster) -> String {

@@ -7,6 +7,7 @@ use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
+use crate::words::counted;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let (promise, columns, store) = match &args.policy {
@@ -29,12 +30,13 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
 /// What was found, against what was promised.
 pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
     let holds = findings.holds();
-    let mut lines = vec![format!("{} rows in {} classes", findings.rows, findings.classes)];
+    let mut lines = vec![format!("{} in {}", counted(findings.rows, "row"), counted(findings.classes, "class"))];
     lines.extend(findings.requirements.iter().map(line));
     for labels in findings.labels.iter().filter(|labels| labels.mismatches > 0) {
         lines.push(format!(
-            "  `{}` shows another category than that of the value: {} rows",
-            labels.column, labels.mismatches
+            "  `{}` shows another category than that of the value: {}",
+            labels.column,
+            counted(labels.mismatches, "row")
         ));
     }
     lines.push(if holds { "verified" } else { "error: the promise does not hold" }.to_owned());
@@ -73,9 +75,9 @@ fn number(amount: Amount) -> Value {
 fn line(found: &RequirementFindings) -> String {
     let (achieved, required, failing) = (found.achieved, found.required, found.failing_classes);
     let column = found.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
-    let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {failing} classes") };
+    let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {}", counted(failing, "class")) };
     match found.model {
-        CONSTRAINED => format!("  {CONSTRAINED}{column}: {achieved} rows beyond the limit: {verdict}"),
+        CONSTRAINED => format!("  {CONSTRAINED}{column}: {} beyond the limit: {verdict}", counted(achieved, "row")),
         model => format!("  {model}{column}: at least {achieved} in every class, {required} required: {verdict}"),
     }
 }

@@ -48,7 +48,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     let bytes = match place.store.get(&place.path).await {
         Ok(found) => found.bytes().await.map_err(failed)?,
-        Err(object_store::Error::NotFound { .. }) => {
+        Err(error) if is_nowhere(&error) => {
             let text = format!("there is no {place}; name the metrics.json of a release, or its folder");
             return Err(JobError::new(Kind::NoInput, text));
         }
@@ -58,6 +58,16 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
         let text = format!("{place} is damaged, or is no metrics.json of this version of Throng");
         JobError::new(Kind::BadData, text)
     })
+}
+
+/// Whether nothing is there: no file, or a file where a folder was named.
+fn is_nowhere(error: &object_store::Error) -> bool {
+    let mut sources = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    matches!(error, object_store::Error::NotFound { .. })
+        || sources.any(|source| {
+            let found = source.downcast_ref::<std::io::Error>();
+            found.is_some_and(|error| error.kind() == std::io::ErrorKind::NotADirectory)
+        })
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 //!
 //! Classes are counted by the survey of the core, and everything else from the distinct combinations that it has found.
 
-mod chart;
 mod page;
 
-pub use page::page;
+pub use page::risk_page;
 
 use std::sync::Arc;
 
@@ -40,12 +39,16 @@ pub struct RiskOptions {
     pub threshold: f64,
 }
 
-/// The risk of a table: a file, a folder, a glob or a URL.
+/// The risk of a table: a file, a folder, a glob or a URL. A table without rows has none to tell.
 pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOptions) -> Result<Risk, JobError> {
     let session = session(options)?;
     let csv = CsvOptions { delimiter: b',', header: true };
     let source = Source::open(&session, locations, None, csv).await?;
-    risk_of(&source, &session, asked, options).await
+    let risk = risk_of(&source, &session, asked, options).await?;
+    match risk.rows {
+        0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
+        _ => Ok(risk),
+    }
 }
 
 /// The risk of a table that is open.

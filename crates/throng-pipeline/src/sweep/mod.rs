@@ -12,7 +12,7 @@ mod page;
 use std::sync::Arc;
 
 use throng_core::risk::RiskSummary;
-use throng_datafusion::{Anonymizer, Progress, Tried};
+use throng_datafusion::{Anonymizer, Progress, Trials, Tried};
 use throng_policy::{Partition, Policy};
 
 pub use page::sweep_page;
@@ -79,14 +79,10 @@ pub struct Swept {
     pub budget: Option<(f64, Option<usize>)>,
 }
 
-/// Tries out policies on the input of the first that is valid. Hears of every one that is done.
-pub async fn sweep(
-    trials: Vec<Trial>,
-    loss: Option<f64>,
-    options: &JobOptions,
-    done: Arc<dyn Fn() + Send + Sync>,
-) -> Result<Swept, JobError> {
+/// Tries out policies on the input of the first that is valid.
+pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) -> Result<Swept, JobError> {
     let mut outcomes: Vec<Option<Result<Tried, String>>> = trials.iter().map(|_| None).collect();
+    let mut rows = 0;
     // The MDR trees of its columns are made in the survey, which no other method can share.
     for is_mdr in [false, true] {
         let of_kind = |trial: &Trial| {
@@ -100,11 +96,12 @@ pub async fn sweep(
         let shared: Vec<(usize, Policy)> =
             trials.iter().enumerate().filter_map(|(at, trial)| Some((at, of_kind(trial)?))).collect();
         let places: Vec<usize> = shared.iter().map(|(at, _)| *at).collect();
-        for (at, tried) in places.into_iter().zip(try_out(shared, options, &done).await?) {
-            outcomes[at] = Some(tried);
+        let Some(found) = try_out(shared, options).await? else { continue };
+        rows = found.rows;
+        for (at, tried) in places.into_iter().zip(found.tried) {
+            outcomes[at] = Some(tried.map_err(|error| error.to_string()));
         }
     }
-    let rows = outcomes.iter().flatten().flatten().next().map_or(0, |tried| tried.cells.rows());
     let attempts: Vec<Attempt> = trials
         .into_iter()
         .zip(outcomes)
@@ -118,13 +115,9 @@ pub async fn sweep(
     Ok(Swept { rows, attempts, budget })
 }
 
-/// Tries out policies that share a survey.
-async fn try_out(
-    trials: Vec<(usize, Policy)>,
-    options: &JobOptions,
-    done: &Arc<dyn Fn() + Send + Sync>,
-) -> Result<Vec<Result<Tried, String>>, JobError> {
-    let Some((_, first)) = trials.first() else { return Ok(Vec::new()) };
+/// Tries out policies that share a survey; none where there is no policy.
+async fn try_out(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Option<Trials>, JobError> {
+    let Some((_, first)) = trials.first() else { return Ok(None) };
     let session = session(options)?;
     let Bound { source, table } = bind(first, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
@@ -132,11 +125,10 @@ async fn try_out(
     let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
     let anonymizers = anonymizers.collect::<Result<Vec<_>, _>>()?;
     let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
-    let done = Arc::clone(done);
     let context = session.task_ctx();
-    let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress, move || done());
+    let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress);
     match tried.await {
-        Ok(tried) => Ok(tried.into_iter().map(|tried| tried.map_err(|error| error.to_string())).collect()),
+        Ok(trials) => Ok(Some(trials)),
         Err(error) => Err(failure(error, &table, &source, &session).await),
     }
 }

@@ -111,7 +111,8 @@ fn table(section: &mut Markup, swept: &Swept) {
                             if let Ok(figures) = &attempt.outcome {
                                 words.text(", ");
                                 figure(words, &format!("trials.{at}.classes"), figures.classes, count(figures.classes));
-                                words.text(format_args!(" classes, {}", time(figures.milliseconds)));
+                                let noun = if figures.classes == 1 { "class" } else { "classes" };
+                                words.text(format_args!(" {noun}, {}", time(figures.milliseconds)));
                             }
                         });
                     });

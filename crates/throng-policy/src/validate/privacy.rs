@@ -21,7 +21,7 @@ pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -
     check_p(p, k, &p_path, report);
     let sensitive: Vec<(&str, &Sensitive)> = columns.by_name.iter().filter_map(sensitive_column).collect();
     if p > raw::MIN_P && sensitive.is_empty() {
-        report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or leave p out"));
+        report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or set p to 1"));
     }
     for (name, column) in &sensitive {
         let own_path = FieldPath::of(&["columns", name, "p"]);

@@ -1,0 +1,74 @@
+"""Who is measured: Throng, and tools of the Python package index, each with a pinned version in an environment of its own."""
+
+import json
+import subprocess
+import venv
+from pathlib import Path
+
+RUNNERS = Path(__file__).resolve().parent / "runners"
+
+
+class Other:
+    """A package, and the script in `runners/` that calls it: a table in, a table out."""
+
+    def __init__(self, package, version, runner, *arguments, needs=()):
+        self.package, self.version, self.runner = package, version, RUNNERS / runner
+        self.arguments, self.needs = arguments, needs
+
+    def install(self, scratch):
+        """The Python of its environment."""
+        home = scratch / "environments" / f"{self.package}-{self.version}"
+        python, done = home / "bin" / "python", home / "installed"
+        if not done.exists():
+            venv.create(home, with_pip=True)
+            packages = [f"{self.package}=={self.version}", *self.needs]
+            subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+            done.touch()
+        return python
+
+    def command(self, scratch, throng, case, output):
+        return [self.install(scratch), self.runner, case.description, output, *self.arguments]
+
+
+class Throng:
+    """Throng itself: what is timed reads, anonymizes, writes, reads back, verifies and publishes."""
+
+    def __init__(self, budget, shows="ancestor"):
+        self.budget, self.shows = budget, shows
+
+    def command(self, scratch, throng, case, output):
+        policy = scratch / f"{case.name}-{self.shows}.toml"
+        policy.write_text(case.policy(self.shows))
+        return [throng, "run", policy, "--input", case.input, "--output", folder(output), "--overwrite",
+                "--budget", self.budget, "--threads", "1"]
+
+    @staticmethod
+    def told(throng, case, output):
+        """Writes its release as CSV like those of the others; the NCP that its sidecar tells."""
+        columns = ", ".join(f'"{name}"' for name in [*case.quasi, case.sensitive])
+        question = f"SELECT {columns} FROM '{folder(output)}'"
+        with open(output, "wb") as file:
+            subprocess.run([throng, "sql", "--format", "csv", "-c", question], check=True, stdout=file)
+        return json.loads((folder(output) / "_throng" / "metrics.json").read_text())["utility"]["ncp"]
+
+
+def folder(output):
+    return output.with_suffix(".release")
+
+
+PANDAS = ("pandas==2.3.3",)
+ALL = {
+    "Throng, balanced": Throng("balanced"),
+    "Throng, fast": Throng("fast"),
+    "Throng, balanced, sets": Throng("balanced", "set"),
+    "anonypy": Other("anonypy", "0.2.1", "anonypy_mondrian.py", needs=PANDAS),
+    "anonypyx": Other("anonypyx", "0.2.11", "anonypyx_mondrian.py", needs=PANDAS),
+    "privacy-preserver": Other("privacy-preserver", "1.0.1", "preserver_mondrian.py", needs=PANDAS),
+    "anjana": Other("anjana", "1.2.3", "anjana_full_domain.py", "0"),
+    "anjana, up to 5 % suppressed": Other("anjana", "1.2.3", "anjana_full_domain.py", "5"),
+    "crowds, k alone, up to 5 % suppressed": Other("crowds", "0.0.1", "crowds_ola.py", "5", needs=PANDAS),
+}
+#: Times are told as multiples of this one's in the same round.
+FIRST = "Throng, balanced"
+#: Counts k and l of every release with code that is not ours.
+WITNESS = Other("pycanon", "1.3.6", "pycanon_count.py")
