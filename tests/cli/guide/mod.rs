@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use throng_pipeline::Kind;
 use throng_testkit::s3::Server;
 
 use self::blocks::Action;
@@ -162,6 +163,39 @@ fn the_reference_of_the_commands_is_their_help() {
         assert!(page.contains(&format!("\n## `throng {name}`\n")), "{name}");
     }
     assert_page(COMMAND_REFERENCE, &page);
+}
+
+/// The headings of a page.
+fn headings(name: &str) -> Vec<String> {
+    let page = fs::read_to_string(repository(name)).unwrap();
+    blocks::prose(&page).lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_algorithm_has_an_explanation() {
+    let schema = throng_policy::json_schema();
+    for (definition, page) in [("Partition", "partitions"), ("Cluster", "clustering")] {
+        let headings = headings(&format!("{GUIDE}/explanation/{page}.md"));
+        for choice in schema["$defs"][definition]["oneOf"].as_array().unwrap() {
+            let name = choice["const"].as_str().unwrap();
+            assert!(headings.iter().any(|heading| heading.split(',').next() == Some(name)), "{name}: {headings:?}");
+        }
+    }
+}
+
+#[test]
+fn every_exit_code_has_advice() {
+    use Kind::{BadData, BadPolicy, BadQuery, Infeasible, Internal, NoInput, TemporaryIo, Verification};
+    let kinds = [BadQuery, Infeasible, Verification, BadData, NoInput, Internal, TemporaryIo, BadPolicy];
+    let codes = kinds.map(|kind| kind.exit_code().to_string()).into_iter().chain(["130".to_owned(), "143".to_owned()]);
+    let headings = headings(&format!("{GUIDE}/troubleshooting.md"));
+    let table = fs::read_to_string(repository(&format!("{GUIDE}/reference/exit-codes.md"))).unwrap();
+    for code in codes {
+        let names = |line: &str| line.split(|mark: char| !mark.is_ascii_digit()).any(|number| number == code);
+        assert!(headings.iter().any(|heading| names(heading.split(':').next().unwrap())), "{code}: {headings:?}");
+        let mut rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next());
+        assert!(rows.any(names), "{code} is not in the table");
+    }
 }
 
 #[test]
