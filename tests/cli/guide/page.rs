@@ -121,6 +121,12 @@ impl Page {
             };
             let _ = write!(script, "{{\n{body}}} > '{}/{index}' 2>&1\n", outputs.display());
         }
+        // Whoever types all of it into one shell has no table twice.
+        let session: String =
+            self.blocks.iter().filter(|block| block.action == Action::Sql).map(|b| b.text.as_str()).collect();
+        if !session.is_empty() && !self.aside {
+            let _ = write!(script, "throng sql <<'{END}' > '{}/session'\n{session}{END}\n", outputs.display());
+        }
         let file = outputs.join("script");
         fs::write(&file, script).unwrap();
         let binary = Path::new(env!("CARGO_BIN_EXE_throng"));
@@ -246,6 +252,10 @@ fn what_is_wrong_with_a_page_is_told() {
         ("```csv a.csv\nx\n```\n", "line 1: nobody is told to save this as a.csv"),
         ("```toml\n[privacy]\nk = 0\n```\n", "line 1: no valid policy"),
         ("```rust of=Cargo.toml\nfn main() {}\n```\n", "line 1: Cargo.toml has no such part"),
+        (
+            "```sql\nCREATE TABLE a AS SELECT 1;\n```\n```sql\nCREATE TABLE a AS SELECT 2;\n```\n",
+            "the block ended with exit",
+        ),
         ("```sh norun: why\nthrong rum\n```\n", "line 1: not understood"),
     ] {
         let found = wrong(page);
