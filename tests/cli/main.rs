@@ -35,6 +35,7 @@ mod deploy;
 mod determinism;
 mod fuzzed;
 mod generate;
+mod guide;
 mod hierarchies;
 mod if_changed;
 mod killed;

@@ -10,6 +10,5 @@ mod engine;
 mod examples;
 mod files;
 mod people;
-mod readme;
 mod releases;
 mod spy;
