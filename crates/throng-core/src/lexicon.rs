@@ -7,7 +7,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, NullBufferBuilder, StringArray, StringBuilder, UInt32Array};
 use arrow::datatypes::UInt32Type;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
@@ -58,15 +58,27 @@ impl Lexicon {
         Some(Arc::new(values.finish()))
     }
 
-    /// The numbers of the strings of a batch that was added.
-    pub fn numbers(&mut self, column: &dyn Array) -> Result<UInt32Array> {
-        let Some(strings) = entries(column) else { return Ok(UInt32Array::new_null(column.len())) };
-        let of_entry: Vec<u32> = (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
-        let keys = column.as_dictionary::<UInt32Type>().keys();
-        // The key of a null row stands for nothing, and there may be no entry at all.
-        let number = |key: &u32| of_entry.get(*key as usize).copied().unwrap_or(0);
-        let numbers: Vec<u32> = keys.values().iter().map(number).collect();
-        UInt32Array::try_new(numbers.into(), keys.nulls().cloned()).map_err(kernel("lexicon"))
+    /// The numbers of the strings of batches that were added, one after the other.
+    pub fn numbers(&mut self, columns: &[ArrayRef]) -> Result<UInt32Array> {
+        let rows = columns.iter().map(|column| column.len()).sum();
+        let mut numbers: Vec<u32> = Vec::with_capacity(rows);
+        let mut nulls = NullBufferBuilder::new(rows);
+        for column in columns {
+            let Some(strings) = entries(column) else {
+                numbers.resize(numbers.len() + column.len(), 0);
+                nulls.append_n_nulls(column.len());
+                continue;
+            };
+            let of_entry: Vec<u32> = (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
+            let keys = column.as_dictionary::<UInt32Type>().keys();
+            // The key of a null row stands for nothing, and there may be no entry at all.
+            numbers.extend(keys.values().iter().map(|key| of_entry.get(*key as usize).copied().unwrap_or(0)));
+            match keys.nulls() {
+                Some(of_batch) => nulls.append_buffer(of_batch),
+                None => nulls.append_n_non_nulls(keys.len()),
+            }
+        }
+        UInt32Array::try_new(numbers.into(), nulls.finish()).map_err(kernel("lexicon"))
     }
 
     /// What the strings take of the memory, once more as an array.
@@ -124,10 +136,13 @@ mod tests {
         let values = lexicon.values().unwrap();
         assert_eq!(values.len(), 3);
         for batch in batches {
-            let numbers = lexicon.numbers(&compact(batch)).unwrap();
+            let numbers = lexicon.numbers(&[compact(batch)]).unwrap();
             let back = take(&values, &numbers, None).unwrap();
             assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), batch);
         }
+        let numbers = lexicon.numbers(&batches.map(compact)).unwrap();
+        let back = take(&values, &numbers, None).unwrap();
+        assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), batches.concat());
         assert_eq!(lexicon.values().unwrap().len(), 3);
     }
 

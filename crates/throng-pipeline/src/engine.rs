@@ -21,13 +21,23 @@ const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
 /// A session that reads with so many threads, within the memory limit.
 pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
-    session_of(options, options.threads.max(1))
+    with_runtime(config(options.threads.max(1)), options)
 }
 
-/// The same for a look at a table in so many streams.
-pub(crate) fn session_of(options: &JobOptions, streams: usize) -> Result<SessionContext, JobError> {
+/// The same for a look at a table in so many streams, each of them rows that lie together.
+pub(crate) fn session_in_order(options: &JobOptions, streams: usize) -> Result<SessionContext, JobError> {
+    let mut config = config(streams);
+    config.options_mut().execution.enable_file_stream_work_stealing = false;
+    with_runtime(config, options)
+}
+
+fn config(streams: usize) -> SessionConfig {
     let mut config = SessionConfig::new().with_target_partitions(streams).with_collect_statistics(false);
     config.options_mut().optimizer.repartition_file_min_size = SHARED_BYTES;
+    config
+}
+
+fn with_runtime(config: SessionConfig, options: &JobOptions) -> Result<SessionContext, JobError> {
     let runtime = runtime(options.memory_limit).build();
     let runtime = runtime.map_err(|error| JobError::reading("the spill folder", &error))?;
     Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))

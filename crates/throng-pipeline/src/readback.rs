@@ -6,7 +6,7 @@ use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Facts, kept_names};
 use throng_policy::{CsvOptions, Format, Policy};
 
-use crate::engine::session_of;
+use crate::engine::session_in_order;
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
@@ -16,7 +16,7 @@ use crate::verify::{Examined, Unchanged, examine};
 
 /// Streams are cut between row groups, and some take longer than others: with more of them than threads, nobody waits for
 /// the last one long.
-const STREAMS_PER_THREAD: usize = 2;
+const STREAMS_PER_THREAD: usize = 4;
 
 /// What was written to a staging place, and what is known of it.
 pub(crate) struct Written<'a> {
@@ -58,7 +58,7 @@ pub(crate) async fn read_back(
             format!("the staged release was read back and refused: {what}; nothing is published"),
         )
     };
-    let session = session_of(options, STREAMS_PER_THREAD * options.threads.max(1))?;
+    let session = session_in_order(options, STREAMS_PER_THREAD * options.threads.max(1))?;
     let mut files = Vec::new();
     for file in &written.files {
         let place = written.place.child(&file.path);

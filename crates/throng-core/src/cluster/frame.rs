@@ -114,6 +114,13 @@ impl<'a> Frame<'a> {
         &self.dense[local * width..(local + 1) * width]
     }
 
+    /// The weighted loss per row of a class of two cells.
+    pub(super) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
+        let (a, b) = (self.dense(a), self.dense(b));
+        let loss = |column: &usize| self.column_loss(*column, a[*column].min(b[*column]), a[*column].max(b[*column]));
+        self.varying.iter().map(loss).sum()
+    }
+
     /// The weighted loss per row of one column when a class spans these dense positions.
     pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
         match &self.losses[column] {

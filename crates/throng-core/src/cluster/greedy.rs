@@ -18,8 +18,8 @@ use crate::table::Table;
 /// a look at every pair. Such a leaf remains only where few classes are possible, and their seeds matter little.
 const LARGE_LEAF: usize = 4096;
 
-/// How far a poor cell looks for its neighbour: cells come in the order of their content, and so the nearest come soon.
-const LOOKS_AHEAD: usize = 32;
+/// How far a cell looks for a neighbour: cells come in the order of their content, and so a near one comes soon.
+const LOOKS_AHEAD: usize = 8;
 
 /// After so many seeds in succession that could not be completed, the others are not tried any more.
 const FAILED_SEEDS: usize = 32;
@@ -114,26 +114,18 @@ impl<'a> Work<'a> {
 
     /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours.
     fn least_isolated_first(&self) -> Vec<usize> {
-        let Some(first) = self.free.first() else { return Vec::new() };
         if self.frame.len() > LARGE_LEAF {
             return self.free.clone();
         }
-        let mut reach = Reach::new(self.frame, Span::of(self.frame, *first));
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
-        let rich: Vec<usize> = (0..self.rich.len()).filter(|local| self.rich[*local].is_some()).collect();
-        let mut losses = Vec::with_capacity(self.frame.len());
-        for (at, seed) in self.free.iter().enumerate() {
-            reach.restart(self.frame, *seed);
-            let mut least = nearest[*seed];
-            // Those before this one have met it already.
-            let others = &self.free[at + 1..self.free.len().min(at + 1 + LOOKS_AHEAD)];
-            reach.losses_with(self.frame, others, &mut losses);
-            for (other, loss) in others.iter().zip(&losses) {
-                least = least_of(least, *loss);
-                nearest[*other] = least_of(nearest[*other], *loss);
+        for local in 0..self.frame.len() {
+            for other in local + 1..self.frame.len().min(local + 1 + LOOKS_AHEAD) {
+                if self.is_free[local] || self.is_free[other] {
+                    let loss = self.frame.loss_of_pair(local, other);
+                    nearest[local] = least_of(nearest[local], loss);
+                    nearest[other] = least_of(nearest[other], loss);
+                }
             }
-            reach.losses_with(self.frame, &rich, &mut losses);
-            nearest[*seed] = losses.iter().copied().fold(least, least_of);
         }
         let mut seeds: Vec<(f32, usize)> = self.free.iter().map(|seed| (nearest[*seed], *seed)).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));

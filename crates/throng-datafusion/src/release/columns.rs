@@ -27,9 +27,7 @@ impl KeptColumn {
     /// Puts the pieces of a column together. Strings become their numbers where there is a lexicon of them.
     pub(super) fn new(mut pieces: Vec<ArrayRef>, lexicon: Option<&mut Lexicon>) -> Result<Self, Error> {
         if let Some(lexicon) = lexicon {
-            for piece in &mut pieces {
-                *piece = Arc::new(lexicon.numbers(piece)?);
-            }
+            return Ok(Self::Flat(Arc::new(lexicon.numbers(&pieces)?)));
         }
         let Some(data_type) = pieces.first().map(|piece| piece.data_type().clone()) else {
             return Ok(Self::Pieces(pieces));

@@ -92,7 +92,8 @@ pub(crate) async fn write(
         SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
     };
     let groups = std::pin::pin!(row_groups(batches, rows_per_file).enumerate());
-    let mut encoded = groups.map(encode).buffered(options.threads.max(1));
+    // One more than threads: while a row group is sent to storage, others are encoded.
+    let mut encoded = groups.map(encode).buffered(options.threads + 1);
     let (mut files, mut file) = (Vec::new(), None);
     while let Some(group) = encoded.try_next().await? {
         let writer = match &mut file {
