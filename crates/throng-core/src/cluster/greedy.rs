@@ -46,10 +46,42 @@ struct Growing {
     portions: Vec<Portion>,
 }
 
+/// The groups of the cells of a leaf, side by side: in the table they lie all over the memory.
+struct Groups {
+    width: usize,
+    /// Of cell `c`: `first[c] .. first[c + 1]`.
+    first: Vec<usize>,
+    rows: Vec<u32>,
+    codes: Vec<u32>,
+}
+
+impl Groups {
+    fn of(frame: &Frame<'_>) -> Self {
+        let table = frame.table();
+        let (width, mut first) = (table.sensitive().len(), vec![0]);
+        let ranges: Vec<_> = (0..frame.len()).map(|local| table.groups(frame.cell(local))).collect();
+        first.extend(ranges.iter().scan(0, |end, range| {
+            *end += range.len();
+            Some(*end)
+        }));
+        let groups = || ranges.iter().cloned().flatten();
+        let rows = groups().map(|group| table.group_rows(group)).collect();
+        let codes = groups().flat_map(|group| table.codes(group)).copied().collect();
+        Self { width, first, rows, codes }
+    }
+
+    /// The sensitive codes of each group of a cell, and its rows.
+    fn of_cell(&self, local: usize) -> impl Iterator<Item = (&[u32], u32)> {
+        let groups = self.first[local]..self.first[local + 1];
+        groups.map(|group| (&self.codes[group * self.width..][..self.width], self.rows[group]))
+    }
+}
+
 struct Work<'a> {
     frame: &'a Frame<'a>,
     table: &'a Table,
     privacy: &'a Privacy,
+    groups: Groups,
     /// What each rich cell still has; none for a poor one.
     rich: Vec<Option<Tally>>,
     /// Whether each cell is poor and not yet in a class.
@@ -87,6 +119,7 @@ impl<'a> Work<'a> {
             frame,
             table,
             privacy,
+            groups: Groups::of(frame),
             rich,
             is_free,
             donors: Vec::new(),
@@ -174,7 +207,7 @@ impl<'a> Work<'a> {
 
     fn take_cell(&mut self, local: usize, tally: &mut Tally, taken: &mut Vec<usize>) {
         self.is_free[local] = false;
-        tally.add_cell(self.table, self.frame.cell(local));
+        self.groups.of_cell(local).for_each(|(codes, rows)| tally.add(codes, u64::from(rows)));
         taken.push(local);
     }
 
@@ -199,7 +232,7 @@ impl<'a> Work<'a> {
     }
 
     fn cell_helps(&self, local: usize, tally: &Tally) -> bool {
-        self.table.groups(self.frame.cell(local)).any(|group| self.privacy.helps(tally, self.table.codes(group)))
+        self.groups.of_cell(local).any(|(codes, _)| self.privacy.helps(tally, codes))
     }
 
     /// Whether a rich cell has a row to spare.

@@ -156,7 +156,9 @@ impl Lexicons {
         let mut columns = rows.columns().to_vec();
         for (lexicon, column) in self.columns.iter_mut().zip(&mut columns[kept_column(0)..]) {
             match lexicon {
-                Some(lexicon) if lexicon.is_whole() => *column = Arc::new(lexicon.numbers(std::slice::from_ref(column))?),
+                Some(lexicon) if lexicon.is_whole() => {
+                    *column = Arc::new(lexicon.numbers(std::slice::from_ref(column))?)
+                }
                 Some(_) => *column = plain(column)?,
                 None => {}
             }
