@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use rayon::prelude::*;
 
 use crate::columns::QuasiSpec;
 use crate::domain::Domain;
@@ -65,31 +66,6 @@ impl TableBuilder {
         })
     }
 
-    /// The same with room for so many groups, each of them in a cell of its own.
-    pub(crate) fn with_room_for(groups: usize, domains: &Domains) -> Self {
-        let Self(mut table) = Self::new(domains);
-        table.reserve(groups, groups);
-        Self(table)
-    }
-
-    /// Tables whose cells come one after the other, as one.
-    pub(crate) fn joined(parts: Vec<Self>, domains: &Domains) -> Self {
-        let cells = parts.iter().map(|Self(part)| part.cell_rows.len()).sum();
-        let groups = parts.iter().map(|Self(part)| part.group_rows.len()).sum();
-        let Self(mut whole) = Self::new(domains);
-        whole.reserve(cells, groups);
-        for Self(part) in parts {
-            let first = whole.group_rows.len() as u32;
-            whole.positions.extend(part.positions);
-            whole.first_group.extend(part.first_group.iter().map(|group| first + group));
-            whole.codes.extend(part.codes);
-            whole.group_rows.extend(part.group_rows);
-            whole.cell_rows.extend(part.cell_rows);
-            whole.rows += part.rows;
-        }
-        Self(whole)
-    }
-
     /// Adds a group: a tuple of positions followed by sensitive codes, and how many rows have it.
     pub(crate) fn push(&mut self, tuple: &[u32], rows: u32) {
         let Self(table) = self;
@@ -128,13 +104,84 @@ impl TableBuilder {
     }
 }
 
+/// A piece of a table, to be filled cell by cell.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    positions: &'a mut [u32],
+    first_group: &'a mut [u32],
+    codes: &'a mut [u32],
+    group_rows: &'a mut [u32],
+    cell_rows: &'a mut [u64],
+    /// How many groups there are in the pieces before.
+    groups_before: u32,
+    widths: (usize, usize),
+    cells: usize,
+    groups: usize,
+}
+
+impl Piece<'_> {
+    /// Begins a cell with these positions.
+    pub(crate) fn push_cell(&mut self, positions: impl Iterator<Item = u32>) {
+        let slots = &mut self.positions[self.cells * self.widths.0..][..self.widths.0];
+        slots.iter_mut().zip(positions).for_each(|(slot, position)| *slot = position);
+        self.first_group[self.cells] = self.groups_before + self.groups as u32;
+        self.cells += 1;
+    }
+
+    /// Adds a group with these codes to the last cell.
+    pub(crate) fn push_group(&mut self, codes: impl Iterator<Item = u32>, rows: u32) {
+        let slots = &mut self.codes[self.groups * self.widths.1..][..self.widths.1];
+        slots.iter_mut().zip(codes).for_each(|(slot, code)| *slot = code);
+        self.group_rows[self.groups] = rows;
+        self.cell_rows[self.cells - 1] += u64::from(rows);
+        self.groups += 1;
+    }
+}
+
+/// Cuts the first so many off.
+fn cut_off<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (first, others) = std::mem::take(rest).split_at_mut(count);
+    *rest = others;
+    first
+}
+
 impl Table {
-    fn reserve(&mut self, cells: usize, groups: usize) {
-        self.positions.reserve(cells * self.quasi.len());
-        self.first_group.reserve(cells + 1);
-        self.codes.reserve(groups * self.sensitive.len());
-        self.group_rows.reserve(groups);
-        self.cell_rows.reserve(cells);
+    /// A table of pieces that are filled in parallel, each with its number, and each with so many cells and groups.
+    pub(crate) fn filled(
+        domains: &Domains,
+        sizes: &[(usize, usize)],
+        fill: impl Fn(usize, &mut Piece<'_>) + Sync,
+    ) -> Self {
+        let (cells, groups) = sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+        let mut table = Self::empty(domains);
+        let widths = (table.quasi.len(), table.sensitive.len());
+        table.positions = vec![0; cells * widths.0];
+        table.first_group = vec![groups as u32; cells + 1];
+        table.codes = vec![0; groups * widths.1];
+        table.group_rows = vec![0; groups];
+        table.cell_rows = vec![0; cells];
+        let (mut positions, mut first_group) = (&mut table.positions[..], &mut table.first_group[..]);
+        let (mut codes, mut group_rows) = (&mut table.codes[..], &mut table.group_rows[..]);
+        let (mut cell_rows, mut groups_before) = (&mut table.cell_rows[..], 0);
+        let piece = |(cells, groups): &(usize, usize)| {
+            let piece = Piece {
+                positions: cut_off(&mut positions, cells * widths.0),
+                first_group: cut_off(&mut first_group, *cells),
+                codes: cut_off(&mut codes, groups * widths.1),
+                group_rows: cut_off(&mut group_rows, *groups),
+                cell_rows: cut_off(&mut cell_rows, *cells),
+                groups_before,
+                widths,
+                cells: 0,
+                groups: 0,
+            };
+            groups_before += *groups as u32;
+            piece
+        };
+        let pieces: Vec<Piece<'_>> = sizes.iter().map(piece).collect();
+        pieces.into_par_iter().enumerate().for_each(|(number, mut piece)| fill(number, &mut piece));
+        table.rows = table.cell_rows.iter().sum();
+        table
     }
 
     /// A table without rows.

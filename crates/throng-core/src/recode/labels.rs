@@ -7,6 +7,7 @@
 use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
+use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
 
 use super::keys::Keys;
@@ -131,9 +132,9 @@ impl Shown {
         match (quasi.domain.kind(), quasi.spec.release) {
             (Kind::Ordered { values, has_null }, Release::Bounds) => Self::bounds(values, *has_null, keys),
             (Kind::Ordered { values, has_null }, _) => {
-                let names = texts(values).map_err(|_| Error::NoText { column: quasi.spec.name.clone() })?;
-                let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
-                Ok(Self::texts(keys.iter().map(|key| interval(&names, *has_null, separator, key)).collect()))
+                let names = Names::of(values, *has_null, keys)
+                    .map_err(|_| Error::NoText { column: quasi.spec.name.clone() })?;
+                Ok(Self::texts(keys.iter().map(|key| names.interval(key)).collect()))
             }
             (Kind::Category(tree), Release::Set) => Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect())),
             (Kind::Category(tree), _) => Ok(Self::texts(keys.iter().map(|key| ancestor(tree, key)).collect())),
@@ -141,7 +142,7 @@ impl Shown {
     }
 
     fn texts(texts: Vec<Option<String>>) -> Self {
-        let column: ArrayRef = std::sync::Arc::new(StringArray::from(texts.clone()));
+        let column: ArrayRef = std::sync::Arc::new(texts.iter().map(Option::as_deref).collect::<StringArray>());
         Self { texts, columns: vec![column] }
     }
 
@@ -165,15 +166,41 @@ fn is_calendar(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
 }
 
-/// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`; `*` when null is mixed with values, and null for nothing but null.
-fn interval(names: &[String], has_null: bool, separator: &str, key: &[u32]) -> Option<String> {
-    let first = usize::from(has_null);
-    let (lo, hi) = (*key.first()? as usize, *key.last()? as usize);
-    match (lo.checked_sub(first), hi.checked_sub(first)) {
-        (None, None) => None,
-        (None, Some(_)) | (Some(_), None) => Some(ROOT.to_owned()),
-        (Some(lo), Some(hi)) if lo == hi => Some(names[lo].clone()),
-        (Some(lo), Some(hi)) => Some(format!("[{}{separator}{}]", names[lo], names[hi])),
+/// The texts of those values of a column that begin or end an interval: of many values few do.
+struct Names {
+    texts: Vec<String>,
+    /// By value the place of its text.
+    places: Vec<u32>,
+    /// Whether the first position is null, and values begin after it.
+    has_null: bool,
+    separator: &'static str,
+}
+
+impl Names {
+    fn of(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self, ArrowError> {
+        let mut places = vec![u32::MAX; values.len()];
+        let ends = keys.iter().flat_map(|key| key.first().into_iter().chain(key.last()));
+        for value in ends.filter_map(|position| position.checked_sub(u32::from(has_null))) {
+            places[value as usize] = 0;
+        }
+        let used: UInt32Array = (0..values.len() as u32).filter(|value| places[*value as usize] == 0).collect();
+        for (value, place) in used.values().iter().zip(0..) {
+            places[*value as usize] = place;
+        }
+        let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
+        Ok(Self { texts: texts(&take(values, &used, None)?)?, places, has_null, separator })
+    }
+
+    /// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`; `*` when null is mixed with values, and null for nothing but null.
+    fn interval(&self, key: &[u32]) -> Option<String> {
+        let first = u32::from(self.has_null);
+        let name = |value: u32| &self.texts[self.places[value as usize] as usize];
+        match (key.first()?.checked_sub(first), key.last()?.checked_sub(first)) {
+            (None, None) => None,
+            (None, Some(_)) | (Some(_), None) => Some(ROOT.to_owned()),
+            (Some(lo), Some(hi)) if lo == hi => Some(name(lo).clone()),
+            (Some(lo), Some(hi)) => Some(format!("[{}{}{}]", name(lo), self.separator, name(hi))),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::grouping::sample_level;
 use super::packing::Packing;
 use super::radix::{Entry, by_key};
 use crate::error::Result;
-use crate::table::{Table, TableBuilder};
+use crate::table::Table;
 
 /// Groups as they come, not yet merged.
 #[derive(Debug)]
@@ -77,7 +77,11 @@ fn group_of(entries: &[Entry]) -> Vec<u32> {
     group_of
 }
 
-/// About so many entries are put into tables at a time.
+/// A hash has so many levels, from none of its bits to all.
+const LEVELS: usize = 1 + u64::BITS as usize;
+type Levels = [usize; LEVELS];
+
+/// About so many entries are put into a table at a time.
 const PIECE: usize = 1 << 14;
 
 /// The table of all groups, or of a sample of the cells when there are more than so many, and the level of the sample.
@@ -87,30 +91,46 @@ fn sampled(entries: &[Entry], packing: &Packing, domains: &Domains, most: usize)
     let code_bits = packing.bits_from(quasi);
     let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
     let pieces = pieces(entries, cell);
-    let distinct: Vec<Vec<(u64, u32)>> = pieces.par_iter().map(|piece| distinct(piece)).collect::<Result<_>>()?;
     let level_of = |key: u64| sample_level(packing.tuple(key).take(quasi));
-    let level = match distinct.iter().map(Vec::len).sum::<usize>() <= most {
+    // How many groups there are on each level, all of them on the lowest as long as they are not too many.
+    let counted = |is_sampled: bool| {
+        let of_piece = |piece: &&[Entry]| {
+            let mut groups = [0_usize; LEVELS];
+            for group in groups_of(piece) {
+                groups[if is_sampled { level_of(group?.0) as usize } else { 0 }] += 1;
+            }
+            Ok(groups)
+        };
+        let sum = |a: Levels, b: Levels| Ok(std::array::from_fn(|level| a[level] + b[level]));
+        pieces.par_iter().map(of_piece).try_reduce(|| [0; LEVELS], sum)
+    };
+    let level = match counted(false)?[0] <= most {
         true => 0,
         false => {
-            // How many groups there are on each level and above it.
-            let mut groups = [0; 1 + u64::BITS as usize];
-            distinct.iter().flatten().for_each(|(key, _)| groups[level_of(*key) as usize] += 1);
+            let mut groups = counted(true)?;
             (0..u64::BITS as usize).rev().for_each(|level| groups[level] += groups[level + 1]);
             groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
         }
     };
-    let table = |groups: &Vec<(u64, u32)>| {
-        let (mut table, mut last_cell) = (TableBuilder::with_room_for(groups.len(), domains), None);
-        for (key, rows) in groups.iter().filter(|(key, _)| level == 0 || level_of(*key) >= level) {
-            if last_cell.replace(cell(*key)) != Some(cell(*key)) {
-                table.push_cell(packing.tuple(*key).take(quasi));
-            }
-            table.push_group(packing.tuple(*key).skip(quasi), *rows);
+    let is_wanted = |key: u64| level == 0 || level_of(key) >= level;
+    let sizes = pieces.par_iter().map(|piece| {
+        let (mut cells, mut groups, mut last) = (0, 0, None);
+        for (key, _) in groups_of(piece).flatten().filter(|(key, _)| is_wanted(*key)) {
+            cells += usize::from(last.replace(cell(key)) != Some(cell(key)));
+            groups += 1;
         }
-        table
-    };
-    let tables: Vec<TableBuilder> = distinct.par_iter().map(table).collect();
-    Ok((TableBuilder::joined(tables, domains).build(), level))
+        (cells, groups)
+    });
+    let table = Table::filled(domains, &sizes.collect::<Vec<_>>(), |number, table| {
+        let mut last = None;
+        for (key, rows) in groups_of(pieces[number]).flatten().filter(|(key, _)| is_wanted(*key)) {
+            if last.replace(cell(key)) != Some(cell(key)) {
+                table.push_cell(packing.tuple(key).take(quasi));
+            }
+            table.push_group(packing.tuple(key).skip(quasi), rows);
+        }
+    });
+    Ok((table, level))
 }
 
 /// Entries in pieces, no cell of which is in two of them.
@@ -125,14 +145,10 @@ fn pieces(mut entries: &[Entry], cell: impl Fn(u64) -> u64) -> Vec<&[Entry]> {
     pieces
 }
 
-/// The groups of sorted entries with their rows.
-fn distinct(entries: &[Entry]) -> Result<Vec<(u64, u32)>> {
-    let mut groups: Vec<(u64, u32)> = Vec::with_capacity(entries.len());
-    for entry in entries {
-        match groups.last_mut().filter(|(key, _)| *key == entry.key) {
-            Some((_, rows)) => *rows = rows.checked_add(entry.rows).ok_or(TOO_LARGE)?,
-            None => groups.push((entry.key, entry.rows)),
-        }
-    }
-    Ok(groups)
+/// The groups of sorted entries, each with its rows.
+fn groups_of(entries: &[Entry]) -> impl Iterator<Item = Result<(u64, u32)>> {
+    entries.chunk_by(|a, b| a.key == b.key).map(|alike| {
+        let rows = alike.iter().try_fold(0_u32, |sum, entry| sum.checked_add(entry.rows));
+        rows.map(|rows| (alike[0].key, rows)).ok_or(TOO_LARGE)
+    })
 }
