@@ -108,6 +108,10 @@ impl JobError {
                 Self::new(Kind::BadData, format!("{what} is not readable: it is damaged; write the file again"))
             }
             Cause::Values(error) => Self::new(Kind::BadData, format!("{what} {}", values_reason(error))),
+            Cause::Lines => Self::new(
+                Kind::BadData,
+                format!("{what} is not readable as CSV: a quoted value does not end; write the file again"),
+            ),
             Cause::Memory => Self::new(Kind::TemporaryIo, format!("reading {what} ran out of memory")),
             Cause::Other => Self::new(Kind::BadData, format!("{what} could not be read; check its format and schema")),
         }
@@ -216,6 +220,8 @@ pub(crate) enum Cause<'a> {
     /// The decoder gave up in the middle.
     Damaged,
     Values(&'a ArrowError),
+    /// A text file can't be cut into lines, because a quoted value does not end.
+    Lines,
     Memory,
     Other,
 }
@@ -226,7 +232,10 @@ pub(crate) fn cause(error: &DataFusionError) -> Cause<'_> {
     let mut next: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<object_store::Error>() {
-            return Cause::Storage(error);
+            return match error {
+                object_store::Error::Generic { store: "LineDelimiter", .. } => Cause::Lines,
+                error => Cause::Storage(error),
+            };
         } else if error.is::<Damaged>() {
             return Cause::Damaged;
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
