@@ -206,10 +206,10 @@ fn gathered(
     reservation: &MemoryReservation,
 ) -> Result<Option<Grouped>, Error> {
     let groups = snapshot.groups() as usize;
-    if groups > MOST_GATHERED || reservation.try_resize(groups * Gathered::GROUP_BYTES).is_err() {
+    if groups > MOST_GATHERED || reservation.try_resize(groups * Gathered::group_bytes(domains)).is_err() {
         return Ok(None);
     }
-    let Some(mut gathered) = Gathered::with_room_for(groups, domains) else { return Ok(None) };
+    let mut gathered = Gathered::with_room_for(groups, domains);
     for (number, stream) in snapshot.streams.iter().enumerate() {
         let mut chunks = stream.groups.read()?;
         while let Some(chunk) = chunks.next()? {

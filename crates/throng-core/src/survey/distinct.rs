@@ -105,6 +105,26 @@ impl DistinctTuples {
         }
     }
 
+    /// Adds many tuples, given by columns, of which each has a number that no other tuple has; returns their numbers. They
+    /// can't be found by [`DistinctTuples::count`], which nobody will try.
+    pub(super) fn append_each(&mut self, columns: &[Vec<u32>], rows: usize) -> Result<Vec<u32>> {
+        let first = self.rows.len();
+        let end = u32::try_from(first + rows).ok().filter(|end| *end < SUPPRESSED).ok_or(TOO_LARGE)?;
+        match &mut self.keys {
+            Keys::Packed { packing, keys, .. } => keys.extend(packing.keys(columns, rows)),
+            Keys::Wide { numbers, .. } => {
+                let width = self.width;
+                numbers.resize((first + rows) * width, 0);
+                for (column, values) in columns.iter().enumerate() {
+                    let slots = numbers[first * width..].iter_mut().skip(column).step_by(width);
+                    slots.zip(values).for_each(|(slot, value)| *slot = *value);
+                }
+            }
+        }
+        self.rows.resize(first + rows, 1);
+        Ok((first as u32..end).collect())
+    }
+
     /// What the tuples take of the memory.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {

@@ -1,7 +1,10 @@
 //! Groups of all chunks, put in order at once.
 //!
 //! Chunks repeat few groups of each other where there are many, so that looking each of them up in a table of all would
-//! touch all of the memory at random. Here they are sorted by their keys, and equal ones lie side by side.
+//! touch all of the memory at random. Here they are sorted by their keys, and equal ones lie side by side. A key has as many
+//! of the first columns as it has room for; where that is not all of them, those that have it in common are compared.
+
+use std::ops::Range;
 
 use rayon::prelude::*;
 
@@ -16,8 +19,69 @@ use crate::table::Table;
 /// Groups as they come, not yet merged.
 #[derive(Debug)]
 pub struct Gathered {
-    packing: Packing,
+    tuples: PlacedTuples,
     entries: Vec<Entry>,
+}
+
+/// The tuples behind entries.
+#[derive(Debug)]
+struct PlacedTuples {
+    packing: Packing,
+    width: usize,
+    quasi: usize,
+    /// All numbers of all tuples, where keys don't have them.
+    numbers: Vec<u32>,
+}
+
+impl PlacedTuples {
+    fn is_whole_in_key(&self) -> bool {
+        self.packing.columns() == self.width
+    }
+
+    fn numbers(&self, entry: &Entry) -> &[u32] {
+        &self.numbers[entry.number as usize * self.width..][..self.width]
+    }
+
+    /// The numbers of some columns of a tuple.
+    fn of<'a>(&'a self, entry: &'a Entry, columns: Range<usize>) -> impl Iterator<Item = u32> + 'a {
+        let is_in_key = self.is_whole_in_key();
+        columns.map(move |column| match is_in_key {
+            true => self.packing.number(entry.key, column),
+            false => self.numbers(entry)[column],
+        })
+    }
+
+    fn positions<'a>(&'a self, entry: &'a Entry) -> impl Iterator<Item = u32> + 'a {
+        self.of(entry, 0..self.quasi)
+    }
+
+    fn codes<'a>(&'a self, entry: &'a Entry) -> impl Iterator<Item = u32> + 'a {
+        self.of(entry, self.quasi..self.width)
+    }
+
+    fn is_same_group(&self, a: &Entry, b: &Entry) -> bool {
+        a.key == b.key && (self.is_whole_in_key() || self.numbers(a) == self.numbers(b))
+    }
+
+    /// Cells are told apart by their positions, which come before the codes.
+    fn is_same_cell(&self, a: &Entry, b: &Entry) -> bool {
+        match self.is_whole_in_key() {
+            true => {
+                let code_bits = self.packing.bits_from(self.quasi);
+                a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
+            }
+            false => self.numbers(a)[..self.quasi] == self.numbers(b)[..self.quasi],
+        }
+    }
+
+    /// Puts entries with the same key in the order of their tuples.
+    fn put_in_order(&self, entries: &mut [Entry]) {
+        if !self.is_whole_in_key() {
+            entries.par_chunk_by_mut(|a, b| a.key == b.key).filter(|alike| alike.len() > 1).for_each(|alike| {
+                alike.sort_unstable_by(|a, b| self.numbers(a).cmp(self.numbers(b)).then(a.number.cmp(&b.number)));
+            });
+        }
+    }
 }
 
 /// A table of all groups or of a sample of the cells.
@@ -32,36 +96,60 @@ pub struct Grouped {
 }
 
 impl Gathered {
-    /// No groups yet, with room for so many; none when tuples are too wide to be sorted like this.
-    pub fn with_room_for(groups: usize, domains: &Domains) -> Option<Self> {
-        Some(Self { packing: Packing::of(&domains.sizes())?, entries: Vec::with_capacity(groups) })
+    /// No groups yet, with room for so many.
+    pub fn with_room_for(groups: usize, domains: &Domains) -> Self {
+        let (width, quasi) = (domains.width(), domains.quasi.len());
+        let mut tuples =
+            PlacedTuples { packing: Packing::of_first(&domains.sizes()), width, quasi, numbers: Vec::new() };
+        if !tuples.is_whole_in_key() {
+            tuples.numbers.reserve(groups * width);
+        }
+        Self { tuples, entries: Vec::with_capacity(groups) }
     }
 
     /// Adds groups of a stream: the stream's own numbers, of so many columns, and how many rows have them.
     pub fn add(&mut self, domains: &Domains, stream: usize, width: usize, groups: &[u32]) {
-        let (packing, first) = (&self.packing, self.entries.len());
-        let entry = |(place, group): (usize, &[u32])| Entry {
-            key: packing.key_of(domains.placed(stream, &group[..width])),
-            number: (first + place) as u32,
-            rows: group[width],
-        };
-        self.entries.par_extend(groups.par_chunks_exact(width + 1).enumerate().map(entry));
+        let (tuples, first) = (&mut self.tuples, self.entries.len());
+        let groups = groups.par_chunks_exact(width + 1).enumerate();
+        let entry = |key: u64, place: usize, rows: u32| Entry { key, number: (first + place) as u32, rows };
+        if tuples.is_whole_in_key() {
+            let packing = &tuples.packing;
+            let key = |group: &[u32]| packing.key_of(domains.placed(stream, &group[..width]));
+            self.entries.par_extend(groups.map(|(place, group)| entry(key(group), place, group[width])));
+            return;
+        }
+        tuples.numbers.resize((first + groups.len()) * tuples.width, 0);
+        let (packing, placed) =
+            (&tuples.packing, tuples.numbers[first * tuples.width..].par_chunks_exact_mut(tuples.width));
+        self.entries.par_extend(groups.zip(placed).map(|((place, group), placed)| {
+            domains.place(stream, &group[..width], placed);
+            entry(packing.key(placed), place, group[width])
+        }));
     }
 
     /// Adds a group that is already in its place.
     pub(super) fn push(&mut self, placed: &[u32], rows: u32) {
         let number = self.entries.len() as u32;
-        self.entries.push(Entry { key: self.packing.key(placed), number, rows });
+        self.entries.push(Entry { key: self.tuples.packing.key(placed), number, rows });
+        if !self.tuples.is_whole_in_key() {
+            self.tuples.numbers.extend_from_slice(placed);
+        }
     }
 
     /// What a group takes of the memory until all are in a table.
-    pub const GROUP_BYTES: usize = 96;
+    pub fn group_bytes(domains: &Domains) -> usize {
+        let numbers = size_of::<u32>() * domains.width();
+        let is_whole_in_key = Packing::of(&domains.sizes()).is_some();
+        96 + if is_whole_in_key { 0 } else { numbers }
+    }
 
     /// The table of all groups, or of a sample of the cells when there are more than so many.
     pub fn table(self, domains: &Domains, most: usize) -> Result<Grouped> {
-        let Self { packing, entries } = self;
-        let entries = by_key(entries, packing.bits());
-        let (group_of, sampled) = rayon::join(|| group_of(&entries), || sampled(&entries, &packing, domains, most));
+        let Self { tuples, entries } = self;
+        let mut entries = by_key(entries, tuples.packing.bits());
+        tuples.put_in_order(&mut entries);
+        let (group_of, sampled) =
+            rayon::join(|| group_of(&entries, &tuples), || sampled(&entries, &tuples, domains, most));
         let (table, level) = sampled?;
         let share = 0.5_f64.powi(level as i32);
         Ok(Grouped { table, groups: (level == 0).then_some(group_of), share })
@@ -69,9 +157,9 @@ impl Gathered {
 }
 
 /// For each entry, in the order in which they came, the number of its group.
-fn group_of(entries: &[Entry]) -> Vec<u32> {
+fn group_of(entries: &[Entry], tuples: &PlacedTuples) -> Vec<u32> {
     let mut group_of = vec![0; entries.len()];
-    for (alike, group) in entries.chunk_by(|a, b| a.key == b.key).zip(0..) {
+    for (alike, group) in entries.chunk_by(|a, b| tuples.is_same_group(a, b)).zip(0..) {
         alike.iter().for_each(|entry| group_of[entry.number as usize] = group);
     }
     group_of
@@ -85,18 +173,14 @@ type Levels = [usize; LEVELS];
 const PIECE: usize = 1 << 14;
 
 /// The table of all groups, or of a sample of the cells when there are more than so many, and the level of the sample.
-fn sampled(entries: &[Entry], packing: &Packing, domains: &Domains, most: usize) -> Result<(Table, u32)> {
-    let quasi = domains.quasi.len();
-    // Cells are told apart by the bits of their positions, which come before those of the codes.
-    let code_bits = packing.bits_from(quasi);
-    let cell = |key: u64| key.checked_shr(code_bits).unwrap_or(0);
-    let pieces = pieces(entries, cell);
-    let level_of = |key: u64| sample_level(packing.tuple(key).take(quasi));
+fn sampled(entries: &[Entry], tuples: &PlacedTuples, domains: &Domains, most: usize) -> Result<(Table, u32)> {
+    let pieces = pieces(entries, tuples);
+    let level_of = |entry: &Entry| sample_level(tuples.positions(entry));
     // How many groups there are on each level, all of them on the lowest as long as they are not too many.
     let counted = |is_sampled: bool| {
         let of_piece = |piece: &&[Entry]| {
             let mut groups = [0_usize; LEVELS];
-            for group in groups_of(piece) {
+            for group in groups_of(piece, tuples) {
                 groups[if is_sampled { level_of(group?.0) as usize } else { 0 }] += 1;
             }
             Ok(groups)
@@ -112,32 +196,36 @@ fn sampled(entries: &[Entry], packing: &Packing, domains: &Domains, most: usize)
             groups.iter().position(|groups| *groups <= most).unwrap_or(u64::BITS as usize) as u32
         }
     };
-    let is_wanted = |key: u64| level == 0 || level_of(key) >= level;
-    let sizes = pieces.par_iter().map(|piece| {
-        let (mut cells, mut groups, mut last) = (0, 0, None);
-        for (key, _) in groups_of(piece).flatten().filter(|(key, _)| is_wanted(*key)) {
-            cells += usize::from(last.replace(cell(key)) != Some(cell(key)));
-            groups += 1;
-        }
-        (cells, groups)
+    let wanted = |piece: usize| {
+        let groups = groups_of(pieces[piece], tuples).flatten();
+        let mut last: Option<&Entry> = None;
+        groups.filter(|(entry, _)| level == 0 || level_of(entry) >= level).map(move |(entry, rows)| {
+            let is_new_cell = last.replace(entry).is_none_or(|last| !tuples.is_same_cell(last, entry));
+            (entry, rows, is_new_cell)
+        })
+    };
+    let sizes = (0..pieces.len()).into_par_iter().map(|piece| {
+        wanted(piece).fold((0, 0), |(cells, groups), (_, _, is_new)| (cells + usize::from(is_new), groups + 1))
     });
-    let table = Table::filled(domains, &sizes.collect::<Vec<_>>(), |number, table| {
-        let mut last = None;
-        for (key, rows) in groups_of(pieces[number]).flatten().filter(|(key, _)| is_wanted(*key)) {
-            if last.replace(cell(key)) != Some(cell(key)) {
-                table.push_cell(packing.tuple(key).take(quasi));
+    let table = Table::filled(domains, &sizes.collect::<Vec<_>>(), |piece, table| {
+        for (entry, rows, is_new_cell) in wanted(piece) {
+            if is_new_cell {
+                table.push_cell(tuples.positions(entry));
             }
-            table.push_group(packing.tuple(key).skip(quasi), rows);
+            table.push_group(tuples.codes(entry), rows);
         }
     });
     Ok((table, level))
 }
 
 /// Entries in pieces, no cell of which is in two of them.
-fn pieces(mut entries: &[Entry], cell: impl Fn(u64) -> u64) -> Vec<&[Entry]> {
+fn pieces<'a>(mut entries: &'a [Entry], tuples: &PlacedTuples) -> Vec<&'a [Entry]> {
     let mut pieces = Vec::with_capacity(entries.len() / PIECE + 1);
-    while let Some(last) = entries.get(PIECE - 1).or(entries.last()) {
-        let end = entries.partition_point(|entry| cell(entry.key) <= cell(last.key));
+    while !entries.is_empty() {
+        let mut end = PIECE.min(entries.len());
+        while end < entries.len() && tuples.is_same_cell(&entries[end - 1], &entries[end]) {
+            end += 1;
+        }
         let (piece, rest) = entries.split_at(end);
         pieces.push(piece);
         entries = rest;
@@ -145,10 +233,13 @@ fn pieces(mut entries: &[Entry], cell: impl Fn(u64) -> u64) -> Vec<&[Entry]> {
     pieces
 }
 
-/// The groups of sorted entries, each with its rows.
-fn groups_of(entries: &[Entry]) -> impl Iterator<Item = Result<(u64, u32)>> {
-    entries.chunk_by(|a, b| a.key == b.key).map(|alike| {
+/// The groups of sorted entries, each with the first of its entries and its rows.
+fn groups_of<'a>(
+    entries: &'a [Entry],
+    tuples: &'a PlacedTuples,
+) -> impl Iterator<Item = Result<(&'a Entry, u32)>> + 'a {
+    entries.chunk_by(|a, b| tuples.is_same_group(a, b)).map(|alike| {
         let rows = alike.iter().try_fold(0_u32, |sum, entry| sum.checked_add(entry.rows));
-        rows.map(|rows| (alike[0].key, rows)).ok_or(TOO_LARGE)
+        rows.map(|rows| (&alike[0], rows)).ok_or(TOO_LARGE)
     })
 }

@@ -98,16 +98,10 @@ impl Grouping {
 
     /// The table of tuples that are all wanted, and for each of them the group of the table.
     pub fn of(domains: &Domains, tuples: &Tuples) -> Result<(Table, Vec<u32>)> {
-        if let Some(mut gathered) = Gathered::with_room_for(tuples.len(), domains) {
-            tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
-            let Grouped { table, groups, .. } = gathered.table(domains, usize::MAX)?;
-            return Ok((table, groups.unwrap_or_default()));
-        }
-        let mut grouping = Self::new(domains, usize::MAX);
-        let numbers = tuples.iter().map(|(tuple, rows)| grouping.tuples.count(tuple, rows));
-        let numbers = numbers.collect::<Result<Vec<u32>>>()?;
-        let (table, rank) = grouping.table(domains);
-        Ok((table, numbers.into_iter().map(|number| rank[number as usize]).collect()))
+        let mut gathered = Gathered::with_room_for(tuples.len(), domains);
+        tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
+        let Grouped { table, groups, .. } = gathered.table(domains, usize::MAX)?;
+        Ok((table, groups.unwrap_or_default()))
     }
 }
 

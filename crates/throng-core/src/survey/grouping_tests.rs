@@ -74,7 +74,7 @@ proptest! {
         }
         prop_assert_eq!(forwards.is_exact(), all.len() <= most);
         // Sorted all at once, the same groups are in the sample.
-        let mut gathered = Gathered::with_room_for(0, &domains).unwrap();
+        let mut gathered = Gathered::with_room_for(0, &domains);
         groups.iter().for_each(|((x, y, secret), rows)| gathered.push(&[*x, *y, *secret], *rows));
         let sorted = gathered.table(&domains, most).unwrap();
         prop_assert_eq!(sorted.share, forwards.share());

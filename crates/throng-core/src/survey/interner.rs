@@ -1,4 +1,8 @@
 //! Gives each distinct value of a column a number, in order of arrival, batch after batch.
+//!
+//! Where nearly every row has a value of its own, looking values up takes long and finds nothing. Such a column is *scattered*:
+//! each row gets a new number, and the few values that come again have several. Numbers are merged by value in the end, so
+//! that nothing else changes. A part of the values is still looked up, to tell when values begin to repeat.
 
 use std::sync::Arc;
 
@@ -9,7 +13,7 @@ use arrow::datatypes::{
     Int16Type, Int32Type, Int64Type, UInt32Type,
 };
 use arrow::error::ArrowError;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::domain::NULL;
 
@@ -23,6 +27,7 @@ pub(super) struct Interner {
     len: u32,
     /// The memory of all pieces.
     pieces_size: usize,
+    are_all_own: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +43,50 @@ enum Keys {
 struct NarrowKeys {
     map: FxHashMap<i64, u32>,
     recent: Vec<(i64, u32)>,
+    spread: Spread,
+}
+
+/// How values are spread over rows.
+#[derive(Debug)]
+enum Spread {
+    /// Every value is looked up. Nothing is known yet of how often they repeat.
+    Unknown,
+    /// Nearly every row has a value of its own; of the values that a hash chooses, those that were seen, and in how many rows.
+    Scattered { seen: FxHashSet<i64>, rows: usize },
+    /// Every value is looked up, and will be.
+    Repeated,
+}
+
+/// A column with so many values may be scattered, when of a batch nearly all were new.
+const MANY_VALUES: usize = 1 << 15;
+const NEARLY_ALL: f64 = 0.9;
+
+/// Of a scattered column one value in so many is looked up, a power of two.
+const CHOSEN: u64 = 32;
+/// It is scattered no more when of so many rows or more that were looked up fewer than this share had a new value.
+const CHOSEN_ROWS: usize = 256;
+const LEAST_NEW: f64 = 0.6;
+
+impl Spread {
+    /// Whether another batch needs no numbers that are known; looks at its values to tell.
+    fn is_scattered(&mut self, values: impl Iterator<Item = i64>) -> bool {
+        let Self::Scattered { seen, rows } = self else { return false };
+        for value in values.filter(|value| hashed(*value).is_multiple_of(CHOSEN)) {
+            seen.insert(value);
+            *rows += 1;
+        }
+        if *rows >= CHOSEN_ROWS && (seen.len() as f64) < LEAST_NEW * *rows as f64 {
+            *self = Self::Repeated;
+            return false;
+        }
+        true
+    }
+}
+
+/// Bits that follow from all bits of a number.
+#[inline]
+fn hashed(key: i64) -> u64 {
+    key.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 /// How many numbers are remembered; a power of two.
@@ -45,7 +94,7 @@ const RECENT_BITS: u32 = 12;
 
 impl Default for NarrowKeys {
     fn default() -> Self {
-        Self { map: FxHashMap::default(), recent: vec![(0, NULL); 1 << RECENT_BITS] }
+        Self { map: FxHashMap::default(), recent: vec![(0, NULL); 1 << RECENT_BITS], spread: Spread::Unknown }
     }
 }
 
@@ -56,6 +105,8 @@ pub(super) enum InternError {
     NotFinite(usize),
     /// The type has no place here.
     Type,
+    /// There are more values than numbers.
+    TooMany,
     Arrow(ArrowError),
 }
 
@@ -95,7 +146,7 @@ impl Interner {
             Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
             _ => return None,
         };
-        Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0 })
+        Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0, are_all_own: false })
     }
 
     /// The number of each row's value; [`NULL`] for null.
@@ -108,6 +159,11 @@ impl Interner {
             (expected, found) if expected == found => finite(array)?,
             _ => return Err(InternError::Type),
         };
+        if let Keys::Narrow(keys) = &mut self.keys
+            && keys.is_scattered(&array)?
+        {
+            return self.scatter(array);
+        }
         let mut fresh = Vec::new();
         let codes = match &mut self.keys {
             Keys::Narrow(keys) => {
@@ -137,6 +193,13 @@ impl Interner {
                 }
             }
         };
+        if let Keys::Narrow(NarrowKeys { spread: spread @ Spread::Unknown, .. }) = &mut self.keys
+            && self.len as usize > MANY_VALUES
+            && fresh.len() as f64 >= NEARLY_ALL * array.len() as f64
+        {
+            *spread = Spread::Scattered { seen: FxHashSet::default(), rows: 0 };
+        }
+        self.are_all_own = false;
         if !fresh.is_empty() {
             let piece = take(&array, &UInt32Array::from(fresh), None)?;
             let piece = cast(&piece, &self.data_type)?;
@@ -146,12 +209,38 @@ impl Interner {
         Ok(codes)
     }
 
+    /// Gives every value a new number.
+    fn scatter(&mut self, array: ArrayRef) -> Result<Vec<u32>, InternError> {
+        let first = self.len;
+        let valued = array.len() - array.null_count();
+        self.len = u32::try_from(valued).ok().and_then(|more| first.checked_add(more)).ok_or(InternError::TooMany)?;
+        let (codes, piece): (Vec<u32>, ArrayRef) = match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => ((first..self.len).collect(), array),
+            Some(nulls) => {
+                let mut next = first..self.len;
+                let codes = nulls.iter().map(|is_valid| if is_valid { next.next().unwrap_or(NULL) } else { NULL });
+                let valid: UInt32Array = nulls.valid_indices().map(|row| row as u32).collect();
+                (codes.collect(), take(&array, &valid, None)?)
+            }
+        };
+        self.are_all_own = piece.len() == codes.len();
+        self.pieces_size += piece.get_buffer_memory_size();
+        self.pieces.push(piece);
+        Ok(codes)
+    }
+
+    /// Whether every row of the last batch has a number that no other row will ever have.
+    pub(super) fn are_all_own(&self) -> bool {
+        self.are_all_own
+    }
+
     /// Looks at each entry of the dictionary that is in use once, and at no other.
     fn intern_dictionary(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
         let dictionary = array.as_any_dictionary();
         let entries = dictionary.values().len();
         if entries == 0 {
             // Nothing but nulls; keys can't be normalized then.
+            self.are_all_own = false;
             return Ok(vec![NULL; array.len()]);
         }
         let normalized: Vec<u32>;
@@ -181,6 +270,7 @@ impl Interner {
             }
             other => other,
         })?;
+        self.are_all_own = false;
         let mut code_of = vec![NULL; entries];
         used.iter().zip(codes).for_each(|(entry, code)| code_of[*entry as usize] = code);
         Ok(match nulls {
@@ -193,7 +283,7 @@ impl Interner {
         })
     }
 
-    /// How many distinct values there are.
+    /// How many numbers there are.
     pub(super) fn len(&self) -> usize {
         self.len as usize
     }
@@ -202,14 +292,20 @@ impl Interner {
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
             Keys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
-            Keys::Narrow(keys) => (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>(),
+            Keys::Narrow(keys) => {
+                let seen = match &keys.spread {
+                    Spread::Scattered { seen, .. } => seen.capacity() * size_of::<i64>(),
+                    Spread::Unknown | Spread::Repeated => 0,
+                };
+                (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>() + seen
+            }
             // The bytes of the keys are those of the values.
             Keys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
         };
         keys + self.pieces_size
     }
 
-    /// The distinct values in the order of their numbers, without null. Keys are forgotten first.
+    /// The values in the order of their numbers, without null. Keys are forgotten first.
     pub(super) fn into_distinct(self) -> Result<ArrayRef, ArrowError> {
         let Self { data_type, keys, pieces, .. } = self;
         drop(keys);
@@ -280,7 +376,7 @@ struct NarrowLookup<'a> {
 impl NarrowLookup<'_> {
     #[inline]
     fn code(&mut self, row: usize, key: i64) -> u32 {
-        let NarrowKeys { map, recent } = &mut *self.keys;
+        let NarrowKeys { map, recent, .. } = &mut *self.keys;
         let at = key.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - RECENT_BITS);
         let (known, code) = recent[at as usize];
         if known == key && code != NULL {
@@ -309,8 +405,7 @@ fn narrow_codes(array: &ArrayRef, lookup: &mut NarrowLookup<'_>) -> Result<Vec<u
         array: &ArrayRef,
         lookup: &mut NarrowLookup<'_>,
     ) -> Result<Vec<u32>, InternError> {
-        let bits = make_array(array.to_data().into_builder().data_type(T::DATA_TYPE).build()?);
-        Ok(lookup.codes(bits.as_primitive::<T>().values().iter().map(|value| (*value).into()), array))
+        Ok(lookup.codes(bits::<T>(array)?.values().iter().map(|value| (*value).into()), array))
     }
     match array.data_type().primitive_width() {
         Some(1) => codes::<Int8Type>(array, lookup),
@@ -318,6 +413,24 @@ fn narrow_codes(array: &ArrayRef, lookup: &mut NarrowLookup<'_>) -> Result<Vec<u
         Some(4) => codes::<Int32Type>(array, lookup),
         Some(8) => codes::<Int64Type>(array, lookup),
         _ => Err(InternError::Type),
+    }
+}
+
+/// The bits of values as numbers of the same width.
+fn bits<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<PrimitiveArray<T>, ArrowError> {
+    let bits = make_array(array.to_data().into_builder().data_type(T::DATA_TYPE).build()?);
+    Ok(bits.as_primitive::<T>().clone())
+}
+
+impl NarrowKeys {
+    /// Whether the values of a batch need not be looked up. Few values have less than 32 bits.
+    fn is_scattered(&mut self, array: &ArrayRef) -> Result<bool, InternError> {
+        match (&self.spread, array.data_type().primitive_width()) {
+            (Spread::Unknown | Spread::Repeated, _) => Ok(false),
+            (_, Some(4)) => Ok(self.spread.is_scattered(bits::<Int32Type>(array)?.iter().flatten().map(i64::from))),
+            (_, Some(8)) => Ok(self.spread.is_scattered(bits::<Int64Type>(array)?.iter().flatten())),
+            _ => Ok(false),
+        }
     }
 }
 

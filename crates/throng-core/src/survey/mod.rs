@@ -159,7 +159,11 @@ impl Survey {
             .map(|(index, codes)| codes.map_err(|error| self.spec.intern_error(index, &columns[index], error)));
         let codes = codes.collect::<Result<Vec<_>>>()?;
         self.groups.grow(&self.sizes());
-        self.groups.count_each(&codes, rows)
+        // A row with a number of its own is a group of its own.
+        match self.interners.iter().any(Interner::are_all_own) {
+            true => self.groups.append_each(&codes, rows),
+            false => self.groups.count_each(&codes, rows),
+        }
     }
 
     /// How many distinct values each column has.
@@ -226,6 +230,7 @@ impl SurveySpec {
         };
         match error {
             InternError::NotFinite(rows) => Error::NotFinite { column: name, role, rows },
+            InternError::TooMany => distinct::TOO_LARGE,
             InternError::Type => Error::Type { column: name, data_type: column.data_type().to_string(), role },
             InternError::Arrow(source) => Error::Kernel("survey", source),
         }

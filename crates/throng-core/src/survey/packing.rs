@@ -34,6 +34,17 @@ impl Packing {
         Some(Self { columns, bits })
     }
 
+    /// For as many of the first columns as 64 bits have room for.
+    pub(super) fn of_first(sizes: &[usize]) -> Self {
+        let packed = (0..=sizes.len()).rev().find_map(|columns| Self::of(&sizes[..columns]));
+        packed.unwrap_or(Self { columns: Vec::new(), bits: 0 })
+    }
+
+    /// How many columns there are.
+    pub(super) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Whether so many numbers fit into each column.
     pub(super) fn fits(&self, sizes: &[usize]) -> bool {
         self.columns.iter().zip(sizes).all(|(field, size)| *size <= field.mask as usize)
@@ -72,10 +83,17 @@ impl Packing {
 
     /// The tuple of a key.
     pub(super) fn tuple(&self, key: u64) -> impl Iterator<Item = u32> {
-        self.columns.iter().map(move |Field { shift, mask }| match (key >> shift) as u32 & mask {
-            null if null == *mask => NULL,
+        (0..self.columns.len()).map(move |column| self.number(key, column))
+    }
+
+    /// The number that a key has in a column.
+    #[inline]
+    pub(super) fn number(&self, key: u64, column: usize) -> u32 {
+        let Field { shift, mask } = self.columns[column];
+        match (key >> shift) as u32 & mask {
+            null if null == mask => NULL,
             number => number,
-        })
+        }
     }
 }
 
@@ -101,6 +119,14 @@ mod tests {
         }
         let columns: Vec<Vec<u32>> = (0..4).map(|column| tuples.iter().map(|tuple| tuple[column]).collect()).collect();
         assert_eq!(packing.keys(&columns, tuples.len()), keys);
+    }
+
+    #[test]
+    fn as_many_of_the_first_columns_are_packed_as_there_is_room_for() {
+        assert_eq!(Packing::of_first(&[3, 100]).columns(), 2);
+        assert_eq!(Packing::of_first(&[1 << 31, 1 << 31, 1]).columns(), 2);
+        assert_eq!(Packing::of_first(&[u32::MAX as usize]).columns(), 0);
+        assert_eq!(Packing::of_first(&[]), Packing::of(&[]).unwrap());
     }
 
     #[test]

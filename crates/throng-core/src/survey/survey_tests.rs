@@ -456,3 +456,42 @@ fn a_slice_of_a_dictionary_is_surveyed_as_its_rows() {
         &[2.0, 3.0]
     );
 }
+
+#[test]
+fn values_that_hardly_any_two_rows_share_are_merged_all_the_same() {
+    // At first nearly every value is new, then values come again that came before; some rows are null.
+    let rows = 0..110_000_i64;
+    let person = |row: i64| if row < 70_000 { row } else { row % 3_000 * 7 };
+    let income = rows.clone().map(|row| (row % 1_000 != 999).then_some(person(row) * 7_919 - 1_000_000));
+    let wealth = rows.clone().map(|row| person(row) as f64 * -1.25);
+    let born = rows.clone().map(|row| (person(row) * 31) as i32);
+    let height = rows.clone().map(|row| person(row) as f32 / 3.0);
+    let quasi: Vec<(QuasiSpec, ArrayRef)> = vec![
+        (interval("income"), Arc::new(income.collect::<Int64Array>())),
+        (interval("wealth"), Arc::new(Float64Array::from_iter_values(wealth))),
+        (interval("born"), Arc::new(Date32Array::from_iter_values(born))),
+        (interval("height"), Arc::new(Float32Array::from_iter_values(height))),
+        (interval("age"), Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| person(row) % 90)))),
+    ];
+    let sensitive: Vec<ArrayRef> = vec![Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| row % 7)))];
+    // One batch is looked up as a whole.
+    let whole = survey(&quasi, &sensitive);
+    let mut surveys = Vec::new();
+    let mut seen = Vec::new();
+    for (piece, rows) in [0..100_000, 100_000..110_000].into_iter().enumerate() {
+        let mut survey = Survey::new(spec_of(&quasi, &sensitive)).unwrap();
+        for start in rows.clone().step_by(5_000) {
+            let columns = quasi.iter().map(|(_, column)| column).chain(&sensitive);
+            let columns: Vec<ArrayRef> = columns.map(|column| column.slice(start, 5_000)).collect();
+            seen.extend(survey.push(&columns).unwrap().into_iter().map(|number| (piece, number)));
+        }
+        let is_scattered = survey.interners[1].len() > 70_000;
+        assert_eq!(is_scattered, piece == 0, "the first of them does not look values up that are new");
+        surveys.push(survey);
+    }
+    let merged = Survey::merge(surveys).unwrap();
+    assert_eq!(merged.table.cell_count(), whole.table.cell_count());
+    assert!(contents(&merged.table) == contents(&whole.table), "the tables differ");
+    let groups: Vec<u32> = seen.iter().map(|(piece, number)| merged.groups[*piece][*number as usize]).collect();
+    assert!(groups == whole.groups, "rows have other groups");
+}
