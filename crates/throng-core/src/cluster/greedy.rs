@@ -14,10 +14,6 @@ use super::{Class, Cluster, Portion};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// In a leaf with more cells than this, seeds are taken in the order of the table: to find the isolated ones would need
-/// a look at every pair. Such a leaf remains only where few classes are possible, and their seeds matter little.
-const LARGE_LEAF: usize = 4096;
-
 /// How far a cell looks for a neighbour: cells come in the order of their content, and so a near one comes soon.
 const LOOKS_AHEAD: usize = 8;
 
@@ -147,9 +143,6 @@ impl<'a> Work<'a> {
 
     /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours.
     fn least_isolated_first(&self) -> Vec<usize> {
-        if self.frame.len() > LARGE_LEAF {
-            return self.free.clone();
-        }
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
         for local in 0..self.frame.len() {
             for other in local + 1..self.frame.len().min(local + 1 + LOOKS_AHEAD) {

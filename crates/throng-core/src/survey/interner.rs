@@ -13,8 +13,9 @@ use arrow::datatypes::{
     Int16Type, Int32Type, Int64Type, UInt32Type,
 };
 use arrow::error::ArrowError;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
+use super::spread::Spread;
 use crate::domain::NULL;
 
 /// The distinct values of one column, seen so far.
@@ -44,49 +45,6 @@ struct NarrowKeys {
     map: FxHashMap<i64, u32>,
     recent: Vec<(i64, u32)>,
     spread: Spread,
-}
-
-/// How values are spread over rows.
-#[derive(Debug)]
-enum Spread {
-    /// Every value is looked up. Nothing is known yet of how often they repeat.
-    Unknown,
-    /// Nearly every row has a value of its own; of the values that a hash chooses, those that were seen, and in how many rows.
-    Scattered { seen: FxHashSet<i64>, rows: usize },
-    /// Every value is looked up, and will be.
-    Repeated,
-}
-
-/// A column with so many values may be scattered, when of a batch nearly all were new.
-const MANY_VALUES: usize = 1 << 15;
-const NEARLY_ALL: f64 = 0.9;
-
-/// Of a scattered column one value in so many is looked up, a power of two.
-const CHOSEN: u64 = 32;
-/// It is scattered no more when of so many rows or more that were looked up fewer than this share had a new value.
-const CHOSEN_ROWS: usize = 256;
-const LEAST_NEW: f64 = 0.6;
-
-impl Spread {
-    /// Whether another batch needs no numbers that are known; looks at its values to tell.
-    fn is_scattered(&mut self, values: impl Iterator<Item = i64>) -> bool {
-        let Self::Scattered { seen, rows } = self else { return false };
-        for value in values.filter(|value| hashed(*value).is_multiple_of(CHOSEN)) {
-            seen.insert(value);
-            *rows += 1;
-        }
-        if *rows >= CHOSEN_ROWS && (seen.len() as f64) < LEAST_NEW * *rows as f64 {
-            *self = Self::Repeated;
-            return false;
-        }
-        true
-    }
-}
-
-/// Bits that follow from all bits of a number.
-#[inline]
-fn hashed(key: i64) -> u64 {
-    key.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }
 
 /// How many numbers are remembered; a power of two.
@@ -193,11 +151,8 @@ impl Interner {
                 }
             }
         };
-        if let Keys::Narrow(NarrowKeys { spread: spread @ Spread::Unknown, .. }) = &mut self.keys
-            && self.len as usize > MANY_VALUES
-            && fresh.len() as f64 >= NEARLY_ALL * array.len() as f64
-        {
-            *spread = Spread::Scattered { seen: FxHashSet::default(), rows: 0 };
+        if let Keys::Narrow(keys) = &mut self.keys {
+            keys.spread.look(self.len as usize, fresh.len(), array.len());
         }
         self.are_all_own = false;
         if !fresh.is_empty() {
@@ -293,11 +248,7 @@ impl Interner {
         let keys = match &self.keys {
             Keys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
             Keys::Narrow(keys) => {
-                let seen = match &keys.spread {
-                    Spread::Scattered { seen, .. } => seen.capacity() * size_of::<i64>(),
-                    Spread::Unknown | Spread::Repeated => 0,
-                };
-                (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>() + seen
+                (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>() + keys.spread.size()
             }
             // The bytes of the keys are those of the values.
             Keys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,

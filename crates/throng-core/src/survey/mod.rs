@@ -23,6 +23,7 @@ mod grouping;
 mod interner;
 mod packing;
 mod radix;
+mod spread;
 mod tuples;
 
 use std::sync::Arc;
