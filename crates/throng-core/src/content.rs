@@ -199,6 +199,16 @@ pub struct Checksum {
 }
 
 impl Checksum {
+    /// The checksum of so many rows that were summed elsewhere.
+    pub fn of(sum: u128, rows: u64) -> Self {
+        Self { sum, rows }
+    }
+
+    /// The sum of the hashes of all rows.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
     /// Adds rows.
     pub fn add(&mut self, hashes: impl IntoIterator<Item = u128>) {
         for hash in hashes {

@@ -175,7 +175,7 @@ impl Anonymizer {
         self.part_sizes
     }
 
-    fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, Error> {
+    pub(crate) fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, Error> {
         Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 

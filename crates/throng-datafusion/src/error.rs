@@ -44,9 +44,18 @@ pub enum Error {
         "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
     )]
     Refused(&'static str),
+    /// An object on a store could not be written or read.
+    #[error("a store failed while the release was made")]
+    Store(#[source] datafusion::object_store::Error),
+    /// Rows were read that had not been there when the table was surveyed.
+    #[error("the input has changed while it was read; try again")]
+    Changed,
     /// Nobody waits for the release any more.
     #[error("the query was cancelled")]
     Cancelled,
+    /// A part of a plan could not be read.
+    #[error(transparent)]
+    Codec(#[from] crate::CodecError),
     /// An Arrow kernel failed.
     #[error("an Arrow kernel failed ({0})")]
     Kernel(&'static str, #[source] ArrowError),

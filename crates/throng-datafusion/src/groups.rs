@@ -221,7 +221,7 @@ fn gathered(
 }
 
 /// Calls with every group of every chunk, placed, and its rows; in the order of streams and chunks.
-fn for_each_group(
+pub(crate) fn for_each_group(
     snapshot: &Snapshot,
     domains: &Domains,
     mut then: impl FnMut(&[u32], u32) -> Result<(), Error>,

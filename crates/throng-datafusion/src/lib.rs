@@ -21,6 +21,7 @@
 mod anonymizer;
 mod classes;
 mod codec;
+pub mod distributed;
 mod error;
 mod examination;
 mod exec;
@@ -49,7 +50,7 @@ mod verified;
 mod workspace;
 
 pub use anonymizer::Anonymizer;
-pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
+pub use codec::{CodecError, TaskReader, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use error::Error;
 pub use examination::{Examination, Prediction};
 pub use exec::AnonymizeExec;

@@ -31,6 +31,15 @@ impl Step {
     }
 }
 
+/// Hears of nothing.
+pub(crate) struct NoProgress;
+
+impl Progress for NoProgress {
+    fn begin(&self, _: Step, _: Option<u64>) {}
+
+    fn advance(&self, _: u64) {}
+}
+
 /// Hears of the progress of the operator.
 pub trait Progress: Send + Sync {
     /// A step begins. `total` says how many units of work it has, where that is known.

@@ -22,7 +22,7 @@ use tokio::task::JoinSet;
 use crate::Error;
 use crate::guard::guarded_stream;
 use crate::kept::{Kept, kept_columns};
-use crate::progress::Progress;
+use crate::progress::{NoProgress, Progress};
 use crate::rows::{numbers, row_batch, row_schema};
 use crate::store::{Allowance, BatchStore, StoredBatches};
 use crate::workspace::{Workspace, reserve};
@@ -62,7 +62,16 @@ pub(crate) struct StreamRows {
     chunk_groups: u64,
 }
 
+impl StreamRows {
+    /// Groups of rows that are elsewhere.
+    pub(crate) fn of_groups(groups: StoredBatches, count: u64, workspace: &Workspace) -> Result<Self, Error> {
+        let rows = BatchStore::new(workspace, row_schema(&[]), &Allowance::new(0), "rows").finish()?;
+        Ok(Self { rows, groups, chunk_batches: Vec::new(), chunk_groups: count })
+    }
+}
+
 /// Which columns of the query are for what.
+#[derive(Clone)]
 struct Reading {
     spec: Arc<SurveySpec>,
     /// The columns that are looked at, by name.
@@ -71,6 +80,8 @@ struct Reading {
     surveyed: Vec<usize>,
     /// What is kept, with the places of the columns that it comes from.
     kept: Vec<(usize, Kept)>,
+    /// Whether rows are kept at all; otherwise they are surveyed only.
+    are_rows_kept: bool,
     rows: SchemaRef,
     seed: u64,
     progress: Arc<dyn Progress>,
@@ -88,10 +99,26 @@ impl Snapshot {
         workspace: &Workspace,
         progress: &Arc<dyn Progress>,
     ) -> Result<Self, Error> {
-        let reading = Arc::new(Reading::new(binding, seed, workspace.clone(), Arc::clone(progress)));
+        let reading = Reading::new(binding, seed, true, workspace.clone(), Arc::clone(progress));
         let partitions = 0..input.output_partitioning().partition_count();
         let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
-        let streams = streams.collect::<Result<Vec<_>, _>>()?;
+        Self::of_streams(streams.collect::<Result<Vec<_>, _>>()?, reading).await
+    }
+
+    /// Reads all rows of one stream.
+    pub(crate) async fn of_stream(
+        stream: SendableRecordBatchStream,
+        binding: &Binding,
+        seed: u64,
+        are_rows_kept: bool,
+        workspace: &Workspace,
+    ) -> Result<Self, Error> {
+        let reading = Reading::new(binding, seed, are_rows_kept, workspace.clone(), Arc::new(NoProgress));
+        Self::of_streams(vec![stream], reading).await
+    }
+
+    async fn of_streams(streams: Vec<SendableRecordBatchStream>, reading: Reading) -> Result<Self, Error> {
+        let (reading, workspace) = (Arc::new(reading.clone()), &reading.workspace);
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
             let (stream, reading) = (guarded_stream(stream), Arc::clone(&reading));
@@ -118,6 +145,23 @@ impl Snapshot {
             snapshot.add(part, is_spilled)?;
         }
         Ok(snapshot)
+    }
+
+    /// No rows, of so many columns that are surveyed.
+    pub(crate) fn empty(width: usize, workspace: Workspace) -> Self {
+        let values = workspace.reservation("values");
+        let row_schema = row_schema(&[]);
+        Self { streams: Vec::new(), seen: Vec::new(), rows: 0, suppressed: 0, workspace, row_schema, width, values }
+    }
+
+    /// Adds what somebody else has seen of so many rows, which are not here.
+    pub(crate) fn gather(&mut self, groups: StreamRows, seen: Seen, rows: u64) -> Result<(), Error> {
+        self.rows += rows;
+        self.suppressed += seen.suppressed();
+        reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
+        self.seen.push(seen);
+        self.streams.push(groups);
+        Ok(())
     }
 
     /// How many columns were surveyed.
@@ -191,11 +235,14 @@ const MERGED_BYTES: usize = 32;
 const VALUES: &str = "the distinct values of the quasi-identifiers";
 
 impl Reading {
-    fn new(binding: &Binding, seed: u64, workspace: Workspace, progress: Arc<dyn Progress>) -> Self {
-        let spec = SurveySpec {
-            quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
-            sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
-        };
+    fn new(
+        binding: &Binding,
+        seed: u64,
+        are_rows_kept: bool,
+        workspace: Workspace,
+        progress: Arc<dyn Progress>,
+    ) -> Self {
+        let spec = survey_spec(binding);
         let quasi = binding.quasi.iter().map(|quasi| &quasi.column.name);
         let surveyed = quasi.chain(binding.sensitive.iter().map(|sensitive| &sensitive.column.name));
         let mut columns: Vec<String> = Vec::new();
@@ -207,11 +254,30 @@ impl Reading {
             }
         };
         let surveyed = surveyed.map(&mut place).collect();
-        let kept = kept_columns(binding);
+        let kept = if are_rows_kept { kept_columns(binding) } else { Vec::new() };
         let rows = row_schema(&kept);
         let kept = kept.into_iter().map(|kept| (place(&kept.source.name), kept)).collect();
         let allowance = Allowance::new(workspace.memory_for_rows());
-        Self { spec: Arc::new(spec), columns, surveyed, rows, kept, seed, progress, workspace, allowance }
+        Self {
+            spec: Arc::new(spec),
+            columns,
+            surveyed,
+            rows,
+            kept,
+            are_rows_kept,
+            seed,
+            progress,
+            workspace,
+            allowance,
+        }
+    }
+}
+
+/// The columns that are surveyed: quasi-identifiers, and then sensitive columns.
+pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
+    SurveySpec {
+        quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
+        sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
     }
 }
 
@@ -266,16 +332,22 @@ impl StreamSurvey {
         let surveyed: Vec<ArrayRef> = reading.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect();
         let groups = self.survey.push(&surveyed)?;
         reserve(&self.reservation, self.survey.size(), VALUES)?;
-        let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
-        let kept = kept.collect::<Result<Vec<_>, Error>>()?;
-        let content = self.hasher.hash(&kept, batch.num_rows())?;
         self.rows_read += batch.num_rows() as u64;
-        self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)?;
         self.batches += 1;
+        if reading.are_rows_kept {
+            self.keep(&columns, groups, reading)?;
+        }
         if self.survey.groups() >= CHUNK_GROUPS {
             self.end_chunk()?;
         }
         Ok(())
+    }
+
+    fn keep(&mut self, columns: &[ArrayRef], groups: Vec<u32>, reading: &Reading) -> Result<(), Error> {
+        let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
+        let kept = kept.collect::<Result<Vec<_>, Error>>()?;
+        let content = self.hasher.hash(&kept, groups.len())?;
+        self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)
     }
 
     fn end_chunk(&mut self) -> Result<(), Error> {

@@ -150,9 +150,10 @@ impl From<throng_datafusion::Error> for JobError {
             }
             Engine::Read(error) => Self::reading("the input", &error),
             Engine::Refused(_) => Self::new(Kind::Verification, error.to_string()),
-            Engine::Memory(_) | Engine::Spill(_) => Self::new(Kind::TemporaryIo, error.to_string()),
+            Engine::Store(error) => Self::storage("making the release", &error),
+            Engine::Memory(_) | Engine::Spill(_) | Engine::Changed => Self::new(Kind::TemporaryIo, error.to_string()),
             Engine::Cancelled => Self::new(Kind::Stopped, error.to_string()),
-            Engine::Kernel(..) | Engine::Task => Self::new(Kind::Internal, error.to_string()),
+            Engine::Kernel(..) | Engine::Task | Engine::Codec(_) => Self::new(Kind::Internal, error.to_string()),
         }
     }
 }

@@ -9,6 +9,7 @@ use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
 use crate::clock::Clock;
+use crate::distributed::{Cluster, Made, make};
 use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::manifest::FileEntry;
@@ -51,6 +52,15 @@ pub struct Released {
 
 /// Anonymizes the input of a policy, verifies the release and publishes it.
 pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
+    run_with(policy, options, None).await
+}
+
+/// The same on a cluster, which gives the same release. Threads and memory are those of the driver.
+pub async fn run_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
+    run_with(policy, options, Some(cluster)).await
+}
+
+async fn run_with(policy: &Policy, options: &JobOptions, cluster: Option<&Cluster>) -> Result<Released, JobError> {
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     options.observer.started(&run_id);
     let span = tracing::info_span!("run", %run_id);
@@ -68,7 +78,7 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<Released, JobE
         let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            ready = anonymize(policy, options, &staged, &run) => ready,
+            ready = anonymize(policy, options, cluster, &staged, &run) => ready,
         };
         match ready {
             Ok(ready) => publish(ready, staged, &run, output.to_string()).await,
@@ -99,41 +109,38 @@ struct Ready {
     clock: Arc<Clock>,
 }
 
-async fn anonymize(policy: &Policy, options: &JobOptions, staged: &Staged, run: &RunFacts) -> Result<Ready, JobError> {
+async fn anonymize(
+    policy: &Policy,
+    options: &JobOptions,
+    cluster: Option<&Cluster>,
+    staged: &Staged,
+    run: &RunFacts,
+) -> Result<Ready, JobError> {
     let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     options.observer.bound(&Origins::of(table.anonymizer()));
     #[cfg(feature = "leaky")]
     crate::leaky::look(&source);
-    let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).verified_by_its_reader();
-    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
-
-    let release = match plan.release(session.task_ctx()).await {
-        Err(error) => return Err(failure(error, &table, &source, &session).await),
-        Ok(release) => release,
-    };
-    source.check_unchanged().await?;
-    let facts = release.facts().clone();
-    source.check_rows(facts.rows_read)?;
     let anonymizer = Arc::clone(table.anonymizer());
-    let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
-    // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
-    drop((release, table));
+    let Made { facts, files, cluster: of_cluster } = match cluster {
+        None => make_here(policy, options, &clock, &session, &source, table, staged).await?,
+        Some(cluster) => {
+            let input = source.frame(&cluster.session)?.into_view();
+            let place = staged.attempts()?;
+            let made = make(cluster, input, &anonymizer, &place, policy.output.rows_per_file, &clock).await?;
+            source.check_unchanged().await?;
+            source.check_rows(made.facts.rows_read)?;
+            Made { files: staged.take(made.files).await?, ..made }
+        }
+    };
 
-    let rows = facts.rows_read - facts.suppressed;
-    let span = clock.begin(Stage::Write, Some(rows));
-    let place = staged.place()?;
-    let schema = plan.schema();
-    drop(plan);
-    let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
-    let files = write(batches, schema, &place, rows_per_file, options).instrument(span).await?;
-
-    let span = clock.begin(Stage::Verify, Some(rows));
+    let span = clock.begin(Stage::Verify, Some(facts.rows_read - facts.suppressed));
     let rows: u64 = files.iter().map(|file| file.rows).sum();
     let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    let place = staged.place()?;
     let written = Written { files, place: &place, facts: &facts };
-    let (findings, read_back) = read_back(written, policy, &anonymizer, options).instrument(span).await?;
+    let (findings, read_back) = read_back(written, policy, &anonymizer, options, cluster).instrument(span).await?;
 
     let release = ReleaseFacts {
         input: InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
@@ -151,11 +158,46 @@ async fn anonymize(policy: &Policy, options: &JobOptions, staged: &Staged, run: 
         utility: facts.utility,
         cells: facts.cells,
     };
-    let resources = ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes() };
+    let resources =
+        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
     let sidecar = Sidecar::new(run, release, &findings, resources);
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     Ok(Ready { sidecar, read_back, input_digest: source.identity, clock })
+}
+
+/// Makes a staged release in this process.
+async fn make_here(
+    policy: &Policy,
+    options: &JobOptions,
+    clock: &Arc<Clock>,
+    session: &SessionContext,
+    source: &Source,
+    table: AnonymizedTable,
+    staged: &Staged,
+) -> Result<Made, JobError> {
+    let table = table.with_progress(Arc::clone(clock) as Arc<dyn Progress>).verified_by_its_reader();
+    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
+
+    let release = match plan.release(session.task_ctx()).await {
+        Err(error) => return Err(failure(error, &table, source, session).await),
+        Ok(release) => release,
+    };
+    source.check_unchanged().await?;
+    let facts = release.facts().clone();
+    source.check_rows(facts.rows_read)?;
+    let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
+    // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
+    drop((release, table));
+
+    let rows = facts.rows_read - facts.suppressed;
+    let span = clock.begin(Stage::Write, Some(rows));
+    let place = staged.place()?;
+    let schema = plan.schema();
+    drop(plan);
+    let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
+    let files = write(batches, schema, &place, rows_per_file, options).instrument(span).await?;
+    Ok(Made { facts, files, cluster: None })
 }
 
 fn column_counts(binding: &Binding) -> ColumnCounts {

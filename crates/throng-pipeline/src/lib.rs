@@ -14,6 +14,7 @@
 mod check;
 mod clean;
 mod clock;
+mod distributed;
 mod draft;
 mod engine;
 mod error;
@@ -45,10 +46,11 @@ mod write;
 
 pub use check::{Checked, Planned, check, plan};
 pub use clean::{CleanOptions, Cleaned, clean};
+pub use distributed::{Cluster, read_task};
 pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
-pub use job::{JobOptions, Released, run};
+pub use job::{JobOptions, Released, run, run_on};
 pub use manifest::Manifest;
 pub use progress::{Observer, Silent, Stage};
 pub use report::{read_sidecar, report};

@@ -45,7 +45,7 @@ impl Manifest {
 }
 
 /// One data file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
     /// Its path below the output location.
     pub path: String,

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use throng_core::verify::Findings;
+use datafusion::prelude::SessionContext;
+use throng_core::content::Checksum;
+use throng_core::verify::{Findings, Promise};
 use throng_datafusion::{Anonymizer, Facts, kept_names};
 use throng_policy::{CsvOptions, Format, Policy};
 
+use crate::distributed::{Cluster, examine_on};
 use crate::engine::session_in_order;
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
@@ -51,6 +54,7 @@ pub(crate) async fn read_back(
     policy: &Policy,
     anonymizer: &Anonymizer,
     options: &JobOptions,
+    cluster: Option<&Cluster>,
 ) -> Result<(Findings, ReadBack), JobError> {
     let refused = |what: &str| {
         JobError::new(
@@ -79,18 +83,9 @@ pub(crate) async fn read_back(
     }
     let (promise, _) = policy.promise();
     let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
-    let observer = Arc::clone(&options.observer);
-    let seen = |is_together| {
-        examine(&session, &source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
-    };
-    // A release has its classes together, which takes little memory to verify. If it should not, it is verified all the
-    // same.
-    let (findings, checksum) = match seen(true).await? {
-        Examined::Whole(findings, checksum) => (findings, checksum),
-        Examined::Scattered => match seen(false).await? {
-            Examined::Whole(findings, checksum) => (findings, checksum),
-            Examined::Scattered => return Err(JobError::internal("a release was not looked at as a whole")),
-        },
+    let (findings, checksum) = match cluster {
+        Some(cluster) => examine_on(cluster, &source, policy, unchanged).await?,
+        None => examine_here(&session, &source, &promise, &unchanged, options).await?,
     };
     if !findings.holds() {
         return Err(refused("a class does not satisfy the privacy model"));
@@ -103,4 +98,25 @@ pub(crate) async fn read_back(
     }
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
     Ok((findings, ReadBack { files: written.files }))
+}
+
+/// Counts classes in this process. A release has its classes together, which takes little memory to verify. If it should
+/// not, it is verified all the same.
+async fn examine_here(
+    session: &SessionContext,
+    source: &Source,
+    promise: &Promise,
+    unchanged: &Unchanged,
+    options: &JobOptions,
+) -> Result<(Findings, Checksum), JobError> {
+    let observer = Arc::clone(&options.observer);
+    let seen = |is_together| {
+        examine(session, source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
+    };
+    for is_together in [true, false] {
+        if let Examined::Whole(findings, checksum) = seen(is_together).await? {
+            return Ok((findings, checksum));
+        }
+    }
+    Err(JobError::internal("a release was not looked at as a whole"))
 }

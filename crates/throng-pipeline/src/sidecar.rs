@@ -243,13 +243,29 @@ pub struct AlgorithmFacts {
 }
 
 /// What the job took of the machine.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResourceFacts {
     /// Threads.
     pub threads: usize,
     /// The most memory that the process held, where the system tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
+    /// What it took of the cluster, where it ran on one. Threads and memory are those of the driver then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterFacts>,
+}
+
+/// What a job took of a cluster.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ClusterFacts {
+    /// Into how many partitions rows were sent.
+    pub partitions: usize,
+    /// How many groups there were: distinct combinations of quasi-identifiers and of what is looked at of sensitive values.
+    pub groups: u64,
+    /// The size of the outline, which every executor reads.
+    pub outline_bytes: u64,
+    /// What went from machine to machine, by the stage that received it, as it lay in memory.
+    pub shuffle_bytes: BTreeMap<Cow<'static, str>, u64>,
 }
 
 /// What is known of a release besides what the verifier found.

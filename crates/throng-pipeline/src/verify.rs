@@ -202,7 +202,7 @@ pub(crate) async fn examine(
     }
 }
 
-async fn examine_stream(
+pub(crate) async fn examine_stream(
     mut stream: SendableRecordBatchStream,
     mut verifier: Verifier,
     unchanged: Option<Unchanged>,

@@ -33,6 +33,16 @@ impl DealKey {
         Ok(dealing.key())
     }
 
+    /// A key that was made elsewhere.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key, for somebody who deals other rows of the same table. Whoever has it can tell borrowed rows from others.
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// The place of a row among those of its group, given the hash of its content.
     pub fn place(&self, content: u128) -> u128 {
         let digest: [u8; 32] = Sha256::new().chain_update(self.0).chain_update(content.to_le_bytes()).finalize().into();

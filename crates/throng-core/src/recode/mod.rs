@@ -35,9 +35,15 @@ pub struct Recoding {
     /// Class-major: the label of each class in each column.
     label_of: Vec<u32>,
     class_rows: Vec<u64>,
-    /// Of group `g`: `shares[first_share[g] .. first_share[g + 1]]`.
-    first_share: Vec<u32>,
-    shares: Vec<Share>,
+    shares: Shares,
+}
+
+/// The classes among which the rows of each group are dealt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// Of group `g`: `all[first[g] .. first[g + 1]]`.
+    first: Vec<u32>,
+    all: Vec<Share>,
 }
 
 /// Rows of a group that go to a class.
@@ -47,6 +53,37 @@ pub struct Share {
     pub class: u32,
     /// How many rows.
     pub rows: u32,
+}
+
+impl Shares {
+    /// The shares of each group, one after the other.
+    pub fn new<'a>(groups: impl IntoIterator<Item = &'a [Share]>) -> Self {
+        let (mut first, mut all) = (vec![0], Vec::new());
+        for shares in groups {
+            all.extend_from_slice(shares);
+            first.push(all.len() as u32);
+        }
+        Self { first, all }
+    }
+
+    /// The classes of a group in the order in which its rows are dealt: ascending, but for the largest share, which comes
+    /// last. So only as many rows as a group lends have to be told from the others.
+    pub fn of(&self, group: u32) -> &[Share] {
+        &self.all[self.first[group as usize] as usize..self.first[group as usize + 1] as usize]
+    }
+
+    /// How many groups there are.
+    pub fn groups(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// How many rows of a group go to other classes than that of its largest share.
+    pub fn lends(&self, group: u32) -> usize {
+        match self.of(group) {
+            [lent_to @ .., _] => lent_to.iter().map(|share| share.rows as usize).sum(),
+            [] => 0,
+        }
+    }
 }
 
 impl Recoding {
@@ -89,7 +126,7 @@ impl Recoding {
 
     /// How many groups there are, over all parts.
     pub fn group_count(&self) -> usize {
-        self.first_share.len() - 1
+        self.shares.groups()
     }
 
     /// The NCP of a row of a class in a column.
@@ -120,7 +157,7 @@ impl Recoding {
 
     /// The same without what is known of groups, once every row has its class.
     pub fn without_groups(self) -> Self {
-        Self { first_share: vec![0], shares: Vec::new(), ..self }
+        Self { shares: Shares::new([]), ..self }
     }
 
     /// What the classes take of the memory, without the groups.
@@ -132,10 +169,19 @@ impl Recoding {
         self.columns.iter().map(labels).sum::<usize>() + self.label_of.len() * 4 + self.class_rows.len() * 8
     }
 
-    /// The classes among which the rows of a group are dealt, in that order: ascending, but for the largest share, which
-    /// comes last. So only as many rows as a group lends have to be told from the others.
+    /// The classes among which the rows of a group are dealt, in that order.
     pub fn shares(&self, group: u32) -> &[Share] {
-        &self.shares[self.first_share[group as usize] as usize..self.first_share[group as usize + 1] as usize]
+        self.shares.of(group)
+    }
+
+    /// The same for all groups.
+    pub fn all_shares(&self) -> &Shares {
+        &self.shares
+    }
+
+    /// Class by class, the label of each column.
+    pub fn labels_of_classes(&self) -> &[u32] {
+        &self.label_of
     }
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::aggregate::{Aggregate, AggregateColumn};
 use super::keys::{Keys, Members, shown_ranges};
 use super::labels::Labels;
-use super::{Recoding, Share};
+use super::{Recoding, Share, Shares};
 use crate::cluster::Class;
 use crate::columns::Release;
 use crate::domain::Kind;
@@ -204,14 +204,14 @@ impl Recoder {
                 }
             });
         }
-        let (first_share, shares) = shares(first_portion, portions, &class_of);
-        Ok(Recoding { columns: labels, aggregates, label_of, class_rows, first_share, shares })
+        let shares = shares(first_portion, portions, &class_of);
+        Ok(Recoding { columns: labels, aggregates, label_of, class_rows, shares })
     }
 }
 
 /// Portions of clusters as shares of classes, each class once per group, the largest share last. In place: there are
 /// never more shares than portions.
-fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> (Vec<u32>, Vec<Share>) {
+fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> Shares {
     portions.par_iter_mut().for_each(|portion| portion.class = class_of[portion.class as usize]);
     let (mut kept, mut start) = (0, 0);
     for group in 0..first.len().saturating_sub(1) {
@@ -230,7 +230,7 @@ fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> (V
         *end = kept as u32;
     }
     portions.truncate(kept);
-    (first, portions)
+    Shares { first, all: portions }
 }
 
 /// Puts the shares of one group in order, and those of one class together; returns how many there are then.

@@ -19,12 +19,13 @@ use crate::table::{QuasiColumn, SensitiveColumn};
 
 /// What a stream has seen in one column.
 #[derive(Clone, Debug)]
-pub(super) struct SeenValues {
+pub struct SeenValues {
     /// The values in the order of their numbers, without null. One that is rare may be there more than once.
-    pub(super) values: ArrayRef,
-    pub(super) has_null: bool,
+    pub values: ArrayRef,
+    /// Whether a row has none.
+    pub has_null: bool,
     /// How many rows have each value, where the hierarchy of the column wants to know.
-    pub(super) rows: Option<Vec<u64>>,
+    pub rows: Option<Vec<u64>>,
 }
 
 /// What a stream has seen in all columns, after its last row.
@@ -36,6 +37,33 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// What was seen elsewhere: quasi-identifiers first, and then sensitive columns, as the spec has them.
+    pub fn new(spec: Arc<SurveySpec>, columns: Vec<SeenValues>, suppressed: u64) -> Self {
+        Self { spec, columns, suppressed }
+    }
+
+    /// What all of them have seen, each value once.
+    pub fn union(spec: Arc<SurveySpec>, seen: &[Self]) -> Result<Self> {
+        let columns = (0..spec.quasi.len() + spec.sensitive.len()).into_par_iter().map(|column| {
+            let Union { values, has_null, rows, .. } = Union::of(seen, column)?;
+            Ok(SeenValues { values, has_null, rows })
+        });
+        let columns = columns.collect::<Result<_>>()?;
+        Ok(Self { spec, columns, suppressed: seen.iter().map(|seen| seen.suppressed).sum() })
+    }
+
+    /// The columns, as the spec has them.
+    pub fn columns(&self) -> &[SeenValues] {
+        &self.columns
+    }
+
+    /// The same values in no row, for somebody whose rows were counted before.
+    pub fn uncounted(mut self) -> Self {
+        let counts = self.columns.iter_mut().filter_map(|column| column.rows.as_mut());
+        counts.for_each(|rows| rows.fill(0));
+        self
+    }
+
     /// How many rows were left out because the policy suppresses their nulls.
     pub fn suppressed(&self) -> u64 {
         self.suppressed

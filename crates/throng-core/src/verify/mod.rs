@@ -14,6 +14,7 @@ mod limit;
 mod promise;
 mod reader;
 mod runs;
+mod summary;
 mod totals;
 
 use arrow::array::ArrayRef;
@@ -31,6 +32,7 @@ use limit::LimitReader;
 pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
 use reader::{Meaning, Reader};
 use runs::run_starts;
+pub use summary::Unreadable;
 use totals::Totals;
 
 /// Why a release can't be examined.
@@ -216,8 +218,20 @@ impl Verifier {
 
     /// What was found.
     pub fn finish(self) -> Findings {
-        let mut totals = self.together.map_or_else(|| Totals::new(&self.promise), |together| together.totals);
+        let totals = self.totals();
+        self.findings(&totals)
+    }
+
+    /// What all classes say together.
+    fn totals(&self) -> Totals {
+        let ended = self.together.as_ref().map(|together| together.totals.clone());
+        let mut totals = ended.unwrap_or_else(|| Totals::new(&self.promise));
         self.classes.values().for_each(|facts| totals.add(facts, &self.promise));
+        totals
+    }
+
+    /// The same, in the words of the promise.
+    fn findings(&self, totals: &Totals) -> Findings {
         let labels = self.sensitive.iter().filter_map(|column| column.labels.as_ref());
         Findings {
             rows: self.rows,

@@ -16,29 +16,29 @@ pub(super) struct Totals {
     pub(super) sum_of_squares: u64,
     /// How many classes there are of each size.
     pub(super) class_sizes: BTreeMap<u64, u64>,
-    sizes: Reached,
+    pub(super) sizes: Reached,
     /// Per sensitive promise.
-    sensitive: Vec<SensitiveTotals>,
+    pub(super) sensitive: Vec<SensitiveTotals>,
     /// Per limit, the rows beyond it and the classes that have some.
-    beyond: Vec<(u64, u64)>,
+    pub(super) beyond: Vec<(u64, u64)>,
     pub(super) homogeneity: f64,
 }
 
 /// The least of what classes have, and how many of them fall short.
 #[derive(Clone, Copy, Debug)]
-struct Reached {
-    least: u64,
-    failing: u64,
+pub(super) struct Reached {
+    pub(super) least: u64,
+    pub(super) failing: u64,
 }
 
 #[derive(Clone, Debug)]
-struct SensitiveTotals {
-    distinct: Reached,
-    weight: Reached,
-    sum: u64,
-    disclosures: u64,
+pub(super) struct SensitiveTotals {
+    pub(super) distinct: Reached,
+    pub(super) weight: Reached,
+    pub(super) sum: u64,
+    pub(super) disclosures: u64,
     /// For each number of distinct values, the classes that have so many, and their rows.
-    by_distinct: BTreeMap<u64, (u64, u64)>,
+    pub(super) by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
 impl Reached {

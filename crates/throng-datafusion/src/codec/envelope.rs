@@ -28,6 +28,10 @@ pub(super) struct Kind {
 
 /// An [`crate::AnonymizedTable`] in a logical plan.
 pub(super) const TABLE: Kind = Kind { byte: b'T', name: "an anonymized table" };
+/// A [`crate::distributed::TaskTable`] in a logical plan.
+pub(super) const TASKS: Kind = Kind { byte: b'S', name: "a table of tasks" };
+/// A [`crate::distributed::TaskExec`] in a physical plan.
+pub(super) const TASK: Kind = Kind { byte: b'K', name: "a task" };
 /// An [`crate::AnonymizeExec`] in a physical plan.
 pub(super) const EXEC: Kind = Kind { byte: b'E', name: "AnonymizeExec" };
 
@@ -56,6 +60,11 @@ impl Kind {
             return Err(CodecError::Damaged(self.name));
         }
         M::decode(body).map(Some).map_err(|_| CodecError::Malformed(self.name))
+    }
+
+    /// Whether this kind is written there.
+    pub(super) fn is_of(self, bytes: &[u8]) -> bool {
+        bytes.strip_prefix(MAGIC).and_then(<[u8]>::first) == Some(&self.byte)
     }
 
     /// What is said of a message that lacks a part.

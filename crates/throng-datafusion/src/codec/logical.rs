@@ -17,9 +17,11 @@ use datafusion_proto::bytes::{
 use datafusion_proto::logical_plan::{DefaultLogicalExtensionCodec, LogicalExtensionCodec};
 use throng_policy::Policy;
 
-use super::envelope::TABLE;
+use super::envelope::{TABLE, TASKS};
 use super::error::CodecError;
-use super::message::TableMessage;
+use super::message::{TableMessage, TasksMessage};
+use super::task::{TaskReader, no_other_task, read_task, task_message};
+use crate::distributed::TaskTable;
 use crate::{AnonymizedTable, Error};
 
 /// Writes and reads logical plans with [`AnonymizedTable`]s; everything else is up to an inner codec.
@@ -50,12 +52,33 @@ use crate::{AnonymizedTable, Error};
 #[derive(Debug)]
 pub struct ThrongLogicalCodec {
     inner: Arc<dyn LogicalExtensionCodec>,
+    others: TaskReader,
 }
 
 impl ThrongLogicalCodec {
     /// A codec that hands what is not ours to another one.
     pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
-        Self { inner }
+        Self { inner, others: no_other_task }
+    }
+
+    /// The same for somebody who has tasks of their own.
+    pub fn with_tasks(self, others: TaskReader) -> Self {
+        Self { others, ..self }
+    }
+
+    fn encode_tasks(&self, table: &TaskTable, bytes: &mut Vec<u8>) -> Result<()> {
+        let input = logical_plan_to_bytes_with_extension_codec(&reading(table.input())?, self)?.to_vec();
+        let columns = table.columns().iter().map(|column| *column as u32).collect();
+        let tasks = table.tasks().iter().map(|task| task_message(task.as_ref())).collect();
+        TASKS.seal(&TasksMessage { input, columns, tasks }, bytes);
+        Ok(())
+    }
+
+    fn decode_tasks(&self, message: &TasksMessage, context: &TaskContext) -> Result<Arc<dyn TableProvider>> {
+        let input = logical_plan_from_bytes_with_extension_codec(&message.input, context, self)?;
+        let columns = message.columns.iter().map(|column| *column as usize).collect();
+        let tasks = message.tasks.iter().map(|task| read_task(task, self.others)).collect::<Result<_>>()?;
+        Ok(Arc::new(TaskTable::new(table_of(input)?, columns, tasks)?))
     }
 
     fn encode_table(&self, table: &AnonymizedTable, bytes: &mut Vec<u8>) -> Result<()> {
@@ -124,6 +147,10 @@ impl LogicalExtensionCodec for ThrongLogicalCodec {
         schema: SchemaRef,
         context: &TaskContext,
     ) -> Result<Arc<dyn TableProvider>> {
+        if TASKS.is_of(bytes) {
+            let message = TASKS.open(bytes)?.ok_or_else(|| TASKS.malformed())?;
+            return self.decode_tasks(&message, context);
+        }
         match TABLE.open(bytes)? {
             Some(message) => self.decode_table(&message, &schema, context),
             None => self.inner.try_decode_table_provider(bytes, table, schema, context),
@@ -136,6 +163,9 @@ impl LogicalExtensionCodec for ThrongLogicalCodec {
         node: Arc<dyn TableProvider>,
         bytes: &mut Vec<u8>,
     ) -> Result<()> {
+        if let Some(tasks) = node.downcast_ref::<TaskTable>() {
+            return self.encode_tasks(tasks, bytes);
+        }
         match node.downcast_ref::<AnonymizedTable>() {
             Some(table) => self.encode_table(table, bytes),
             None => self.inner.try_encode_table_provider(table, node, bytes),

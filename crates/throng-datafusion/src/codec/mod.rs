@@ -44,10 +44,12 @@ mod error;
 mod logical;
 mod message;
 mod physical;
+mod task;
 
 pub use error::CodecError;
 pub use logical::ThrongLogicalCodec;
 pub use physical::ThrongPhysicalCodec;
+pub use task::TaskReader;
 
 #[cfg(test)]
 #[path = "codec_tests.rs"]

@@ -16,9 +16,11 @@ use datafusion_proto::physical_plan::{
 use datafusion_proto::protobuf;
 use throng_policy::Policy;
 
-use super::envelope::EXEC;
+use super::envelope::{EXEC, TASK};
 use super::error::CodecError;
 use super::message::ExecMessage;
+use super::task::{TaskReader, no_other_task, read_task, task_message};
+use crate::distributed::TaskExec;
 use crate::{AnonymizeExec, Anonymizer, Error, plain_field};
 
 /// Writes and reads physical plans with [`AnonymizeExec`]; everything else is up to an inner codec.
@@ -28,12 +30,18 @@ use crate::{AnonymizeExec, Anonymizer, Error, plain_field};
 #[derive(Debug)]
 pub struct ThrongPhysicalCodec {
     inner: Arc<dyn PhysicalExtensionCodec>,
+    others: TaskReader,
 }
 
 impl ThrongPhysicalCodec {
     /// A codec that hands what is not ours to another one.
     pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
-        Self { inner }
+        Self { inner, others: no_other_task }
+    }
+
+    /// The same for somebody who has tasks of their own.
+    pub fn with_tasks(self, others: TaskReader) -> Self {
+        Self { others, ..self }
     }
 }
 
@@ -88,6 +96,11 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
         context: &TaskContext,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if TASK.is_of(bytes) {
+            let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
+            let message = TASK.open(bytes)?.ok_or_else(|| TASK.malformed())?;
+            return Ok(Arc::new(TaskExec::new(read_task(&message, self.others)?, Arc::clone(input))));
+        }
         match EXEC.open(bytes)? {
             Some(message) => Ok(Arc::new(decode(&message, inputs)?)),
             None => self.inner.try_decode(bytes, inputs, context, converter),
@@ -100,6 +113,10 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
         bytes: &mut Vec<u8>,
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
+        if let Some(node) = node.downcast_ref::<TaskExec>() {
+            TASK.seal(&task_message(node.task().as_ref()), bytes);
+            return Ok(());
+        }
         match node.downcast_ref::<AnonymizeExec>() {
             Some(node) => encode(node, bytes),
             None => self.inner.try_encode(node, bytes, converter),

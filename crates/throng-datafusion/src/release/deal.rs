@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
 use rustc_hash::FxHashMap;
-use throng_core::recode::{DealKey, Recoding};
+use throng_core::recode::{DealKey, Shares};
 use throng_core::survey::SUPPRESSED;
 
 use super::for_each_batch;
@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 use crate::workspace::reserve;
 
 /// The rows that shared groups lend.
-pub(super) struct Deal {
+pub(crate) struct Deal {
     key: DealKey,
     lent: FxHashMap<u32, Lent>,
     _reservation: MemoryReservation,
@@ -33,6 +33,52 @@ struct Lent {
     seen: Vec<u32>,
 }
 
+/// The first look at rows: the least places of each group that lends.
+pub(crate) struct FirstLook {
+    key: DealKey,
+    least: FxHashMap<u32, BinaryHeap<Place>>,
+    rows: usize,
+    reservation: MemoryReservation,
+}
+
+impl FirstLook {
+    /// No rows yet. The memory is for the places.
+    pub(crate) fn new(key: DealKey, reservation: MemoryReservation) -> Self {
+        Self { key, least: FxHashMap::default(), rows: 0, reservation }
+    }
+
+    /// Looks at rows, given the group and the content hash of each.
+    pub(crate) fn add(&mut self, shares: &Shares, rows: impl Iterator<Item = (u32, u128)>) -> Result<(), Error> {
+        for (group, hash) in rows {
+            let most = shares.lends(group);
+            if most == 0 {
+                continue;
+            }
+            let places = self.least.entry(group).or_default();
+            let place = self.key.place(hash).to_be_bytes();
+            if places.len() < most {
+                places.push(place);
+                self.rows += 1;
+            } else if let Some(mut highest) = places.peek_mut()
+                && place < *highest
+            {
+                *highest = place;
+            }
+        }
+        let size = self.rows * ROW_BYTES + self.least.len() * GROUP_BYTES;
+        reserve(&self.reservation, size, "the rows that classes share")
+    }
+
+    /// All rows have been looked at.
+    pub(crate) fn finish(self) -> Deal {
+        let lent = self.least.into_iter().map(|(group, places)| {
+            let places = places.into_sorted_vec();
+            (group, Lent { seen: vec![0; places.len()], places })
+        });
+        Deal { key: self.key, lent: lent.collect(), _reservation: self.reservation }
+    }
+}
+
 /// The bytes of a place, so that it needs no more room than them.
 type Place = [u8; 16];
 
@@ -42,60 +88,32 @@ const GROUP_BYTES: usize = 96;
 
 impl Deal {
     /// Looks at all rows, and shows every batch of them to somebody else.
-    pub(super) fn new(
+    pub(crate) fn new(
         snapshot: &Snapshot,
-        recoding: &Recoding,
+        shares: &Shares,
         group_of: &[u32],
         key: &DealKey,
         mut and_also: impl FnMut(&RecordBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let reservation = snapshot.workspace.reservation("deal");
-        let mut least: FxHashMap<u32, BinaryHeap<Place>> = FxHashMap::default();
-        let (mut next_group, mut rows) = (0, 0);
+        let mut look = FirstLook::new(key.clone(), snapshot.workspace.reservation("deal"));
+        let mut next_group = 0;
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
                 snapshot.workspace.check()?;
                 and_also(batch)?;
-                for (group, hash) in groups.iter().zip(content(batch)) {
-                    let most = lends(recoding, *group);
-                    if most == 0 {
-                        continue;
-                    }
-                    let places = least.entry(*group).or_default();
-                    let place = key.place(hash).to_be_bytes();
-                    if places.len() < most {
-                        places.push(place);
-                        rows += 1;
-                    } else if let Some(mut highest) = places.peek_mut()
-                        && place < *highest
-                    {
-                        *highest = place;
-                    }
-                }
-                reserve(&reservation, rows * ROW_BYTES + least.len() * GROUP_BYTES, "the rows that classes share")
+                look.add(shares, groups.iter().copied().zip(content(batch)))
             })?;
         }
-        let lent = least.into_iter().map(|(group, places)| {
-            let places = places.into_sorted_vec();
-            (group, Lent { seen: vec![0; places.len()], places })
-        });
-        Ok(Self { key: key.clone(), lent: lent.collect(), _reservation: reservation })
+        Ok(look.finish())
     }
 
     /// The class of a row; [`SUPPRESSED`] for a row that is left out.
-    pub(super) fn class(&mut self, recoding: &Recoding, group: u32, hash: u128) -> u32 {
-        let (lent_to, home) = match recoding.shares(group) {
+    pub(crate) fn class(&mut self, shares: &Shares, group: u32, hash: u128) -> u32 {
+        let (lent_to, home) = match shares.of(group) {
             [] => return SUPPRESSED,
             [lent_to @ .., home] => (lent_to, home.class),
         };
-        let Some(lent) = self.lent.get_mut(&group) else { return home };
-        let place = self.key.place(hash).to_be_bytes();
-        let at = lent.places.partition_point(|known| *known < place);
-        if lent.places.get(at) != Some(&place) {
-            return home;
-        }
-        let mut rank = at as u32 + lent.seen[at];
-        lent.seen[at] += 1;
+        let Some(mut rank) = self.rank(group, hash) else { return home };
         for share in lent_to {
             match rank.checked_sub(share.rows) {
                 Some(rest) => rank = rest,
@@ -104,12 +122,18 @@ impl Deal {
         }
         home
     }
-}
 
-/// How many rows of a group go to other classes than that of its largest share.
-fn lends(recoding: &Recoding, group: u32) -> usize {
-    match recoding.shares(group) {
-        [lent_to @ .., _] => lent_to.iter().map(|share| share.rows as usize).sum(),
-        [] => 0,
+    /// Which of the rows that its group lends a row is, among those of the first look; none for one that stays at home.
+    /// To be asked for once per row.
+    pub(crate) fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
+        let lent = self.lent.get_mut(&group)?;
+        let place = self.key.place(hash).to_be_bytes();
+        let at = lent.places.partition_point(|known| *known < place);
+        if lent.places.get(at) != Some(&place) {
+            return None;
+        }
+        let rank = at as u32 + lent.seen[at];
+        lent.seen[at] += 1;
+        ((rank as usize) < lent.places.len()).then_some(rank)
     }
 }

@@ -8,14 +8,16 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Typ
 use datafusion::execution::memory_pool::MemoryReservation;
 use rayon::prelude::*;
 use throng_core::compact::compact_type;
-use throng_core::recode::Recoding;
+use throng_core::recode::{Labels, Recoding};
 
-use super::Source;
+use super::{Source, columns};
 use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::kept::kept_columns;
 
 /// In which form strings are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// As the schema of the release says.
     Plain,
     /// As numbers with a dictionary, which all batches share, where there is one.
@@ -24,17 +26,36 @@ pub(super) enum Form {
 
 /// Rows of one class, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
-    pub(super) class: u32,
-    pub(super) rows: usize,
+pub(crate) struct Run {
+    pub(crate) class: u32,
+    pub(crate) rows: usize,
+}
+
+/// What the classes show.
+#[derive(Clone)]
+pub(crate) struct Shown {
+    /// For each quasi-identifier, the labels of each released column.
+    pub(crate) columns: Vec<Vec<ArrayRef>>,
+    /// Class by class, the label of each quasi-identifier.
+    pub(crate) label_of: Vec<u32>,
+}
+
+impl Shown {
+    pub(crate) fn of(recoding: &Recoding) -> Self {
+        let arrays = |labels: &Labels| labels.columns.iter().map(|(_, column)| Arc::clone(column)).collect();
+        Self {
+            columns: recoding.columns().iter().map(arrays).collect(),
+            label_of: recoding.labels_of_classes().to_vec(),
+        }
+    }
 }
 
 /// What the classes show, in the columns of the release.
-pub(super) struct ReleasedLabels {
+pub(crate) struct ReleasedLabels {
     schema: SchemaRef,
     compact_schema: SchemaRef,
     sources: Vec<Source>,
-    recoding: Recoding,
+    shown: Shown,
     /// Per kept column, the strings that its numbers stand for.
     strings: Vec<Option<ArrayRef>>,
     _reservation: MemoryReservation,
@@ -42,14 +63,16 @@ pub(super) struct ReleasedLabels {
 
 impl ReleasedLabels {
     pub(super) fn new(
-        schema: SchemaRef,
-        sources: Vec<Source>,
-        recoding: Recoding,
+        anonymizer: &Anonymizer,
+        shown: Shown,
         strings: Vec<Option<ArrayRef>>,
         reservation: MemoryReservation,
     ) -> Self {
+        let columns = columns(anonymizer.binding(), anonymizer.input_schema());
+        let (fields, sources): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+        let schema = Arc::new(Schema::new(fields));
         let is_compact = |source: &Source| match *source {
-            Source::Label { quasi, part } => recoding.columns()[quasi].columns[part].1.data_type() == &DataType::Utf8,
+            Source::Label { quasi, part } => shown.columns[quasi][part].data_type() == &DataType::Utf8,
             Source::Kept(column) => strings[column].is_some(),
         };
         let compact = |(field, source): (&Arc<Field>, &Source)| match is_compact(source) {
@@ -58,15 +81,21 @@ impl ReleasedLabels {
         };
         let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&sources).map(compact).collect();
         let compact_schema = Arc::new(Schema::new(fields));
-        Self { schema, compact_schema, sources, recoding, strings, _reservation: reservation }
+        Self { schema, compact_schema, sources, shown, strings, _reservation: reservation }
     }
 
-    pub(super) fn schema(&self) -> &SchemaRef {
+    /// The same for rows that are kept as they are, strings included; and how many columns are.
+    pub(crate) fn plain(anonymizer: &Anonymizer, shown: Shown, reservation: MemoryReservation) -> (Self, usize) {
+        let kept = kept_columns(anonymizer.binding()).len();
+        (Self::new(anonymizer, shown, vec![None; kept], reservation), kept)
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
     /// Rows of the release, given their classes and a way to get a column that is kept. Columns are made in parallel.
-    pub(super) fn batch(
+    pub(crate) fn batch(
         &self,
         form: Form,
         runs: &[Run],
@@ -78,9 +107,7 @@ impl ReleasedLabels {
         };
         let column = |(source, field): (&Source, &Arc<Field>)| {
             let (numbers, values) = match *source {
-                Source::Label { quasi, part } => {
-                    (self.labels(runs, quasi), &self.recoding.columns()[quasi].columns[part].1)
-                }
+                Source::Label { quasi, part } => (self.labels(runs, quasi), &self.shown.columns[quasi][part]),
                 Source::Kept(column) => match &self.strings[column] {
                     Some(strings) => (kept(column)?, strings),
                     None => return in_type(kept(column)?, field.data_type()),
@@ -100,9 +127,10 @@ impl ReleasedLabels {
 
     /// The label of each row.
     fn labels(&self, runs: &[Run], quasi: usize) -> ArrayRef {
+        let width = self.shown.columns.len();
         let mut labels = Vec::with_capacity(runs.iter().map(|run| run.rows).sum());
         for run in runs {
-            labels.resize(labels.len() + run.rows, self.recoding.label(run.class, quasi));
+            labels.resize(labels.len() + run.rows, self.shown.label_of[run.class as usize * width + quasi]);
         }
         Arc::new(UInt32Array::from(labels))
     }

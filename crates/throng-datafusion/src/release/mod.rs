@@ -30,8 +30,9 @@ use crate::rows::{kept_column, numbers};
 use crate::snapshot::{Snapshot, StreamRows};
 use crate::workspace::reserve;
 use crate::{Error, plain, plain_field};
+pub(crate) use deal::{Deal, FirstLook};
 use held::HeldRows;
-use labels::{Form, ReleasedLabels};
+pub(crate) use labels::{Form, ReleasedLabels, Run, Shown};
 use spilled::SpilledRows;
 
 /// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
@@ -189,9 +190,6 @@ impl Release {
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let (method, reason) = anonymizer.method();
         let rows_read = snapshot.rows;
-        let (fields, sources): (Vec<_>, Vec<_>) =
-            columns(anonymizer.binding(), anonymizer.input_schema()).into_iter().unzip();
-        let schema = Arc::new(Schema::new(fields));
         let lexicon_room = snapshot.workspace.reservation("strings");
         let lexicons = match snapshot.is_spilled() {
             true => None,
@@ -212,11 +210,10 @@ impl Release {
                 (Rows::Spilled(rows), lexicons.values(), checksum)
             }
         };
-        let recoding = recoding.without_groups();
         let strings_size: usize = strings.iter().flatten().map(|strings| strings.get_array_memory_size()).sum();
         reservation.resize(recoding.size() + strings_size);
         drop(lexicon_room);
-        let labels = Arc::new(ReleasedLabels::new(schema, sources, recoding, strings, reservation));
+        let labels = Arc::new(ReleasedLabels::new(anonymizer, Shown::of(&recoding), strings, reservation));
         let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells };
         Ok(Self { facts, labels, rows })
     }
@@ -279,7 +276,7 @@ pub(crate) fn order_bytes(rows: u64) -> u64 {
 
 /// Walks over the rows of a stream, with the groups of the recoding in place of those of chunks. `next_group` is the
 /// number of groups that the chunks before have.
-fn for_each_batch(
+pub(crate) fn for_each_batch(
     stream: &StreamRows,
     width: usize,
     group_of: &[u32],

@@ -58,7 +58,7 @@ impl SpilledRows {
     ) -> Result<(Self, Lexicons, Checksum), Error> {
         let workspace = snapshot.workspace.clone();
         let mut lexicons = Lexicons::new(&snapshot.row_schema());
-        let mut deal = Deal::new(&snapshot, recoding, group_of, key, |batch| {
+        let mut deal = Deal::new(&snapshot, recoding.all_shares(), group_of, key, |batch| {
             lexicons.add(batch);
             reserve(lexicon_room, lexicons.size(), STRINGS)
         })?;
@@ -75,8 +75,11 @@ impl SpilledRows {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
                 workspace.check()?;
                 let hashes: Vec<u128> = content(batch).collect();
-                let classes: Vec<u32> =
-                    groups.iter().zip(&hashes).map(|(group, hash)| deal.class(recoding, *group, *hash)).collect();
+                let classes: Vec<u32> = groups
+                    .iter()
+                    .zip(&hashes)
+                    .map(|(group, hash)| deal.class(recoding.all_shares(), *group, *hash))
+                    .collect();
                 checksum.merge(released_checksum(&classes, &hashes));
                 let bucket = |row: usize| borders.bucket(classes[row], hashes[row]);
                 let mut rows: Vec<(u32, u32)> = (0..classes.len())

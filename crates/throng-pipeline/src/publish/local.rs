@@ -7,13 +7,14 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use throng_policy::Mode;
 
 use super::leftovers::{self, Guard};
-use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, lost, not_ours};
+use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, lost, not_ours, without_attempt};
 use crate::error::{JobError, Kind};
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
 use crate::report::REPORT;
 
@@ -29,6 +30,8 @@ pub(super) struct LocalSite {
     made: Vec<PathBuf>,
     /// Tells others that this run is alive.
     _alive: Option<Guard>,
+    /// Where attempts are staged, with the same lock.
+    attempts: OnceLock<(PathBuf, Option<Guard>)>,
 }
 
 /// What is at an output.
@@ -53,7 +56,7 @@ impl LocalSite {
         let parent = output.parent().unwrap_or(Path::new("/"));
         let folder = parent.join(leftovers::staging_name(&output, run_id));
         let made = parent.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
-        let mut site = Self { output, folder, mode, seen, made, _alive: None };
+        let mut site = Self { output, folder, mode, seen, made, _alive: None, attempts: OnceLock::new() };
         site._alive = leftovers::create_guarded(&site.folder)
             .map_err(|error| JobError::file_system(format!("creating {}", site.folder.display()), &error))?;
         for dead in leftovers::find_local(&site.output, leftovers::LIFETIME).dead {
@@ -70,6 +73,30 @@ impl LocalSite {
 
     pub(super) fn place(&self) -> Result<Place, JobError> {
         Place::local(&self.folder)
+    }
+
+    /// A folder like the other, for attempts.
+    pub(super) fn attempts(&self) -> Result<Place, JobError> {
+        if let Some((folder, _)) = self.attempts.get() {
+            return Place::local(folder);
+        }
+        let parent = self.output.parent().unwrap_or(Path::new("/"));
+        let folder = parent.join(leftovers::staging_name(&self.output, &uuid::Uuid::new_v4().simple().to_string()));
+        let guard = leftovers::create_guarded(&folder)
+            .map_err(|error| JobError::file_system(format!("creating {}", folder.display()), &error))?;
+        Place::local(&self.attempts.get_or_init(|| (folder, guard)).0)
+    }
+
+    /// Moves attempts to the folder that is published.
+    pub(super) fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
+        let failed = |error: io::Error| JobError::file_system(format!("staging {}", self.output.display()), &error);
+        let Some((folder, _)) = self.attempts.get() else { return Ok(attempts) };
+        let take = |file: FileEntry| {
+            let path = without_attempt(&file.path);
+            fs::rename(folder.join(&file.path), self.folder.join(&path)).map_err(failed)?;
+            Ok(FileEntry { path, ..file })
+        };
+        attempts.into_iter().map(take).collect()
     }
 
     /// Completes the folder, and renames it; or exchanges it for the release that it replaces.
@@ -127,10 +154,12 @@ impl LocalSite {
 impl Drop for LocalSite {
     /// Removes what was staged; after a commit, what was replaced.
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.folder)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(folder = %self.folder.display(), %error, "could not remove a staging folder");
+        for folder in [Some(&self.folder), self.attempts.get().map(|(folder, _)| folder)].into_iter().flatten() {
+            if let Err(error) = fs::remove_dir_all(folder)
+                && error.kind() != io::ErrorKind::NotFound
+            {
+                tracing::warn!(folder = %folder.display(), %error, "could not remove a staging folder");
+            }
         }
         for above in &self.made {
             // Fails where the release, or something of others, is in it by now.

@@ -128,6 +128,26 @@ impl Staged {
         }
     }
 
+    /// Where machines of a cluster stage files, each under the name of an attempt.
+    ///
+    /// On a local file system the folder that is published must hold verified files only, and an attempt that was given up
+    /// may still write. So attempts have a folder of their own.
+    pub(crate) fn attempts(&self) -> Result<Place, JobError> {
+        match &self.0 {
+            Site::Local(site) => site.attempts(),
+            Site::Remote(site) => Ok(site.place()),
+        }
+    }
+
+    /// The attempts that succeeded, as files of the staging place.
+    pub(crate) async fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
+        match &self.0 {
+            Site::Local(site) => site.take(attempts),
+            // They are copied to other names in any case.
+            Site::Remote(_) => Ok(attempts),
+        }
+    }
+
     /// What was staged is what was read back.
     pub(crate) fn verified(self, read_back: ReadBack) -> Verified {
         Verified { site: self.0, files: read_back.into_files() }
@@ -183,6 +203,12 @@ impl Committed {
         }
         self.manifest.files
     }
+}
+
+/// The name of a data file without that of its attempt.
+fn without_attempt(path: &str) -> String {
+    let number = path.trim_start_matches("part-").split(['-', '.']).next().unwrap_or_default();
+    format!("part-{number}.parquet")
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, JobError> {

@@ -77,7 +77,12 @@ fn sidecar(run_id: &str) -> Sidecar {
     };
     let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new() };
     let findings = Verifier::new(promise, &Schema::empty()).unwrap().finish();
-    Sidecar::new(&run_facts(run_id), release, &findings, ResourceFacts { threads: 1, peak_memory_bytes: None })
+    Sidecar::new(
+        &run_facts(run_id),
+        release,
+        &findings,
+        ResourceFacts { threads: 1, peak_memory_bytes: None, cluster: None },
+    )
 }
 
 async fn stage(output: &Place, mode: Mode, run_id: &str) -> Result<Staged, JobError> {

@@ -9,7 +9,9 @@ use throng_policy::{Commit, Mode};
 
 use super::leftovers::{Around, LIFETIME, remove_all};
 use super::probe::check_conditional_puts;
-use super::{Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, lost, not_ours, writing};
+use super::{
+    Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, lost, not_ours, without_attempt, writing,
+};
 use crate::error::{JobError, Kind, store_reason};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
@@ -91,8 +93,10 @@ impl RemoteSite {
         manifest: Manifest,
         sidecar: Finish<'_>,
     ) -> Result<(Manifest, Documents), JobError> {
-        let named =
-            |file: FileEntry| FileEntry { path: file.path.replace("part-", &format!("part-{}-", self.run_id)), ..file };
+        let named = |file: FileEntry| {
+            let path = without_attempt(&file.path).replace("part-", &format!("part-{}-", self.run_id));
+            FileEntry { path, ..file }
+        };
         let staged: Vec<String> = manifest.files.iter().map(|file| file.path.clone()).collect();
         let manifest = Manifest { files: manifest.files.into_iter().map(named).collect(), ..manifest };
         let failure = match self.make_visible(&staged, &manifest, sidecar).await {

@@ -64,9 +64,9 @@ fn of_operator(error: &throng_datafusion::Error) -> JobError {
         Operator::Suppression { .. } => Kind::Infeasible,
         Operator::Read(error) => return sorted(error, Phase::Run),
         Operator::Refused(_) => Kind::Verification,
-        Operator::Memory(_) | Operator::Spill(_) => Kind::TemporaryIo,
+        Operator::Memory(_) | Operator::Spill(_) | Operator::Store(_) | Operator::Changed => Kind::TemporaryIo,
         Operator::Cancelled => Kind::Stopped,
-        Operator::Kernel(..) | Operator::Task => Kind::Internal,
+        Operator::Kernel(..) | Operator::Task | Operator::Codec(_) => Kind::Internal,
     };
     JobError::new(kind, error.to_string())
 }

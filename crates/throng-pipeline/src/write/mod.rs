@@ -28,11 +28,14 @@ use datafusion::parquet::schema::types::ColumnDescPtr;
 use futures::{FutureExt, Stream, StreamExt, TryStreamExt};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
+use throng_datafusion::{plain, plain_field};
 
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
+use crate::progress::Silent;
+use crate::stop::Stopper;
 use strings::StringChunk;
 use upload::Upload;
 
@@ -78,6 +81,36 @@ pub(crate) async fn write(
     rows_per_file: usize,
     options: &JobOptions,
 ) -> Result<Vec<FileEntry>, JobError> {
+    let name = |number: usize| format!("part-{number:05}.parquet");
+    let files = write_files(batches, schema, staging, rows_per_file, &name, options).await?;
+    tracing::info!(files = files.len(), rows = files.iter().map(|file| file.rows).sum::<u64>(), "release staged");
+    Ok(files)
+}
+
+/// Writes all rows to one file.
+pub(crate) async fn write_file(
+    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
+    schema: SchemaRef,
+    place: Place,
+    name: String,
+) -> Result<FileEntry, JobError> {
+    let (_stopper, stop) = Stopper::new();
+    let options = JobOptions { threads: 1, memory_limit: None, observer: Arc::new(Silent), stop };
+    let mut parts: Vec<_> = place.path.parts().collect();
+    parts.pop();
+    let folder = place.at(parts.into_iter().collect());
+    let files = write_files(batches, schema, &folder, usize::MAX, &|_| name.clone(), &options).await?;
+    files.into_iter().next().ok_or_else(|| JobError::internal("a file without rows"))
+}
+
+async fn write_files(
+    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
+    schema: SchemaRef,
+    staging: &Place,
+    rows_per_file: usize,
+    name: &(dyn Fn(usize) -> String + Sync),
+    options: &JobOptions,
+) -> Result<Vec<FileEntry>, JobError> {
     let groups_per_file = rows_per_file.div_ceil(ROW_GROUP_ROWS);
     let (writer, factory) = parquet_writer(Vec::new(), &schema)?;
     let factory = Arc::new((factory, writer.schema_descr().columns().to_vec()));
@@ -98,7 +131,7 @@ pub(crate) async fn write(
     while let Some(group) = encoded.try_next().await? {
         let writer = match &mut file {
             Some(writer) => writer,
-            None => file.insert(FileWriter::new(&schema, staging, files.len())?),
+            None => file.insert(FileWriter::new(&schema, staging, name(files.len()))?),
         };
         writer.append(group.chunks).await?;
         writer.rows += group.rows;
@@ -112,7 +145,6 @@ pub(crate) async fn write(
     if let Some(writer) = file {
         files.push(writer.finish().await?);
     }
-    tracing::info!(files = files.len(), rows = files.iter().map(|file| file.rows).sum::<u64>(), "release staged");
     Ok(files)
 }
 
@@ -209,8 +241,7 @@ struct FileWriter {
 }
 
 impl FileWriter {
-    fn new(schema: &SchemaRef, staging: &Place, number: usize) -> Result<Self, JobError> {
-        let path = format!("part-{number:05}.parquet");
+    fn new(schema: &SchemaRef, staging: &Place, path: String) -> Result<Self, JobError> {
         let upload = Upload::new(staging.child(&path));
         let buffer = Buffer::default();
         let (parquet, _) = parquet_writer(buffer.clone(), schema)?;
@@ -284,11 +315,25 @@ fn encode_group(
             if let Some(chunk) = strings::encode(&arrays, &leaf_columns[index], ZSTD_LEVEL)? {
                 return Ok(Chunk::Strings(Box::new(chunk)));
             }
+            let field = batches.first().map(|batch| batch.schema_ref().field(column));
+            if let Some(field) = field.filter(|field| matches!(field.data_type(), DataType::Dictionary(_, _))) {
+                // The library cuts pages of a dictionary at other rows than pages of plain strings.
+                for array in &arrays {
+                    for leaf in compute_leaves(&plain_field(field), &plain(array).map_err(external)?)? {
+                        writer.write(&leaf)?;
+                    }
+                }
+                return Ok(Chunk::Library(Box::new(writer.close()?)));
+            }
         }
         leaves.iter().try_for_each(|of_batch| writer.write(&of_batch[index]))?;
         Ok(Chunk::Library(Box::new(writer.close()?)))
     };
     writers.into_par_iter().enumerate().map(encode).collect()
+}
+
+fn external(error: throng_datafusion::Error) -> ParquetError {
+    ParquetError::External(Box::new(error))
 }
 
 /// For each leaf of the schema, the column that it is; none inside of nested columns.

@@ -1,7 +1,8 @@
-//! A column chunk of strings that come as numbers and a dictionary.
+//! A column chunk of strings, which come as numbers and a dictionary as a rule.
 //!
-//! The writer of the Parquet library looks every string up again, row by row. Here a string is looked at once per row
-//! group, and its rows are numbers all the way. The dictionary of a chunk has the strings of the chunk and no other, in the
+//! The writer of the Parquet library looks every string up again, row by row. Here a string of a dictionary is looked at once
+//! per row group, and its rows are numbers all the way. Plain strings are looked up, so that a chunk has the same bytes
+//! whichever way its strings came. The dictionary of a chunk has the strings of the chunk and no other, in the
 //! order in which its rows have them first, so that a chunk says nothing of the rest of the release or of the input.
 
 use std::hash::BuildHasher;
@@ -39,7 +40,7 @@ pub(super) struct StringChunk {
     pub(super) close: ColumnCloseResult,
 }
 
-/// Encodes a column, or leaves it to the library: where it is not a dictionary, or one that is not worth it.
+/// Encodes a column, or leaves it to the library: where it is not of strings, or has too many of them.
 pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) -> Result<Option<StringChunk>> {
     let is_nullable = match (column.max_def_level(), column.max_rep_level()) {
         (0, 0) => false,
@@ -71,16 +72,22 @@ struct Strings<'a> {
     numbers: Vec<u32>,
     /// One for each row that is not null, and zero for the others.
     is_valid: Vec<u32>,
+    /// What the entries that came as plain strings take of a dictionary.
+    plain_bytes: usize,
 }
 
 impl<'a> Strings<'a> {
     fn of(arrays: &'a [ArrayRef]) -> Option<Self> {
         let rows = arrays.iter().map(|array| array.len()).sum();
-        let mut strings =
-            Self { entries: Vec::new(), numbers: Vec::with_capacity(rows), is_valid: Vec::with_capacity(rows) };
+        let (numbers, is_valid) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let mut strings = Self { entries: Vec::new(), numbers, is_valid, plain_bytes: 0 };
         let mut index = HashTable::new();
         let mut known: Option<(&StringArray, Vec<Option<u32>>)> = None;
         for array in arrays {
+            if let Some(plain) = array.as_string_opt::<i32>() {
+                strings.add_plain(plain, &mut index)?;
+                continue;
+            }
             let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
             let values = dictionary.values().as_string_opt::<i32>().filter(|values| values.null_count() == 0)?;
             // Batches share their dictionary, unless somebody has put them together anew.
@@ -109,6 +116,23 @@ impl<'a> Strings<'a> {
             }
         }
         Some(strings)
+    }
+
+    /// Adds strings that are looked up one by one. None when there are too many.
+    fn add_plain(&mut self, plain: &'a StringArray, index: &mut HashTable<u32>) -> Option<()> {
+        for string in plain {
+            self.is_valid.push(u32::from(string.is_some()));
+            let Some(string) = string else { continue };
+            let known = self.entries.len();
+            self.numbers.push(intern(string, &mut self.entries, index));
+            if self.entries.len() > known {
+                self.plain_bytes += string.len() + 4;
+            }
+            if self.plain_bytes > MOST_DICTIONARY_BYTES {
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Lengths and bytes, one string after the other.

@@ -51,7 +51,13 @@ fn assert_comes_back(columns: &[ArrayRef], is_nullable: bool) -> Bytes {
     let batches: Vec<RecordBatch> = columns.iter().map(|column| batch(column, is_nullable)).collect();
     let file = file(&batches, is_nullable);
     assert_eq!(read(file.clone()), plain(columns));
+    assert!(self::file(&plain_batches(columns, is_nullable), is_nullable) == file, "plain strings have other bytes");
     file
+}
+
+/// The same rows as plain strings.
+fn plain_batches(columns: &[ArrayRef], is_nullable: bool) -> Vec<RecordBatch> {
+    columns.iter().map(|column| batch(&cast(column, &DataType::Utf8).unwrap(), is_nullable)).collect()
 }
 
 #[test]

@@ -1,0 +1,31 @@
+//! Tasks by their names.
+
+use std::sync::Arc;
+
+use datafusion::common::Result;
+
+use super::error::CodecError;
+use crate::distributed::{Deals, Outliner, Routes, Surveys, Task, TaskMessage};
+
+/// Makes a task of its name and body; none where it knows no task of that name.
+pub type TaskReader = fn(&str, &[u8]) -> Option<Result<Arc<dyn Task>>>;
+
+/// For a session that has our tasks and no others.
+pub(super) fn no_other_task(_: &str, _: &[u8]) -> Option<Result<Arc<dyn Task>>> {
+    None
+}
+
+pub(super) fn task_message(task: &dyn Task) -> TaskMessage {
+    TaskMessage { name: task.name().to_owned(), body: task.body() }
+}
+
+pub(super) fn read_task(message: &TaskMessage, others: TaskReader) -> Result<Arc<dyn Task>> {
+    let body = message.body.as_slice();
+    match message.name.as_str() {
+        Surveys::NAME => Ok(Arc::new(Surveys::read(body)?)),
+        Outliner::NAME => Ok(Arc::new(Outliner::read(body)?)),
+        Routes::NAME => Ok(Arc::new(Routes::read(body)?)),
+        Deals::NAME => Ok(Arc::new(Deals::read(body)?)),
+        name => others(name, body).unwrap_or_else(|| Err(CodecError::Malformed("a task").into())),
+    }
+}

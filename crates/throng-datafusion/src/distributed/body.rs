@@ -1,0 +1,95 @@
+//! The parameters of tasks, there and back.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Schema;
+use datafusion_proto::protobuf;
+use prost::Message;
+use throng_policy::Policy;
+
+use super::message::{AnonymizerMessage, BodyMessage};
+use super::place::StorePlace;
+use super::rows::Spread;
+use super::{Deals, Outliner, Routes, Surveys};
+use crate::anonymizer::Anonymizer;
+use crate::{CodecError, Error};
+
+/// What a task is made of that was written elsewhere.
+struct Body {
+    anonymizer: Arc<Anonymizer>,
+    place: StorePlace,
+    outline: String,
+    spread: Spread,
+    rows_per_file: u64,
+}
+
+fn malformed() -> Error {
+    Error::Codec(CodecError::Malformed("a task"))
+}
+
+impl Body {
+    fn read(bytes: &[u8]) -> Result<Self, Error> {
+        let message = BodyMessage::decode(bytes).map_err(|_| malformed())?;
+        Ok(Self {
+            anonymizer: Arc::new(Anonymizer::of_message(&message.anonymizer.ok_or_else(malformed)?)?),
+            place: StorePlace::new(message.place),
+            outline: message.outline,
+            spread: Spread::of_slots(message.slots),
+            rows_per_file: message.rows_per_file,
+        })
+    }
+}
+
+impl Anonymizer {
+    pub(super) fn message(&self) -> AnonymizerMessage {
+        let input = protobuf::Schema::try_from(self.input_schema().as_ref()).ok();
+        AnonymizerMessage { policy: self.policy().to_portable(), input }
+    }
+
+    fn of_message(message: &AnonymizerMessage) -> Result<Self, Error> {
+        let policy = Arc::new(Policy::from_portable(&message.policy)?);
+        let input = message.input.as_ref().and_then(|input| Schema::try_from(input).ok()).ok_or_else(malformed)?;
+        Self::new(policy, Arc::new(input))
+    }
+
+    /// The policy and the columns that it is bound to, for whoever has tasks of their own.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.message().encode_to_vec()
+    }
+
+    /// What [`Anonymizer::to_bytes`] has written.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::of_message(&AnonymizerMessage::decode(bytes).map_err(|_| malformed())?)
+    }
+}
+
+impl Surveys {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        Ok(Self::new(Body::read(body)?.anonymizer))
+    }
+}
+
+impl Outliner {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let Body { anonymizer, place, .. } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place))
+    }
+}
+
+impl Routes {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let Body { anonymizer, place, outline, spread, .. } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place, outline, spread))
+    }
+}
+
+impl Deals {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let Body { anonymizer, place, outline, spread, rows_per_file } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place, outline, spread, rows_per_file))
+    }
+}

@@ -1,0 +1,215 @@
+//! What one partition does with its rows, as a node of a physical plan.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Column;
+use datafusion::physical_expr::{
+    EquivalenceProperties, LexRequirement, OrderingRequirements, PhysicalExpr, PhysicalSortRequirement,
+};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
+use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet, RecordOutput};
+use datafusion::physical_plan::stream::{RecordBatchReceiverStreamBuilder, RecordBatchStreamAdapter};
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, ExecutionPlanProperties,
+    InputDistributionRequirements, Partitioning, PlanProperties, ReplaceChildrenOptions,
+};
+use futures::StreamExt;
+use tokio::sync::mpsc::Sender;
+
+use crate::Error;
+
+/// How rows must arrive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// As they come.
+    Anyhow,
+    /// All in one partition.
+    InOnePartition,
+    /// Rows with the same values in these columns in one partition, in the order of those columns.
+    Together {
+        /// By their names.
+        columns: Vec<String>,
+        /// By their names; none for any order.
+        order: Vec<String>,
+    },
+}
+
+/// What one partition of a plan does with its rows. It knows nothing of other partitions, and not which one it is.
+pub trait Task: fmt::Debug + Send + Sync + 'static {
+    /// What it is called in plans, and by whoever reads a plan.
+    fn name(&self) -> &'static str;
+
+    /// What comes out.
+    fn schema(&self) -> SchemaRef;
+
+    /// How rows must arrive.
+    fn arrival(&self) -> Arrival;
+
+    /// Does it.
+    fn run(
+        &self,
+        rows: SendableRecordBatchStream,
+        context: Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<SendableRecordBatchStream>;
+
+    /// What somebody else needs to make the same task of.
+    fn body(&self) -> Vec<u8>;
+}
+
+/// A [`Task`] in a plan. It promises nothing of what comes out, so that nobody draws conclusions from it.
+pub struct TaskExec {
+    task: Arc<dyn Task>,
+    input: Arc<dyn ExecutionPlan>,
+    properties: Arc<PlanProperties>,
+    metrics: ExecutionPlanMetricsSet,
+}
+
+impl TaskExec {
+    /// A task over a plan.
+    pub fn new(task: Arc<dyn Task>, input: Arc<dyn ExecutionPlan>) -> Self {
+        let partitions = input.output_partitioning().partition_count();
+        let properties = PlanProperties::new(
+            EquivalenceProperties::new(task.schema()),
+            Partitioning::UnknownPartitioning(partitions),
+            EmissionType::Final,
+            Boundedness::Bounded,
+        );
+        Self { task, input, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
+    }
+
+    /// What it does.
+    pub fn task(&self) -> &Arc<dyn Task> {
+        &self.task
+    }
+
+    fn column(&self, name: &str) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(Arc::new(Column::new_with_schema(name, &self.input.schema())?))
+    }
+
+    fn distribution(&self) -> Result<Distribution> {
+        match self.task.arrival() {
+            Arrival::Anyhow => Ok(Distribution::UnspecifiedDistribution),
+            Arrival::InOnePartition => Ok(Distribution::SinglePartition),
+            Arrival::Together { columns, .. } => {
+                let columns = columns.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>()?;
+                Ok(Distribution::KeyPartitioned(columns))
+            }
+        }
+    }
+
+    fn ordering(&self) -> Option<OrderingRequirements> {
+        let Arrival::Together { order, .. } = self.task.arrival() else { return None };
+        let columns = order.iter().map(|name| self.column(name)).collect::<Result<Vec<_>>>().ok()?;
+        let ascending = Some(datafusion::arrow::compute::SortOptions { descending: false, nulls_first: true });
+        let order = LexRequirement::new(columns.into_iter().map(|c| PhysicalSortRequirement::new(c, ascending)))?;
+        Some(OrderingRequirements::new(order))
+    }
+}
+
+impl fmt::Debug for TaskExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.task.name())
+    }
+}
+
+impl DisplayAs for TaskExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.task.name())
+    }
+}
+
+impl ExecutionPlan for TaskExec {
+    fn name(&self) -> &str {
+        self.task.name()
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        // A column that is not there is noticed when the rows are looked at.
+        let distribution = self.distribution().unwrap_or(Distribution::SinglePartition);
+        InputDistributionRequirements::new(vec![distribution])
+    }
+
+    fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
+        vec![self.ordering()]
+    }
+
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    /// Partitions are made where tasks ask for them, and nowhere else.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(input), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("{} has one input", self.task.name());
+        };
+        Ok(Arc::new(Self::new(Arc::clone(&self.task), input)))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let baseline = BaselineMetrics::new(&self.metrics, partition);
+        let rows = self.input.execute(partition, Arc::clone(&context))?;
+        let batches = self.task.run(rows, context, &self.metrics)?;
+        let batches = batches.map(move |batch| batch.record_output(&baseline));
+        Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        Some(self.metrics.clone_inner())
+    }
+}
+
+/// The batches that some work sends while it goes on. Without anybody who wants them the work is dropped.
+pub fn emitted<F>(schema: SchemaRef, work: impl FnOnce(Sender<Result<RecordBatch>>) -> F) -> SendableRecordBatchStream
+where
+    F: Future<Output = Result<(), Error>> + Send + 'static,
+{
+    let mut builder = RecordBatchReceiverStreamBuilder::new(schema, 2);
+    let work = work(builder.tx());
+    builder.spawn(async move { work.await.map_err(DataFusionError::from) });
+    builder.build()
+}
+
+/// Hands a batch over from a thread that may block.
+pub(super) fn hand_over(to: &Sender<Result<RecordBatch>>, batch: RecordBatch) -> Result<(), Error> {
+    to.blocking_send(Ok(batch)).map_err(|_| Error::Cancelled)
+}
+
+/// Does something on a thread that may block.
+pub(super) async fn blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
+    datafusion::common::runtime::SpawnedTask::spawn_blocking(work).await.map_err(|_| Error::Task)?
+}

@@ -1,0 +1,72 @@
+//! What is known of a release, there and back.
+
+use throng_core::metrics::{Change, ColumnUtility, Slice, Utility};
+use throng_core::risk::ClassSizes;
+
+use super::message::{ChangeMessage, ColumnUtilityMessage, UtilityMessage};
+
+pub(super) fn utility_message(utility: &Utility) -> UtilityMessage {
+    let column = |column: &ColumnUtility| ColumnUtilityMessage {
+        name: column.name.clone(),
+        ncp: column.ncp,
+        information_loss: column.information_loss,
+        sse_sst: column.sse_sst,
+        detail: column.detail.map(Vec::from).unwrap_or_default(),
+        change: column.change.as_ref().map(|change| ChangeMessage {
+            distance: change.distance,
+            slices: change.slices.iter().flat_map(|slice| [slice.end, slice.before, slice.after]).collect(),
+        }),
+    };
+    UtilityMessage {
+        classes: utility.classes,
+        avg: utility.avg,
+        dm: utility.dm,
+        ncp: utility.ncp,
+        weighted_ncp: utility.weighted_ncp,
+        sse_sst: utility.sse_sst,
+        information_loss: utility.information_loss,
+        columns: utility.columns.iter().map(column).collect(),
+    }
+}
+
+/// None where something is missing.
+pub(super) fn utility(message: UtilityMessage) -> Option<Utility> {
+    let column = |column: ColumnUtilityMessage| {
+        let detail = match column.detail.is_empty() {
+            true => None,
+            false => Some(column.detail.try_into().ok()?),
+        };
+        let change = column.change.map(|change| Change {
+            distance: change.distance,
+            slices: change
+                .slices
+                .as_chunks()
+                .0
+                .iter()
+                .map(|[end, before, after]| slice(*end, *before, *after))
+                .collect(),
+        });
+        let ColumnUtilityMessage { name, ncp, information_loss, sse_sst, .. } = column;
+        Some(ColumnUtility { name, ncp, information_loss, sse_sst, detail, change })
+    };
+    Some(Utility {
+        classes: message.classes,
+        avg: message.avg,
+        dm: message.dm,
+        ncp: message.ncp,
+        weighted_ncp: message.weighted_ncp,
+        sse_sst: message.sse_sst,
+        information_loss: message.information_loss,
+        columns: message.columns.into_iter().map(column).collect::<Option<_>>()?,
+    })
+}
+
+fn slice(end: f64, before: f64, after: f64) -> Slice {
+    Slice { end, before, after }
+}
+
+pub(super) fn class_sizes(pairs: &[u64]) -> ClassSizes {
+    let mut sizes = ClassSizes::default();
+    pairs.as_chunks().0.iter().for_each(|[size, classes]| sizes.add(*size, *classes));
+    sizes
+}

@@ -1,0 +1,233 @@
+//! What everybody who handles rows of a release has to agree on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use prost::Message;
+use throng_core::recode::{DealKey, Share, Shares};
+use throng_core::survey::{Domains, Seen};
+
+use super::message::{LabelsMessage, OutlineMessage};
+use super::place::StorePlace;
+use super::rows::Files;
+use super::seen::{array, array_bytes, seen_values, values_message};
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::release::{Form, ReleasedLabels, Run, Shown};
+use crate::snapshot::survey_spec;
+use crate::workspace::reserve;
+
+/// The domains of a table, its groups, the classes among which their rows are dealt, and what the classes show.
+///
+/// It is as secret as the input: it has the distinct values of the quasi-identifiers, and the key by which rows are dealt.
+pub struct Outline {
+    pub(super) seen: Seen,
+    groups: GroupIndex,
+    pub(super) shares: Shares,
+    pub(super) class_rows: Vec<u64>,
+    pub(super) shown: Shown,
+    pub(super) key: DealKey,
+    _reservation: Option<MemoryReservation>,
+}
+
+impl std::fmt::Debug for Outline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outline").field("classes", &self.class_rows.len()).finish_non_exhaustive()
+    }
+}
+
+/// The outlines that tasks of this process have.
+static LOADED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
+
+type Slot = Arc<tokio::sync::Mutex<Weak<Outline>>>;
+
+/// Groups by their content.
+struct GroupIndex {
+    width: usize,
+    /// Placed tuples, ascending.
+    tuples: Vec<u32>,
+}
+
+impl GroupIndex {
+    fn find(&self, placed: &[u32]) -> Option<u32> {
+        let tuples = self.tuples.chunks_exact(self.width);
+        let (mut low, mut high) = (0, tuples.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.tuples[middle * self.width..(middle + 1) * self.width].cmp(placed) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle as u32),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}
+
+/// What an outline is made of.
+pub(super) struct Drawn<'a> {
+    pub(super) seen: Seen,
+    pub(super) width: usize,
+    /// The placed tuple of each group, one after the other.
+    pub(super) tuples: Vec<u32>,
+    pub(super) shares: &'a Shares,
+    pub(super) class_rows: Vec<u64>,
+    pub(super) shown: Shown,
+    pub(super) key: DealKey,
+}
+
+impl Outline {
+    pub(super) fn new(drawn: Drawn<'_>) -> Self {
+        let Drawn { seen, width, tuples, shares, class_rows, shown, key } = drawn;
+        let tuple = |group: u32| &tuples[group as usize * width..(group as usize + 1) * width];
+        let mut order: Vec<u32> = (0..shares.groups() as u32).collect();
+        order.sort_unstable_by(|a, b| tuple(*a).cmp(tuple(*b)));
+        let groups =
+            GroupIndex { width, tuples: order.iter().flat_map(|group| tuple(*group).iter().copied()).collect() };
+        let shares = Shares::new(order.iter().map(|group| shares.of(*group)));
+        Self { seen, groups, shares, class_rows, shown, key, _reservation: None }
+    }
+
+    /// The outline of this name, which this process reads once for all of its tasks.
+    pub async fn load(
+        anonymizer: &Anonymizer,
+        place: &StorePlace,
+        name: &str,
+        runtime: &RuntimeEnv,
+    ) -> Result<Arc<Self>, Error> {
+        let slot = {
+            let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+            // Slots that nobody waits for, and whose outline nobody has any more.
+            loaded.retain(|_, slot| {
+                Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|outline| outline.strong_count() > 0)
+            });
+            Arc::clone(loaded.entry(format!("{}{name}", place.url())).or_default())
+        };
+        let mut loaded = slot.lock().await;
+        if let Some(outline) = loaded.upgrade() {
+            return Ok(outline);
+        }
+        let bytes = place.get(runtime, name).await?;
+        let reservation = MemoryConsumer::new("throng outline").register(&runtime.memory_pool);
+        // The bytes, and what is made of them.
+        reserve(&reservation, 2 * bytes.len(), "the outline of the release")?;
+        let outline = Arc::new(Self { _reservation: Some(reservation), ..Self::from_bytes(anonymizer, &bytes)? });
+        *loaded = Arc::downgrade(&outline);
+        Ok(outline)
+    }
+
+    /// How many groups there are.
+    pub(super) fn group_count(&self) -> usize {
+        self.shares.groups()
+    }
+
+    /// Domains in which what one reader has seen has its place.
+    pub(super) fn domains(&self, own: Seen) -> Result<Domains, Error> {
+        Ok(Domains::merge(&[own.uncounted(), self.seen.clone()])?)
+    }
+
+    /// The group with this placed tuple.
+    pub(super) fn group(&self, placed: &[u32]) -> Result<u32, Error> {
+        self.groups.find(placed).ok_or(Error::Changed)
+    }
+
+    /// Which rows are in which file.
+    pub fn files(&self, rows_per_file: u64) -> Files {
+        Files::new(&self.class_rows, rows_per_file)
+    }
+
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+        let columns = self.seen.columns().iter().map(|seen| values_message(seen, 0, seen.values.len()));
+        let labels = self.shown.columns.iter().map(|columns| {
+            Ok(LabelsMessage { columns: columns.iter().map(array_bytes).collect::<Result<_, Error>>()? })
+        });
+        let groups = || 0..self.group_count() as u32;
+        let message = OutlineMessage {
+            columns: columns.collect::<Result<_, Error>>()?,
+            width: self.groups.width as u32,
+            tuples: le_bytes(self.groups.tuples.iter().copied()),
+            share_counts: le_bytes(groups().map(|group| self.shares.of(group).len() as u32)),
+            shares: le_bytes(groups().flat_map(|group| self.shares.of(group)).flat_map(|s| [s.class, s.rows])),
+            class_rows: self.class_rows.iter().flat_map(|rows| rows.to_le_bytes()).collect(),
+            labels: labels.collect::<Result<_, Error>>()?,
+            label_of: le_bytes(self.shown.label_of.iter().copied()),
+            key: self.key.to_bytes().to_vec(),
+        };
+        Ok(message.encode_to_vec())
+    }
+
+    pub(super) fn from_bytes(anonymizer: &Anonymizer, bytes: &[u8]) -> Result<Self, Error> {
+        let damaged = || Error::Task;
+        let message = OutlineMessage::decode(bytes).map_err(|_| damaged())?;
+        let columns = message.columns.iter().map(|column| seen_values(std::slice::from_ref(column)));
+        let spec = Arc::new(survey_spec(anonymizer.binding()));
+        let seen = Seen::new(spec, columns.collect::<Result<_, _>>()?, 0);
+        let all: Vec<Share> = numbers(&message.shares)
+            .as_chunks()
+            .0
+            .iter()
+            .map(|[class, rows]| Share { class: *class, rows: *rows })
+            .collect();
+        let mut rest = all.as_slice();
+        let mut shares = Vec::new();
+        for count in numbers(&message.share_counts) {
+            let (here, later) = rest.split_at_checked(count as usize).ok_or_else(damaged)?;
+            shares.push(here);
+            rest = later;
+        }
+        let labels = message.labels.iter().map(|labels| labels.columns.iter().map(|bytes| array(bytes)).collect());
+        let shown = Shown { columns: labels.collect::<Result<_, Error>>()?, label_of: numbers(&message.label_of) };
+        let key = message.key.try_into().map_err(|_| damaged())?;
+        Ok(Self {
+            seen,
+            groups: GroupIndex { width: (message.width as usize).max(1), tuples: numbers(&message.tuples) },
+            shares: Shares::new(shares),
+            class_rows: message.class_rows.as_chunks().0.iter().map(|rows| u64::from_le_bytes(*rows)).collect(),
+            shown,
+            key: DealKey::from_bytes(key),
+            _reservation: None,
+        })
+    }
+}
+
+fn le_bytes(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
+    numbers.flat_map(u32::to_le_bytes).collect()
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect()
+}
+
+/// Makes rows of the release of rows whose class is known.
+pub struct OutlineRows {
+    labels: ReleasedLabels,
+    kept: usize,
+}
+
+impl OutlineRows {
+    /// What the classes of an outline show.
+    pub fn new(anonymizer: &Anonymizer, outline: &Outline, runtime: &RuntimeEnv) -> Self {
+        let room = MemoryConsumer::new("throng labels").register(&runtime.memory_pool);
+        let (labels, kept) = ReleasedLabels::plain(anonymizer, outline.shown.clone(), room);
+        Self { labels, kept }
+    }
+
+    /// The schema of the release.
+    pub fn schema(&self) -> &SchemaRef {
+        self.labels.schema()
+    }
+
+    /// Rows of the release, given the class of each, rows of a class one after the other, and what is kept of them.
+    pub fn released(&self, classes: &ArrayRef, kept: &[ArrayRef]) -> Result<RecordBatch, Error> {
+        if kept.len() != self.kept {
+            return Err(Error::Task);
+        }
+        let classes = classes.as_primitive::<UInt32Type>().values();
+        let runs = classes.chunk_by(|a, b| a == b).map(|run| Run { class: run[0], rows: run.len() });
+        self.labels.batch(Form::Compact, &runs.collect::<Vec<_>>(), |column| Ok(Arc::clone(&kept[column])))
+    }
+}

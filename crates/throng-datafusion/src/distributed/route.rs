@@ -1,0 +1,163 @@
+//! The rows of one partition, each with its class, or with its group where that is not enough to know the class.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::take;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use prost::Message;
+use tokio::sync::mpsc::Sender;
+
+use super::exec::{Arrival, Task, blocking, emitted, hand_over};
+use super::message::BodyMessage;
+use super::outline::Outline;
+use super::place::StorePlace;
+use super::rows::{ACCOUNT, NO_GROUP, Spread, hashes, note, routed_schema};
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::groups::for_each_group;
+use crate::plain;
+use crate::release::{Deal, for_each_batch};
+use crate::rows::{content, kept_column};
+use crate::snapshot::Snapshot;
+use crate::workspace::{Workspace, reserve};
+
+/// Finds the classes of rows.
+#[derive(Debug)]
+pub struct Routes {
+    anonymizer: Arc<Anonymizer>,
+    place: StorePlace,
+    outline: String,
+    spread: Spread,
+}
+
+impl Routes {
+    /// Its name in a plan.
+    pub const NAME: &str = "ThrongRoute";
+
+    /// Finds the classes of rows by an outline, and spreads them.
+    pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, outline: String, spread: Spread) -> Self {
+        Self { anonymizer, place, outline, spread }
+    }
+}
+
+impl Task for Routes {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn schema(&self) -> SchemaRef {
+        routed_schema(&self.anonymizer)
+    }
+
+    fn arrival(&self) -> Arrival {
+        Arrival::Anyhow
+    }
+
+    fn run(
+        &self,
+        rows: SendableRecordBatchStream,
+        context: Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<SendableRecordBatchStream> {
+        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (anonymizer, schema) = (Arc::clone(&self.anonymizer), self.schema());
+        let (place, name, spread) = (self.place.clone(), self.outline.clone(), self.spread.clone());
+        Ok(emitted(self.schema(), |to| async move {
+            let _stop = stop;
+            let outline = Outline::load(&anonymizer, &place, &name, &context.runtime_env()).await?;
+            let seed = anonymizer.policy().algorithm.seed;
+            let snapshot = Snapshot::of_stream(rows, anonymizer.binding(), seed, true, &workspace).await?;
+            blocking(move || send(snapshot, &outline, &spread, &schema, &to)).await
+        }))
+    }
+
+    fn body(&self) -> Vec<u8> {
+        let message = BodyMessage {
+            anonymizer: Some(self.anonymizer.message()),
+            place: self.place.url().to_owned(),
+            outline: self.outline.clone(),
+            slots: self.spread.slots().to_vec(),
+            ..BodyMessage::default()
+        };
+        message.encode_to_vec()
+    }
+}
+
+fn send(
+    mut snapshot: Snapshot,
+    outline: &Outline,
+    spread: &Spread,
+    schema: &SchemaRef,
+    to: &Sender<Result<RecordBatch>>,
+) -> Result<(), Error> {
+    let Some(seen) = snapshot.seen.pop() else { return Err(Error::Task) };
+    let domains = outline.domains(seen)?;
+    let room = snapshot.workspace.reservation("groups");
+    reserve(&room, snapshot.groups() as usize * 4, "the groups of a partition")?;
+    let mut group_of = Vec::with_capacity(snapshot.groups() as usize);
+    for_each_group(&snapshot, &domains, |placed, _| {
+        group_of.push(outline.group(placed)?);
+        Ok(())
+    })?;
+    drop(domains);
+    let shares = &outline.shares;
+    let mut deal = Deal::new(&snapshot, shares, &group_of, &outline.key, |_| Ok(()))?;
+    let (mut sum, mut next_group) = (0_u128, 0);
+    for stream in &snapshot.streams {
+        for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
+            snapshot.workspace.check()?;
+            let mut routed = Routed::default();
+            for ((row, group), hash) in (0_u32..).zip(groups).zip(content(batch)) {
+                let Some(home) = shares.of(group).last() else { continue };
+                sum = sum.wrapping_add(hash);
+                match deal.rank(group, hash) {
+                    None => routed.push(row, spread.slot(hash as u64), NO_GROUP, home.class, hash),
+                    Some(_) => routed.push(row, spread.slot(u64::from(group)), group, 0, hash),
+                }
+            }
+            let rows = UInt32Array::from(std::mem::take(&mut routed.rows));
+            let kept = batch.columns()[kept_column(0)..].iter().zip(&schema.fields()[4..]).map(|(column, field)| {
+                let column = take(column, &rows, None).map_err(|source| Error::Kernel("take", source))?;
+                let column = plain(&column)?;
+                datafusion::arrow::compute::cast(&column, field.data_type())
+                    .map_err(|source| Error::Kernel("cast", source))
+            });
+            let kept = kept.collect::<Result<Vec<_>, Error>>()?;
+            hand_over(to, routed.batch(schema, kept)?)
+        })?;
+    }
+    hand_over(to, note(schema, ACCOUNT, sum)?)
+}
+
+/// Rows of a batch.
+#[derive(Default)]
+struct Routed {
+    rows: Vec<u32>,
+    slots: Vec<u32>,
+    groups: Vec<u32>,
+    classes: Vec<u32>,
+    content: Vec<u128>,
+}
+
+impl Routed {
+    fn push(&mut self, row: u32, slot: u32, group: u32, class: u32, hash: u128) {
+        self.rows.push(row);
+        self.slots.push(slot);
+        self.groups.push(group);
+        self.classes.push(class);
+        self.content.push(hash);
+    }
+
+    fn batch(self, schema: &SchemaRef, kept: Vec<ArrayRef>) -> Result<RecordBatch, Error> {
+        let mut columns: Vec<ArrayRef> = [self.slots, self.groups, self.classes]
+            .map(|numbers| Arc::new(UInt32Array::from(numbers)) as ArrayRef)
+            .into();
+        columns.push(hashes(&self.content)?);
+        columns.extend(kept);
+        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
+    }
+}

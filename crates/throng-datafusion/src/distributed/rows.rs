@@ -1,0 +1,186 @@
+//! Rows on their way to their file.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{
+    Array, ArrayRef, AsArray, FixedSizeBinaryArray, RecordBatch, UInt32Array, new_null_array,
+};
+use datafusion::arrow::buffer::Buffer;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
+use datafusion::common::hash_utils::create_hashes;
+use datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
+
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::kept::kept_columns;
+
+/// The class of a row that is none: it has the sum of the hashes of all rows that one reader has sent.
+pub const ACCOUNT: u32 = u32::MAX;
+
+/// The class of a row that is none: its hash is the number of bytes that came to somebody who dealt rows.
+pub const RECEIVED: u32 = u32::MAX - 1;
+
+/// The group of a row whose class is known.
+pub(super) const NO_GROUP: u32 = u32::MAX;
+
+/// The bytes of a content hash, the highest first, so that their order is that of the hashes.
+const HASH_BYTES: i32 = 16;
+
+/// Values that the engine puts into different partitions.
+///
+/// The engine partitions by a hash. Numbers of files and groups would come to lie by chance, and one partition would get
+/// twice as much as another. Nothing but the balance depends on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    slots: Vec<u32>,
+}
+
+impl Spread {
+    /// A value for each of so many partitions.
+    pub fn over(partitions: usize) -> Self {
+        let candidates = Arc::new(UInt32Array::from_iter_values(0..(64 * partitions as u32).max(64))) as ArrayRef;
+        let mut hashes = vec![0; candidates.len()];
+        let mut slots = vec![None; partitions.max(1)];
+        if create_hashes([&candidates], REPARTITION_RANDOM_STATE.random_state(), &mut hashes).is_ok() {
+            for (value, hash) in (0..).zip(hashes) {
+                slots[hash as usize % partitions.max(1)].get_or_insert(value);
+            }
+        }
+        Self { slots: slots.iter().zip(0..).map(|(slot, number)| slot.unwrap_or(number)).collect() }
+    }
+
+    pub(super) fn of_slots(slots: Vec<u32>) -> Self {
+        Self { slots: if slots.is_empty() { vec![0] } else { slots } }
+    }
+
+    pub(super) fn slots(&self) -> &[u32] {
+        &self.slots
+    }
+
+    pub(super) fn slot(&self, number: u64) -> u32 {
+        self.slots[(number % self.slots.len() as u64) as usize]
+    }
+}
+
+/// Which rows of a release are in which file: as many in each, in the order of the release.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// How many rows there are up to the end of each class.
+    ends: Vec<u64>,
+    rows_per_file: u64,
+}
+
+impl Files {
+    pub(super) fn new(class_rows: &[u64], rows_per_file: u64) -> Self {
+        let mut total = 0;
+        let end = |rows: &u64| {
+            total += rows;
+            total
+        };
+        Self { ends: class_rows.iter().map(end).collect(), rows_per_file: rows_per_file.max(1) }
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> u64 {
+        self.ends.last().map_or(0, |rows| rows.div_ceil(self.rows_per_file))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many rows come before a class.
+    pub fn start(&self, class: u32) -> Option<u64> {
+        let end = self.ends.get(class as usize)?;
+        Some((class as usize).checked_sub(1).map_or(0, |before| self.ends[before]).min(*end))
+    }
+
+    /// The rows of a file, by their places in the release.
+    pub fn rows(&self, file: u32) -> std::ops::Range<u64> {
+        let first = u64::from(file) * self.rows_per_file;
+        first..(first + self.rows_per_file).min(self.ends.last().copied().unwrap_or(0))
+    }
+
+    /// The files that have rows of a class.
+    pub(super) fn of_class(&self, class: u32) -> Option<RangeInclusive<u32>> {
+        let (start, end) = (self.start(class)?, self.ends[class as usize]);
+        (start < end).then(|| (start / self.rows_per_file) as u32..=((end - 1) / self.rows_per_file) as u32)
+    }
+}
+
+fn kept_fields(anonymizer: &Anonymizer) -> Vec<Field> {
+    let kept = kept_columns(anonymizer.binding());
+    let field = |(place, kept): (usize, &crate::kept::Kept)| {
+        Field::new(format!("kept_{place}"), kept.field(anonymizer.input_schema()).data_type().clone(), true)
+    };
+    kept.iter().enumerate().map(field).collect()
+}
+
+fn schema(numbers: &[&str], anonymizer: &Anonymizer) -> SchemaRef {
+    let mut fields: Vec<Field> = numbers.iter().map(|name| Field::new(*name, DataType::UInt32, false)).collect();
+    fields.push(Field::new("content", DataType::FixedSizeBinary(HASH_BYTES), false));
+    fields.extend(kept_fields(anonymizer));
+    Arc::new(Schema::new(fields))
+}
+
+/// Rows on their way to where they are dealt: with their group where their class is not known, and with their class.
+pub(super) fn routed_schema(anonymizer: &Anonymizer) -> SchemaRef {
+    schema(&["slot", "group", "class"], anonymizer)
+}
+
+/// Rows on their way to their file.
+pub(super) fn dealt_schema(anonymizer: &Anonymizer) -> SchemaRef {
+    schema(&["slot", "file", "class"], anonymizer)
+}
+
+pub(super) fn hashes(content: &[u128]) -> Result<ArrayRef, Error> {
+    let bytes: Vec<u8> = content.iter().flat_map(|hash| hash.to_be_bytes()).collect();
+    let array = FixedSizeBinaryArray::try_new(HASH_BYTES, Buffer::from_vec(bytes), None);
+    Ok(Arc::new(array.map_err(|source| Error::Kernel("hashes", source))?))
+}
+
+/// A number on its way beside the rows.
+pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<RecordBatch, Error> {
+    let mut columns: Vec<ArrayRef> =
+        [0, NO_GROUP, class].map(|number| Arc::new(UInt32Array::from(vec![number])) as ArrayRef).into();
+    columns.push(hashes(&[number])?);
+    columns.extend(routed.fields()[4..].iter().map(|field| new_null_array(field.data_type(), 1)));
+    RecordBatch::try_new(Arc::clone(routed), columns).map_err(|source| Error::Kernel("batch", source))
+}
+
+/// Rows that were dealt, or are on their way to that.
+pub struct DealtRows<'a>(pub &'a RecordBatch);
+
+impl DealtRows<'_> {
+    fn numbers(&self, column: usize) -> &[u32] {
+        self.0.column(column).as_primitive::<UInt32Type>().values()
+    }
+
+    /// The group of each row before they are dealt, and the file afterwards.
+    pub(super) fn groups(&self) -> &[u32] {
+        self.numbers(1)
+    }
+
+    /// The file of each row.
+    pub fn files(&self) -> &[u32] {
+        self.numbers(1)
+    }
+
+    /// The class of each row.
+    pub fn classes(&self) -> &[u32] {
+        self.numbers(2)
+    }
+
+    /// The content hash of each row.
+    pub fn content(&self) -> impl Iterator<Item = u128> {
+        let hashes = self.0.column(3).as_fixed_size_binary();
+        hashes.iter().map(|hash| hash.and_then(|hash| hash.try_into().ok()).map_or(0, u128::from_be_bytes))
+    }
+
+    /// What is kept of each row.
+    pub fn kept(&self) -> &[ArrayRef] {
+        &self.0.columns()[4..]
+    }
+}

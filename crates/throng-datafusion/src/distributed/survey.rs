@@ -1,0 +1,131 @@
+//! The survey of one partition: its values and its groups, in pieces that travel well.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{LargeBinaryArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::common::Result;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use prost::Message;
+use tokio::sync::mpsc::Sender;
+
+use super::draw;
+use super::error::Refusal;
+use super::exec::{Arrival, Task, blocking, emitted, hand_over};
+use super::message::{BodyMessage, EndMessage};
+use super::seen::values_message;
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::rows::numbers;
+use crate::snapshot::Snapshot;
+use crate::workspace::Workspace;
+
+/// So many values of a column are sent at a time.
+const VALUES: usize = 1 << 16;
+
+/// What a piece is.
+pub(super) const SEEN: u8 = 0;
+pub(super) const GROUPS: u8 = 1;
+pub(super) const END: u8 = 2;
+pub(super) const REFUSED: u8 = 3;
+
+/// Surveys a partition of the input.
+#[derive(Debug)]
+pub struct Surveys {
+    anonymizer: Arc<Anonymizer>,
+}
+
+impl Surveys {
+    /// Its name in a plan.
+    pub const NAME: &str = "ThrongSurvey";
+
+    /// Surveys the columns of a policy.
+    pub fn new(anonymizer: Arc<Anonymizer>) -> Self {
+        Self { anonymizer }
+    }
+}
+
+/// Pieces of a survey: which reader it was, what the piece is, of which column, and the piece.
+pub(super) fn piece_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("reader", DataType::UInt64, false),
+        Field::new("kind", DataType::UInt8, false),
+        Field::new("column", DataType::UInt32, false),
+        Field::new("piece", DataType::LargeBinary, false),
+    ]))
+}
+
+fn piece(reader: u64, kind: u8, column: usize, bytes: &[u8]) -> Result<RecordBatch, Error> {
+    let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
+        Arc::new(UInt64Array::from(vec![reader])),
+        Arc::new(UInt8Array::from(vec![kind])),
+        Arc::new(UInt32Array::from(vec![column as u32])),
+        Arc::new(LargeBinaryArray::from_vec(vec![bytes])),
+    ];
+    RecordBatch::try_new(piece_schema(), columns).map_err(|source| Error::Kernel("batch", source))
+}
+
+impl Task for Surveys {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn schema(&self) -> SchemaRef {
+        piece_schema()
+    }
+
+    fn arrival(&self) -> Arrival {
+        Arrival::Anyhow
+    }
+
+    fn run(
+        &self,
+        rows: SendableRecordBatchStream,
+        context: Arc<TaskContext>,
+        metrics: &ExecutionPlanMetricsSet,
+    ) -> Result<SendableRecordBatchStream> {
+        let (workspace, stop) = Workspace::new(&context, metrics);
+        let anonymizer = Arc::clone(&self.anonymizer);
+        Ok(emitted(self.schema(), |to| async move {
+            let _stop = stop;
+            let seed = anonymizer.policy().algorithm.seed;
+            match Snapshot::of_stream(rows, anonymizer.binding(), seed, false, &workspace).await {
+                Ok(snapshot) => blocking(move || send(&snapshot, &to)).await,
+                Err(error) => {
+                    let refusal = Refusal::of(&error).ok_or(error)?.to_message().encode_to_vec();
+                    to.send(Ok(piece(draw(), REFUSED, 0, &refusal)?)).await.map_err(|_| Error::Cancelled)
+                }
+            }
+        }))
+    }
+
+    fn body(&self) -> Vec<u8> {
+        BodyMessage { anonymizer: Some(self.anonymizer.message()), ..BodyMessage::default() }.encode_to_vec()
+    }
+}
+
+fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), Error> {
+    let (reader, mut pieces) = (draw(), 0);
+    for seen in &snapshot.seen {
+        for (column, seen) in seen.columns().iter().enumerate() {
+            // A column without values is sent too: it may have nulls.
+            for from in (0..seen.values.len().max(1)).step_by(VALUES) {
+                let message = values_message(seen, from, VALUES.min(seen.values.len() - from))?;
+                hand_over(to, piece(reader, SEEN, column, &message.encode_to_vec())?)?;
+                pieces += 1;
+            }
+        }
+    }
+    for stream in &snapshot.streams {
+        let mut chunks = stream.groups.read()?;
+        while let Some(chunk) = chunks.next()? {
+            snapshot.workspace.check()?;
+            let bytes: Vec<u8> = numbers(&chunk).iter().flat_map(|number| number.to_le_bytes()).collect();
+            hand_over(to, piece(reader, GROUPS, 0, &bytes)?)?;
+            pieces += 1;
+        }
+    }
+    let end = EndMessage { rows: snapshot.rows, suppressed: snapshot.suppressed, pieces };
+    hand_over(to, piece(reader, END, 0, &end.encode_to_vec())?)
+}

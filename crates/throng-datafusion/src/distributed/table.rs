@@ -1,0 +1,77 @@
+//! A chain of tasks over the rows of a table, as a table.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::provider_as_source;
+use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::exec::{Task, TaskExec};
+use crate::projected::projected;
+use crate::unseen::without_statistics;
+
+/// What comes out of the last of some tasks. As opaque as [`crate::AnonymizedTable`], and for the same reason.
+pub struct TaskTable {
+    input: Arc<dyn TableProvider>,
+    /// The columns of the input that the first task gets.
+    columns: Vec<usize>,
+    tasks: Vec<Arc<dyn Task>>,
+    schema: SchemaRef,
+}
+
+impl TaskTable {
+    /// Tasks one after the other, of which there is at least one, over these columns of a table.
+    pub fn new(input: Arc<dyn TableProvider>, columns: Vec<usize>, tasks: Vec<Arc<dyn Task>>) -> Result<Self> {
+        let last = tasks.last().ok_or_else(|| internal_datafusion_err!("a table of no tasks"))?;
+        let schema = last.schema();
+        Ok(Self { input, columns, tasks, schema })
+    }
+
+    pub(crate) fn input(&self) -> &Arc<dyn TableProvider> {
+        &self.input
+    }
+
+    pub(crate) fn columns(&self) -> &[usize] {
+        &self.columns
+    }
+
+    pub(crate) fn tasks(&self) -> &[Arc<dyn Task>] {
+        &self.tasks
+    }
+}
+
+impl fmt::Debug for TaskTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tasks.iter().map(|task| task.name())).finish()
+    }
+}
+
+#[async_trait]
+impl TableProvider for TaskTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::View
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        _filters: &[Expr],
+        _limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let columns = Some(self.columns.clone());
+        let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), columns)?;
+        let input = without_statistics(state.create_physical_plan(&input.build()?).await?)?;
+        let over = |input, task: &Arc<dyn Task>| Arc::new(TaskExec::new(Arc::clone(task), input)) as _;
+        projected(self.tasks.iter().fold(input, over), projection)
+    }
+}

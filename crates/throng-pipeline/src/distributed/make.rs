@@ -1,0 +1,169 @@
+//! Makes a staged release on a cluster.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{UInt32Type, UInt64Type};
+use datafusion::catalog::TableProvider;
+use object_store::ObjectStoreExt;
+use throng_core::content::Checksum;
+use throng_datafusion::distributed::{
+    ACCOUNT, Deals, Outlined, Outliner, RECEIVED, Refusal, Routes, Spread, StorePlace, Surveys, Task, TaskTable,
+};
+use throng_datafusion::{Anonymizer, Facts};
+use tracing::Instrument;
+
+use super::writes::Writes;
+use super::{Cluster, failed};
+use crate::clock::Clock;
+use crate::error::{JobError, Kind};
+use crate::manifest::FileEntry;
+use crate::place::Place;
+use crate::progress::Stage;
+use crate::sidecar::ClusterFacts;
+
+/// A release that is staged.
+pub(crate) struct Made {
+    pub(crate) facts: Facts,
+    pub(crate) files: Vec<FileEntry>,
+    pub(crate) cluster: Option<ClusterFacts>,
+}
+
+/// Makes a release of a table below a staging place. Files have names of attempts.
+pub(crate) async fn make(
+    cluster: &Cluster,
+    table: Arc<dyn TableProvider>,
+    anonymizer: &Arc<Anonymizer>,
+    staging: &Place,
+    rows_per_file: u64,
+    clock: &Clock,
+) -> Result<Made, JobError> {
+    let place = StorePlace::new(format!("{}/", staging.table_url()?.as_str().trim_end_matches('/')));
+    let span = clock.begin(Stage::Survey, None);
+    let outlined = outline(cluster, Arc::clone(&table), anonymizer, &place).instrument(span).await?;
+    tracing::info!(groups = outlined.groups, bytes = outlined.bytes, "outline drawn");
+
+    let rows = outlined.facts.rows_read - outlined.facts.suppressed;
+    let span = clock.begin(Stage::Write, Some(rows));
+    let spread = Spread::over(cluster.partitions);
+    let (anonymizer_of, name) = (|| Arc::clone(anonymizer), outlined.name.clone());
+    let tasks: Vec<Arc<dyn Task>> = vec![
+        Arc::new(Routes::new(anonymizer_of(), place.clone(), name.clone(), spread.clone())),
+        Arc::new(Deals::new(anonymizer_of(), place.clone(), name.clone(), spread, rows_per_file)),
+        Arc::new(Writes::new(anonymizer_of(), place, name.clone(), rows_per_file)),
+    ];
+    let columns = anonymizer.columns_read();
+    let answers = run(cluster, table, columns, tasks, "rows were written").instrument(span).await?;
+    let written = Written::of(&answers)?;
+    if written.rows() != rows || written.sent != written.received {
+        return Err(JobError::internal("rows were lost or doubled between machines"));
+    }
+    // It is not needed any more, and as secret as the input.
+    let outline = staging.child(&name);
+    if let Err(error) = outline.store.delete(&outline.path).await {
+        tracing::warn!(error = %crate::error::store_reason(&error), "the outline could not be removed yet");
+    }
+    let facts = Facts { checksum: Checksum::of(written.sent, rows), ..outlined.facts };
+    let facts_of_cluster = ClusterFacts {
+        partitions: cluster.partitions,
+        groups: outlined.groups,
+        outline_bytes: outlined.bytes,
+        shuffle_bytes: BTreeMap::from([
+            ("survey".into(), outlined.received),
+            ("deal".into(), written.dealt_bytes),
+            ("write".into(), written.written_bytes),
+        ]),
+    };
+    Ok(Made { facts, files: written.files, cluster: Some(facts_of_cluster) })
+}
+
+async fn outline(
+    cluster: &Cluster,
+    table: Arc<dyn TableProvider>,
+    anonymizer: &Arc<Anonymizer>,
+    place: &StorePlace,
+) -> Result<Outlined, JobError> {
+    let binding = anonymizer.binding();
+    let quasi = binding.quasi.iter().map(|quasi| quasi.column.index);
+    let mut columns: Vec<usize> = quasi.chain(binding.sensitive.iter().map(|column| column.column.index)).collect();
+    columns.sort_unstable();
+    let tasks: Vec<Arc<dyn Task>> = vec![
+        Arc::new(Surveys::new(Arc::clone(anonymizer))),
+        Arc::new(Outliner::new(Arc::clone(anonymizer), place.clone())),
+    ];
+    let answers = run(cluster, table, columns, tasks, "the input was surveyed").await?;
+    match Outlined::of(&answers, anonymizer)? {
+        Ok(outlined) => Ok(outlined),
+        Err(Refusal::Infeasible(text)) => Err(JobError::new(Kind::Infeasible, text)),
+        Err(Refusal::BadData(text)) => Err(JobError::new(Kind::BadData, text)),
+    }
+}
+
+/// What comes out of tasks over a table.
+pub(super) async fn run(
+    cluster: &Cluster,
+    table: Arc<dyn TableProvider>,
+    columns: Vec<usize>,
+    tasks: Vec<Arc<dyn Task>>,
+    doing: &str,
+) -> Result<Vec<RecordBatch>, JobError> {
+    let answers = async {
+        let table = TaskTable::new(table, columns, tasks)?;
+        cluster.session.read_table(Arc::new(table))?.collect().await
+    };
+    answers.await.map_err(|error| failed(doing, &error))
+}
+
+/// What the writers have answered.
+#[derive(Default)]
+struct Written {
+    files: Vec<FileEntry>,
+    /// The sums of the hashes of all rows, as readers have sent and as writers have received them.
+    sent: u128,
+    received: u128,
+    dealt_bytes: u64,
+    written_bytes: u64,
+}
+
+impl Written {
+    fn of(answers: &[RecordBatch]) -> Result<Self, JobError> {
+        let mut written = Self::default();
+        let mut files: BTreeMap<u32, FileEntry> = BTreeMap::new();
+        for batch in answers {
+            let number = |column: usize, row: usize| batch.column(column).as_primitive::<UInt64Type>().value(row);
+            let text = |column: usize, row: usize| batch.column(column).as_string::<i32>().value(row).to_owned();
+            for row in 0..batch.num_rows() {
+                let file = batch.column(0).as_primitive::<UInt32Type>().value(row);
+                let sum = batch.column(5).as_fixed_size_binary().value(row);
+                let sum = sum.try_into().map_or(0, u128::from_be_bytes);
+                match file {
+                    ACCOUNT => written.sent = written.sent.wrapping_add(sum),
+                    RECEIVED => written.dealt_bytes += sum as u64,
+                    file => {
+                        written.received = written.received.wrapping_add(sum);
+                        written.written_bytes += number(6, row);
+                        let entry = FileEntry {
+                            path: text(1, row),
+                            rows: number(2, row),
+                            bytes: number(3, row),
+                            sha256: text(4, row),
+                        };
+                        if files.insert(file, entry).is_some() {
+                            return Err(JobError::internal("a file was written twice"));
+                        }
+                    }
+                }
+            }
+        }
+        if files.keys().zip(0..).any(|(file, expected)| *file != expected) {
+            return Err(JobError::internal("a file was not written"));
+        }
+        written.files = files.into_values().collect();
+        Ok(written)
+    }
+
+    fn rows(&self) -> u64 {
+        self.files.iter().map(|file| file.rows).sum()
+    }
+}
