@@ -11,7 +11,7 @@ use crate::job::JobOptions;
 
 /// The part of a memory limit that the pool of the session has. The rest is for what no pool counts: code, threads,
 /// buffers of readers and writers, and what an allocator keeps back.
-const POOL_SHARE: f64 = 0.75;
+pub const POOL_SHARE: f64 = 0.75;
 
 /// Files of at least so many bytes are read by all threads together: a release is small for the rows that it has.
 const SHARED_BYTES: usize = 1 << 20;

@@ -26,6 +26,16 @@ pub(super) enum Phase {
     Run,
 }
 
+/// An error of the engine before it has read a row, as a caller may see it.
+pub fn planning_failure(error: &DataFusionError) -> JobError {
+    sorted(error, Phase::Plan)
+}
+
+/// An error of the engine on rows, as a caller may see it.
+pub fn running_failure(error: &DataFusionError) -> JobError {
+    sorted(error, Phase::Run)
+}
+
 /// An error of the engine, as a caller may see it.
 pub(super) fn sorted(error: &DataFusionError, phase: Phase) -> JobError {
     if let Some(ours) = ours(error) {

@@ -12,7 +12,9 @@ mod location;
 mod statements;
 mod stores;
 
+pub use error::{planning_failure, running_failure};
 pub use statements::{Statement, is_complete};
+pub use stores::Stores;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -30,7 +32,6 @@ use crate::engine::runtime;
 use crate::error::JobError;
 use error::{Phase, sorted};
 use location::{LocationTables, check_locations};
-use stores::Stores;
 
 /// A session in which statements run one after the other.
 ///
@@ -50,14 +51,19 @@ impl SqlSession {
             .with_information_schema(true);
         let stores = Arc::new(Stores::default());
         let runtime = runtime(memory_limit).with_object_store_registry(stores).build_arc().map_err(failed)?;
-        let context = SessionContext::new_with_config_rt(config, runtime);
+        Ok(Self::over(SessionContext::new_with_config_rt(config, runtime)))
+    }
+
+    /// A session over a context of somebody else, such as that of a cluster. Its functions and the tables of files are
+    /// registered here; its object stores are to be [`Stores`].
+    pub fn over(context: SessionContext) -> Self {
         // Files are opened in a session of their own, on the same stores.
         let files = SessionContext::new_with_config_rt(context.copied_config(), context.runtime_env());
         let catalogs = Arc::clone(context.state().catalog_list());
         context
             .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
         throng_datafusion::register_all(&context);
-        Ok(Self { context })
+        Self { context }
     }
 
     /// The statements of a text. One that can't be parsed is an error in its place; nothing follows a text that ends

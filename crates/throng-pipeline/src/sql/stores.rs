@@ -13,9 +13,9 @@ use super::location::check_location;
 use crate::error::JobError;
 use crate::place::Place;
 
-/// The stores of a session. Its `Debug` shows none of them, because a store knows credentials.
+/// The stores of a session or of a process. Its `Debug` shows none of them, because a store knows credentials.
 #[derive(Default)]
-pub(super) struct Stores {
+pub struct Stores {
     known: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
 }
 

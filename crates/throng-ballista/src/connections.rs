@@ -1,0 +1,88 @@
+//! Connections to other executors, kept for the next shuffle.
+//!
+//! Without this every fetch would open a connection of its own, and a large shuffle would run out of ports. (Ballista has such
+//! a pool, for its own engine only.)
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use ballista_core::client::BallistaClient;
+use ballista_core::client_pool::{BallistaClientPool, PooledClient};
+use ballista_core::error::Result;
+use ballista_core::extension::BallistaConfigGrpcEndpoint;
+use ballista_core::utils::GrpcClientConfig;
+
+/// How long a connection is kept when nothing is asked of it.
+const IDLE: Duration = Duration::from_secs(30);
+
+type Place = (String, u16, GrpcClientConfig);
+
+/// Connections that nobody uses at the moment, by where they go and since when.
+#[derive(Clone, Default)]
+pub(crate) struct Connections {
+    idle: Arc<Mutex<HashMap<Place, Vec<(BallistaClient, Instant)>>>>,
+}
+
+impl Connections {
+    fn idle(&self) -> MutexGuard<'_, HashMap<Place, Vec<(BallistaClient, Instant)>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close_idle(&self) {
+        self.idle().retain(|_, waiting| {
+            waiting.retain(|(_, since)| since.elapsed() < IDLE);
+            !waiting.is_empty()
+        });
+    }
+
+    fn give_back(&self, place: Place, client: BallistaClient) {
+        self.idle().entry(place).or_default().push((client, Instant::now()));
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Connections")
+    }
+}
+
+#[async_trait]
+impl BallistaClientPool for Connections {
+    async fn acquire(
+        &self,
+        host: &str,
+        port: u16,
+        config: &GrpcClientConfig,
+        customize_endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
+    ) -> Result<PooledClient> {
+        self.close_idle();
+        let place = (host.to_owned(), port, config.clone());
+        let waiting = self.idle().get_mut(&place).and_then(Vec::pop);
+        let client = match waiting {
+            Some((client, _)) => client,
+            None => {
+                BallistaClient::try_new(
+                    host,
+                    port,
+                    config.max_message_size,
+                    config.use_tls,
+                    customize_endpoint,
+                    config.io_retries_times,
+                    config.io_retry_wait_time_ms,
+                    config.initial_connection_window_size,
+                    config.initial_stream_window_size,
+                )
+                .await?
+            }
+        };
+        let pool = self.clone();
+        Ok(PooledClient::new(client, Box::new(move |client| pool.give_back(place, client))))
+    }
+
+    async fn evict_idle(&self) {
+        self.close_idle();
+    }
+}

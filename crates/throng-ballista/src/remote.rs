@@ -1,0 +1,177 @@
+//! Planning with errors that find their way: on the scheduler they are told, at the client they are heard.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ballista_core::config::BallistaConfig;
+use ballista_core::planner::BallistaQueryPlanner;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use futures::TryStreamExt;
+use throng_pipeline::{JobError, Kind, planning_failure};
+
+use crate::codec;
+use crate::told::{Told, heard};
+
+/// Plans as DataFusion does. What fails is sorted before it leaves the scheduler, see [`Told`].
+#[derive(Debug)]
+pub(crate) struct TellingPlanner;
+
+#[async_trait]
+impl QueryPlanner for TellingPlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let planned = DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await;
+        planned.map_err(|error| Told::from(&planning_failure(&error)).into())
+    }
+}
+
+/// Sends plans to a scheduler, and hears what went wrong there.
+#[derive(Debug)]
+pub(crate) struct ClusterPlanner {
+    inner: BallistaQueryPlanner<LogicalPlanNode>,
+    cluster: Arc<str>,
+}
+
+impl ClusterPlanner {
+    /// The scheduler's address, as HTTP and as people write it.
+    pub(crate) fn new(scheduler: String, cluster: &str, config: BallistaConfig) -> Self {
+        let inner = BallistaQueryPlanner::with_extension(scheduler, config, codec::logical());
+        Self { inner, cluster: Arc::from(cluster) }
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for ClusterPlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let inner = self.inner.create_physical_plan(plan, session).await?;
+        Ok(Arc::new(HearingExec { inner, cluster: Arc::clone(&self.cluster) }))
+    }
+}
+
+/// A query on the cluster, of which errors are what was told.
+#[derive(Debug)]
+struct HearingExec {
+    inner: Arc<dyn ExecutionPlan>,
+    cluster: Arc<str>,
+}
+
+impl DisplayAs for HearingExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HearingExec: {}", self.cluster)
+    }
+}
+
+impl ExecutionPlan for HearingExec {
+    fn name(&self) -> &str {
+        "HearingExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.inner.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.inner]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(inner), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("HearingExec has one input");
+        };
+        Ok(Arc::new(Self { inner, cluster: Arc::clone(&self.cluster) }))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let cluster = Arc::clone(&self.cluster);
+        let failed = move |error: DataFusionError| DataFusionError::External(Box::new(failure(&error, &cluster)));
+        let rows = self.inner.execute(partition, context).map_err(&failed)?;
+        Ok(Box::pin(RecordBatchStreamAdapter::new(rows.schema(), rows.map_err(failed))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.inner.metrics()
+    }
+}
+
+/// Words of Ballista and of its connections, when somebody does not answer or is gone.
+const GONE: [&str; 9] = [
+    "ConnectError",
+    "transport error",
+    "Unavailable",
+    "Stream closed without job completing",
+    "error reading a body",
+    "h2 protocol error",
+    "broken pipe",
+    "connection closed",
+    "all executors were lost",
+];
+
+/// What a caller may see of an error of the cluster. Its text is searched and never shown: it may quote a value.
+fn failure(error: &DataFusionError, cluster: &str) -> JobError {
+    let text = format!("{error:?}");
+    if let Some(told) = heard(&text) {
+        return told;
+    }
+    if text.contains("failed to serialize logical plan") {
+        let why = "a table of the statement can't be sent to the cluster: it is known to this session only; read it from files";
+        return JobError::new(Kind::BadQuery, why);
+    }
+    if GONE.iter().any(|words| text.contains(words)) || text.contains("FetchFailed") {
+        let why =
+            format!("the cluster at {cluster} does not answer, or lost what it was doing; look at it and try again");
+        return JobError::new(Kind::TemporaryIo, why);
+    }
+    let why =
+        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs tell where");
+    JobError::new(Kind::Internal, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_cluster_is_sorted_and_not_quoted() {
+        let told = Told::from(&JobError::new(Kind::Infeasible, "p = 9 can't be met"));
+        let cases = [
+            (format!("Job 1 failed: cancer {told}"), Kind::Infeasible),
+            ("tonic: transport error, cancer".to_owned(), Kind::TemporaryIo),
+            ("failed to serialize logical plan: cancer".to_owned(), Kind::BadQuery),
+            ("cancer".to_owned(), Kind::Internal),
+        ];
+        for (text, kind) in cases {
+            let failure = failure(&DataFusionError::Execution(text), "df://there:50050");
+            assert_eq!(failure.kind(), kind, "{failure}");
+            assert!(!failure.to_string().contains("cancer"), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What every session has, at the client, the scheduler and the executors.
+//!
+//! Ballista sends all settings of a session with each query. A scheduler drops names that it does not know without a word,
+//! so that all processes begin with the same ones.
+
+use std::sync::Arc;
+
+use ballista_core::config::{
+    BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS, BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS,
+    BALLISTA_CLIENT_IO_RETRIES_TIMES, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
+    BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE,
+};
+use ballista_core::extension::{
+    SessionConfigExt, ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions,
+};
+use ballista_core::optimizer::ballista_default_optimizer_rules;
+use datafusion::common::Result;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use crate::remote::TellingPlanner;
+use crate::whole::ReadWhole;
+
+/// The largest message between two processes. A plan carries its policy with every hierarchy, and what a job has found out
+/// before.
+pub const MESSAGE_LIMIT: u32 = 256 << 20;
+
+/// How often a shuffle is asked for before its executor counts as lost, and the pause in between.
+const FETCHES: (usize, u64) = (3, 500);
+
+/// How long the answer to a request may take to begin.
+const ANSWER_SECONDS: usize = 60;
+
+/// How often a connection on which nothing happens is tried. A machine that is gone does not close its connections.
+const KEEPALIVE_SECONDS: usize = 10;
+
+/// The settings of a session.
+pub fn config() -> SessionConfig {
+    let config = SessionConfig::new_with_ballista()
+        .with_collect_statistics(false)
+        .with_ballista_grpc_client_max_message_size(MESSAGE_LIMIT as usize)
+        .set_usize(BALLISTA_CLIENT_IO_RETRIES_TIMES, FETCHES.0)
+        .set_u64(BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS, FETCHES.1)
+        .set_usize(BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, ANSWER_SECONDS)
+        .set_usize(BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_SECONDS)
+        // A partition is a task, so that a task has the memory of one slot, and what is done again after a failure is small.
+        .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1);
+    fixed(config)
+}
+
+/// The settings that nobody can change, because answers depend on them.
+///
+/// Adaptive planning, which is on by default, plans every stage anew with rules of its own: ours ([`ReadWhole`]) is not among
+/// them, and an empty stage may be cut out together with the operator above it. Statistics of files that are shared between
+/// sessions are looked up by path, size and time; a file of another store may have the same.
+fn fixed(config: SessionConfig) -> SessionConfig {
+    config.with_ballista_adaptive_query_planner(false).set_bool(BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE, false)
+}
+
+/// A session that plans and runs here, on the scheduler or an executor: with Ballista's rules, our functions, and plans in
+/// which whoever gathers reads everything.
+pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionState {
+    let state = SessionStateBuilder::new()
+        .with_default_features()
+        .with_config(fixed(config))
+        .with_runtime_env(runtime)
+        .with_optimizer_rules(ballista_default_optimizer_rules())
+        .with_scalar_functions(ballista_scalar_functions())
+        .with_aggregate_functions(ballista_aggregate_functions())
+        .with_window_functions(ballista_window_functions())
+        .with_physical_optimizer_rule(Arc::new(ReadWhole))
+        .with_query_planner(Arc::new(TellingPlanner))
+        .build();
+    let context = SessionContext::new_with_state(state);
+    throng_datafusion::register_all(&context);
+    context.state()
+}
+
+/// What makes such sessions.
+pub(crate) fn builder(runtime: Arc<RuntimeEnv>) -> impl Fn(SessionConfig) -> Result<SessionState> + Send + Sync {
+    move |config| Ok(state(config, Arc::clone(&runtime)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_cannot_switch_on_what_would_change_answers() {
+        let asked = config()
+            .with_ballista_adaptive_query_planner(true)
+            .set_bool(BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE, true);
+        let state = state(asked, Arc::default());
+        let settings = state.config().ballista_config();
+        assert!(!settings.adaptive_query_planner_enabled());
+        assert!(!settings.share_file_statistics_cache());
+    }
+
+    #[test]
+    fn a_session_knows_our_functions() {
+        let state = state(config(), Arc::default());
+        assert!(state.scalar_functions().contains_key("generalize"));
+        assert!(state.aggregate_functions().contains_key("k_anonymity"));
+        assert!(state.table_functions().contains_key("anonymize"));
+        assert!(state.scalar_functions().contains_key("array_length"));
+    }
+}

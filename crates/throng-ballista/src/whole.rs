@@ -1,0 +1,134 @@
+//! Whoever gathers reads everything.
+//!
+//! A task of Ballista runs a part of the partitions of its stage: before a plan is sent, its leaves are cut down to that part.
+//!
+//! ```text
+//!   one partition   AnonymizeExec          task of partition 0:   AnonymizeExec
+//!                     └─ files: A B C                               └─ files: A        B and C are lost
+//! ```
+//!
+//! Ballista sees that a node needs its whole input only where the node declares it. Ours do not: on one machine they read all
+//! partitions of their input at the same time, and DataFusion would put a node in between that makes one stream of them. So
+//! this rule, the last one of the scheduler, declares it in their place. It goes by numbers and not by names, so that it holds
+//! for any node that makes one partition of several.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion::common::Result;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::{Distribution, PhysicalExpr};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties,
+    InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
+};
+
+/// Declares of every node that makes one partition of several that it needs all of them.
+#[derive(Debug)]
+pub struct ReadWhole;
+
+impl PhysicalOptimizerRule for ReadWhole {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
+        let declare = |node: Arc<dyn ExecutionPlan>| {
+            Ok(match gathers_unseen(&node) {
+                true => Transformed::yes(Arc::new(WholeExec { node }) as Arc<dyn ExecutionPlan>),
+                false => Transformed::no(node),
+            })
+        };
+        plan.transform_up(declare).map(|plan| plan.data)
+    }
+
+    fn name(&self) -> &str {
+        "read_whole"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+/// Whether a node makes one partition of several in a way that Ballista would not notice.
+fn gathers_unseen(node: &Arc<dyn ExecutionPlan>) -> bool {
+    let [child] = node.children()[..] else { return false };
+    let count = |node: &Arc<dyn ExecutionPlan>| node.output_partitioning().partition_count();
+    let is_known =
+        node.is::<CoalescePartitionsExec>() || node.is::<SortPreservingMergeExec>() || node.is::<RepartitionExec>();
+    let required = node.input_distribution_requirements();
+    let declares = required.per_child_distributions().any(|one| matches!(one, Distribution::SinglePartition));
+    count(node) == 1 && count(child) > 1 && !is_known && !declares
+}
+
+/// A node that is what it was, and declares that it needs its whole input. Nobody who asks for the type of the node sees
+/// the difference, and it does not travel: an executor gets the node itself, with all of its input.
+struct WholeExec {
+    node: Arc<dyn ExecutionPlan>,
+}
+
+impl fmt::Debug for WholeExec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node.fmt(f)
+    }
+}
+
+impl DisplayAs for WholeExec {
+    fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node.fmt_as(format, f)
+    }
+}
+
+impl ExecutionPlan for WholeExec {
+    fn name(&self) -> &str {
+        self.node.name()
+    }
+
+    fn downcast_delegate(&self) -> Option<&dyn ExecutionPlan> {
+        Some(self.node.as_ref())
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.node.properties()
+    }
+
+    fn input_distribution_requirements(&self) -> InputDistributionRequirements {
+        InputDistributionRequirements::new(vec![Distribution::SinglePartition])
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        self.node.children()
+    }
+
+    fn apply_expressions(
+        &self,
+        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.node.apply_expressions(f)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+        options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let node = Arc::clone(&self.node).replace_children(children, options)?;
+        Ok(Arc::new(Self { node }))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        self.node.execute(partition, context)
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.node.metrics()
+    }
+}
