@@ -12,10 +12,12 @@ use throng_datafusion::{ThrongLogicalCodec, ThrongPhysicalCodec};
 
 /// Writes and reads logical plans: from the client to the scheduler.
 pub fn logical() -> Arc<dyn LogicalExtensionCodec> {
-    Arc::new(ThrongLogicalCodec::new(Arc::new(BallistaLogicalExtensionCodec::default())))
+    let ballista = Arc::new(BallistaLogicalExtensionCodec::default());
+    Arc::new(ThrongLogicalCodec::new(ballista).with_tasks(throng_pipeline::read_task))
 }
 
 /// Writes and reads physical plans: from the scheduler to the executors.
 pub fn physical() -> Arc<dyn PhysicalExtensionCodec> {
-    Arc::new(ThrongPhysicalCodec::new(Arc::new(BallistaPhysicalExtensionCodec::default())))
+    let ballista = Arc::new(BallistaPhysicalExtensionCodec::default());
+    Arc::new(ThrongPhysicalCodec::new(ballista).with_tasks(throng_pipeline::read_task))
 }

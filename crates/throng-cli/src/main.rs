@@ -8,7 +8,6 @@ mod otel;
 mod outcome;
 mod progress;
 mod telemetry;
-mod words;
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use throng_ballista::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS, ExecutorOptions, SchedulerOptions, SessionOptions};
 use throng_pipeline::{JobError, Kind};
+use throng_policy::Overrides;
 
 /// Runs Throng on several machines: the processes of a cluster of Apache Ballista, and SQL on it.
 ///
@@ -52,6 +53,12 @@ pub(crate) enum Command {
     Scheduler(SchedulerArgs),
     /// Run tasks of a scheduler, keep shuffles, spill what does not fit into memory
     Executor(ExecutorArgs),
+    /// Release the input of a policy on a cluster
+    ///
+    /// The same release as that of `throng run`, byte for byte. Rows are read, written and verified by the executors; this
+    /// process plans, and publishes in the end. Locations must mean the same to the scheduler and to each executor, as
+    /// s3://, gs:// and az:// do.
+    Run(RunArgs),
     /// Run SQL on a cluster
     ///
     /// The same as `throng sql`, but every row is read and computed by the executors: locations must mean the same to the
@@ -214,6 +221,73 @@ impl ExecutorArgs {
             memory_limit: self.memory_limit,
             heartbeat_seconds: self.heartbeat,
         })
+    }
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// The policy file (TOML); `throng schema` describes it
+    pub(crate) policy: PathBuf,
+
+    /// The cluster, by its scheduler: df://host:port
+    #[arg(long, env = "THRONG_CLUSTER", value_name = "URL")]
+    pub(crate) cluster: ClusterUrl,
+
+    /// Read this instead of the policy's input; may be repeated
+    #[arg(short, long, value_name = "LOCATION")]
+    input: Vec<String>,
+
+    /// Write here instead of the policy's output
+    #[arg(short, long, value_name = "LOCATION")]
+    output: Option<String>,
+
+    /// Replace a release that is already at the output, once the new one is verified
+    #[arg(long)]
+    overwrite: bool,
+
+    /// At least so many rows in each class
+    #[arg(short, long, value_name = "ROWS")]
+    k: Option<u64>,
+
+    /// At least so many distinct values of each sensitive column in each class
+    #[arg(short, long, value_name = "VALUES")]
+    p: Option<u64>,
+
+    /// How long the search for better classes may go on: fast, balanced, thorough, or a time such as 30s
+    #[arg(long, value_name = "BUDGET")]
+    budget: Option<String>,
+
+    /// Drives every random choice and the order of the release
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// In how many parts rows are shuffled; two or three for each slot of the cluster do well
+    #[arg(
+        long,
+        env = "THRONG_SHUFFLE_PARTITIONS",
+        value_name = "N",
+        default_value_t = DEFAULT_SHUFFLE_PARTITIONS as u16,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    shuffle_partitions: u16,
+}
+
+impl RunArgs {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            input: (!self.input.is_empty()).then(|| self.input.clone()),
+            output: self.output.clone(),
+            overwrite: self.overwrite,
+            k: self.k,
+            p: self.p,
+            budget: self.budget.clone(),
+            seed: self.seed,
+            without_preset: false,
+        }
+    }
+
+    pub(crate) fn partitions(&self) -> usize {
+        usize::from(self.shuffle_partitions)
     }
 }
 

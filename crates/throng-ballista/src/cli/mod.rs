@@ -3,6 +3,7 @@
 mod args;
 mod logging;
 mod print;
+mod run;
 mod sql;
 
 use std::io::Write;
@@ -10,9 +11,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use serde_json::json;
+use serde_json::{Value, json};
 use throng_ballista::{run_executor, run_scheduler};
-use throng_pipeline::{JobError, Kind};
+use throng_pipeline::{JobError, Kind, Stopper};
 use tokio::time::timeout;
 use tracing::info;
 
@@ -50,40 +51,55 @@ pub(crate) fn main() -> ExitCode {
 }
 
 /// Runs a command. A server that ends because a signal asked it to has done what it should.
-async fn run(command: &Command) -> Result<(), JobError> {
+async fn run(command: &Command) -> Result<Value, JobError> {
+    let done = || json!({ "outcome": "success" });
     match command {
         Command::Scheduler(args) => {
             let options = args.options();
             tokio::select! {
-                ended = run_scheduler(&options) => ended,
-                signal = stop_signal() => { info!(signal, "the scheduler ends"); Ok(()) }
+                ended = run_scheduler(&options) => ended?,
+                signal = stop_signal() => info!(signal, "the scheduler ends"),
             }
+            Ok(done())
         }
         Command::Executor(args) => {
             let options = args.options()?;
             let mut running = std::pin::pin!(run_executor(&options));
             tokio::select! {
-                ended = &mut running => ended,
+                ended = &mut running => ended?,
                 signal = stop_signal() => {
                     info!(signal, "the executor ends");
                     // It has heard the signal itself, unless it was still waiting for its scheduler.
-                    timeout(GRACE, running).await.unwrap_or(Ok(()))
+                    timeout(GRACE, running).await.unwrap_or(Ok(()))?;
                 }
             }
+            Ok(done())
         }
         Command::Sql(args) => {
             tokio::select! {
-                ended = sql::sql(args) => ended,
+                ended = sql::sql(args) => ended.map(|()| done()),
                 _ = stop_signal() => Err(JobError::new(Kind::Stopped, "stopped by a signal")),
+            }
+        }
+        Command::Run(args) => {
+            let (stopper, stop) = Stopper::new();
+            let mut running = std::pin::pin!(run::run(args, command.threads(), stop));
+            tokio::select! {
+                ended = &mut running => ended,
+                _ = stop_signal() => {
+                    // It takes back what it has staged.
+                    stopper.stop();
+                    running.await
+                }
             }
         }
     }
 }
 
 /// What people and scripts are told in the end. SQL has printed its results already.
-fn last_words(ended: Result<(), JobError>, is_sql: bool) -> ExitCode {
-    let (code, outcome) = match &ended {
-        Ok(()) => (0, json!({ "outcome": "success" })),
+fn last_words(ended: Result<Value, JobError>, is_sql: bool) -> ExitCode {
+    let (code, outcome) = match ended {
+        Ok(outcome) => (0, outcome),
         Err(error) => {
             let code = error.kind().exit_code();
             tell(&format!("error: {error}"));

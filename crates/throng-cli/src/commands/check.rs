@@ -1,12 +1,11 @@
 //! `throng check`
 
 use serde_json::{Value, json};
-use throng_pipeline::{Checked, JobError, JobOptions, Kind};
+use throng_pipeline::{Checked, JobError, JobOptions, Kind, counted};
 use throng_policy::{Policy, Preset, highest_risk};
 
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
-use crate::words::counted;
 
 pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;

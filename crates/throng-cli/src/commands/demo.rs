@@ -7,7 +7,7 @@ use throng_pipeline::generate::CensusOptions;
 use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
 use throng_policy::{Overrides, Policy};
 
-use super::{generate, run, verify};
+use super::{generate, verify};
 use crate::args::DemoArgs;
 use crate::outcome::{Outcome, tell};
 
@@ -35,7 +35,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     let mut policy = Policy::load(&folder.join("census.toml"), &overrides)?;
     policy.output.report = true;
     let released = throng_pipeline::run(&policy, &job()).await?;
-    tell(&run::text(&released));
+    tell(&released.to_text());
 
     let (promise, columns) = policy.promise();
     let locations = [output.display().to_string()];
@@ -49,7 +49,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
         findings.classes,
         folder.display()
     );
-    let mut json = run::json(&released);
+    let mut json = released.to_json();
     json["verified"] = json!(true);
     json["peak_memory_bytes"] = json!(released.sidecar.resources.peak_memory_bytes);
     Ok(Outcome::success(text, json))

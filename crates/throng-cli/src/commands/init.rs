@@ -1,12 +1,11 @@
 //! `throng init`
 
 use serde_json::json;
-use throng_pipeline::{JobError, JobOptions, Kind, draft};
+use throng_pipeline::{JobError, JobOptions, Kind, counted, draft};
 
 use super::hierarchy::write_new;
 use crate::args::InitArgs;
 use crate::outcome::Outcome;
-use crate::words::counted;
 
 pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let file = args.output.display().to_string();

@@ -1,12 +1,11 @@
 //! `throng plan`
 
-use throng_pipeline::{JobError, JobOptions, Kind, Planned};
+use throng_pipeline::{JobError, JobOptions, Kind, Planned, counted};
 use throng_policy::Policy;
 
 use super::check;
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
-use crate::words::counted;
 
 pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;

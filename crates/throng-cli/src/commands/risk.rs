@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 use throng_core::risk::{Risk, SizeBand};
-use throng_pipeline::{JobError, JobOptions, RiskOptions, risk_page};
+use throng_pipeline::{JobError, JobOptions, RiskOptions, counted, risk_page};
 
 use super::report::write;
 use super::table::Table;
 use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
-use crate::words::counted;
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };

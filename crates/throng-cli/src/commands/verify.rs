@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_pipeline::{JobError, JobOptions, Kind, verify_release_with};
+use throng_pipeline::{JobError, JobOptions, Kind, counted, verify_release_with};
 use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
-use crate::words::counted;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let (promise, columns, store) = match &args.policy {

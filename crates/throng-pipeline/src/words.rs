@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// `1 row`, `2 rows`
-pub(crate) fn counted(number: impl Display, one: &str) -> String {
+pub fn counted(number: impl Display, one: &str) -> String {
     let number = number.to_string();
     let plural = match (number.as_str(), one.strip_suffix("ss")) {
         ("1", _) => return format!("1 {one}"),
