@@ -54,3 +54,7 @@ pub fn draw() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()
 }
+
+#[cfg(test)]
+#[path = "distributed_tests.rs"]
+mod tests;

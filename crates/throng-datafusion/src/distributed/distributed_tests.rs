@@ -1,0 +1,222 @@
+//! The tasks against the operator, which does all of it in one process.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::compute::{SortColumn, concat_batches, lexsort_to_indices, take_record_batch};
+use datafusion::arrow::datatypes::UInt32Type;
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::MemTable;
+use datafusion::execution::memory_pool::GreedyMemoryPool;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::TryStreamExt;
+use proptest::prelude::*;
+use throng_policy::{Overrides, Policy};
+
+use super::*;
+use crate::groups::PartSizes;
+use crate::{AnonymizeExec, Anonymizer, plain};
+
+/// One person: age, zip, income, illness, note. There are few of each, so that many rows are alike.
+type Person = (Option<u8>, u8, u8, Option<u8>, Option<u8>);
+
+fn batch(people: &[Person]) -> RecordBatch {
+    let texts = |of: &dyn Fn(&Person) -> Option<String>| -> ArrayRef {
+        Arc::new(people.iter().map(of).collect::<StringArray>())
+    };
+    let numbers: ArrayRef = Arc::new(people.iter().map(|person| person.0.map(i64::from)).collect::<Int64Array>());
+    let incomes = Float64Array::from_iter_values(people.iter().map(|person| f64::from(person.2) * 1.5));
+    RecordBatch::try_from_iter_with_nullable([
+        ("age", numbers, true),
+        ("zip", texts(&|person| Some(format!("{:03}", u32::from(person.1) * 37 % 1000))), true),
+        ("income", Arc::new(incomes), true),
+        ("illness", texts(&|person| person.3.map(|illness| format!("illness {illness}"))), true),
+        ("note", texts(&|person| person.4.map(|note| format!("note {note}"))), true),
+    ])
+    .unwrap()
+}
+
+/// Policies that go different ways: sets of intervals, means, rows that are left out because of nulls and of limits.
+const POLICIES: [&str; 4] = [
+    "age.role = 'quasi'\nzip = { role = 'quasi', hierarchy = { mask = 'right' } }\nincome.role = 'insensitive'\n\
+     illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
+    "age = { role = 'quasi', release = 'mean' }\nzip.role = 'identifier'\nincome = { role = 'quasi', release = 'median' }\n\
+     illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
+    "age = { role = 'quasi', nulls = 'suppress', release = 'bounds' }\nzip = { role = 'quasi', release = 'set' }\n\
+     income.role = 'identifier'\nillness.role = 'sensitive'\nnote.role = 'identifier'\n",
+    "age.role = 'quasi'\nzip = { role = 'quasi', hierarchy = { mask = 'right' }, limit = 2 }\nincome.role = 'insensitive'\n\
+     illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
+];
+
+fn policy(columns: &str, k: u64, p: u64) -> Arc<Policy> {
+    let text = format!("version = 1\nprivacy = {{ k = {k}, p = {p}, suppression_limit = 1.0 }}\n[columns]\n{columns}");
+    Arc::new(Policy::parse(&text, Path::new("."), &Overrides::for_a_table()).unwrap())
+}
+
+fn input(rows: &RecordBatch, partitions: usize) -> Arc<dyn TableProvider> {
+    let mut parts = vec![Vec::new(); partitions];
+    for row in 0..rows.num_rows() {
+        parts[row * 7 % partitions].push(rows.slice(row, 1));
+    }
+    Arc::new(MemTable::try_new(rows.schema(), parts).unwrap())
+}
+
+fn context(partitions: usize, memory: Option<usize>) -> SessionContext {
+    let runtime = match memory {
+        Some(bytes) => RuntimeEnvBuilder::new().with_memory_pool(Arc::new(GreedyMemoryPool::new(bytes))),
+        None => RuntimeEnvBuilder::new(),
+    };
+    let config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(16);
+    SessionContext::new_with_config_rt(config, Arc::new(runtime.build().unwrap()))
+}
+
+/// The release of the operator.
+async fn whole(anonymizer: &Arc<Anonymizer>, rows: &RecordBatch) -> Result<RecordBatch, String> {
+    let context = context(2, None);
+    let input = context.read_table(input(rows, 2)).unwrap().create_physical_plan().await.unwrap();
+    let plan = AnonymizeExec::new(Arc::clone(anonymizer), input);
+    let release = plan.release(context.task_ctx()).await.map_err(|error| error.to_string())?;
+    let batches: Vec<RecordBatch> = release.stream(1000, 1).try_collect().await.unwrap();
+    Ok(concat_batches(anonymizer.schema(), &batches).unwrap())
+}
+
+/// The same by tasks: every file, and every row of it in its order.
+async fn apart(
+    anonymizer: &Arc<Anonymizer>,
+    rows: &RecordBatch,
+    partitions: usize,
+    rows_per_file: u64,
+    memory: Option<usize>,
+) -> Result<RecordBatch, String> {
+    let (context, folder) = (context(partitions, memory), tempfile::tempdir().unwrap());
+    let place = StorePlace::new(format!("file://{}/", folder.path().display()));
+    let run = async |columns: Vec<usize>, tasks: Vec<Arc<dyn Task>>| {
+        let table = TaskTable::new(input(rows, partitions), columns, tasks).unwrap();
+        context.read_table(Arc::new(table)).unwrap().collect().await.map_err(|error| error.to_string())
+    };
+    let first: Vec<Arc<dyn Task>> = vec![
+        Arc::new(Surveys::new(Arc::clone(anonymizer))),
+        Arc::new(Outliner::new(Arc::clone(anonymizer), place.clone())),
+    ];
+    let outlined = Outlined::of(&run(anonymizer.columns_read(), first).await?, anonymizer).unwrap();
+    let outlined = outlined.map_err(|refusal| match refusal {
+        Refusal::Infeasible(text) | Refusal::BadData(text) => text,
+    })?;
+    let spread = Spread::over(partitions);
+    let (name, anonymizer_of) = (outlined.name.clone(), || Arc::clone(anonymizer));
+    let second: Vec<Arc<dyn Task>> = vec![
+        Arc::new(Routes::new(anonymizer_of(), place.clone(), name.clone(), spread.clone())),
+        Arc::new(Deals::new(anonymizer_of(), place.clone(), name.clone(), spread, rows_per_file)),
+    ];
+    let dealt = run(anonymizer.columns_read(), second).await?;
+    let dealt = concat_batches(&dealt[0].schema(), &dealt).unwrap();
+    let by = [1, 2, 3].map(|column| SortColumn { values: Arc::clone(dealt.column(column)), options: None });
+    let dealt = take_record_batch(&dealt, &lexsort_to_indices(&by, None).unwrap()).unwrap();
+
+    let runtime = context.runtime_env();
+    let outline = Outline::load(anonymizer, &place, &name, &runtime).await.unwrap();
+    let (files, released) = (outline.files(rows_per_file), OutlineRows::new(anonymizer, &outline, &runtime));
+    let (mut out, mut last, mut rank) = (Vec::new(), (u32::MAX, u32::MAX), 0);
+    let (mut sent, mut received) = (0_u128, 0_u128);
+    for row in 0..dealt.num_rows() {
+        let one = dealt.slice(row, 1);
+        let (file, class) = (DealtRows(&one).files()[0], DealtRows(&one).classes()[0]);
+        let hash = DealtRows(&one).content().next().unwrap();
+        match class {
+            ACCOUNT => sent = sent.wrapping_add(hash),
+            RECEIVED => assert!(hash > 0 || rows.num_rows() == 0),
+            class => {
+                rank = if last == (file, class) { rank + 1 } else { 0 };
+                last = (file, class);
+                if files.rows(file).contains(&(files.start(class).unwrap() + rank)) {
+                    received = received.wrapping_add(hash);
+                    out.push((file, released.released(one.column(2), DealtRows(&one).kept()).unwrap()));
+                }
+            }
+        }
+    }
+    assert_eq!(sent, received);
+    for file in 0..files.len() as u32 {
+        let rows = files.rows(file);
+        assert_eq!(out.iter().filter(|(of, _)| *of == file).count() as u64, rows.end - rows.start);
+    }
+    let columns = (0..anonymizer.schema().fields().len()).map(|column| {
+        let pieces: Vec<ArrayRef> = out.iter().map(|(_, row)| plain(row.column(column)).unwrap()).collect();
+        let pieces: Vec<&dyn datafusion::arrow::array::Array> = pieces.iter().map(AsRef::as_ref).collect();
+        datafusion::arrow::compute::concat(&pieces).unwrap()
+    });
+    Ok(RecordBatch::try_new(Arc::clone(anonymizer.schema()), columns.collect()).unwrap())
+}
+
+fn people() -> impl Strategy<Value = Vec<Person>> {
+    let rare = |most: u8| proptest::option::weighted(0.9, 0..most);
+    proptest::collection::vec((rare(12), 0_u8..9, 0_u8..5, rare(4), rare(3)), 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tasks_give_the_release_of_the_operator(
+        people in people(),
+        (which, k, p) in (0..POLICIES.len(), 2_u64..6, 1_u64..3),
+        (partitions, rows_per_file, is_cut) in (1_usize..5, 1_u64..40, any::<bool>()),
+    ) {
+        let rows = batch(&people);
+        let mut anonymizer = Anonymizer::new(policy(POLICIES[which], k, p), rows.schema()).unwrap();
+        if is_cut {
+            anonymizer = anonymizer.with_part_sizes(PartSizes { most_groups: 8, part_cells: 4 });
+        }
+        let anonymizer = Arc::new(anonymizer);
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+        let (whole, apart) = runtime.block_on(async {
+            (whole(&anonymizer, &rows).await, apart(&anonymizer, &rows, partitions, rows_per_file, None).await)
+        });
+        match (whole, apart) {
+            (Ok(whole), Ok(apart)) => prop_assert_eq!(whole, apart),
+            (Err(here), Err(there)) => prop_assert!(there.ends_with(&here), "{there} is not {here}"),
+            (here, there) => prop_assert!(false, "{here:?} and {there:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn little_memory_gives_the_same_rows() {
+    let people: Vec<Person> = (0..20_000_u32)
+        .map(|row| {
+            let mixed = row.wrapping_mul(2_654_435_761);
+            let part = |shift: u32, most: u32| ((mixed >> shift) % most) as u8;
+            (Some(part(3, 60)), part(9, 30), part(13, 5), Some(part(17, 6)), Some(part(21, 200)))
+        })
+        .collect();
+    let rows = batch(&people);
+    let anonymizer = Arc::new(Anonymizer::new(policy(POLICIES[0], 10, 3), rows.schema()).unwrap());
+    let whole = whole(&anonymizer, &rows).await.unwrap();
+    let apart = apart(&anonymizer, &rows, 3, 4_321, Some(8 << 20)).await.unwrap();
+    assert_eq!(whole, apart);
+}
+
+#[test]
+fn slots_lie_in_different_partitions() {
+    for partitions in [1, 2, 7, 16, 200] {
+        let spread = Spread::over(partitions);
+        let slots: ArrayRef = Arc::new(datafusion::arrow::array::UInt32Array::from(spread.slots().to_vec()));
+        let mut hashes = vec![0; slots.len()];
+        let state = datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
+        datafusion::common::hash_utils::create_hashes([&slots], state.random_state(), &mut hashes).unwrap();
+        let mut places: Vec<u64> = hashes.iter().map(|hash| hash % partitions as u64).collect();
+        places.sort_unstable();
+        assert_eq!(places, (0..partitions as u64).collect::<Vec<_>>());
+        assert_eq!(slots.as_primitive::<UInt32Type>().len(), partitions);
+    }
+}
+
+#[test]
+fn a_row_is_in_the_file_of_its_place() {
+    let files = Files::new(&[3, 0, 10, 1], 4);
+    assert_eq!((files.len(), files.rows(0), files.rows(3)), (4, 0..4, 12..14));
+    assert_eq!((files.of_class(0), files.of_class(1), files.of_class(2)), (Some(0..=0), None, Some(0..=3)));
+    assert_eq!((files.of_class(3), files.of_class(4), files.start(3)), (Some(3..=3), None, Some(13)));
+}
