@@ -4,12 +4,14 @@ use std::time::{Duration, Instant};
 
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, Watch};
+use throng_core::cluster::Class;
 use throng_core::feasibility::Examined;
 use throng_core::metrics::{Marginals, Utility};
 use throng_core::model::Privacy;
 use throng_core::partition::Allowed;
 use throng_core::recode::{DealKey, Dealing, Recoder, Recoding};
 use throng_core::risk::ClassSizes;
+use throng_core::survey::Domains;
 use throng_core::table::Table;
 use throng_policy::Budget;
 
@@ -46,19 +48,11 @@ impl Classes {
         progress: &dyn Progress,
         hand_on: &mut dyn FnMut(Table),
     ) -> Result<Self, Error> {
-        let (method, privacy) = (anonymizer.method().0, anonymizer.binding().privacy());
-        let time = match anonymizer.policy().algorithm.budget {
-            Budget::Time(time) => Some(time / groups.len().max(1) as u32),
-            _ => None,
-        };
-        let work = Work { method, privacy: &privacy, workspace: &snapshot.workspace, progress, time };
-        let like = Table::empty(&groups.domains);
-        let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
-        let (mut marginals, mut cells) = (Marginals::new(&like), ClassSizes::default());
-        let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
-        let reservation = snapshot.workspace.reservation("classes");
-        let (mut of_part, mut first, mut leaves, mut cycles) = (Vec::new(), 0_u32, 0, u32::MAX);
+        let privacy = anonymizer.binding().privacy();
         let parts = groups.len();
+        let work = Work::new(anonymizer, &privacy, parts, &snapshot.workspace, progress);
+        let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace)?;
+        let mut of_part = Vec::new();
         if parts > 1 {
             progress.begin(Step::Cluster, Some(groups.count));
         }
@@ -66,57 +60,151 @@ impl Classes {
             snapshot.workspace.check()?;
             let (table, mut numbers, _room) = groups.part(part)?;
             let allowed = Allowed::of(&table, &privacy);
-            examined.add(&table, &allowed);
+            gathered.examined.add(&table, &allowed);
             if parts == 1 {
-                anonymizer.check_feasibility(&examined.conclude(&privacy), snapshot.rows, snapshot.suppressed)?;
+                let found = gathered.examined.conclude(&privacy);
+                anonymizer.check_feasibility(&found, snapshot.rows, snapshot.suppressed)?;
             }
-            let span = tracing::Span::current();
-            let form = || span.in_scope(|| work.form_classes(&table, &allowed, &mut recoder, parts > 1));
-            let count = || {
-                dealing.add(&table);
-                marginals.add(&table);
-                cells.add_cells(&table);
-            };
-            let (formed, ()) = rayon::join(form, count);
-            let formed = formed?;
-            leaves += formed.0;
-            cycles = cycles.min(formed.1);
+            let first = gathered.groups;
             numbers.iter_mut().for_each(|number| *number += first);
-            let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
-            first =
-                u32::try_from(table.group_count()).ok().and_then(|more| first.checked_add(more)).ok_or(too_large)?;
+            let span = tracing::Span::current();
+            gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)))?;
             of_part.push(numbers);
             hand_on(table);
-            let size = recoder.size() + marginals.size() + first as usize * 4;
-            reserve(&reservation, size, "the classes of the release")?;
         }
         if parts > 1 {
-            tracing::info!(parts, leaves, clusters = recoder.clusters(), "parts cut into leaves and clustered");
+            let clusters = gathered.recoder.clusters();
+            tracing::info!(parts, leaves = gathered.leaves, clusters, "parts cut into leaves and clustered");
         }
-        let feasibility = examined.conclude(&privacy);
-        anonymizer.check_feasibility(&feasibility, snapshot.rows, snapshot.suppressed)?;
         let _recode = Step::Recode.begin(progress, None).entered();
         let group_of = groups.in_order(of_part);
         drop(groups);
+        let classes = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
+        let size = classes.reservation.size() + group_of.len() * 4;
+        reserve(&classes.reservation, size, WHAT)?;
+        Ok(Self { group_of, ..classes })
+    }
+}
+
+/// What runs out when classes don't fit.
+const WHAT: &str = "the classes of the release";
+
+/// The classes of the parts so far.
+pub(crate) struct GatheredClasses {
+    like: Table,
+    examined: Examined,
+    recoder: Recoder,
+    counted: Counted,
+    leaves: u64,
+    cycles: u32,
+    /// How many groups the parts have.
+    groups: u32,
+    reservation: MemoryReservation,
+}
+
+/// What is counted of the parts so far.
+struct Counted {
+    marginals: Marginals,
+    cells: ClassSizes,
+    dealing: Dealing,
+}
+
+/// The classes of one part.
+pub(crate) struct FormedPart {
+    pub(crate) classes: Vec<Class>,
+    /// Leaves into which the part was cut.
+    pub(crate) leaves: u64,
+    /// Cycles of local search.
+    pub(crate) cycles: u32,
+}
+
+impl GatheredClasses {
+    /// No parts yet.
+    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Workspace) -> Result<Self, Error> {
+        let like = Table::empty(domains);
+        let counted = Counted {
+            marginals: Marginals::new(&like),
+            cells: ClassSizes::default(),
+            dealing: Dealing::new(&like, anonymizer.policy().algorithm.seed)?,
+        };
+        Ok(Self {
+            examined: Examined::new(&like),
+            recoder: Recoder::new(&like),
+            counted,
+            like,
+            leaves: 0,
+            cycles: u32::MAX,
+            groups: 0,
+            reservation: workspace.reservation("classes"),
+        })
+    }
+
+    /// Adds a part whose classes were formed elsewhere.
+    pub(crate) fn add_formed(&mut self, table: &Table, privacy: &Privacy, formed: FormedPart) -> Result<(), Error> {
+        let allowed = Allowed::of(table, privacy);
+        self.examined.add(table, &allowed);
+        self.add(table, &allowed, || Ok(formed))
+    }
+
+    /// Adds a part, which is counted while its classes are formed.
+    fn add(
+        &mut self,
+        table: &Table,
+        allowed: &Allowed,
+        form: impl FnOnce() -> Result<FormedPart, Error> + Send,
+    ) -> Result<(), Error> {
+        let Self { recoder, counted, .. } = self;
+        let formed = || {
+            let formed = form()?;
+            recoder.add(table, &formed.classes, &allowed.out)?;
+            Ok::<_, Error>((formed.leaves, formed.cycles))
+        };
+        let (formed, ()) = rayon::join(formed, || {
+            counted.dealing.add(table);
+            counted.marginals.add(table);
+            counted.cells.add_cells(table);
+        });
+        let (leaves, cycles) = formed?;
+        self.leaves += leaves;
+        self.cycles = self.cycles.min(cycles);
+        let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
+        let more = u32::try_from(table.group_count()).ok();
+        self.groups = more.and_then(|more| self.groups.checked_add(more)).ok_or(too_large)?;
+        let size = self.recoder.size() + self.counted.marginals.size() + self.groups as usize * 4;
+        reserve(&self.reservation, size, WHAT)
+    }
+
+    /// The classes of a table of so many rows, without the groups of chunks.
+    pub(crate) fn finish(
+        self,
+        anonymizer: &Anonymizer,
+        privacy: &Privacy,
+        rows: u64,
+        suppressed: u64,
+    ) -> Result<Classes, Error> {
+        let Self { like, examined, recoder, counted, leaves, cycles, reservation, .. } = self;
+        let feasibility = examined.conclude(privacy);
+        anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
         let recoding = recoder.finish()?;
-        let size = recoding.size() + recoding.group_count() * 16 + group_of.len() * 4;
-        reserve(&reservation, size, "the classes of the release")?;
+        reserve(&reservation, recoding.size() + recoding.group_count() * 16, WHAT)?;
         let k = anonymizer.binding().k;
-        let utility = Utility::of(&like, &recoding, k).with_changes(marginals.changes(&like, &recoding, k));
-        let suppressed = snapshot.suppressed + feasibility.suppressed;
-        let key = dealing.key();
-        Ok(Self { recoding, utility, cells, group_of, key, leaves, cycles, suppressed, reservation })
+        let utility = Utility::of(&like, &recoding, k).with_changes(counted.marginals.changes(&like, &recoding, k));
+        let suppressed = suppressed + feasibility.suppressed;
+        let (cells, key) = (counted.cells, counted.dealing.key());
+        Ok(Classes { recoding, utility, cells, group_of: Vec::new(), key, leaves, cycles, suppressed, reservation })
     }
 }
 
 /// What every part is worked on with.
-struct Work<'a> {
+pub(crate) struct Work<'a> {
     method: Method,
     privacy: &'a Privacy,
     workspace: &'a Workspace,
     progress: &'a dyn Progress,
     /// How long each part may be searched for better classes, where the policy says so.
     time: Option<Duration>,
+    /// Where there are several parts, the whole is one step.
+    is_one_of_several: bool,
 }
 
 /// The watch over the work on one part.
@@ -136,23 +224,31 @@ impl Watch for PartWatch<'_> {
     }
 }
 
-impl Work<'_> {
-    /// Forms the classes of a part, and tells the number of its leaves and of the cycles of its search. Where there are
-    /// several parts, the whole is one step.
-    fn form_classes(
-        &self,
-        table: &Table,
-        allowed: &Allowed,
-        recoder: &mut Recoder,
-        is_one_of_several: bool,
-    ) -> Result<(u64, u32), Error> {
-        let begin = |step: Step, total| match is_one_of_several {
+impl<'a> Work<'a> {
+    /// Work on one of so many parts.
+    pub(crate) fn new(
+        anonymizer: &Anonymizer,
+        privacy: &'a Privacy,
+        parts: usize,
+        workspace: &'a Workspace,
+        progress: &'a dyn Progress,
+    ) -> Self {
+        let time = match anonymizer.policy().algorithm.budget {
+            Budget::Time(time) => Some(time / parts.max(1) as u32),
+            _ => None,
+        };
+        Self { method: anonymizer.method().0, privacy, workspace, progress, time, is_one_of_several: parts > 1 }
+    }
+
+    /// Forms the classes of a part.
+    pub(crate) fn form(&self, table: &Table, allowed: &Allowed) -> Result<FormedPart, Error> {
+        let begin = |step: Step, total| match self.is_one_of_several {
             true => tracing::Span::current(),
             false => step.begin(self.progress, total),
         };
         let leaves = begin(Step::Partition, None).in_scope(|| {
             let leaves = self.method.leaves(allowed, table, self.privacy)?;
-            if !is_one_of_several {
+            if !self.is_one_of_several {
                 tracing::info!(leaves = leaves.len(), "table cut into leaves");
             }
             Ok::<_, Error>(leaves)
@@ -160,13 +256,12 @@ impl Work<'_> {
         let formed = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
             let watch = PartWatch { work: self, search_until: self.time.map(|time| Instant::now() + time) };
             let formed = self.method.classes(&leaves, table, self.privacy, &watch);
-            if !is_one_of_several {
+            if !self.is_one_of_several {
                 tracing::info!(clusters = formed.classes.len(), cycles = formed.cycles, "clusters formed");
             }
             formed
         });
         self.workspace.check()?;
-        recoder.add(table, &formed.classes, &allowed.out)?;
-        Ok((leaves.len() as u64, formed.cycles))
+        Ok(FormedPart { classes: formed.classes, leaves: leaves.len() as u64, cycles: formed.cycles })
     }
 }

@@ -174,14 +174,18 @@ impl Groups {
                 // The tuples, what finds them again, and the table.
                 let room = self.workspace.reservation("part");
                 reserve(&room, 4 * stored.bytes(), WHAT)?;
-                let mut tuples = Tuples::new(self.domains.width());
-                let mut batches = stored.read()?;
-                while let Some(batch) = batches.next()? {
-                    unpack(&batch, self.domains.width()).for_each(|(tuple, rows)| tuples.push(tuple, rows));
-                }
+                let tuples = tuples(&stored, self.domains.width())?;
                 let (table, numbers) = Grouping::of(&self.domains, &tuples)?;
                 Ok((table, numbers, Some(room)))
             }
+        }
+    }
+
+    /// The tuples of a part for somebody who forms its classes elsewhere, where there are several parts.
+    pub(crate) fn tuples(&self, part: usize) -> Result<Tuples, Error> {
+        match &self.parts[part] {
+            Part::Stored(stored) => tuples(stored, self.domains.width()),
+            Part::Whole(..) => Err(Error::Task),
         }
     }
 
@@ -196,6 +200,15 @@ impl Groups {
             }
         }
     }
+}
+
+fn tuples(stored: &StoredBatches, width: usize) -> Result<Tuples, Error> {
+    let mut tuples = Tuples::new(width);
+    let mut batches = stored.read()?;
+    while let Some(batch) = batches.next()? {
+        unpack(&batch, width).for_each(|(tuple, rows)| tuples.push(tuple, rows));
+    }
+    Ok(tuples)
 }
 
 /// All groups sorted at once; none where there are too many for that.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::Result;
 
 use super::error::CodecError;
-use crate::distributed::{Deals, Outliner, Routes, Surveys, Task, TaskMessage};
+use crate::distributed::{Deals, Forms, Joins, Outliner, Routes, Surveys, Task, TaskMessage};
 
 /// Makes a task of its name and body; none where it knows no task of that name.
 pub type TaskReader = fn(&str, &[u8]) -> Option<Result<Arc<dyn Task>>>;
@@ -24,6 +24,8 @@ pub(super) fn read_task(message: &TaskMessage, others: TaskReader) -> Result<Arc
     match message.name.as_str() {
         Surveys::NAME => Ok(Arc::new(Surveys::read(body)?)),
         Outliner::NAME => Ok(Arc::new(Outliner::read(body)?)),
+        Forms::NAME => Ok(Arc::new(Forms::read(body)?)),
+        Joins::NAME => Ok(Arc::new(Joins::read(body)?)),
         Routes::NAME => Ok(Arc::new(Routes::read(body)?)),
         Deals::NAME => Ok(Arc::new(Deals::read(body)?)),
         name => others(name, body).unwrap_or_else(|| Err(CodecError::Malformed("a task").into())),

@@ -10,7 +10,7 @@ use throng_policy::Policy;
 use super::message::{AnonymizerMessage, BodyMessage};
 use super::place::StorePlace;
 use super::rows::Spread;
-use super::{Deals, Outliner, Routes, Surveys};
+use super::{Deals, Forms, Joins, Outliner, Routes, Surveys};
 use crate::anonymizer::Anonymizer;
 use crate::{CodecError, Error};
 
@@ -73,8 +73,24 @@ impl Surveys {
 impl Outliner {
     /// The task that was written so.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
-        let Body { anonymizer, place, .. } = Body::read(body)?;
-        Ok(Self::new(anonymizer, place))
+        let Body { anonymizer, place, spread, .. } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place, spread))
+    }
+}
+
+impl Forms {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let Body { anonymizer, place, outline, .. } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place, outline))
+    }
+}
+
+impl Joins {
+    /// The task that was written so.
+    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+        let Body { anonymizer, place, outline, .. } = Body::read(body)?;
+        Ok(Self::new(anonymizer, place, outline))
     }
 }
 

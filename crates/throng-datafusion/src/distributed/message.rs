@@ -73,6 +73,46 @@ pub(super) struct EndMessage {
     pub(super) pieces: u64,
 }
 
+/// What is known of a table that is cut into parts.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct SketchMessage {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) columns: Vec<ValuesMessage>,
+    #[prost(uint64, tag = "2")]
+    pub(super) rows: u64,
+    #[prost(uint64, tag = "3")]
+    pub(super) suppressed: u64,
+    #[prost(uint32, tag = "4")]
+    pub(super) parts: u32,
+    /// How many bytes it was made of.
+    #[prost(uint64, tag = "5")]
+    pub(super) received: u64,
+}
+
+/// The groups of a part, and its classes. Lists of numbers are bytes, the least first.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct FormedMessage {
+    /// Tuples, each followed by its rows.
+    #[prost(bytes = "vec", tag = "1")]
+    pub(super) groups: Vec<u8>,
+    /// How many portions each class has.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(super) portion_counts: Vec<u8>,
+    /// Group and rows.
+    #[prost(bytes = "vec", tag = "3")]
+    pub(super) portions: Vec<u8>,
+    /// One for each class that shows more than its rows need, and zero for the others.
+    #[prost(bytes = "vec", tag = "7")]
+    pub(super) is_covered: Vec<u8>,
+    /// What those show: from and to in each column.
+    #[prost(bytes = "vec", tag = "4")]
+    pub(super) covers: Vec<u8>,
+    #[prost(uint64, tag = "5")]
+    pub(super) leaves: u64,
+    #[prost(uint32, tag = "6")]
+    pub(super) cycles: u32,
+}
+
 /// An outline. Lists of numbers are bytes, the least first.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct OutlineMessage {

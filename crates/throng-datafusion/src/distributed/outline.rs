@@ -194,11 +194,11 @@ impl Outline {
     }
 }
 
-fn le_bytes(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
+pub(super) fn le_bytes(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     numbers.flat_map(u32::to_le_bytes).collect()
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u32> {
+pub(super) fn numbers(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect()
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, AsArray, LargeBinaryArray, RecordBatch, StringArray, UInt32Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt8Type, UInt64Type};
 use datafusion::common::Result;
+use datafusion::common::runtime::SpawnedTask;
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
@@ -17,15 +19,17 @@ use super::draw;
 use super::error::Refusal;
 use super::exec::{Arrival, Task, emitted};
 use super::facts::{class_sizes, utility, utility_message};
-use super::message::{BodyMessage, EndMessage, FactsMessage, RefusalMessage, ValuesMessage};
+use super::message::{BodyMessage, EndMessage, FactsMessage, RefusalMessage, SketchMessage, ValuesMessage};
 use super::outline::{Drawn, Outline};
 use super::place::StorePlace;
+use super::rows::Spread;
 use super::seen::seen_values;
+use super::sketch::{Sketch, group_file, group_schema};
 use super::survey::{END, GROUPS, REFUSED, SEEN};
 use crate::Error;
 use crate::anonymizer::Anonymizer;
 use crate::classes::Classes;
-use crate::groups::for_each_group;
+use crate::groups::{Groups, for_each_group};
 use crate::progress::NoProgress;
 use crate::release::{Facts, Shown};
 use crate::snapshot::{Snapshot, StreamRows, survey_spec, tuple_schema};
@@ -37,15 +41,16 @@ use crate::workspace::{Workspace, reserve};
 pub struct Outliner {
     anonymizer: Arc<Anonymizer>,
     place: StorePlace,
+    spread: Spread,
 }
 
 impl Outliner {
     /// Its name in a plan.
     pub const NAME: &str = "ThrongOutline";
 
-    /// Draws the outline of a release below a place.
-    pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace) -> Self {
-        Self { anonymizer, place }
+    /// Draws the outline of a release below a place; or a sketch, whose parts are spread.
+    pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, spread: Spread) -> Self {
+        Self { anonymizer, place, spread }
     }
 }
 
@@ -64,16 +69,56 @@ pub struct Outlined {
     pub facts: Facts,
 }
 
-impl Outlined {
-    /// What the query that draws an outline answers.
-    pub fn of(batches: &[RecordBatch], anonymizer: &Anonymizer) -> Result<Result<Self, Refusal>, Error> {
+/// The sketch of a table that is cut into parts, whose classes are yet to be formed.
+#[derive(Clone, Debug)]
+pub struct Sketched {
+    /// Its name below the place.
+    pub name: String,
+    /// How many parts there are.
+    pub parts: usize,
+}
+
+impl Sketched {
+    /// The name of the file with the groups of a part.
+    fn file(name: &str, part: usize) -> String {
+        format!("{name}-{part:05}.parquet")
+    }
+
+    /// The files with the groups of all parts.
+    pub fn files(&self) -> Vec<String> {
+        (0..self.parts).map(|part| Self::file(&self.name, part)).collect()
+    }
+
+    /// The schema of those files.
+    pub fn schema() -> SchemaRef {
+        group_schema()
+    }
+}
+
+/// What a query answers that surveys a table, or that joins its parts.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// The outline of the release.
+    Outlined(Box<Outlined>),
+    /// A sketch: parts are to be formed and joined.
+    Sketched(Sketched),
+    /// There is no release.
+    Refused(Refusal),
+}
+
+impl Answer {
+    /// The answer in the rows of a query.
+    pub fn of(batches: &[RecordBatch], anonymizer: &Anonymizer) -> Result<Self, Error> {
         let batch = batches.iter().find(|batch| batch.num_rows() > 0).ok_or(Error::Task)?;
         let name = batch.column(0).as_string::<i32>().value(0).to_owned();
         let body = batch.column(1).as_binary::<i64>().value(0);
+        let number = batch.column(2).as_primitive::<UInt64Type>().value(0);
         if name.is_empty() {
-            return Ok(Err(Refusal::from_message(RefusalMessage::decode(body).map_err(|_| Error::Task)?)));
+            return Ok(Self::Refused(Refusal::from_message(RefusalMessage::decode(body).map_err(|_| Error::Task)?)));
         }
-        let bytes = batch.column(2).as_primitive::<UInt64Type>().value(0);
+        if body.is_empty() {
+            return Ok(Self::Sketched(Sketched { name, parts: number as usize }));
+        }
         let message = FactsMessage::decode(body).map_err(|_| Error::Task)?;
         let (method, reason) = anonymizer.method();
         let facts = Facts {
@@ -87,23 +132,25 @@ impl Outlined {
             utility: message.utility.and_then(utility).ok_or(Error::Task)?,
             cells: class_sizes(&message.cells),
         };
-        Ok(Ok(Self { name, bytes, groups: message.groups, received: message.received, facts }))
+        let (groups, received) = (message.groups, message.received);
+        Ok(Self::Outlined(Box::new(Outlined { name, bytes: number, groups, received, facts })))
     }
 }
 
-fn answer_schema() -> SchemaRef {
+pub(super) fn answer_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("outline", DataType::Utf8, false),
         Field::new("facts", DataType::LargeBinary, false),
-        Field::new("bytes", DataType::UInt64, false),
+        Field::new("number", DataType::UInt64, false),
     ]))
 }
 
-fn answer(name: &str, body: &[u8], bytes: u64) -> Result<RecordBatch, Error> {
+/// The number is that of the bytes of an outline, or of the parts of a sketch.
+fn answer(name: &str, body: &[u8], number: u64) -> Result<RecordBatch, Error> {
     let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
         Arc::new(StringArray::from(vec![name])),
         Arc::new(LargeBinaryArray::from_vec(vec![body])),
-        Arc::new(datafusion::arrow::array::UInt64Array::from(vec![bytes])),
+        Arc::new(datafusion::arrow::array::UInt64Array::from(vec![number])),
     ];
     RecordBatch::try_new(answer_schema(), columns).map_err(|source| Error::Kernel("batch", source))
 }
@@ -128,39 +175,37 @@ impl Task for Outliner {
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
         let (workspace, stop) = Workspace::new(&context, metrics);
-        let (anonymizer, place) = (Arc::clone(&self.anonymizer), self.place.clone());
+        let (anonymizer, place, spread) = (Arc::clone(&self.anonymizer), self.place.clone(), self.spread.clone());
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
+            let runtime = context.runtime_env();
             let drawn = async {
                 let readers = gather(pieces, &anonymizer, &workspace).await?;
                 let draw = move || draw_outline(&anonymizer, readers, workspace);
-                datafusion::common::runtime::SpawnedTask::spawn_blocking(draw).await.map_err(|_| Error::Task)?
+                SpawnedTask::spawn_blocking(draw).await.map_err(|_| Error::Task)?
             };
             let answer = match drawn.await {
-                Ok((outline, facts)) => {
-                    let name = format!("outline-{:016x}{:016x}", draw(), draw());
-                    let size = outline.len() as u64;
-                    place.put(&context.runtime_env(), &name, outline).await?;
-                    answer(&name, &facts.encode_to_vec(), size)?
-                }
-                Err(Undrawn::Refused(refusal)) => answer("", &refusal.encode_to_vec(), 0)?,
-                Err(Undrawn::Failed(error)) => {
-                    let refusal = Refusal::of(&error).ok_or(error)?;
-                    answer("", &refusal.to_message().encode_to_vec(), 0)?
-                }
+                Ok(Surveyed::Sketched(sketch, groups)) => sketched(&sketch, groups, &spread, &place, &runtime).await?,
+                Ok(Surveyed::Outlined(outline, facts)) => answer_with(Ok((outline, facts)), &place, &runtime).await?,
+                Err(undrawn) => answer_with(Err(undrawn), &place, &runtime).await?,
             };
             to.send(Ok(answer)).await.map_err(|_| Error::Cancelled)
         }))
     }
 
     fn body(&self) -> Vec<u8> {
-        let anonymizer = Some(self.anonymizer.message());
-        BodyMessage { anonymizer, place: self.place.url().to_owned(), ..BodyMessage::default() }.encode_to_vec()
+        let message = BodyMessage {
+            anonymizer: Some(self.anonymizer.message()),
+            place: self.place.url().to_owned(),
+            slots: self.spread.slots().to_vec(),
+            ..BodyMessage::default()
+        };
+        message.encode_to_vec()
     }
 }
 
 /// Why there is no outline.
-enum Undrawn {
+pub(super) enum Undrawn {
     /// A reader has refused its rows.
     Refused(RefusalMessage),
     Failed(Error),
@@ -244,11 +289,15 @@ fn snapshot(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Workspace)
     Ok(snapshot)
 }
 
-fn draw_outline(
-    anonymizer: &Anonymizer,
-    readers: Vec<Reader>,
-    workspace: Workspace,
-) -> Result<(Vec<u8>, FactsMessage), Undrawn> {
+/// What came of a survey.
+enum Surveyed {
+    /// All groups could be looked at as a whole.
+    Outlined(Vec<u8>, FactsMessage),
+    /// The sketch of a table that is cut into parts, and its groups as files.
+    Sketched(SketchMessage, Groups),
+}
+
+fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Workspace) -> Result<Surveyed, Undrawn> {
     let received = readers.iter().map(|reader| reader.bytes).sum();
     let mut snapshot = snapshot(anonymizer, readers, workspace)?;
     let spec = Arc::new(survey_spec(anonymizer.binding()));
@@ -257,37 +306,90 @@ fn draw_outline(
         false => Seen::union(spec, &snapshot.seen).map_err(Error::from)?,
     };
     let groups = anonymizer.group(&mut snapshot)?;
+    if groups.len() > 1 {
+        let sketch = Sketch::message(&seen, snapshot.rows, groups.len(), received)?;
+        return Ok(Surveyed::Sketched(sketch, groups));
+    }
     let domains = groups.domains.clone();
     let classes = Classes::of(anonymizer, &snapshot, groups, &NoProgress, &mut drop)?;
-    let (width, shares) = (domains.width(), classes.recoding.all_shares());
+    let (width, count) = (domains.width(), classes.recoding.group_count());
     let room = snapshot.workspace.reservation("outline");
-    reserve(&room, shares.groups() * (2 * 4 * width + 32), "the outline of the release")?;
-    let mut tuples = vec![0; shares.groups() * width];
+    reserve(&room, count * (2 * 4 * width + 32), "the outline of the release")?;
+    let mut tuples = vec![0; count * width];
     let mut group_of = classes.group_of.iter();
     for_each_group(&snapshot, &domains, |placed, _| {
         let group = *group_of.next().ok_or(Error::Task)? as usize;
         tuples[group * width..(group + 1) * width].copy_from_slice(placed);
         Ok(())
     })?;
-    let outline = Outline::new(Drawn {
-        seen,
-        width,
-        tuples,
-        shares,
-        class_rows: classes.recoding.class_rows().to_vec(),
-        shown: Shown::of(&classes.recoding),
-        key: classes.key,
-    });
+    let (outline, facts) = outline_of(seen, width, tuples, classes, snapshot.rows, received)?;
+    Ok(Surveyed::Outlined(outline, facts))
+}
+
+/// The outline of classes, and what is known of the release. `tuples` has the placed tuple of each group.
+pub(super) fn outline_of(
+    seen: Seen,
+    width: usize,
+    tuples: Vec<u32>,
+    classes: Classes,
+    rows_read: u64,
+    received: u64,
+) -> Result<(Vec<u8>, FactsMessage), Error> {
+    let Classes { recoding, utility, cells, key, leaves, cycles, suppressed, .. } = classes;
+    let shares = recoding.all_shares();
     let facts = FactsMessage {
-        rows_read: snapshot.rows,
-        suppressed: classes.suppressed,
-        leaves: classes.leaves,
-        cycles: classes.cycles,
+        rows_read,
+        suppressed,
+        leaves,
+        cycles,
         groups: shares.groups() as u64,
         received,
-        utility: Some(utility_message(&classes.utility)),
-        cells: classes.cells.iter().flat_map(|(size, cells)| [size, cells]).collect(),
+        utility: Some(utility_message(&utility)),
+        cells: cells.iter().flat_map(|(size, cells)| [size, cells]).collect(),
     };
-    tracing::info!(groups = facts.groups, classes = classes.utility.classes, "outline drawn");
+    let class_rows = recoding.class_rows().to_vec();
+    let outline = Outline::new(Drawn { seen, width, tuples, shares, class_rows, shown: Shown::of(&recoding), key });
+    tracing::info!(groups = facts.groups, classes = utility.classes, "outline drawn");
     Ok((outline.to_bytes()?, facts))
+}
+
+/// Puts an outline on the store, and answers its name; or why there is none.
+pub(super) async fn answer_with(
+    drawn: Result<(Vec<u8>, FactsMessage), Undrawn>,
+    place: &StorePlace,
+    runtime: &RuntimeEnv,
+) -> Result<RecordBatch, Error> {
+    match drawn {
+        Ok((outline, facts)) => {
+            let name = format!("outline-{:016x}{:016x}", draw(), draw());
+            let size = outline.len() as u64;
+            place.put(runtime, &name, outline).await?;
+            answer(&name, &facts.encode_to_vec(), size)
+        }
+        Err(Undrawn::Refused(refusal)) => answer("", &refusal.encode_to_vec(), 0),
+        Err(Undrawn::Failed(error)) => {
+            let refusal = Refusal::of(&error).ok_or(error)?;
+            answer("", &refusal.to_message().encode_to_vec(), 0)
+        }
+    }
+}
+
+/// Puts a sketch on the store, with the groups of each part, and answers its name.
+async fn sketched(
+    sketch: &SketchMessage,
+    groups: Groups,
+    spread: &Spread,
+    place: &StorePlace,
+    runtime: &RuntimeEnv,
+) -> Result<RecordBatch, Error> {
+    let name = format!("sketch-{:016x}{:016x}", draw(), draw());
+    let groups = Arc::new(groups);
+    for part in 0..groups.len() {
+        let (groups, slot) = (Arc::clone(&groups), spread.slot(part as u64));
+        let file = move || group_file(part, slot, &groups.tuples(part)?);
+        let file = SpawnedTask::spawn_blocking(file).await.map_err(|_| Error::Task)??;
+        place.put(runtime, &Sketched::file(&name, part), file).await?;
+    }
+    place.put(runtime, &name, sketch.encode_to_vec()).await?;
+    answer(&name, &[], groups.len() as u64)
 }

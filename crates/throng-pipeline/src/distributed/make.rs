@@ -6,10 +6,13 @@ use std::sync::Arc;
 use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{UInt32Type, UInt64Type};
 use datafusion::catalog::TableProvider;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
 use object_store::ObjectStoreExt;
 use throng_core::content::Checksum;
 use throng_datafusion::distributed::{
-    ACCOUNT, Deals, Outlined, Outliner, RECEIVED, Refusal, Routes, Spread, StorePlace, Surveys, Task, TaskTable,
+    ACCOUNT, Answer, Deals, Forms, Joins, Outlined, Outliner, RECEIVED, Refusal, Routes, Sketched, Spread, StorePlace,
+    Surveys, Task, TaskTable,
 };
 use throng_datafusion::{Anonymizer, Facts};
 use tracing::Instrument;
@@ -40,13 +43,14 @@ pub(crate) async fn make(
     clock: &Clock,
 ) -> Result<Made, JobError> {
     let place = StorePlace::new(format!("{}/", staging.table_url()?.as_str().trim_end_matches('/')));
+    let spread = Spread::over(cluster.partitions);
     let span = clock.begin(Stage::Survey, None);
-    let outlined = outline(cluster, Arc::clone(&table), anonymizer, &place).instrument(span).await?;
+    let outlined = outline(cluster, Arc::clone(&table), anonymizer, &place, &spread, staging);
+    let outlined = outlined.instrument(span).await?;
     tracing::info!(groups = outlined.groups, bytes = outlined.bytes, "outline drawn");
 
     let rows = outlined.facts.rows_read - outlined.facts.suppressed;
     let span = clock.begin(Stage::Write, Some(rows));
-    let spread = Spread::over(cluster.partitions);
     let (anonymizer_of, name) = (|| Arc::clone(anonymizer), outlined.name.clone());
     let tasks: Vec<Arc<dyn Task>> = vec![
         Arc::new(Routes::new(anonymizer_of(), place.clone(), name.clone(), spread.clone())),
@@ -78,11 +82,15 @@ pub(crate) async fn make(
     Ok(Made { facts, files: written.files, cluster: Some(facts_of_cluster) })
 }
 
+/// Surveys the table and draws the outline of its release. A table that is cut into parts needs another query, in which
+/// the classes of each part are formed.
 async fn outline(
     cluster: &Cluster,
     table: Arc<dyn TableProvider>,
     anonymizer: &Arc<Anonymizer>,
     place: &StorePlace,
+    spread: &Spread,
+    staging: &Place,
 ) -> Result<Outlined, JobError> {
     let binding = anonymizer.binding();
     let quasi = binding.quasi.iter().map(|quasi| quasi.column.index);
@@ -90,14 +98,37 @@ async fn outline(
     columns.sort_unstable();
     let tasks: Vec<Arc<dyn Task>> = vec![
         Arc::new(Surveys::new(Arc::clone(anonymizer))),
-        Arc::new(Outliner::new(Arc::clone(anonymizer), place.clone())),
+        Arc::new(Outliner::new(Arc::clone(anonymizer), place.clone(), spread.clone())),
     ];
     let answers = run(cluster, table, columns, tasks, "the input was surveyed").await?;
-    match Outlined::of(&answers, anonymizer)? {
-        Ok(outlined) => Ok(outlined),
-        Err(Refusal::Infeasible(text)) => Err(JobError::new(Kind::Infeasible, text)),
-        Err(Refusal::BadData(text)) => Err(JobError::new(Kind::BadData, text)),
+    let mut answer = Answer::of(&answers, anonymizer)?;
+    if let Answer::Sketched(sketch) = &answer {
+        tracing::info!(parts = sketch.parts, "too many combinations to be looked at as a whole; cut into parts");
+        let of_sketch = || (Arc::clone(anonymizer), place.clone(), sketch.name.clone());
+        let (forms, joins) = (of_sketch(), of_sketch());
+        let tasks: Vec<Arc<dyn Task>> =
+            vec![Arc::new(Forms::new(forms.0, forms.1, forms.2)), Arc::new(Joins::new(joins.0, joins.1, joins.2))];
+        let files = group_files(sketch, staging)?;
+        let columns = (0..Sketched::schema().fields().len()).collect();
+        let answers = run(cluster, files, columns, tasks, "classes were formed").await?;
+        answer = Answer::of(&answers, anonymizer)?;
     }
+    match answer {
+        Answer::Outlined(outlined) => Ok(*outlined),
+        Answer::Sketched(_) => Err(JobError::internal("a sketch of a sketch")),
+        Answer::Refused(Refusal::Infeasible(text)) => Err(JobError::new(Kind::Infeasible, text)),
+        Answer::Refused(Refusal::BadData(text)) => Err(JobError::new(Kind::BadData, text)),
+    }
+}
+
+/// The groups of all parts as a table.
+fn group_files(sketch: &Sketched, staging: &Place) -> Result<Arc<dyn TableProvider>, JobError> {
+    let urls = sketch.files().iter().map(|file| staging.child(file).table_url()).collect::<Result<Vec<_>, _>>()?;
+    let config = ListingTableConfig::new_with_multi_paths(urls)
+        .with_listing_options(ListingOptions::new(Arc::new(ParquetFormat::default())))
+        .with_schema(Sketched::schema());
+    let table = ListingTable::try_new(config).map_err(|_| JobError::internal("groups could not be listed"))?;
+    Ok(Arc::new(table))
 }
 
 /// What comes out of tasks over a table.

@@ -1,0 +1,106 @@
+//! A table that is cut into parts, for those who form the classes of each.
+//!
+//! ```text
+//!  outliner ─► sketch: domains       on the store
+//!           ─► groups of each part   a file each
+//!
+//!  files ─► by part ─► form ─► one partition ─► join ─► outline
+//! ```
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray, BinaryArray, RecordBatch, UInt32Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::parquet::arrow::ArrowWriter;
+use prost::Message;
+use throng_core::survey::{Domains, Seen, Tuples};
+
+use super::message::SketchMessage;
+use super::outline::{le_bytes, numbers};
+use super::place::StorePlace;
+use super::seen::{seen_values, values_message};
+use crate::Error;
+use crate::anonymizer::Anonymizer;
+use crate::snapshot::survey_spec;
+
+/// Rows of a batch of groups.
+const BATCH_GROUPS: usize = 8192;
+
+/// What is known of a table that is cut into parts.
+pub(super) struct Sketch {
+    pub(super) seen: Seen,
+    pub(super) domains: Domains,
+    pub(super) rows: u64,
+    pub(super) suppressed: u64,
+    pub(super) parts: usize,
+    pub(super) received: u64,
+}
+
+impl Sketch {
+    pub(super) fn message(seen: &Seen, rows: u64, parts: usize, received: u64) -> Result<SketchMessage, Error> {
+        let columns = seen.columns().iter().map(|seen| values_message(seen, 0, seen.values.len()));
+        Ok(SketchMessage {
+            columns: columns.collect::<Result<_, Error>>()?,
+            rows,
+            suppressed: seen.suppressed(),
+            parts: parts as u32,
+            received,
+        })
+    }
+
+    pub(super) async fn load(
+        anonymizer: &Anonymizer,
+        place: &StorePlace,
+        name: &str,
+        runtime: &RuntimeEnv,
+    ) -> Result<Self, Error> {
+        let message = SketchMessage::decode(place.get(runtime, name).await?.as_slice()).map_err(|_| Error::Task)?;
+        let columns = message.columns.iter().map(|column| seen_values(std::slice::from_ref(column)));
+        let spec = Arc::new(survey_spec(anonymizer.binding()));
+        let seen = Seen::new(spec, columns.collect::<Result<_, _>>()?, message.suppressed);
+        let domains = Domains::merge(std::slice::from_ref(&seen))?;
+        let SketchMessage { rows, suppressed, parts, received, .. } = message;
+        Ok(Self { seen, domains, rows, suppressed, parts: parts as usize, received })
+    }
+}
+
+/// Groups on their way to where the classes of their part are formed.
+pub(super) fn group_schema() -> SchemaRef {
+    Arc::new(Schema::new(vec![
+        Field::new("slot", DataType::UInt32, false),
+        Field::new("part", DataType::UInt32, false),
+        Field::new("tuple", DataType::Binary, false),
+        Field::new("rows", DataType::UInt32, false),
+    ]))
+}
+
+/// The groups of a part as a file.
+pub(super) fn group_file(part: usize, slot: u32, tuples: &Tuples) -> Result<Vec<u8>, Error> {
+    let failed = |error: datafusion::parquet::errors::ParquetError| Error::Kernel("parquet", error.into());
+    let mut writer = ArrowWriter::try_new(Vec::new(), group_schema(), None).map_err(failed)?;
+    let groups: Vec<(&[u32], u32)> = tuples.iter().collect();
+    for groups in groups.chunks(BATCH_GROUPS) {
+        let bytes = groups.iter().map(|(tuple, _)| le_bytes(tuple.iter().copied()));
+        let columns: Vec<ArrayRef> = vec![
+            Arc::new(UInt32Array::from(vec![slot; groups.len()])),
+            Arc::new(UInt32Array::from(vec![part as u32; groups.len()])),
+            Arc::new(BinaryArray::from_iter_values(bytes)),
+            Arc::new(UInt32Array::from_iter_values(groups.iter().map(|(_, rows)| *rows))),
+        ];
+        let batch = RecordBatch::try_new(group_schema(), columns).map_err(|source| Error::Kernel("batch", source))?;
+        writer.write(&batch).map_err(failed)?;
+    }
+    writer.into_inner().map_err(failed)
+}
+
+/// The part, the tuple and the rows of each group of a batch.
+pub(super) fn groups(batch: &RecordBatch) -> Result<impl Iterator<Item = (u32, Vec<u32>, u32)>, Error> {
+    let tuples = datafusion::arrow::compute::cast(batch.column(2), &DataType::Binary)
+        .map_err(|source| Error::Kernel("cast", source))?;
+    let tuples: Vec<Vec<u32>> =
+        tuples.as_binary::<i32>().iter().map(|tuple| numbers(tuple.unwrap_or_default())).collect();
+    let parts = batch.column(1).as_primitive::<UInt32Type>().values().to_vec();
+    let rows = batch.column(3).as_primitive::<UInt32Type>().values().to_vec();
+    Ok(parts.into_iter().zip(tuples).zip(rows).map(|((part, tuple), rows)| (part, tuple, rows)))
+}
