@@ -3,9 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use object_store::ObjectStoreExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
-use object_store::ObjectStoreExt;
 use parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 use throng_testkit::s3::Server;

@@ -9,7 +9,7 @@ fn an_error_keeps_its_exit_code_and_its_words() {
     let Some(server) = server() else { return };
     let bucket = Bucket::new(server, "errors");
     let cluster = Cluster::start(&bucket, 2);
-    let too_much = "version = 1\nprivacy = { k = 5, p = 6 }\n[columns]\ndefault = \"drop\"\nage.role = \"quasi\"\n\
+    let too_much = "version = 1\nprivacy = { k = 10, p = 6 }\n[columns]\ndefault = \"drop\"\nage.role = \"quasi\"\n\
                     diagnosis.role = \"sensitive\"\n";
     let missing = bucket.url("nobody");
     let cases = [
