@@ -20,14 +20,17 @@ const IDLE: Duration = Duration::from_secs(30);
 
 type Place = (String, u16, GrpcClientConfig);
 
-/// Connections that nobody uses at the moment, by where they go and since when.
+/// Connections to each place, and since when nobody uses them.
+type Idle = HashMap<Place, Vec<(BallistaClient, Instant)>>;
+
+/// Connections that nobody uses at the moment.
 #[derive(Clone, Default)]
 pub(crate) struct Connections {
-    idle: Arc<Mutex<HashMap<Place, Vec<(BallistaClient, Instant)>>>>,
+    idle: Arc<Mutex<Idle>>,
 }
 
 impl Connections {
-    fn idle(&self) -> MutexGuard<'_, HashMap<Place, Vec<(BallistaClient, Instant)>>> {
+    fn idle(&self) -> MutexGuard<'_, Idle> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -15,6 +15,7 @@ use ballista_core::JobId;
 use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::{RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport};
 use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
+use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -118,18 +119,28 @@ impl QueryStageExecutor for TellingStage {
 /// The error without what it quotes, in the form by which Ballista decides whether to try again.
 fn fit_to_be_seen(error: &DataFusionError) -> DataFusionError {
     match ballista(error) {
+        None => sorted(error),
+        // Ballista puts its own error around one of the engine, and does not tell it as the cause.
+        Some(BallistaError::DataFusionError(inner)) => fit_to_be_seen(inner),
+        Some(BallistaError::ArrowError(inner)) => sorted(&DataFusionError::ArrowError(Box::new(kind(inner)), None)),
+        Some(BallistaError::IoError(inner)) => sorted(&DataFusionError::IoError(inner.kind().into())),
         Some(BallistaError::FetchFailed(executor, stage, partition, _)) => {
             let text = "a shuffle could not be fetched".to_owned();
             BallistaError::FetchFailed(executor.clone(), *stage, *partition, text).into_datafusion()
         }
         Some(BallistaError::Cancelled) => BallistaError::Cancelled.into_datafusion(),
-        _ => {
-            let sorted = running_failure(error);
-            match sorted.kind() == Kind::TemporaryIo && is_of_storage(error) {
-                true => DataFusionError::IoError(io::Error::other(Told::from(&sorted))),
-                false => Told::from(&sorted).into(),
-            }
+        Some(_) => {
+            let text = "the cluster failed while it ran a task; its logs tell where";
+            Told::from(&JobError::new(Kind::Internal, text)).into()
         }
+    }
+}
+
+fn sorted(error: &DataFusionError) -> DataFusionError {
+    let sorted = running_failure(error);
+    match sorted.kind() == Kind::TemporaryIo && is_of_storage(error) {
+        true => DataFusionError::IoError(io::Error::other(Told::from(&sorted))),
+        false => Told::from(&sorted).into(),
     }
 }
 
@@ -141,14 +152,22 @@ fn ballista(error: &DataFusionError) -> Option<&BallistaError> {
     }
 }
 
+/// An error of the same kind, as far as it decides what is said of it.
+fn kind(error: &ArrowError) -> ArrowError {
+    match error {
+        ArrowError::CastError(_) => ArrowError::CastError(String::new()),
+        ArrowError::ParseError(text) => ArrowError::ParseError(text.clone()),
+        ArrowError::DivideByZero => ArrowError::DivideByZero,
+        ArrowError::ArithmeticOverflow(_) => ArrowError::ArithmeticOverflow(String::new()),
+        _ => ArrowError::ComputeError(String::new()),
+    }
+}
+
 /// Whether storage or the network failed, and not memory.
 fn is_of_storage(error: &DataFusionError) -> bool {
     let mut next: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(error) = next {
         if error.is::<object_store::Error>() || error.is::<io::Error>() {
-            return true;
-        }
-        if let Some(BallistaError::IoError(_)) = error.downcast_ref::<BallistaError>() {
             return true;
         }
         next = error.source();
@@ -164,8 +183,10 @@ mod tests {
     use super::*;
     use crate::told::heard;
 
-    fn reported(error: &DataFusionError) -> FailedTask {
-        FailedTask::from(BallistaError::DataFusionError(Box::new(fit_to_be_seen(error))))
+    /// What an executor reports of an error below a writer of shuffles.
+    fn reported(error: DataFusionError) -> FailedTask {
+        let error = DataFusionError::Shared(Arc::new(BallistaError::from(error).into_datafusion()));
+        FailedTask::from(BallistaError::from(fit_to_be_seen(&error)))
     }
 
     #[test]
@@ -178,7 +199,7 @@ mod tests {
             BallistaError::General("cancer".to_owned()).into_datafusion(),
         ];
         for error in errors {
-            let failed = reported(&error);
+            let failed = reported(error);
             assert!(!failed.error.contains("cancer"), "{}", failed.error);
         }
     }
@@ -189,13 +210,17 @@ mod tests {
         let generic = object_store::Error::Generic { store: "s3", source: source() };
         let missing = object_store::Error::NotFound { path: "a".to_owned(), source: source() };
         let memory = DataFusionError::ResourcesExhausted("full".to_owned());
-        let cases: [(DataFusionError, bool, u8); 3] = [
+        let infeasible = throng_datafusion::Error::Suppression { rows: 10, suppressed: 4, limit: 0.1, most: 1.0 };
+        let cases: [(DataFusionError, bool, u8); 6] = [
             (DataFusionError::ObjectStore(Box::new(generic)), true, 75),
+            (DataFusionError::IoError(io::ErrorKind::ConnectionReset.into()), true, 75),
             (DataFusionError::ObjectStore(Box::new(missing)), false, 66),
             (memory, false, 75),
+            (infeasible.into(), false, 3),
+            (DataFusionError::ArrowError(Box::new(ArrowError::DivideByZero), None), false, 65),
         ];
         for (error, again, code) in cases {
-            let failed = reported(&error);
+            let failed = reported(error);
             assert_eq!(failed.retryable, again, "{}", failed.error);
             assert_eq!(heard(&failed.error).unwrap().kind().exit_code(), code, "{}", failed.error);
         }
@@ -205,7 +230,7 @@ mod tests {
     fn a_lost_shuffle_names_whom_it_was_asked_of() {
         let error = BallistaError::FetchFailed("lost".to_owned(), 3, 7, "refused".to_owned()).into_datafusion();
         let wrapped = DataFusionError::Shared(Arc::new(error.context("reading a join")));
-        let Some(FailedReason::FetchPartitionError(told)) = reported(&wrapped).failed_reason else { panic!() };
+        let Some(FailedReason::FetchPartitionError(told)) = reported(wrapped).failed_reason else { panic!() };
         assert_eq!((told.executor_id.as_str(), told.map_stage_id, told.map_partition_id), ("lost", 3, 7));
     }
 }

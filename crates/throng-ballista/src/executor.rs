@@ -134,7 +134,10 @@ impl Folder {
             let text = format!("making a folder in {}: {error}; check space and permissions", above.display());
             JobError::new(Kind::TemporaryIo, text)
         };
-        let whole = tempfile::Builder::new().prefix("throng-executor-").tempdir_in(&above).map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let whole = builder.prefix("throng-executor-").tempdir_in(&above).map_err(failed)?;
         let (shuffles, spill) = (whole.path().join("shuffles"), whole.path().join("spill"));
         std::fs::create_dir(&shuffles).and_then(|()| std::fs::create_dir(&spill)).map_err(failed)?;
         Ok(Self { _whole: whole, shuffles, spill })

@@ -29,3 +29,6 @@ pub mod whole;
 pub use executor::{ExecutorOptions, run_executor};
 pub use scheduler::{SchedulerOptions, run_scheduler};
 pub use session::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS, SessionOptions, session};
+
+#[cfg(test)]
+mod travel_tests;

@@ -1,5 +1,7 @@
 //! `throng-cluster`: the processes of a cluster that knows Throng, and SQL on it.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
 mod cli;
 
 use std::process::ExitCode;

@@ -14,6 +14,7 @@ use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
@@ -57,6 +58,12 @@ impl ClusterPlanner {
 #[async_trait]
 impl QueryPlanner for ClusterPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        if let LogicalPlan::EmptyRelation(empty) = plan
+            && !empty.produce_one_row
+        {
+            // Ballista would forget its columns.
+            return Ok(Arc::new(EmptyExec::new(Arc::clone(empty.schema.inner()))));
+        }
         let inner = self.inner.create_physical_plan(plan, session).await?;
         Ok(Arc::new(HearingExec { inner, cluster: Arc::clone(&self.cluster) }))
     }

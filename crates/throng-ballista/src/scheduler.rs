@@ -1,5 +1,6 @@
 //! The scheduler: plans queries, gives tasks to executors, and gives them to others when an executor is lost.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     info!(%address, advertised = config.scheduler_endpoint(), "the scheduler is ready");
     tokio::select! {
         served = start_grpc_service_with_listener(listener, scheduler.clone()) => served.map_err(|error| broken(&error)),
-        told = tell_events(&scheduler) => told.map_err(|error| broken(&error)),
+        Err(error) = tell_events(&scheduler) => Err(broken(&error)),
     }
 }
 
@@ -104,7 +105,9 @@ fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerCo
 }
 
 /// Tells who comes and goes, and how jobs end. Ballista's own log has plans and errors in it, which hold values.
-async fn tell_events(scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>) -> Result<(), BallistaError> {
+async fn tell_events(
+    scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
+) -> Result<Infallible, BallistaError> {
     let mut executors = scheduler.cluster_state_events().await?;
     let mut jobs = scheduler.job_state_events().await?;
     loop {
@@ -116,7 +119,7 @@ async fn tell_events(scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNo
             Some(event) = jobs.next() => if let JobStateEvent::JobUpdated { job_id, status } = event {
                 tell_job(job_id.as_str(), status.status);
             },
-            else => return Ok(std::future::pending().await),
+            else => std::future::pending().await,
         }
     }
 }

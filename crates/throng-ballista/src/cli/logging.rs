@@ -18,8 +18,8 @@ const LOG_VARIABLE: &str = "THRONG_LOG";
 /// All that may speak.
 const OURS: &str = "throng";
 
-/// Starts logging.
-pub(crate) fn start(format: LogFormat, verbose: u8) {
+/// Starts logging. Places in an engine are for those who run a server.
+pub(crate) fn start(format: LogFormat, verbose: u8, is_server: bool) {
     let level = ["info", "debug", "trace"][usize::from(verbose.min(2))];
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(level));
     let ours = tracing_subscriber::filter::filter_fn(|metadata| metadata.target().starts_with(OURS));
@@ -31,7 +31,7 @@ pub(crate) fn start(format: LogFormat, verbose: u8) {
     };
     // A second start in one process keeps the first.
     let _ = tracing_subscriber::registry().with(logs.with_filter(filter).with_filter(ours)).try_init();
-    if log::set_logger(&Places).is_ok() {
+    if is_server && log::set_logger(&Places).is_ok() {
         log::set_max_level(LevelFilter::Warn);
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    logging::start(args.log_format, args.verbose);
+    let is_sql = matches!(args.command, Command::Sql(_));
+    logging::start(args.log_format, args.verbose, !is_sql);
     let threads = args.command.threads();
     // The pool is set once per process; there is no other caller that could have set it before.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -47,7 +48,7 @@ pub(crate) fn main() -> ExitCode {
         }
         Err(error) => Err(JobError::new(Kind::TemporaryIo, format!("no threads could be started: {error}"))),
     };
-    last_words(ended, matches!(args.command, Command::Sql(_)))
+    last_words(ended, is_sql)
 }
 
 /// Runs a command. A server that ends because a signal asked it to has done what it should.

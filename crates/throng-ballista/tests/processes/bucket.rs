@@ -1,0 +1,101 @@
+//! A bucket with the tables of a test, and the variables by which processes find it.
+
+use std::sync::{Arc, OnceLock};
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use object_store::ObjectStoreExt;
+use object_store::aws::{AmazonS3, AmazonS3Builder};
+use object_store::path::Path;
+use parquet::arrow::ArrowWriter;
+use tempfile::TempDir;
+use throng_testkit::s3::Server;
+
+use crate::people::people;
+
+/// The credentials of every process. The server takes any; no message may show them.
+pub const KEY_ID: &str = "AKIDEXAMPLEEXAMPLE";
+pub const SECRET: &str = "s3cr3t-that-nobody-may-see";
+
+/// In how many files the people are.
+const FILES: i64 = 3;
+
+/// The people are cut after these numbers.
+const PEOPLE: i64 = 60;
+
+/// One server for all tests of the process.
+pub fn server() -> Option<&'static Server> {
+    static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+    SERVER.get_or_init(Server::start).as_ref()
+}
+
+/// A bucket and a folder with the same tables: `people/` and `regions/`.
+pub struct Bucket {
+    name: String,
+    endpoint: String,
+    local: TempDir,
+}
+
+impl Bucket {
+    pub fn new(server: &Server, name: &str) -> Self {
+        server.make_bucket(name);
+        let bucket = Self {
+            name: name.to_owned(),
+            endpoint: format!("http://{}", server.address()),
+            local: TempDir::new().unwrap(),
+        };
+        for file in 0..FILES {
+            let border = |file: i64| PEOPLE * file / FILES;
+            bucket.put(&format!("people/{file}.parquet"), &people(border(file), border(file + 1)));
+        }
+        bucket.put("regions/1.parquet", &regions());
+        bucket
+    }
+
+    /// Where a table is for the cluster.
+    pub fn url(&self, table: &str) -> String {
+        format!("s3://{}/{table}/", self.name)
+    }
+
+    /// Where the same table is on this machine.
+    pub fn path(&self, table: &str) -> String {
+        format!("{}/", self.local.path().join(table).display())
+    }
+
+    /// What a process needs to know of the server.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_ENDPOINT_URL", self.endpoint.clone()),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", KEY_ID.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+        ]
+    }
+
+    fn put(&self, name: &str, batch: &RecordBatch) {
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(batch).unwrap();
+        writer.close().unwrap();
+        let path = self.local.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, &bytes).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.store().put(&Path::from(name), bytes.into())).unwrap();
+    }
+
+    fn store(&self) -> AmazonS3 {
+        let builder = AmazonS3Builder::new().with_bucket_name(&self.name).with_endpoint(&self.endpoint);
+        let builder = builder.with_allow_http(true).with_region("us-east-1");
+        builder.with_access_key_id(KEY_ID).with_secret_access_key(SECRET).build().unwrap()
+    }
+}
+
+fn regions() -> RecordBatch {
+    let column = |values: [&str; 4]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
+    RecordBatch::try_from_iter([
+        ("region", column(["Europe", "Asia", "Europe", "Asia"])),
+        ("land", column(["France", "Japan", "Spain", "China"])),
+    ])
+    .unwrap()
+}

@@ -1,0 +1,106 @@
+//! One scheduler and its executors, as separate processes.
+
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::bucket::Bucket;
+use crate::process::{Ended, Process, command};
+
+/// Lost executors are noticed soon.
+const HEARTBEAT: &str = "1";
+const TIMEOUT: &str = "3";
+
+pub struct Cluster {
+    environment: Vec<(&'static str, String)>,
+    address: String,
+    work: TempDir,
+    scheduler: Process,
+    executors: Vec<Option<Process>>,
+}
+
+impl Cluster {
+    /// Starts a cluster that reads this bucket, and waits until all of it is there.
+    pub fn start(bucket: &Bucket, executors: usize) -> Self {
+        let environment = bucket.environment();
+        let mut scheduler = start_scheduler("127.0.0.1:0", &environment);
+        let ready = scheduler.wait_for("the scheduler is ready", 1);
+        let address = ready["address"].as_str().unwrap().to_owned();
+        let work = TempDir::new().unwrap();
+        let mut cluster = Self { environment, address, work, scheduler, executors: Vec::new() };
+        for _ in 0..executors {
+            cluster.start_executor();
+        }
+        cluster.scheduler.wait_for("an executor has come", executors);
+        cluster
+    }
+
+    /// Starts one more executor, and waits until the scheduler has heard of it.
+    pub fn start_executor(&mut self) {
+        let work = self.work.path().display().to_string();
+        let arguments = [
+            &["executor", "--scheduler", &self.address, "--port", "0", "--grpc-port", "0", "--slots", "2"][..],
+            &["--work-dir", &work, "--memory-limit", "256MiB", "--heartbeat", HEARTBEAT],
+        ]
+        .concat();
+        let mut executor = Process::start(&arguments, &self.environment);
+        executor.wait_for("the executor is ready", 1);
+        self.executors.push(Some(executor));
+    }
+
+    /// Starts a scheduler again where the former one was.
+    pub fn restart_scheduler(&mut self) {
+        self.scheduler = start_scheduler(&self.address, &self.environment);
+        self.scheduler.wait_for("the scheduler is ready", 1);
+    }
+
+    /// `kill -9` of an executor.
+    pub fn kill_executor(&mut self, number: usize) {
+        self.executors[number].take().unwrap().kill();
+    }
+
+    /// `kill -9` of the scheduler.
+    pub fn kill_scheduler(&mut self) {
+        self.scheduler.kill();
+    }
+
+    pub fn scheduler(&mut self) -> &mut Process {
+        &mut self.scheduler
+    }
+
+    /// Runs a command of the binary as a client of this cluster.
+    pub fn client(&self, arguments: &[&str]) -> Ended {
+        let mut environment = self.environment.clone();
+        environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
+        let output = command(arguments, &environment).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Where executors have their folders.
+    pub fn work(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// All that the servers have logged.
+    pub fn logs(&self) -> String {
+        let executors = self.executors.iter().flatten().map(Process::log);
+        executors.chain([self.scheduler.log()]).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Asks everybody to end, executors first. Tells how they did, and what is left in their folder.
+    pub fn stop(self) -> (Vec<Ended>, Vec<String>) {
+        let executors: Vec<Ended> = self.executors.into_iter().flatten().map(Process::stop).collect();
+        let scheduler = self.scheduler.stop();
+        let left = std::fs::read_dir(self.work.path()).unwrap();
+        let left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        (executors.into_iter().chain([scheduler]).collect(), left)
+    }
+}
+
+fn start_scheduler(address: &str, environment: &[(&'static str, String)]) -> Process {
+    Process::start(
+        &["scheduler", "--bind", address, "--executor-timeout", TIMEOUT, "--no-executors-timeout", "5"],
+        environment,
+    )
+}

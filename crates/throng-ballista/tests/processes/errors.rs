@@ -1,0 +1,71 @@
+//! What goes wrong on a cluster is told as on one machine, and nobody's log holds a value.
+
+use crate::bucket::{Bucket, KEY_ID, SECRET, server};
+use crate::cluster::Cluster;
+use crate::sql::{POLICY, tables};
+
+#[test]
+fn an_error_keeps_its_exit_code_and_its_words() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "errors");
+    let cluster = Cluster::start(&bucket, 2);
+    let too_much = "version = 1\nprivacy = { k = 10, p = 6 }\n[columns]\ndefault = \"drop\"\nage.role = \"quasi\"\n\
+                    diagnosis.role = \"sensitive\"\n";
+    let missing = bucket.url("nobody");
+    let cases = [
+        // Found out by the operator, on an executor.
+        (format!("SELECT * FROM anonymize('people', '{too_much}')"), 3, vec!["diagnosis", "p"]),
+        // A failure on rows, which an engine would quote.
+        ("SELECT CAST(diagnosis AS INT) FROM people".to_owned(), 65, vec!["TRY_CAST"]),
+        ("SELECT 10 / (hours - hours) FROM people".to_owned(), 65, vec!["divided by zero"]),
+        // Found out by the client.
+        (format!("SELECT * FROM '{missing}'"), 66, vec!["nobody"]),
+        ("SELECT nothing FROM people".to_owned(), 2, vec!["nothing"]),
+        (format!("SELECT * FROM anonymize('people', '{POLICY}.toml')"), 78, vec!["people.toml.toml"]),
+        // A table that only the client has.
+        ("CREATE TABLE kept AS VALUES (1); SELECT * FROM kept".to_owned(), 2, vec!["cluster", "files"]),
+    ];
+    for (query, code, words) in cases {
+        let statements = tables(|table| bucket.url(table)) + &query;
+        let ended = cluster.client(&["sql", "-c", &statements]);
+        assert_eq!(ended.code, Some(code), "{query}: {ended:?}");
+        for word in words {
+            assert!(ended.stderr.contains(word), "{query}: {ended:?}");
+        }
+        for value in ["asthma", "cancer", "hiv", SECRET] {
+            assert!(!ended.stderr.contains(value), "{query}: {ended:?}");
+        }
+    }
+    // The same cluster still works.
+    assert_eq!(crate::sql::asked(&cluster, &bucket, "SELECT count(*) AS n FROM released"), [r#"{"n":60}"#]);
+}
+
+#[test]
+fn no_log_holds_a_value_or_a_secret() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "canaries");
+    let cluster = Cluster::start(&bucket, 2);
+    for query in [
+        "SELECT * FROM people WHERE diagnosis = 'cancer' AND name <> 'person 17'",
+        "SELECT count(*) FROM released WHERE diagnosis IN ('asthma', 'hiv')",
+        "SELECT CAST(diagnosis AS INT) FROM people WHERE diagnosis = 'cancer'",
+        "SELECT arrow_cast(name, 'Date32') FROM people",
+    ] {
+        let statements = tables(|table| bucket.url(table)) + query;
+        let ended = cluster.client(&["-vv", "sql", "-c", &statements]);
+        assert!(matches!(ended.code, Some(0 | 65)), "{query}: {ended:?}");
+        assert_clean(&ended.stderr);
+    }
+    let logs = cluster.logs();
+    assert!(logs.contains("a job has failed") && logs.contains("a job is done"), "{logs}");
+    assert_clean(&logs);
+    for ended in cluster.stop().0 {
+        assert_clean(&(ended.stdout + &ended.stderr));
+    }
+}
+
+fn assert_clean(text: &str) {
+    for canary in ["cancer", "asthma", "hiv", "person 1", KEY_ID, SECRET] {
+        assert!(!text.contains(canary), "`{canary}` is told: {text}");
+    }
+}

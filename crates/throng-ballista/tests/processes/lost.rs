@@ -1,0 +1,65 @@
+//! Processes that are killed, and processes that are asked to end.
+
+use crate::bucket::{Bucket, server};
+use crate::cluster::Cluster;
+use crate::sql::{asked, embedded, tables};
+
+const QUERY: &str = "SELECT diagnosis, count(*) AS n FROM released GROUP BY diagnosis ORDER BY n, diagnosis";
+
+#[test]
+fn a_lost_executor_is_noticed_and_the_others_go_on() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "lost-executor");
+    let mut cluster = Cluster::start(&bucket, 2);
+    let answer = embedded(&bucket, QUERY);
+    assert_eq!(asked(&cluster, &bucket, QUERY), answer);
+    cluster.kill_executor(0);
+    // At once, while the scheduler still believes in it.
+    assert_eq!(asked(&cluster, &bucket, QUERY), answer);
+    cluster.scheduler().wait_for("an executor is gone", 1);
+    assert_eq!(asked(&cluster, &bucket, QUERY), answer);
+    cluster.start_executor();
+    cluster.kill_executor(1);
+    assert_eq!(asked(&cluster, &bucket, QUERY), answer);
+}
+
+#[test]
+fn without_executors_a_query_fails_and_can_be_tried_again() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "no-executors");
+    let mut cluster = Cluster::start(&bucket, 1);
+    cluster.kill_executor(0);
+    let statements = tables(|table| bucket.url(table)) + QUERY;
+    let ended = cluster.client(&["sql", "-c", &statements]);
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    cluster.start_executor();
+    assert_eq!(asked(&cluster, &bucket, QUERY), embedded(&bucket, QUERY));
+}
+
+#[test]
+fn a_scheduler_that_comes_back_finds_its_executors() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "lost-scheduler");
+    let mut cluster = Cluster::start(&bucket, 2);
+    cluster.kill_scheduler();
+    let ended = cluster.client(&["sql", "-c", "SELECT 1"]);
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    cluster.restart_scheduler();
+    cluster.scheduler().wait_for("an executor has come", 2);
+    assert_eq!(asked(&cluster, &bucket, QUERY), embedded(&bucket, QUERY));
+}
+
+#[test]
+fn processes_end_when_they_are_asked_to_and_leave_nothing() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "asked-to-end");
+    let cluster = Cluster::start(&bucket, 2);
+    assert_eq!(asked(&cluster, &bucket, QUERY), embedded(&bucket, QUERY));
+    assert_eq!(std::fs::read_dir(cluster.work()).unwrap().count(), 2);
+    let (ended, left) = cluster.stop();
+    for process in ended {
+        assert_eq!(process.code, Some(0), "{process:?}");
+        assert_eq!(process.stdout.lines().last(), Some(r#"{"outcome":"success"}"#));
+    }
+    assert_eq!(left, Vec::<String>::new());
+}

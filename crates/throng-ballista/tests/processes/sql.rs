@@ -1,0 +1,124 @@
+//! SQL on a cluster: the same answers as on one machine, and nothing of a query below the anonymizer.
+
+use std::collections::BTreeMap;
+
+use arrow::json::WriterBuilder;
+use arrow::json::writer::{JsonArray, Writer};
+use serde_json::Value;
+use throng_pipeline::SqlSession;
+
+use crate::bucket::{Bucket, server};
+use crate::cluster::Cluster;
+
+pub const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sql/policies/people.toml");
+
+/// Queries with one answer. Those of tests/sql/barrier.rs, and what a cluster cuts into stages.
+const QUERIES: [&str; 19] = [
+    "SELECT * FROM released",
+    "SELECT * FROM released WHERE hours > 30",
+    "SELECT * FROM released WHERE country = 'Europe' AND sex <> 'M'",
+    "SELECT * FROM released WHERE st['a'] = 3",
+    "SELECT st['b'], hours FROM released WHERE st['a'] = 3 OR st['b'] = 'x'",
+    "SELECT * FROM released WHERE diagnosis IS NULL",
+    "SELECT * FROM released WHERE false",
+    "SELECT * FROM released ORDER BY hours, st['a'], diagnosis LIMIT 7",
+    "SELECT hours FROM released ORDER BY hours DESC LIMIT 3 OFFSET 2",
+    "SELECT count(*) FROM released",
+    "SELECT diagnosis, count(*), avg(hours) FROM released WHERE hours < 40 GROUP BY diagnosis HAVING count(*) > 2",
+    "SELECT DISTINCT country, sex FROM released",
+    "SELECT land, hours FROM released JOIN regions ON country = region WHERE land = 'France'",
+    "SELECT count(*) FROM regions LEFT JOIN released ON country = region AND hours > 30",
+    "SELECT hours, row_number() OVER (PARTITION BY sex ORDER BY hours, st['a'], diagnosis) FROM released",
+    "SELECT * FROM released WHERE hours = (SELECT max(hours) FROM released)",
+    "SELECT hours FROM released WHERE hours > 45 UNION ALL SELECT hours FROM released WHERE hours < 12",
+    "SELECT k_anonymity(age, zip, country, sex), p_sensitivity(diagnosis, age, zip, country, sex) FROM released",
+    "SELECT count(*), sum(hours) FROM people WHERE sex = 'F'",
+];
+
+/// Statements that make `people`, `regions` and `released` of the tables at these places.
+pub fn tables(place: impl Fn(&str) -> String) -> String {
+    format!(
+        "CREATE VIEW people AS SELECT * FROM '{}'; CREATE VIEW regions AS SELECT * FROM '{}'; \
+         CREATE VIEW released AS SELECT * FROM anonymize('people', '{POLICY}'); ",
+        place("people"),
+        place("regions"),
+    )
+}
+
+/// The answer on one machine.
+pub fn embedded(bucket: &Bucket, query: &str) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let session = SqlSession::new(2, None).unwrap();
+        let mut writer: Writer<_, JsonArray> = WriterBuilder::new().with_explicit_nulls(true).build(Vec::new());
+        for statement in session.parse(&(tables(|table| bucket.path(table)) + query)) {
+            let mut answer = session.run(statement.unwrap()).await.unwrap();
+            while let Some(batch) = answer.next().await.unwrap() {
+                writer.write(&batch).unwrap();
+            }
+        }
+        writer.finish().unwrap();
+        rows(&String::from_utf8(writer.into_inner()).unwrap())
+    })
+}
+
+/// The answer on a cluster.
+pub fn asked(cluster: &Cluster, bucket: &Bucket, query: &str) -> Vec<String> {
+    let statements = tables(|table| bucket.url(table)) + query;
+    let ended = cluster.client(&["sql", "--format", "json", "-c", &statements]);
+    assert_eq!(ended.code, Some(0), "{query}: {ended:?}");
+    rows(&ended.stdout)
+}
+
+fn rows(json: &str) -> Vec<String> {
+    let rows: Vec<Value> = serde_json::from_str(json).unwrap();
+    rows.into_iter().map(|row| row.to_string()).collect()
+}
+
+fn sorted(mut rows: Vec<String>) -> Vec<String> {
+    rows.sort_unstable();
+    rows
+}
+
+#[test]
+fn answers_are_those_of_one_machine() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "answers");
+    let cluster = Cluster::start(&bucket, 2);
+    for query in QUERIES {
+        let (there, here) = (asked(&cluster, &bucket, query), embedded(&bucket, query));
+        assert_eq!(sorted(there), sorted(here), "{query}");
+    }
+    // Without a word about order, rows come in the order of the release.
+    let all = "SELECT * FROM released";
+    assert_eq!(asked(&cluster, &bucket, all), embedded(&bucket, all));
+}
+
+/// Rows that chance or a limit picks can't be told in advance, and still are rows of the release.
+#[test]
+fn chance_and_limits_pick_rows_of_the_release() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "barrier");
+    let cluster = Cluster::start(&bucket, 2);
+    let whole = embedded(&bucket, "SELECT * FROM released");
+    assert_eq!(whole.len(), 60);
+    for query in [
+        "SELECT * FROM released WHERE random() < 0.5",
+        "SELECT * FROM released WHERE random() < 0.5 AND hours > 15",
+        "SELECT * FROM released LIMIT 7",
+        "SELECT * FROM (SELECT * FROM released LIMIT 20) WHERE hours > 15",
+        "SELECT * FROM released ORDER BY random() LIMIT 9",
+    ] {
+        let picked = asked(&cluster, &bucket, query);
+        assert!(!picked.is_empty() && picked.len() < 60, "{query}: {picked:?}");
+        let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &whole {
+            *left.entry(row).or_default() += 1;
+        }
+        for row in &picked {
+            let rows =
+                left.get_mut(row.as_str()).unwrap_or_else(|| panic!("{query} shows a row that is not in the release"));
+            *rows = rows.checked_sub(1).unwrap_or_else(|| panic!("{query} shows a row twice"));
+        }
+    }
+}
