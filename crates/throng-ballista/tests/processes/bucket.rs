@@ -3,9 +3,10 @@
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
-use object_store::ObjectStoreExt;
+use futures::TryStreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt};
 use parquet::arrow::ArrowWriter;
 use tempfile::TempDir;
 use throng_testkit::s3::Server;
@@ -72,6 +73,38 @@ impl Bucket {
         ]
     }
 
+    /// Puts the files of a local folder into a folder of the bucket.
+    pub fn put_folder(&self, from: &std::path::Path, to: &str) {
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{to}/{}", path.file_name().unwrap().to_str().unwrap());
+            let bytes = std::fs::read(&path).unwrap();
+            runtime().block_on(self.store().put(&Path::from(name), bytes.into())).unwrap();
+        }
+    }
+
+    /// The bytes of an object; none where there is none.
+    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
+        let found = async {
+            match self.store().get(&Path::from(name)).await {
+                Ok(found) => Some(found.bytes().await.unwrap().to_vec()),
+                Err(object_store::Error::NotFound { .. }) => None,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        runtime().block_on(found)
+    }
+
+    /// The names of all objects below a folder.
+    pub fn list(&self, folder: &str) -> Vec<String> {
+        let folder = Path::from(folder);
+        let store = self.store();
+        let listed = store.list(Some(&folder)).map_ok(|object| object.location.to_string());
+        let mut names: Vec<String> = runtime().block_on(listed.try_collect()).unwrap();
+        names.sort();
+        names
+    }
+
     fn put(&self, name: &str, batch: &RecordBatch) {
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
@@ -80,8 +113,7 @@ impl Bucket {
         let path = self.local.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, &bytes).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(self.store().put(&Path::from(name), bytes.into())).unwrap();
+        runtime().block_on(self.store().put(&Path::from(name), bytes.into())).unwrap();
     }
 
     fn store(&self) -> AmazonS3 {
@@ -89,6 +121,10 @@ impl Bucket {
         let builder = builder.with_allow_http(true).with_region("us-east-1");
         builder.with_access_key_id(KEY_ID).with_secret_access_key(SECRET).build().unwrap()
     }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 fn regions() -> RecordBatch {

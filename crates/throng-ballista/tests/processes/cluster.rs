@@ -54,6 +54,10 @@ impl Cluster {
         self.scheduler.wait_for("the scheduler is ready", 1);
     }
 
+    pub fn executor(&mut self, number: usize) -> &mut Process {
+        self.executors[number].as_mut().unwrap()
+    }
+
     /// `kill -9` of an executor.
     pub fn kill_executor(&mut self, number: usize) {
         self.executors[number].take().unwrap().kill();
@@ -68,11 +72,20 @@ impl Cluster {
         &mut self.scheduler
     }
 
-    /// Runs a command of the binary as a client of this cluster.
-    pub fn client(&self, arguments: &[&str]) -> Ended {
+    /// Starts a command of the binary as a client of this cluster.
+    pub fn begin(&self, arguments: &[&str]) -> Process {
+        Process::start(arguments, &self.client_environment())
+    }
+
+    fn client_environment(&self) -> Vec<(&'static str, String)> {
         let mut environment = self.environment.clone();
         environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
-        let output = command(arguments, &environment).output().unwrap();
+        environment
+    }
+
+    /// Runs a command of the binary as a client of this cluster.
+    pub fn client(&self, arguments: &[&str]) -> Ended {
+        let output = command(arguments, &self.client_environment()).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }

@@ -17,5 +17,7 @@ mod process;
 mod people;
 
 mod errors;
+mod job;
+mod killed;
 mod lost;
 mod sql;

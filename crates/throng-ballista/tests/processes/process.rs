@@ -54,11 +54,21 @@ impl Process {
 
     /// Waits until the process has logged a message so often, and gives the fields of the last one.
     pub fn wait_for(&mut self, message: &str, times: usize) -> Value {
+        self.wait_until(message, times, |_| true)
+    }
+
+    /// Waits until the process has begun a task.
+    pub fn wait_for_task(&mut self, task: &str) {
+        self.wait_until("a task begins", 1, |fields| fields["task"] == task);
+    }
+
+    fn wait_until(&mut self, message: &str, times: usize, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let since = Instant::now();
         let mut lines = self.log.0.lock().unwrap();
         loop {
             let told = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let mut told = told.filter(|line| line["fields"]["message"] == message);
+            let is_told = |line: &Value| line["fields"]["message"] == message && is_wanted(&line["fields"]);
+            let mut told = told.filter(is_told);
             if let Some(found) = told.nth(times - 1) {
                 return found["fields"].clone();
             }
@@ -77,6 +87,14 @@ impl Process {
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// Waits until it ends, and tells how it did.
+    pub fn wait(mut self) -> Ended {
+        let mut stdout = String::new();
+        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+        let code = self.child.wait().unwrap().code();
+        Ended { code, stdout, stderr: self.log() }
     }
 
     /// Asks it to end, and tells how it did.

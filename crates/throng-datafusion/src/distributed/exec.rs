@@ -182,6 +182,7 @@ impl ExecutionPlan for TaskExec {
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let baseline = BaselineMetrics::new(&self.metrics, partition);
+        tracing::info!(task = self.task.name(), "a task begins");
         let rows = self.input.execute(partition, Arc::clone(&context))?;
         let batches = self.task.run(rows, context, &self.metrics)?;
         let batches = batches.map(move |batch| batch.record_output(&baseline));

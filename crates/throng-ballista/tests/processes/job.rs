@@ -1,0 +1,135 @@
+//! The job on a cluster against the job in one process: the same bytes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use throng_pipeline::generate::{CensusOptions, write_census};
+use throng_pipeline::{JobOptions, Silent, Stopper};
+use throng_policy::{Overrides, Policy};
+
+use crate::bucket::{Bucket, server};
+use crate::cluster::Cluster;
+
+/// Rows of the large test, unless `THRONG_CLUSTER_ROWS` says otherwise.
+const ROWS: u64 = 5_000_000;
+
+/// A census in a bucket and on this machine, and what one process makes of it.
+pub struct Census {
+    pub bucket: Bucket,
+    folder: TempDir,
+    digests: Vec<String>,
+}
+
+impl Census {
+    pub fn new(bucket: Bucket, rows: u64, rows_per_file: u64) -> Self {
+        let census = Self { bucket, folder: TempDir::new().unwrap(), digests: Vec::new() };
+        let options = CensusOptions::new(rows).with_files(7);
+        write_census(&census.folder.path().join("census"), &options, &|_| {}).unwrap();
+        census.bucket.put_folder(&census.folder.path().join("census"), "census");
+        let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
+        let policy = std::fs::read_to_string(configs.join("census.toml")).unwrap();
+        let policy = policy.replace("hierarchies/", &format!("{}/hierarchies/", configs.display()));
+        let policy = policy.replace("[output]", &format!("[output]\nrows_per_file = {rows_per_file}"));
+        std::fs::write(census.policy(), policy).unwrap();
+        Self { digests: census.embedded(), ..census }
+    }
+
+    pub fn policy(&self) -> PathBuf {
+        self.folder.path().join("policy.toml")
+    }
+
+    /// What one process writes.
+    fn embedded(&self) -> Vec<String> {
+        let path = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
+        let (input, output) = (Some(vec![path("census")]), Some(path("embedded")));
+        let policy = Policy::load(&self.policy(), &Overrides { input, output, ..Overrides::default() }).unwrap();
+        let (_stopper, stop) = Stopper::new();
+        let options = JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop };
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let released = runtime.block_on(throng_pipeline::run(&policy, &options)).unwrap();
+        released.files.into_iter().map(|file| file.sha256).collect()
+    }
+
+    /// The command that does it on a cluster.
+    pub fn arguments(&self, output: &str) -> Vec<String> {
+        let policy = self.policy().to_str().unwrap().to_owned();
+        let (input, output) = (self.bucket.url("census"), self.bucket.url(output));
+        ["run", &policy, "--input", &input, "--output", &output, "--overwrite", "--shuffle-partitions", "5"]
+            .map(str::to_owned)
+            .to_vec()
+    }
+
+    /// A document of a release; none where there is no release.
+    pub fn document(&self, output: &str, name: &str) -> Option<Value> {
+        self.bucket.get(&format!("{output}/_throng/{name}")).map(|bytes| serde_json::from_slice(&bytes).unwrap())
+    }
+
+    /// The release at an output has the bytes of one process, and nothing lies beside it.
+    pub fn assert_released(&self, output: &str) {
+        let manifest = self.document(output, "manifest.json").unwrap();
+        let files = manifest["files"].as_array().unwrap();
+        let digests: Vec<&str> = files.iter().map(|file| file["sha256"].as_str().unwrap()).collect();
+        assert_eq!(digests, self.digests);
+        let mut expected: Vec<String> =
+            files.iter().map(|file| format!("{output}/{}", file["path"].as_str().unwrap())).collect();
+        expected.extend(
+            ["_SUCCESS", "_throng/manifest.json", "_throng/metrics.json"].map(|name| format!("{output}/{name}")),
+        );
+        expected.sort();
+        let found: Vec<String> =
+            self.bucket.list(output).into_iter().filter(|name| !name.contains("/_throng/staging/")).collect();
+        assert_eq!(found, expected);
+    }
+
+    /// Nobody can see a release at an output.
+    pub fn assert_nothing(&self, output: &str) {
+        let found = self.bucket.list(output).into_iter().filter(|name| !name.contains("/_throng/staging/"));
+        assert_eq!(found.collect::<Vec<_>>(), Vec::<String>::new());
+    }
+
+    /// What is staged at an output.
+    pub fn staged(&self, output: &str) -> Vec<String> {
+        self.bucket.list(&format!("{output}/_throng/staging"))
+    }
+}
+
+pub fn text(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn millions_of_rows_have_the_bytes_of_one_process() {
+    let Some(server) = server() else { return };
+    let rows = std::env::var("THRONG_CLUSTER_ROWS").ok().map_or(ROWS, |rows| rows.parse().unwrap());
+    let census = Census::new(Bucket::new(server, "millions"), rows, rows / 4 + 1);
+    let cluster = Cluster::start(&census.bucket, 2);
+    let arguments = census.arguments("released");
+    let ended = cluster.client(&text(&arguments));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    census.assert_released("released");
+    assert_eq!(census.staged("released"), Vec::<String>::new());
+    let outcome: Value = serde_json::from_str(ended.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!((outcome["outcome"].as_str(), outcome["rows"].as_u64()), (Some("released"), Some(rows)));
+    let metrics = census.document("released", "metrics.json").unwrap();
+    let of_cluster = &metrics["resources"]["cluster"];
+    for stage in ["survey", "deal", "write"] {
+        assert!(of_cluster["shuffle_bytes"][stage].as_u64().unwrap() > 0, "{metrics}");
+    }
+    println!("{rows} rows: {} {}", metrics["timing_ms"], metrics["resources"]);
+}
+
+#[test]
+fn what_can_t_be_promised_ends_with_its_code() {
+    let Some(server) = server() else { return };
+    let census = Census::new(Bucket::new(server, "infeasible"), 300, 1_000);
+    let cluster = Cluster::start(&census.bucket, 1);
+    let mut arguments = census.arguments("released");
+    arguments.extend(["-k", "301"].map(str::to_owned));
+    let ended = cluster.client(&text(&arguments));
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(ended.stderr.contains("k = 301"), "{ended:?}");
+    census.assert_nothing("released");
+    assert_eq!(census.staged("released"), Vec::<String>::new());
+}

@@ -1,0 +1,67 @@
+//! Processes that are killed in the middle of a job.
+
+use crate::bucket::{Bucket, server};
+use crate::cluster::Cluster;
+use crate::job::{Census, text};
+
+/// Enough that every stage takes a while, and that there are several files.
+const ROWS: u64 = 120_000;
+
+/// An executor that is killed while it does a task of this name.
+fn kill_in(task: &str, bucket: &str) {
+    let Some(server) = server() else { return };
+    let census = Census::new(Bucket::new(server, bucket), ROWS, ROWS / 6);
+    let mut cluster = Cluster::start(&census.bucket, 2);
+    let arguments = census.arguments("released");
+    let job = cluster.begin(&text(&arguments));
+    cluster.executor(0).wait_for_task(task);
+    cluster.kill_executor(0);
+    let ended = job.wait();
+    println!("{task}: {:?}", ended.code);
+    match ended.code {
+        Some(0) => census.assert_released("released"),
+        Some(75) => census.assert_nothing("released"),
+        _ => panic!("{ended:?}"),
+    }
+    // The other one goes on.
+    let ended = cluster.client(&text(&arguments));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    census.assert_released("released");
+    assert_eq!(census.staged("released"), Vec::<String>::new());
+}
+
+#[test]
+fn an_executor_is_killed_in_the_survey() {
+    kill_in("ThrongSurvey", "killed-survey");
+}
+
+#[test]
+fn an_executor_is_killed_in_the_shuffle() {
+    kill_in("ThrongDeal", "killed-shuffle");
+}
+
+#[test]
+fn an_executor_is_killed_while_it_writes() {
+    kill_in("ThrongWrite", "killed-write");
+}
+
+#[test]
+fn the_scheduler_is_killed() {
+    let Some(server) = server() else { return };
+    let census = Census::new(Bucket::new(server, "killed-scheduler"), ROWS, ROWS / 6);
+    let mut cluster = Cluster::start(&census.bucket, 2);
+    let arguments = census.arguments("released");
+    let job = cluster.begin(&text(&arguments));
+    cluster.executor(0).wait_for_task("ThrongDeal");
+    cluster.kill_scheduler();
+    let ended = job.wait();
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    census.assert_nothing("released");
+
+    cluster.restart_scheduler();
+    cluster.scheduler().wait_for("an executor has come", 2);
+    let ended = cluster.client(&text(&arguments));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    census.assert_released("released");
+    assert_eq!(census.staged("released"), Vec::<String>::new());
+}
