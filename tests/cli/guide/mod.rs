@@ -34,8 +34,9 @@ const POLICY_REFERENCE: &str = "docs/src/reference/policy.md";
 const COMMAND_REFERENCE: &str = "docs/src/reference/commands.md";
 const STORES: &str = "docs/src/how-to/object-stores.md";
 
-/// Blocks that can't run here: they need a release build, an answer of a person, or a scheduler.
-const ASIDES: [(&str, usize); 3] = [("README.md", 2), ("docs/src/how-to/schedules.md", 2), (STORES, 1)];
+/// Blocks that can't run here: they need a release build, an answer of a person, a scheduler, or a cluster.
+const ASIDES: [(&str, usize); 4] =
+    [("README.md", 2), ("docs/src/how-to/schedules.md", 2), (STORES, 1), ("docs/src/how-to/cluster.md", 3)];
 
 /// A file of the repository.
 fn repository(name: &str) -> PathBuf {

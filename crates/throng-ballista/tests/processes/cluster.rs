@@ -40,7 +40,7 @@ impl Cluster {
         let work = self.work.path().display().to_string();
         let arguments = [
             &["executor", "--scheduler", &self.address, "--port", "0", "--grpc-port", "0", "--slots", "2"][..],
-            &["--work-dir", &work, "--memory-limit", "256MiB", "--heartbeat", HEARTBEAT],
+            &["--work-dir", &work, "--memory-limit", "1GiB", "--heartbeat", HEARTBEAT],
         ]
         .concat();
         let mut executor = Process::start(&arguments, &self.environment);

@@ -16,7 +16,7 @@ use super::exec::{Arrival, Task, blocking, emitted, hand_over};
 use super::message::BodyMessage;
 use super::outline::Outline;
 use super::place::StorePlace;
-use super::rows::{ACCOUNT, DealtRows, Files, NO_GROUP, RECEIVED, Spread, dealt_schema, note, routed_schema};
+use super::rows::{ACCOUNT, DealtRows, Files, NO_GROUP, RECEIVED, Spread, bytes_of, dealt_schema, note, routed_schema};
 use crate::Error;
 use crate::anonymizer::Anonymizer;
 use crate::release::FirstLook;
@@ -80,7 +80,7 @@ impl Task for Deals {
             let mut lent = BatchStore::new(&workspace, Arc::clone(&routed), &allowance, "lent rows");
             let mut received = 0;
             while let Some(batch) = rows.try_next().await? {
-                received += batch.get_array_memory_size() as u128;
+                received += u128::from(bytes_of(&batch));
                 let is_known: Vec<bool> = DealtRows(&batch).groups().iter().map(|group| *group == NO_GROUP).collect();
                 let known = filtered(&batch, is_known.iter().copied())?;
                 if known.num_rows() < batch.num_rows() {

@@ -195,13 +195,21 @@ impl ExecutionPlan for TaskExec {
 }
 
 /// The batches that some work sends while it goes on. Without anybody who wants them the work is dropped.
+///
+/// An error of its input stays what it is: an engine tells by it whether a shuffle was lost, and what is to be done again.
+/// It may quote values, and is sorted out before anybody sees it by whoever runs tasks.
 pub fn emitted<F>(schema: SchemaRef, work: impl FnOnce(Sender<Result<RecordBatch>>) -> F) -> SendableRecordBatchStream
 where
     F: Future<Output = Result<(), Error>> + Send + 'static,
 {
     let mut builder = RecordBatchReceiverStreamBuilder::new(schema, 2);
     let work = work(builder.tx());
-    builder.spawn(async move { work.await.map_err(DataFusionError::from) });
+    builder.spawn(async move {
+        work.await.map_err(|error| match error {
+            Error::Read(error) => error,
+            error => DataFusionError::from(error),
+        })
+    });
     builder.build()
 }
 

@@ -48,7 +48,7 @@ pub use outline::{Outline, OutlineRows};
 pub use outliner::{Answer, Outlined, Outliner, Sketched};
 pub use place::StorePlace;
 pub use route::Routes;
-pub use rows::{ACCOUNT, DealtRows, Files, RECEIVED, Spread};
+pub use rows::{ACCOUNT, DealtRows, Files, RECEIVED, Spread, bytes_of};
 pub use survey::Surveys;
 pub use table::TaskTable;
 

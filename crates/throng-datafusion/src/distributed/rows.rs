@@ -150,6 +150,11 @@ pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<Recor
     RecordBatch::try_new(Arc::clone(routed), columns).map_err(|source| Error::Kernel("batch", source))
 }
 
+/// What the rows of a batch take, without what their arrays share with others.
+pub fn bytes_of(batch: &RecordBatch) -> u64 {
+    batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0) as u64).sum()
+}
+
 /// Rows that were dealt, or are on their way to that.
 pub struct DealtRows<'a>(pub &'a RecordBatch);
 

@@ -48,15 +48,12 @@ pub fn read_task(name: &str, body: &[u8]) -> Option<Result<Arc<dyn Task>>> {
     }
 }
 
-/// What a query on a cluster failed of. Its words may be those of another machine, and are not told.
+/// What a query on a cluster failed of. The words of an engine may quote values, and are not told.
 fn failed(doing: &str, error: &DataFusionError) -> JobError {
-    match JobError::reading("the input", error) {
-        told if told.kind() == Kind::TemporaryIo => told,
-        _ => {
-            let advice = "look into the logs of its executors, then try again";
-            JobError::new(Kind::TemporaryIo, format!("the cluster failed while {doing}; {advice}"))
-        }
-    }
+    crate::sql::ours(error).unwrap_or_else(|| {
+        let advice = "look into the logs of its executors, then try again";
+        JobError::new(Kind::TemporaryIo, format!("the cluster failed while {doing}; {advice}"))
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
 use throng_datafusion::distributed::{
-    ACCOUNT, Arrival, DealtRows, Files, Outline, OutlineRows, RECEIVED, StorePlace, Task, draw, emitted,
+    ACCOUNT, Arrival, DealtRows, Files, Outline, OutlineRows, RECEIVED, StorePlace, Task, bytes_of, draw, emitted,
 };
 use throng_datafusion::{Anonymizer, Error};
 use tokio::sync::mpsc::{Sender, channel};
@@ -203,7 +203,7 @@ impl Writing {
     /// Adds rows in the order of the release. A class that goes over the ends of the file has come whole, and its rows
     /// that belong to other files are left out.
     async fn push(&mut self, batch: &RecordBatch, files: &Files, released: &OutlineRows) -> Result<(), Error> {
-        self.received += batch.get_array_memory_size() as u64;
+        self.received += bytes_of(batch);
         let (mut first, mut wanted) = (None, 0);
         for (row, (class, hash)) in DealtRows(batch).classes().iter().zip(DealtRows(batch).content()).enumerate() {
             if *class != self.class {

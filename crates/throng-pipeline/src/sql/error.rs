@@ -49,7 +49,7 @@ pub(super) fn sorted(error: &DataFusionError, phase: Phase) -> JobError {
 }
 
 /// What Throng itself had to say, before it went through the engine. It never quotes a value.
-fn ours(error: &DataFusionError) -> Option<JobError> {
+pub(crate) fn ours(error: &DataFusionError) -> Option<JobError> {
     let mut next: Option<&(dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<JobError>() {

@@ -12,6 +12,7 @@ mod location;
 mod statements;
 mod stores;
 
+pub(crate) use error::ours;
 pub use error::{planning_failure, running_failure};
 pub use statements::{Statement, is_complete};
 pub use stores::Stores;
