@@ -1,11 +1,12 @@
 //! One scheduler and its executors, as separate processes.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::bucket::Bucket;
-use crate::process::{Ended, Process, command};
+use crate::process::{Ended, PATIENCE, Process};
 
 /// Lost executors are noticed soon.
 const HEARTBEAT: &str = "1";
@@ -54,6 +55,20 @@ impl Cluster {
         self.scheduler.wait_for("the scheduler is ready", 1);
     }
 
+    /// Waits until one of the executors has logged a message, and tells which.
+    pub fn wait_for_executor(&self, message: &str) -> usize {
+        let since = Instant::now();
+        loop {
+            let has_logged =
+                |executor: &Option<Process>| executor.as_ref().is_some_and(|executor| executor.count(message) > 0);
+            if let Some(number) = self.executors.iter().position(has_logged) {
+                return number;
+            }
+            assert!(since.elapsed() < PATIENCE, "no executor says `{message}`: {}", self.logs());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// `kill -9` of an executor.
     pub fn kill_executor(&mut self, number: usize) {
         self.executors[number].take().unwrap().kill();
@@ -70,11 +85,14 @@ impl Cluster {
 
     /// Runs a command of the binary as a client of this cluster.
     pub fn client(&self, arguments: &[&str]) -> Ended {
+        self.start_client(arguments).wait()
+    }
+
+    /// The same without waiting for its end.
+    pub fn start_client(&self, arguments: &[&str]) -> Process {
         let mut environment = self.environment.clone();
         environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
-        let output = command(arguments, &environment).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        Process::start(arguments, &environment)
     }
 
     /// Where executors have their folders.
