@@ -148,3 +148,6 @@ fn hide_panics() {
         tell(&format!("throng-cluster: internal error{place}; please report it with the policy and the schema"));
     }));
 }
+
+#[cfg(test)]
+mod deploy_tests;

@@ -20,7 +20,7 @@ pub const SECRET: &str = "s3cr3t-that-nobody-may-see";
 /// In how many files the people are.
 const FILES: i64 = 3;
 
-/// The people are cut after these numbers.
+/// How many people there are, unless a test needs more.
 const PEOPLE: i64 = 60;
 
 /// One server for all tests of the process.
@@ -38,6 +38,10 @@ pub struct Bucket {
 
 impl Bucket {
     pub fn new(server: &Server, name: &str) -> Self {
+        Self::with_people(server, name, PEOPLE)
+    }
+
+    pub fn with_people(server: &Server, name: &str, count: i64) -> Self {
         server.make_bucket(name);
         let bucket = Self {
             name: name.to_owned(),
@@ -45,7 +49,7 @@ impl Bucket {
             local: TempDir::new().unwrap(),
         };
         for file in 0..FILES {
-            let border = |file: i64| PEOPLE * file / FILES;
+            let border = |file: i64| count * file / FILES;
             bucket.put(&format!("people/{file}.parquet"), &people(border(file), border(file + 1)));
         }
         bucket.put("regions/1.parquet", &regions());

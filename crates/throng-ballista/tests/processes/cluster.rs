@@ -1,11 +1,12 @@
 //! One scheduler and its executors, as separate processes.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::bucket::Bucket;
-use crate::process::{Ended, Process, command};
+use crate::process::{Ended, PATIENCE, Process};
 
 /// Lost executors are noticed soon.
 const HEARTBEAT: &str = "1";
@@ -54,8 +55,26 @@ impl Cluster {
         self.scheduler.wait_for("the scheduler is ready", 1);
     }
 
-    pub fn executor(&mut self, number: usize) -> &mut Process {
-        self.executors[number].as_mut().unwrap()
+    /// Waits until one of the executors has logged a message, and tells which.
+    pub fn wait_for_executor(&self, message: &str) -> usize {
+        self.wait_for_any(message, |executor| executor.count(message) > 0)
+    }
+
+    fn wait_for_any(&self, message: &str, has_logged: impl Fn(&Process) -> bool) -> usize {
+        let since = Instant::now();
+        loop {
+            let has_logged = |executor: &Option<Process>| executor.as_ref().is_some_and(&has_logged);
+            if let Some(number) = self.executors.iter().position(has_logged) {
+                return number;
+            }
+            assert!(since.elapsed() < PATIENCE, "no executor says `{message}`: {}", self.logs());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Waits until one of the executors has begun a task, and tells which.
+    pub fn wait_for_task(&self, task: &str) -> usize {
+        self.wait_for_any(&format!("a task begins: {task}"), |executor| executor.has_begun(task))
     }
 
     /// `kill -9` of an executor.
@@ -72,22 +91,16 @@ impl Cluster {
         &mut self.scheduler
     }
 
-    /// Starts a command of the binary as a client of this cluster.
-    pub fn begin(&self, arguments: &[&str]) -> Process {
-        Process::start(arguments, &self.client_environment())
-    }
-
-    fn client_environment(&self) -> Vec<(&'static str, String)> {
-        let mut environment = self.environment.clone();
-        environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
-        environment
-    }
-
     /// Runs a command of the binary as a client of this cluster.
     pub fn client(&self, arguments: &[&str]) -> Ended {
-        let output = command(arguments, &self.client_environment()).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        self.start_client(arguments).wait()
+    }
+
+    /// The same without waiting for its end.
+    pub fn start_client(&self, arguments: &[&str]) -> Process {
+        let mut environment = self.environment.clone();
+        environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
+        Process::start(arguments, &environment)
     }
 
     /// Where executors have their folders.

@@ -13,9 +13,9 @@ fn kill_in(task: &str, bucket: &str) {
     let census = Census::new(Bucket::new(server, bucket), ROWS, ROWS / 6);
     let mut cluster = Cluster::start(&census.bucket, 2);
     let arguments = census.arguments("released");
-    let job = cluster.begin(&text(&arguments));
-    cluster.executor(0).wait_for_task(task);
-    cluster.kill_executor(0);
+    let job = cluster.start_client(&text(&arguments));
+    let number = cluster.wait_for_task(task);
+    cluster.kill_executor(number);
     let ended = job.wait();
     println!("{task}: {:?}", ended.code);
     match ended.code {
@@ -51,8 +51,8 @@ fn the_scheduler_is_killed() {
     let census = Census::new(Bucket::new(server, "killed-scheduler"), ROWS, ROWS / 6);
     let mut cluster = Cluster::start(&census.bucket, 2);
     let arguments = census.arguments("released");
-    let job = cluster.begin(&text(&arguments));
-    cluster.executor(0).wait_for_task("ThrongDeal");
+    let job = cluster.start_client(&text(&arguments));
+    cluster.wait_for_task("ThrongDeal");
     cluster.kill_scheduler();
     let ended = job.wait();
     assert_eq!(ended.code, Some(75), "{ended:?}");

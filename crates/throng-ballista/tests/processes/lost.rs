@@ -2,7 +2,7 @@
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
-use crate::sql::{asked, embedded, tables};
+use crate::sql::{asked, embedded, rows, tables};
 
 const QUERY: &str = "SELECT diagnosis, count(*) AS n FROM released GROUP BY diagnosis ORDER BY n, diagnosis";
 
@@ -21,6 +21,25 @@ fn a_lost_executor_is_noticed_and_the_others_go_on() {
     cluster.start_executor();
     cluster.kill_executor(1);
     assert_eq!(asked(&cluster, &bucket, QUERY), answer);
+}
+
+/// So many that the operator is still at work when its process is killed.
+const MANY: i64 = 60_000;
+
+#[test]
+fn an_executor_that_is_lost_in_the_middle_is_replaced() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::with_people(server, "lost-at-work", MANY);
+    let mut cluster = Cluster::start(&bucket, 2);
+    let answer = embedded(&bucket, QUERY);
+    let asking = cluster.start_client(&["sql", "--format", "json", "-c", &(tables(|table| bucket.url(table)) + QUERY)]);
+    let working = cluster.wait_for_executor("input read");
+    cluster.kill_executor(working);
+    let ended = asking.wait();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(rows(&ended.stdout), answer);
+    // The other one has begun from the start.
+    assert_eq!(cluster.wait_for_executor("input read"), 1 - working);
 }
 
 #[test]

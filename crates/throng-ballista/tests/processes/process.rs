@@ -3,12 +3,13 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 /// After this a process that says nothing hangs, which is a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a process has logged, one JSON object per line.
 type Log = Arc<(Mutex<Vec<String>>, Condvar)>;
@@ -16,6 +17,7 @@ type Log = Arc<(Mutex<Vec<String>>, Condvar)>;
 pub struct Process {
     child: Child,
     log: Log,
+    reader: Option<JoinHandle<()>>,
 }
 
 /// How a process ended.
@@ -27,7 +29,7 @@ pub struct Ended {
 }
 
 /// The binary with its arguments, in an environment that holds nothing else of Throng.
-pub fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Command {
+fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throng-cluster"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("THRONG_") || name.to_string_lossy().starts_with("AWS_") {
@@ -43,39 +45,37 @@ impl Process {
         let mut child = command(arguments, environment).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Log::default();
         let (lines, told) = (BufReader::new(child.stderr.take().unwrap()), Arc::clone(&log));
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             for line in lines.lines().map_while(Result::ok) {
                 told.0.lock().unwrap().push(line);
                 told.1.notify_all();
             }
         });
-        Self { child, log }
+        Self { child, log, reader: Some(reader) }
+    }
+
+    /// Whether it has begun a task.
+    pub fn has_begun(&self, task: &str) -> bool {
+        told(&self.log.0.lock().unwrap(), "a task begins").any(|line| line["fields"]["task"] == task)
     }
 
     /// Waits until the process has logged a message so often, and gives the fields of the last one.
     pub fn wait_for(&mut self, message: &str, times: usize) -> Value {
-        self.wait_until(message, times, |_| true)
-    }
-
-    /// Waits until the process has begun a task.
-    pub fn wait_for_task(&mut self, task: &str) {
-        self.wait_until("a task begins", 1, |fields| fields["task"] == task);
-    }
-
-    fn wait_until(&mut self, message: &str, times: usize, is_wanted: impl Fn(&Value) -> bool) -> Value {
         let since = Instant::now();
         let mut lines = self.log.0.lock().unwrap();
         loop {
-            let told = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            let is_told = |line: &Value| line["fields"]["message"] == message && is_wanted(&line["fields"]);
-            let mut told = told.filter(is_told);
-            if let Some(found) = told.nth(times - 1) {
+            if let Some(found) = told(&lines, message).nth(times - 1) {
                 return found["fields"].clone();
             }
             let ended = self.child.try_wait().unwrap();
             assert!(since.elapsed() < PATIENCE && ended.is_none(), "no `{message}` ({ended:?}): {lines:#?}");
             lines = self.log.1.wait_timeout(lines, Duration::from_millis(200)).unwrap().0;
         }
+    }
+
+    /// How often a message was logged so far.
+    pub fn count(&self, message: &str) -> usize {
+        told(&self.log.0.lock().unwrap(), message).count()
     }
 
     /// Everything that was logged so far.
@@ -89,23 +89,28 @@ impl Process {
         self.child.wait().unwrap();
     }
 
-    /// Waits until it ends, and tells how it did.
+    /// Asks it to end, and tells how it did.
+    pub fn stop(self) -> Ended {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        self.wait()
+    }
+
+    /// Waits for its end.
     pub fn wait(mut self) -> Ended {
         let mut stdout = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
         let code = self.child.wait().unwrap().code();
+        // What it has said last is still being read.
+        self.reader.take().unwrap().join().unwrap();
         Ended { code, stdout, stderr: self.log() }
     }
+}
 
-    /// Asks it to end, and tells how it did.
-    pub fn stop(mut self) -> Ended {
-        let id = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        let mut stdout = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        let code = self.child.wait().unwrap().code();
-        Ended { code, stdout, stderr: self.log() }
-    }
+/// The lines that log a message.
+fn told(lines: &[String], message: &str) -> impl Iterator<Item = Value> {
+    let lines = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    lines.filter(move |line| line["fields"]["message"] == message)
 }
 
 impl Drop for Process {

@@ -70,7 +70,7 @@ pub fn asked(cluster: &Cluster, bucket: &Bucket, query: &str) -> Vec<String> {
     rows(&ended.stdout)
 }
 
-fn rows(json: &str) -> Vec<String> {
+pub fn rows(json: &str) -> Vec<String> {
     let rows: Vec<Value> = serde_json::from_str(json).unwrap();
     rows.into_iter().map(|row| row.to_string()).collect()
 }

@@ -1,0 +1,238 @@
+//! What lies in `deploy/` for clusters fits the binary: variables are known, ports are those that are let through, exit codes
+//! mean what they mean, and limits leave room. What only an engine can tell (images, clusters) is not tested here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clap::{CommandFactory, Parser};
+use throng_ballista::ClusterUrl;
+use throng_pipeline::Kind;
+use yaml_rust2::Yaml;
+
+use super::args::{Args, Command};
+use super::{GRACE, LAST_WORK};
+
+#[allow(dead_code, reason = "the tests of `throng` use all of it")]
+#[path = "../../../../tests/cli/deploy/files.rs"]
+mod files;
+
+use files::{bytes, numbers, stages, strings, text, yaml};
+
+const COMPOSE: &str = "deploy/compose/cluster.yaml";
+const KUBERNETES: &str = "deploy/kubernetes/cluster.yaml";
+
+/// A process stays within so many times its memory limit.
+const MEMORY_MARGIN: f64 = 1.2;
+
+/// A container: its name, its arguments, its variables.
+struct Container {
+    name: String,
+    arguments: Vec<String>,
+    variables: BTreeMap<String, String>,
+    memory: String,
+}
+
+impl Container {
+    /// The command line that means the same as its variables.
+    fn parsed(&self) -> Args {
+        let command = Args::command();
+        let server = command.find_subcommand(&self.arguments[0]).unwrap();
+        let mut line = vec!["throng-cluster".to_owned()];
+        line.extend(self.arguments.iter().cloned());
+        for (name, value) in self.variables.iter().filter(|(name, _)| name.starts_with("THRONG_")) {
+            let mut options = server.get_arguments().chain(command.get_arguments());
+            let option = options.find(|option| option.get_env().is_some_and(|variable| variable == name.as_str()));
+            let option = option.unwrap_or_else(|| panic!("{}: nobody knows {name}", self.name));
+            line.push(format!("--{}={value}", option.get_long().unwrap()));
+        }
+        Args::try_parse_from(line).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
+
+fn of_compose(name: &str) -> Container {
+    let service = &yaml(COMPOSE)[0]["services"][name];
+    let environment = &service["environment"];
+    let maps = [&environment["<<"], environment].into_iter().filter_map(Yaml::as_hash);
+    let values =
+        maps.flatten().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.as_str()?.to_owned())));
+    Container {
+        name: format!("{COMPOSE}: {name}"),
+        arguments: strings(&service["command"]),
+        variables: values.collect(),
+        memory: service["mem_limit"].as_str().unwrap_or_default().to_owned(),
+    }
+}
+
+/// The objects of a kind, by name.
+fn objects(kind: &str) -> BTreeMap<String, Yaml> {
+    let of_kind = yaml(KUBERNETES).into_iter().filter(|document| document["kind"].as_str() == Some(kind));
+    of_kind.map(|document| (document["metadata"]["name"].as_str().unwrap().to_owned(), document)).collect()
+}
+
+/// The templates of all pods, by the name that the policies of the network know.
+fn pods() -> BTreeMap<String, Yaml> {
+    let servers = objects("Deployment").into_values().map(|server| server["spec"]["template"].clone());
+    let jobs = objects("CronJob").into_values().map(|job| job["spec"]["jobTemplate"]["spec"]["template"].clone());
+    let name = |pod: &Yaml| pod["metadata"]["labels"]["app.kubernetes.io/name"].as_str().unwrap().to_owned();
+    servers.chain(jobs).map(|pod| (name(&pod), pod)).collect()
+}
+
+fn of_pod(name: &str) -> Container {
+    let container = &pods()[name]["spec"]["containers"][0];
+    let variable = |variable: &Yaml| {
+        let value = variable["value"].as_str().map(str::to_owned);
+        // What only a running pod knows.
+        Some((variable["name"].as_str()?.to_owned(), value.unwrap_or_else(|| "10.0.0.7".to_owned())))
+    };
+    Container {
+        name: format!("{KUBERNETES}: {name}"),
+        arguments: strings(&container["args"]),
+        variables: container["env"].as_vec().unwrap().iter().filter_map(variable).collect(),
+        memory: container["resources"]["limits"]["memory"].as_str().unwrap().to_owned(),
+    }
+}
+
+#[test]
+fn servers_find_each_other() {
+    let name_of_service = objects("Service").into_keys().next().unwrap();
+    for (scheduler, executor, release, name) in [
+        (of_compose("scheduler"), of_compose("executor"), of_compose("release"), "scheduler"),
+        (of_pod("throng-scheduler"), of_pod("throng-executor"), of_pod("throng-release"), name_of_service.as_str()),
+    ] {
+        let Command::Scheduler(parsed) = scheduler.parsed().command else { panic!("{}", scheduler.name) };
+        let options = parsed.options();
+        assert!(options.bind.ip().is_unspecified(), "others must reach it");
+        assert_eq!(options.advertise.as_deref(), Some(name), "{}", scheduler.name);
+        let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
+        let reached = parsed.options().unwrap();
+        assert_eq!(reached.scheduler, (name.to_owned(), options.bind.port()), "{}", executor.name);
+        assert!(reached.bind.is_unspecified(), "others must reach it");
+        assert!(options.executor_timeout_seconds >= 3 * reached.heartbeat_seconds);
+        assert_eq!(release.arguments[0], "run", "{}", release.name);
+        let cluster: ClusterUrl = release.variables["THRONG_CLUSTER"].parse().unwrap();
+        assert_eq!(cluster.to_string(), format!("df://{name}:{}", options.bind.port()), "{}", release.name);
+    }
+}
+
+#[test]
+fn limits_leave_room_for_what_a_process_takes() {
+    for executor in [of_compose("executor"), of_pod("throng-executor")] {
+        let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
+        let taken = parsed.options().unwrap().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
+        assert!(taken <= bytes(&executor.memory) as f64, "{}", executor.name);
+    }
+    let longest = (GRACE + LAST_WORK).as_secs() as i64;
+    for (name, pod) in pods() {
+        assert!(pod["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap() > longest, "{name}");
+    }
+    let stop = yaml(COMPOSE)[0]["services"]["executor"]["<<"]["stop_grace_period"].clone();
+    assert!(stop.as_str().unwrap().trim_end_matches('s').parse::<i64>().unwrap() > longest);
+    let executor = pods()["throng-executor"]["spec"].clone();
+    let container = &executor["containers"][0];
+    assert_eq!(
+        of_pod("throng-executor").variables["THRONG_EXECUTOR_SLOTS"],
+        container["resources"]["limits"]["cpu"].as_str().unwrap()
+    );
+}
+
+#[test]
+fn a_pod_can_write_to_its_volume_and_to_nothing_else() {
+    for (name, pod) in pods() {
+        let pod = &pod["spec"];
+        let containers = pod["containers"].as_vec().unwrap();
+        assert_eq!(containers.len(), 1, "{name}");
+        let container = &containers[0];
+        let security = &container["securityContext"];
+        assert_eq!(security["readOnlyRootFilesystem"].as_bool(), Some(true), "{name}");
+        assert_eq!(security["allowPrivilegeEscalation"].as_bool(), Some(false), "{name}");
+        assert_eq!(strings(&security["capabilities"]["drop"]), ["ALL"], "{name}");
+        assert_eq!(pod["securityContext"]["runAsNonRoot"].as_bool(), Some(true), "{name}");
+        assert_eq!(pod["automountServiceAccountToken"].as_bool(), Some(false), "{name}");
+        let mounts = container["volumeMounts"].as_vec().cloned().unwrap_or_default();
+        for mount in mounts.iter().filter(|mount| mount["readOnly"].as_bool() != Some(true)) {
+            let volumes = pod["volumes"].as_vec().unwrap();
+            let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
+            assert!(volume["emptyDir"]["sizeLimit"].as_str().is_some(), "{name}: it goes away, and is bounded");
+            let variables = of_pod(&name).variables;
+            let place = variables.get("THRONG_EXECUTOR_WORK_DIR").or(variables.get("TMPDIR"));
+            assert_eq!(mount["mountPath"].as_str(), place.map(String::as_str), "{name}");
+        }
+        // Credentials come from a Secret, whose values are not in the file.
+        assert!(container["envFrom"][0]["secretRef"]["name"].as_str().is_some(), "{name}");
+        assert!(of_pod(&name).variables.keys().all(|name| !name.contains("KEY") && !name.contains("TOKEN")), "{name}");
+    }
+    assert!(objects("Secret").is_empty());
+}
+
+/// Who may reach which port of a pod.
+fn admitted(pod: &str) -> BTreeSet<(i64, String)> {
+    let policies = objects("NetworkPolicy");
+    let spec = &policies[pod]["spec"];
+    assert_eq!(strings(&spec["policyTypes"]), ["Ingress"]);
+    assert_eq!(spec["podSelector"]["matchLabels"]["app.kubernetes.io/name"].as_str(), Some(pod));
+    let mut admitted = BTreeSet::new();
+    for rule in spec["ingress"].as_vec().unwrap() {
+        for port in rule["ports"].as_vec().unwrap() {
+            for from in rule["from"].as_vec().unwrap() {
+                let who = &from["podSelector"]["matchLabels"]["app.kubernetes.io/name"];
+                admitted.insert((port["port"].as_i64().unwrap(), who.as_str().unwrap().to_owned()));
+            }
+        }
+    }
+    admitted
+}
+
+#[test]
+fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
+    let Command::Scheduler(scheduler) = of_pod("throng-scheduler").parsed().command else { panic!() };
+    let Command::Executor(executor) = of_pod("throng-executor").parsed().command else { panic!() };
+    let (scheduler, executor) = (scheduler.options(), executor.options().unwrap());
+    let set = |pairs: &[(u16, &str)]| pairs.iter().map(|(port, who)| (i64::from(*port), (*who).to_owned())).collect();
+    let expected: [(&str, BTreeSet<(i64, String)>); 3] = [
+        (
+            "throng-scheduler",
+            set(&[(scheduler.bind.port(), "throng-executor"), (scheduler.bind.port(), "throng-release")]),
+        ),
+        (
+            "throng-executor",
+            set(&[
+                (executor.grpc_port, "throng-scheduler"),
+                (executor.port, "throng-executor"),
+                (executor.port, "throng-release"),
+            ]),
+        ),
+        ("throng-release", BTreeSet::new()),
+    ];
+    assert_eq!(pods().into_keys().collect::<Vec<_>>(), ["throng-executor", "throng-release", "throng-scheduler"]);
+    for (pod, who) in expected {
+        assert_eq!(admitted(pod), who, "{pod}");
+    }
+    // No port of the example is open to the machine that it runs on.
+    assert!(!text(COMPOSE).contains("ports:"));
+}
+
+#[test]
+fn only_a_temporary_failure_is_tried_again() {
+    let job = objects("CronJob")["census-release-on-cluster"]["spec"]["jobTemplate"]["spec"].clone();
+    let rules = job["podFailurePolicy"]["rules"].as_vec().unwrap();
+    let codes = |action: &str| -> BTreeSet<i64> {
+        let of = rules.iter().filter(|rule| rule["action"].as_str() == Some(action));
+        let codes = of.map(|rule| &rule["onExitCodes"]).filter(|codes| !codes.is_badvalue());
+        codes.flat_map(|codes| numbers(&codes["values"])).collect()
+    };
+    use Kind::{BadData, BadPolicy, BadQuery, Infeasible, Internal, NoInput, TemporaryIo, Verification};
+    let final_codes = [BadQuery, Infeasible, Verification, BadData, NoInput, Internal, BadPolicy];
+    assert_eq!(codes("FailJob"), final_codes.map(|kind| i64::from(kind.exit_code())).into());
+    assert_eq!(codes("Count"), BTreeSet::from([i64::from(TemporaryIo.exit_code())]));
+    assert_eq!(job["template"]["spec"]["restartPolicy"].as_str(), Some("Never"), "needed for the rules to be asked");
+}
+
+#[test]
+fn the_image_is_made_like_the_other_one() {
+    let (ours, other) = (stages("deploy/Containerfile.cluster"), stages("deploy/Containerfile"));
+    let as_other = |(word, rest): &(String, String)| {
+        let rest = rest.replace("--package throng-ballista ", "").replace("throng-cluster", "throng");
+        (word.clone(), rest)
+    };
+    let ours: Vec<Vec<_>> = ours.iter().map(|stage| stage.iter().map(as_other).collect()).collect();
+    assert_eq!(ours, other);
+}
