@@ -124,9 +124,11 @@ fn fit_to_be_seen(error: &DataFusionError) -> DataFusionError {
         Some(BallistaError::DataFusionError(inner)) => fit_to_be_seen(inner),
         Some(BallistaError::ArrowError(inner)) => sorted(&DataFusionError::ArrowError(Box::new(kind(inner)), None)),
         Some(BallistaError::IoError(inner)) => sorted(&DataFusionError::IoError(inner.kind().into())),
-        Some(BallistaError::FetchFailed(executor, stage, partition, _)) => {
-            let text = "a shuffle could not be fetched".to_owned();
-            BallistaError::FetchFailed(executor.clone(), *stage, *partition, text).into_datafusion()
+        // Ballista would make the lost stage again. It then forgets the slots of the tasks that it takes back, and the
+        // cluster comes to a halt; so the job ends, and its client may try again.
+        Some(BallistaError::FetchFailed(..)) => {
+            let text = "the cluster has lost an executor with rows that others needed; try again";
+            Told::from(&JobError::new(Kind::TemporaryIo, text)).into()
         }
         Some(BallistaError::Cancelled) => BallistaError::Cancelled.into_datafusion(),
         Some(_) => {
@@ -227,10 +229,10 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_shuffle_names_whom_it_was_asked_of() {
+    fn a_lost_shuffle_ends_the_job_and_says_that_it_can_be_tried_again() {
         let error = BallistaError::FetchFailed("lost".to_owned(), 3, 7, "refused".to_owned()).into_datafusion();
-        let wrapped = DataFusionError::Shared(Arc::new(error.context("reading a join")));
-        let Some(FailedReason::FetchPartitionError(told)) = reported(wrapped).failed_reason else { panic!() };
-        assert_eq!((told.executor_id.as_str(), told.map_stage_id, told.map_partition_id), ("lost", 3, 7));
+        let failed = reported(DataFusionError::ArrowError(Box::new(ArrowError::ExternalError(Box::new(error))), None));
+        assert!(matches!(failed.failed_reason, Some(FailedReason::ExecutionError(_))), "{failed:?}");
+        assert_eq!(heard(&failed.error).unwrap().kind(), Kind::TemporaryIo);
     }
 }

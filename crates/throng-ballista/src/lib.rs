@@ -22,6 +22,7 @@ mod remote;
 mod scheduler;
 mod session;
 pub mod settings;
+mod stalled;
 mod stores;
 pub mod told;
 pub mod whole;

@@ -130,7 +130,7 @@ impl ExecutionPlan for HearingExec {
 }
 
 /// Words of Ballista and of its connections, when somebody does not answer or is gone.
-const GONE: [&str; 9] = [
+const GONE: [&str; 10] = [
     "ConnectError",
     "transport error",
     "Unavailable",
@@ -140,6 +140,8 @@ const GONE: [&str; 9] = [
     "broken pipe",
     "connection closed",
     "all executors were lost",
+    // By the scheduler itself, when nobody worked on a job.
+    "Cancelled",
 ];
 
 /// What a caller may see of an error of the cluster. Its text is searched and never shown: it may quote a value.

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use crate::settings::MESSAGE_LIMIT;
+use crate::stalled::cancel_stalled;
 use crate::{codec, settings, stores};
 
 /// How long finished jobs are remembered. Theirs is the text of a plan, and nothing of its rows.
@@ -63,7 +65,13 @@ pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     tokio::select! {
         served = start_grpc_service_with_listener(listener, scheduler.clone()) => served.map_err(|error| broken(&error)),
         Err(error) = tell_events(&scheduler) => Err(broken(&error)),
+        Err(error) = cancel_stalled(&scheduler, patience(options)) => Err(broken(&error)),
     }
+}
+
+/// How long a job may have no running task: executors may be lost, and others may have to come.
+fn patience(options: &SchedulerOptions) -> Duration {
+    Duration::from_secs(options.executor_timeout_seconds.max(options.no_executors_seconds) + 5)
 }
 
 fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerConfig, JobError> {

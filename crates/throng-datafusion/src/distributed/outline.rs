@@ -115,7 +115,10 @@ impl Outline {
         let reservation = MemoryConsumer::new("throng outline").register(&runtime.memory_pool);
         // The bytes, and what is made of them.
         reserve(&reservation, 2 * bytes.len(), "the outline of the release")?;
-        let outline = Arc::new(Self { _reservation: Some(reservation), ..Self::from_bytes(anonymizer, &bytes)? });
+        let outline = Self::from_bytes(anonymizer, &bytes)?;
+        reservation.resize(bytes.len());
+        drop(bytes);
+        let outline = Arc::new(Self { _reservation: Some(reservation), ..outline });
         *loaded = Arc::downgrade(&outline);
         Ok(outline)
     }

@@ -139,11 +139,21 @@ pub(super) async fn run(
     tasks: Vec<Arc<dyn Task>>,
     doing: &str,
 ) -> Result<Vec<RecordBatch>, JobError> {
-    let answers = async {
-        let table = TaskTable::new(table, columns, tasks)?;
-        cluster.session.read_table(Arc::new(table))?.collect().await
+    let table: Arc<dyn TableProvider> =
+        Arc::new(TaskTable::new(table, columns, tasks).map_err(|error| failed(doing, &error))?);
+    let answers = async || {
+        let answers = cluster.session.read_table(Arc::clone(&table))?.collect();
+        answers.await
     };
-    answers.await.map_err(|error| failed(doing, &error))
+    match answers().await.map_err(|error| failed(doing, &error)) {
+        // A cluster that has lost a machine may give up what another attempt can do. What the first one wrote has other
+        // names, and is named by nobody.
+        Err(error) if error.kind() == Kind::TemporaryIo => {
+            tracing::warn!("{error}; the query is tried once more");
+            answers().await.map_err(|error| failed(doing, &error))
+        }
+        answered => answered,
+    }
 }
 
 /// What the writers have answered.

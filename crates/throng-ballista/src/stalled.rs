@@ -1,0 +1,64 @@
+//! Jobs that nobody works on.
+//!
+//! After an executor is lost, Ballista takes tasks of other executors back and forgets their slots: a job is running, no task
+//! of it is, and its client waits for ever. Such a job is cancelled, so that it ends with an error and can be tried again,
+//! and the slots are given back when no task is running at all.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::time::{Duration, Instant};
+
+use ballista_core::JobId;
+use ballista_core::error::BallistaError;
+use ballista_scheduler::scheduler_server::SchedulerServer;
+use ballista_scheduler::state::task_manager::JobInfoCache;
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
+use tracing::warn;
+
+/// How often jobs are looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Whether no job has a running task.
+async fn is_idle(jobs: &HashMap<JobId, JobInfoCache>) -> bool {
+    for job in jobs.values() {
+        if !job.execution_graph.read().await.running_tasks().is_empty() {
+            return false;
+        }
+    }
+    true
+}
+
+/// All slots of all executors are free. One that was free before is given twice, which is less harm than none.
+async fn give_slots_back(scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>) -> Result<(), BallistaError> {
+    let executors = scheduler.state.executor_manager.get_executors_state().await?;
+    let slots = executors.into_iter().map(|(executor, _, _)| (executor.id, executor.specification.vcores)).collect();
+    scheduler.state.executor_manager.unbind_tasks(slots).await
+}
+
+/// Looks after the jobs of a scheduler. One that has had no running task for so long, though executors are there, is cancelled.
+pub(crate) async fn cancel_stalled(
+    scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
+    patience: Duration,
+) -> Result<Infallible, BallistaError> {
+    let mut idle_since: HashMap<JobId, Instant> = HashMap::new();
+    loop {
+        tokio::time::sleep(INTERVAL).await;
+        let jobs = scheduler.state.task_manager.get_running_job_cache();
+        idle_since.retain(|job, _| jobs.contains_key(job));
+        for (job, known) in jobs.iter() {
+            if !known.execution_graph.read().await.running_tasks().is_empty() {
+                idle_since.remove(job);
+                continue;
+            }
+            let since = idle_since.entry(job.clone()).or_insert_with(Instant::now);
+            if since.elapsed() > patience {
+                warn!(job = job.as_str(), "nobody works on a job; it is cancelled");
+                idle_since.remove(job);
+                if is_idle(&jobs).await {
+                    give_slots_back(scheduler).await?;
+                }
+                scheduler.cancel_job(job.clone()).await?;
+            }
+        }
+    }
+}
