@@ -70,7 +70,13 @@ impl PlacedTuples {
                 let code_bits = self.packing.bits_from(self.quasi);
                 a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
             }
-            false => self.numbers(a)[..self.quasi] == self.numbers(b)[..self.quasi],
+            // Most keys tell; the tuples lie all over the memory.
+            false => {
+                let code_bits =
+                    if self.packing.columns() > self.quasi { self.packing.bits_from(self.quasi) } else { 0 };
+                a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
+                    && self.numbers(a)[..self.quasi] == self.numbers(b)[..self.quasi]
+            }
         }
     }
 
