@@ -9,7 +9,7 @@ use arrow::datatypes::{
 };
 
 use super::*;
-use crate::columns::QuasiSpec;
+use crate::columns::{QuasiSpec, Release};
 use crate::hierarchy::HierarchySpec;
 use crate::metrics::Utility;
 use crate::recode::Recoding;

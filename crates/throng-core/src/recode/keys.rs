@@ -5,35 +5,6 @@ use rayon::prelude::*;
 use crate::cluster::Class;
 use crate::table::Table;
 
-/// What a cluster has in one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Members {
-    /// The positions that occur, ascending, and how many rows have each.
-    pub(super) rows: Vec<(u32, u64)>,
-    /// The positions from and to that are shown, where the cluster has a cover.
-    cover: Option<(u32, u32)>,
-}
-
-impl Members {
-    pub(super) fn of(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> Self {
-        let position = |group: u32| table.positions(cell_of[group as usize])[column];
-        let mut rows: Vec<(u32, u64)> =
-            class.portions.iter().map(|portion| (position(portion.group), u64::from(portion.rows))).collect();
-        rows.sort_unstable();
-        rows.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1 += if is_same { next.1 } else { 0 };
-            is_same
-        });
-        Self { rows, cover: class.cover.as_ref().map(|cover| cover[column]) }
-    }
-
-    /// The first and the last position that is shown; none for a cluster without rows.
-    pub(super) fn range(&self) -> Option<(u32, u32)> {
-        self.cover.or(Some((self.rows.first()?.0, self.rows.last()?.0)))
-    }
-}
-
 /// Cluster by cluster and column by column, the first and the last position that is shown; none for clusters without rows.
 pub(super) fn shown_ranges(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Vec<Option<(u32, u32)>> {
     let width = table.quasi().len();

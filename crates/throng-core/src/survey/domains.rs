@@ -159,16 +159,16 @@ impl Union {
 }
 
 /// Values in ascending order, equal ones together.
-struct Ranked {
+pub(crate) struct Ranked {
     /// For each value its place among the distinct ones.
-    rank: Vec<u32>,
+    pub(crate) rank: Vec<u32>,
     /// For each distinct value where it comes first.
-    first: Vec<u32>,
+    pub(crate) first: Vec<u32>,
 }
 
 impl Ranked {
     /// Ranks values without null.
-    fn of(values: &ArrayRef) -> Result<Self> {
+    pub(crate) fn of(values: &ArrayRef) -> Result<Self> {
         let (mut rank, mut first) = (vec![0; values.len()], Vec::new());
         if let Some(keys) = ordered_keys(values) {
             let least = keys.iter().copied().min().unwrap_or(0);

@@ -41,6 +41,7 @@ use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
 use distinct::DistinctTuples;
 pub(crate) use distinct::distinct_tuples;
+pub(crate) use domains::Ranked;
 use domains::SeenValues;
 pub use domains::{Domains, Seen};
 pub use gathered::{Gathered, Grouped};
