@@ -38,18 +38,20 @@ pub fn coordinates(values: &ArrayRef) -> Option<Vec<f64>> {
 /// Ascending values as numbers, of which means can be taken.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// Whole numbers of up to 64 bits, of which the first is also written down as what it is. All others are as far from it
-    /// as the difference of their bits says, whether they have a sign or not.
-    Narrow {
-        /// The first, which is the least.
-        least: i128,
-        /// The bits of all of them.
-        bits: ScalarBuffer<i64>,
-    },
+    /// Whole numbers of up to 64 bits.
+    Narrow(Narrow),
     /// Whole numbers of more bits.
     Wide(Vec<i128>),
     /// All others.
     Real(Vec<f64>),
+}
+
+/// Ascending whole numbers of up to 64 bits, with a sign or without.
+#[derive(Clone, Debug)]
+pub struct Narrow {
+    /// The first of them.
+    least: i128,
+    bits: ScalarBuffer<i64>,
 }
 
 /// The mean of some values, not yet in their type.
@@ -61,17 +63,42 @@ pub enum Mean {
     Real(f64),
 }
 
-impl Numbers {
-    /// The numbers of ascending values; none for types without an order of magnitude.
-    pub fn of(values: &ArrayRef) -> Option<Self> {
+impl Narrow {
+    fn of(values: &ArrayRef) -> Option<Self> {
         if let DataType::UInt64 = values.data_type() {
             let numbers = values.as_primitive::<UInt64Type>().values();
             let least = numbers.first().map_or(0, |first| i128::from(*first));
-            return Some(Self::Narrow { least, bits: ScalarBuffer::from(numbers.inner().clone()) });
+            return Some(Self { least, bits: ScalarBuffer::from(numbers.inner().clone()) });
         }
-        if let Some(narrow) = narrow(values) {
-            let bits = narrow.values().clone();
-            return Some(Self::Narrow { least: bits.first().map_or(0, |first| i128::from(*first)), bits });
+        let bits = with_sign(values)?.values().clone();
+        Some(Self { least: bits.first().map_or(0, |first| i128::from(*first)), bits })
+    }
+
+    /// How far a number is from the first, which is the least: so the difference of bits is right even where it overflows.
+    #[inline]
+    pub fn distance(&self, index: u32) -> u64 {
+        self.bits[index as usize].wrapping_sub(self.bits[0]).cast_unsigned()
+    }
+
+    /// The mean of numbers as far as this from the first, with the rows that have each; none without rows. Halves are
+    /// rounded up.
+    pub fn mean(&self, distances: impl Iterator<Item = (u64, u64)>) -> Option<Mean> {
+        let (mut sum, mut total) = (0_u128, 0_u64);
+        for (distance, rows) in distances {
+            sum += u128::from(distance) * u128::from(rows);
+            total += rows;
+        }
+        let total = u128::from(total);
+        let rounded = sum.checked_div(total)? + u128::from(2 * (sum % total) >= total);
+        i128::try_from(rounded).ok().map(|rounded| Mean::Whole(self.least + rounded))
+    }
+}
+
+impl Numbers {
+    /// The numbers of ascending values; none for types without an order of magnitude.
+    pub fn of(values: &ArrayRef) -> Option<Self> {
+        if let Some(narrow) = Narrow::of(values) {
+            return Some(Self::Narrow(narrow));
         }
         integers(values).map(Self::Wide).or_else(|| coordinates(values).map(Self::Real))
     }
@@ -79,27 +106,20 @@ impl Numbers {
     /// How far a value is from the first, on a scale that is the same for all of them.
     #[inline]
     pub fn distance(&self, index: u32) -> f64 {
-        let index = index as usize;
         match self {
-            Self::Narrow { bits, .. } => bits[index].wrapping_sub(bits[0]).cast_unsigned() as f64,
-            // The first is the smallest, so that the difference of two's complements is right even where it overflows. The
-            // scale of decimals is the same for all of them and goes away in every ratio.
-            Self::Wide(numbers) => numbers[index].wrapping_sub(numbers[0]).cast_unsigned() as f64,
+            Self::Narrow(numbers) => numbers.distance(index) as f64,
+            // Right even where it overflows, too. The scale of decimals is the same for all of them and goes away in every
+            // ratio.
+            Self::Wide(numbers) => numbers[index as usize].wrapping_sub(numbers[0]).cast_unsigned() as f64,
             // Halves, because two finite numbers may be infinitely far apart.
-            Self::Real(numbers) => numbers[index] / 2.0 - numbers[0] / 2.0,
+            Self::Real(numbers) => numbers[index as usize] / 2.0 - numbers[0] / 2.0,
         }
     }
 
-    /// Whether a mean is the same in whatever order values are given.
-    pub fn is_exact(&self) -> bool {
-        matches!(self, Self::Narrow { .. })
-    }
-
-    /// The mean of some values (as indices, with the rows that have each), ascending unless it [is
-    /// exact](Numbers::is_exact); none without values.
+    /// The mean of ascending values, as indices with the rows that have each; none without values.
     pub fn mean(&self, list: &[(u32, u64)]) -> Option<Mean> {
         match self {
-            Self::Narrow { least, bits } => Some(Mean::Whole(least + i128::from(mean_of_narrow(bits, list)?))),
+            Self::Narrow(numbers) => numbers.mean(list.iter().map(|(index, rows)| (numbers.distance(*index), *rows))),
             Self::Wide(numbers) => mean_of_wide(numbers, list).map(Mean::Whole),
             Self::Real(numbers) => mean_of_reals(numbers, list).map(Mean::Real),
         }
@@ -160,19 +180,6 @@ fn mean_of_reals(numbers: &[f64], list: &[(u32, u64)]) -> Option<f64> {
     Some(mean.clamp(first, last) + 0.0)
 }
 
-/// How far the mean is above the first of the numbers. Halves are rounded up.
-fn mean_of_narrow(bits: &[i64], list: &[(u32, u64)]) -> Option<u64> {
-    let (mut sum, mut total) = (0_u128, 0_u64);
-    for (index, rows) in list {
-        let distance = bits[*index as usize].wrapping_sub(bits[0]).cast_unsigned();
-        sum += u128::from(distance) * u128::from(*rows);
-        total += rows;
-    }
-    let total = u128::from(total);
-    let rounded = sum.checked_div(total)? + u128::from(2 * (sum % total) >= total);
-    u64::try_from(rounded).ok()
-}
-
 /// Halves are rounded up.
 fn mean_of_wide(numbers: &[i128], list: &[(u32, u64)]) -> Option<i128> {
     let total: i128 = list.iter().map(|(_, rows)| i128::from(*rows)).sum();
@@ -196,8 +203,8 @@ fn mean_of_wide(numbers: &[i128], list: &[(u32, u64)]) -> Option<i128> {
 /// Values that are counted one by one, as whole numbers: of the unit for dates and times, unscaled for decimals.
 pub fn integers(values: &ArrayRef) -> Option<Vec<i128>> {
     use DataType::*;
-    if let Some(narrow) = narrow(values) {
-        return Some(narrow.values().iter().map(|value| i128::from(*value)).collect());
+    if let Some(numbers) = with_sign(values) {
+        return Some(numbers.values().iter().map(|value| i128::from(*value)).collect());
     }
     match values.data_type() {
         UInt64 => Some(values.as_primitive::<UInt64Type>().values().iter().map(|value| i128::from(*value)).collect()),
@@ -210,7 +217,7 @@ pub fn integers(values: &ArrayRef) -> Option<Vec<i128>> {
 }
 
 /// The same for types of up to 64 bits with a sign.
-fn narrow(values: &ArrayRef) -> Option<Int64Array> {
+fn with_sign(values: &ArrayRef) -> Option<Int64Array> {
     use DataType::*;
     let wide = |array: &ArrayRef| Some(cast(array, &Int64).ok()?.as_primitive::<Int64Type>().clone());
     match values.data_type() {

@@ -1,32 +1,7 @@
 //! What clusters have in one column: the positions that decide what is shown of each.
 
-use rayon::prelude::*;
-
 use crate::cluster::Class;
 use crate::table::Table;
-
-/// Cluster by cluster and column by column, the first and the last position that is shown; none for clusters without rows.
-pub(super) fn shown_ranges(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Vec<Option<(u32, u32)>> {
-    let width = table.quasi().len();
-    let mut ranges = vec![None; clusters.len() * width];
-    ranges.par_chunks_mut(width.max(1)).zip(clusters).with_min_len(1024).for_each(|(ranges, class)| {
-        if let Some(cover) = &class.cover {
-            ranges.iter_mut().zip(cover).for_each(|(range, shown)| *range = Some(*shown));
-            return;
-        }
-        let mut last = None;
-        for cell in class.portions.iter().map(|portion| cell_of[portion.group as usize]) {
-            if last.replace(cell) == Some(cell) {
-                continue;
-            }
-            for (range, at) in ranges.iter_mut().zip(table.positions(cell)) {
-                let (lo, hi) = range.unwrap_or((*at, *at));
-                *range = Some((lo.min(*at), hi.max(*at)));
-            }
-        }
-    });
-    ranges
-}
 
 fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> impl Iterator<Item = u32> {
     class.portions.iter().map(move |portion| table.positions(cell_of[portion.group as usize])[column])

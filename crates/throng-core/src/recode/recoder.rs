@@ -7,9 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::aggregate::{Aggregate, AggregateColumn};
-use super::keys::{Keys, shown_ranges};
+use super::keys::Keys;
 use super::labels::Labels;
-use super::stand_ins::{StandIn, stand_ins};
+use super::stand_ins::{Looked, StandIn, look};
 use super::{Recoding, Share};
 use crate::cluster::Class;
 use crate::columns::Release;
@@ -36,11 +36,11 @@ struct Placed {
 
 /// The clusters of a part of the table.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
-    pub(super) table: &'a Table,
+struct Part<'a> {
+    table: &'a Table,
     /// The cell of each group.
-    pub(super) cell_of: &'a [u32],
-    pub(super) clusters: &'a [Class],
+    cell_of: &'a [u32],
+    clusters: &'a [Class],
     /// Cluster by cluster, the positions from and to that are shown of each column; none for a cluster without rows.
     ranges: &'a [Option<(u32, u32)>],
 }
@@ -144,9 +144,8 @@ impl Recoder {
         let Self { quasi, columns, placed } = self;
         let show = || {
             let cell_of = cell_of_group(part);
-            let ranges = shown_ranges(part, &cell_of, clusters);
+            let Looked { ranges, stand_ins } = look(part, &cell_of, clusters);
             let part = Part { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
-            let stand_ins = stand_ins(part, quasi);
             let columns = columns.par_iter_mut().zip(&quasi[..]).zip(&stand_ins).enumerate();
             columns.try_for_each(|(at, ((column, quasi), stand_ins))| column.add(part, at, quasi, stand_ins))
         };

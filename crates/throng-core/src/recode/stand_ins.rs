@@ -1,22 +1,23 @@
-//! What stands for the rows of a cluster in columns of means, medians and modes.
+//! What clusters have in each column: the range of their positions, and what stands for them in columns of means, medians
+//! and modes.
 //!
-//! The rows of a cluster lie all over the table. So a cluster is looked at once, for all of these columns, and clusters
-//! are looked at in parallel.
+//! The rows of a cluster lie all over the table. So the positions of many clusters are fetched at once, and are then looked
+//! at column by column.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray, UInt32Array};
 use arrow::compute::take;
 use rayon::prelude::*;
 
-use super::recoder::Part;
 use crate::cluster::Class;
 use crate::columns::Release;
 use crate::domain::Kind;
 use crate::error::{Error, Result, kernel};
 use crate::hierarchy::Tree;
-use crate::table::QuasiColumn;
-use crate::values::{Mean, Numbers, from_means};
+use crate::table::{QuasiColumn, Table};
+use crate::values::{Mean, Narrow, Numbers, from_means};
 
 /// So many clusters are looked at in one go.
 const CLUSTERS: usize = 256;
@@ -45,14 +46,105 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    fn of(numbers: &[(f64, f64)]) -> Self {
-        let rows = numbers.iter().map(|(_, rows)| rows).sum::<f64>();
+    fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
+        let rows = numbers.clone().map(|(_, rows)| rows as f64).sum::<f64>();
         if rows == 0.0 {
             return Self::default();
         }
-        let mean = numbers.iter().map(|(number, count)| number * (count / rows)).sum::<f64>();
-        let squares = numbers.iter().map(|(number, count)| count * (number - mean).powi(2)).sum();
+        let mean = numbers.clone().map(|(number, count)| number * (count as f64 / rows)).sum::<f64>();
+        let squares = numbers.map(|(number, count)| count as f64 * (number - mean).powi(2)).sum();
         Self { rows, mean, squares }
+    }
+}
+
+/// What clusters have in the columns of a table.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// Cluster by cluster, the positions from and to that are shown of each column; none for a cluster without rows.
+    pub(super) ranges: Vec<Option<(u32, u32)>>,
+    /// Per column, what stands for each cluster; nothing for columns that show something else.
+    pub(super) stand_ins: Vec<Vec<StandIn>>,
+}
+
+/// Looks at all columns of clusters.
+pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Looked {
+    let fetched: Vec<Fetched> =
+        clusters.par_chunks(CLUSTERS).map(|clusters| Fetched::of(table, cell_of, clusters)).collect();
+    let ranges = || {
+        let of_block = |(fetched, clusters): (&Fetched, &[Class])| fetched.ranges(clusters);
+        fetched.par_iter().zip(clusters.par_chunks(CLUSTERS)).map(of_block).collect::<Vec<_>>().concat()
+    };
+    // The values of one column are looked up for all clusters before those of the next, so that they stay in a cache.
+    let stand_ins = |(at, quasi): (usize, &QuasiColumn)| match quasi.spec.release.is_aggregate() {
+        true => {
+            let column = Column::new(at, quasi);
+            fetched.par_iter().map(|fetched| column.stand_ins(fetched)).collect::<Vec<_>>().concat()
+        }
+        false => Vec::new(),
+    };
+    Looked { ranges: ranges(), stand_ins: table.quasi().iter().enumerate().map(stand_ins).collect() }
+}
+
+/// The positions of some clusters, side by side.
+#[derive(Debug)]
+struct Fetched {
+    width: usize,
+    /// Portion by portion.
+    positions: Vec<u32>,
+    rows: Vec<u32>,
+    /// How many portions there are up to the end of each cluster.
+    ends: Vec<usize>,
+}
+
+impl Fetched {
+    fn of(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Self {
+        let width = table.quasi().len();
+        let mut count = 0;
+        let end = |class: &Class| {
+            count += class.portions.len();
+            count
+        };
+        let ends: Vec<usize> = clusters.iter().map(end).collect();
+        let (mut cells, mut rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for portion in clusters.iter().flat_map(|class| &class.portions) {
+            cells.push(cell_of[portion.group as usize]);
+            rows.push(portion.rows);
+        }
+        let mut positions = vec![0; count * width];
+        for (slots, cell) in positions.chunks_exact_mut(width.max(1)).zip(cells) {
+            slots.iter_mut().zip(table.positions(cell)).for_each(|(slot, position)| *slot = *position);
+        }
+        Self { width, positions, rows, ends }
+    }
+
+    /// The portions of each cluster.
+    fn clusters(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| start..*end)
+    }
+
+    /// The positions of all portions in one column.
+    fn column(&self, at: usize) -> impl Iterator<Item = u32> {
+        self.positions.chunks_exact(self.width.max(1)).map(move |positions| positions[at])
+    }
+
+    fn ranges(&self, clusters: &[Class]) -> Vec<Option<(u32, u32)>> {
+        let mut ranges = vec![None; clusters.len() * self.width];
+        let of_clusters = ranges.chunks_mut(self.width.max(1)).zip(clusters).zip(self.clusters());
+        for ((ranges, class), portions) in of_clusters {
+            if let Some(cover) = &class.cover {
+                ranges.iter_mut().zip(cover).for_each(|(range, shown)| *range = Some(*shown));
+                continue;
+            }
+            let positions = &self.positions[portions.start * self.width..portions.end * self.width];
+            for positions in positions.chunks_exact(self.width.max(1)) {
+                for (range, at) in ranges.iter_mut().zip(positions) {
+                    let (lo, hi) = range.unwrap_or((*at, *at));
+                    *range = Some((lo.min(*at), hi.max(*at)));
+                }
+            }
+        }
+        ranges
     }
 }
 
@@ -66,37 +158,6 @@ struct Column<'a> {
     numbers: Option<Numbers>,
 }
 
-/// The values of one cluster in one column, in memory that is used again.
-#[derive(Debug, Default)]
-struct Members {
-    /// Values that occur and how many rows have each: ascending, each once, unless nobody asks for that.
-    rows: Vec<(u32, u64)>,
-    numbers: Vec<(f64, f64)>,
-}
-
-/// Per column and cluster, what stands for it; nothing for columns that show something else.
-pub(super) fn stand_ins(part: Part<'_>, quasi: &[QuasiColumn]) -> Vec<Vec<StandIn>> {
-    let columns = quasi.par_iter().enumerate().filter(|(_, quasi)| quasi.spec.release.is_aggregate());
-    let columns: Vec<Column<'_>> = columns.map(|(at, quasi)| Column::new(at, quasi)).collect();
-    let mut found = vec![Vec::new(); quasi.len()];
-    if columns.is_empty() {
-        return found;
-    }
-    let of_clusters = |clusters: &[Class]| {
-        let mut members = Members::default();
-        let of_cluster =
-            |class: &Class| columns.iter().map(|column| column.stand_in(part, class, &mut members)).collect::<Vec<_>>();
-        clusters.iter().flat_map(of_cluster).collect::<Vec<_>>()
-    };
-    let blocks: Vec<Vec<StandIn>> = part.clusters.par_chunks(CLUSTERS).map(of_clusters).collect();
-    for (place, column) in columns.iter().enumerate() {
-        let of_block =
-            |block: &Vec<StandIn>| block.iter().skip(place).step_by(columns.len()).copied().collect::<Vec<_>>();
-        found[column.at] = blocks.iter().flat_map(of_block).collect();
-    }
-    found
-}
-
 impl<'a> Column<'a> {
     fn new(at: usize, quasi: &'a QuasiColumn) -> Self {
         let kind = quasi.domain.kind();
@@ -107,40 +168,82 @@ impl<'a> Column<'a> {
         Self { at, release: quasi.spec.release, kind, numbers }
     }
 
-    fn stand_in(&self, part: Part<'_>, class: &Class, members: &mut Members) -> StandIn {
-        let Members { rows, numbers } = members;
+    fn stand_ins(&self, fetched: &Fetched) -> Vec<StandIn> {
+        match (self.kind, &self.numbers) {
+            (Kind::Ordered { has_null, .. }, Some(Numbers::Narrow(numbers))) if self.release != Release::Median => {
+                means(fetched, self.at, numbers, *has_null)
+            }
+            _ => {
+                let positions: Vec<u32> = fetched.column(self.at).collect();
+                let of_cluster = |portions: Range<usize>| {
+                    let rows = fetched.rows[portions.clone()].iter().map(|rows| u64::from(*rows));
+                    self.stand_in(positions[portions].iter().copied().zip(rows))
+                };
+                fetched.clusters().map(of_cluster).collect()
+            }
+        }
+    }
+
+    /// What stands for rows at these positions.
+    fn stand_in(&self, members: impl Iterator<Item = (u32, u64)>) -> StandIn {
         let first = match self.kind {
             Kind::Ordered { has_null, .. } => u32::from(*has_null),
             Kind::Category(_) => 0,
         };
-        rows.clear();
-        let mut has_null = false;
-        for portion in &class.portions {
-            let position = part.table.positions(part.cell_of[portion.group as usize])[self.at];
+        let (mut rows, mut has_null) = (Vec::new(), false);
+        for (position, count) in members {
             match position.checked_sub(first) {
-                Some(value) => rows.push((value, u64::from(portion.rows))),
+                Some(value) => rows.push((value, count)),
                 None => has_null = true,
             }
         }
-        let is_mean = matches!(self.kind, Kind::Ordered { .. }) && self.release != Release::Median;
-        if !is_mean || self.numbers.as_ref().is_some_and(|numbers| !numbers.is_exact()) {
-            put_in_order(rows);
-        }
-        numbers.clear();
-        if let Some(line) = &self.numbers {
-            numbers.extend(rows.iter().map(|(value, rows)| (line.distance(*value), *rows as f64)));
-        }
+        put_in_order(&mut rows);
+        let moments = self.numbers.as_ref().map_or(Moments::default(), |numbers| {
+            Moments::of(rows.iter().map(|(value, rows)| (numbers.distance(*value), *rows)))
+        });
         let value = match self.kind {
             // No number would stand for all rows.
             Kind::Ordered { .. } if has_null => None,
-            Kind::Ordered { .. } if is_mean => {
-                self.numbers.as_ref().and_then(|numbers| numbers.mean(rows)).map(Value::Mean)
-            }
-            Kind::Ordered { .. } => median(rows).map(Value::Known),
-            Kind::Category(_) => mode(rows).map(Value::Known),
+            Kind::Ordered { .. } if self.release == Release::Median => median(&rows).map(Value::Known),
+            Kind::Ordered { .. } => self.numbers.as_ref().and_then(|numbers| numbers.mean(&rows)).map(Value::Mean),
+            Kind::Category(_) => mode(&rows).map(Value::Known),
         };
-        StandIn { value, moments: Moments::of(numbers) }
+        StandIn { value, moments }
     }
+}
+
+/// Means of whole numbers, which are the same in any order of rows.
+fn means(fetched: &Fetched, column: usize, numbers: &Narrow, has_null: bool) -> Vec<StandIn> {
+    let first = u32::from(has_null);
+    let far: Vec<u64> = fetched.column(column).map(|at| numbers.distance(at.max(first) - first)).collect();
+    let of_cluster = |portions: Range<usize>| {
+        let rows = fetched.rows[portions.clone()].iter().map(|rows| u64::from(*rows));
+        let all = far[portions.clone()].iter().copied().zip(rows);
+        if !has_null {
+            return mean(numbers, all);
+        }
+        let positions = &fetched.positions[portions.start * fetched.width..portions.end * fetched.width];
+        let is_null: Vec<bool> = positions.chunks_exact(fetched.width).map(|row| row[column] == 0).collect();
+        let stand_in = mean(numbers, all.zip(&is_null).filter(|(_, is_null)| !**is_null).map(|(number, _)| number));
+        // No number would stand for all rows.
+        if is_null.contains(&true) { StandIn { value: None, ..stand_in } } else { stand_in }
+    };
+    fetched.clusters().map(of_cluster).collect()
+}
+
+/// The mean and the moments of whole numbers, as far as this from the first of their column, with their rows.
+fn mean(numbers: &Narrow, far: impl Iterator<Item = (u64, u64)> + Clone) -> StandIn {
+    let (mut sum, mut rows) = (0.0, 0.0);
+    for (far, count) in far.clone() {
+        sum += far as f64 * count as f64;
+        rows += count as f64;
+    }
+    if rows == 0.0 {
+        return StandIn { value: None, moments: Moments::default() };
+    }
+    let middle = sum / rows;
+    let squares = far.clone().map(|(far, count)| count as f64 * (far as f64 - middle).powi(2)).sum();
+    StandIn { value: numbers.mean(far).map(Value::Mean), moments: Moments { rows, mean: middle, squares } }
 }
 
 /// Ascending, each value once.
