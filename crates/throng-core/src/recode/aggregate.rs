@@ -4,7 +4,7 @@
 //! stand for all its rows. What such a column loses is not visible in its labels, so losses are kept per class: as if the
 //! range of its rows were shown, and as squared errors.
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::Field;
 
@@ -78,15 +78,16 @@ impl AggregateColumn {
 
 /// The distinct values of an array in ascending order, null before all others, and the number of each row among them.
 fn distinct(shown: &ArrayRef) -> Result<(ArrayRef, Vec<u32>)> {
+    if shown.null_count() == 0 {
+        let Ranked { rank, values } = Ranked::of(shown)?;
+        return Ok((values, rank));
+    }
     let valid: UInt32Array = (0..shown.len() as u32).filter(|row| shown.is_valid(*row as usize)).collect();
-    let Ranked { rank, first } = Ranked::of(&take(shown, &valid, None).map_err(kernel("take"))?)?;
-    let null = (0..shown.len() as u32).find(|row| shown.is_null(*row as usize));
-    let first = null.into_iter().chain(first.iter().map(|at| valid.value(*at as usize)));
-    let column = take(shown, &first.collect::<UInt32Array>(), None).map_err(kernel("take"))?;
+    let Ranked { rank, values } = Ranked::of(&take(shown, &valid, None).map_err(kernel("take"))?)?;
     let mut number_of = vec![0; shown.len()];
-    let rank = rank.iter().map(|rank| rank + u32::from(null.is_some()));
-    valid.values().iter().zip(rank).for_each(|(row, rank)| number_of[*row as usize] = rank);
-    Ok((column, number_of))
+    valid.values().iter().zip(rank).for_each(|(row, rank)| number_of[*row as usize] = rank + 1);
+    let null = new_null_array(shown.data_type(), 1);
+    Ok((concat(&[null.as_ref(), values.as_ref()]).map_err(kernel("concat"))?, number_of))
 }
 
 impl Aggregate {
