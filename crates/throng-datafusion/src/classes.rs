@@ -55,7 +55,8 @@ impl Classes {
         let like = Table::empty(&groups.domains);
         let (mut examined, mut recoder) = (Examined::new(&like), Recoder::new(&like));
         let (mut marginals, mut cells) = (Marginals::new(&like), ClassSizes::default());
-        let mut dealing = Dealing::new(&like, anonymizer.policy().algorithm.seed)?;
+        let mut dealing: Option<Dealing> = None;
+        let seed = anonymizer.policy().algorithm.seed;
         let reservation = snapshot.workspace.reservation("classes");
         let (mut of_part, mut first, mut leaves, mut cycles) = (Vec::new(), 0_u32, 0, u32::MAX);
         let parts = groups.len();
@@ -73,12 +74,15 @@ impl Classes {
             let span = tracing::Span::current();
             let form = || span.in_scope(|| work.form_classes(&table, &allowed, &mut recoder, parts > 1));
             let count = || {
-                dealing.add(&table);
+                let known = dealing.take().map_or_else(|| Dealing::new(&like, seed), Ok)?;
+                dealing.insert(known).add(&table);
                 marginals.add(&table);
                 cells.add_cells(&table);
+                Ok::<(), Error>(())
             };
-            let (formed, ()) = rayon::join(form, count);
+            let (formed, counted) = rayon::join(form, count);
             let formed = formed?;
+            counted?;
             leaves += formed.0;
             cycles = cycles.min(formed.1);
             numbers.iter_mut().for_each(|number| *number += first);
@@ -104,7 +108,7 @@ impl Classes {
         let k = anonymizer.binding().k;
         let utility = Utility::of(&like, &recoding, k).with_changes(marginals.changes(&like, &recoding, k));
         let suppressed = snapshot.suppressed + feasibility.suppressed;
-        let key = dealing.key();
+        let key = dealing.map_or_else(|| Dealing::new(&like, seed), Ok)?.key();
         Ok(Self { recoding, utility, cells, group_of, key, leaves, cycles, suppressed, reservation })
     }
 }
