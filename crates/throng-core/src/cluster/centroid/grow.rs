@@ -273,3 +273,22 @@ pub(super) fn join_cheapest(patch: &mut Patch<'_>, rest: Vec<u32>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_tables::cases;
+
+    proptest! {
+        #![proptest_config(cases(60))]
+
+        #[test]
+        fn extremes_are_found_in_any_number_of_numbers(numbers in prop::collection::vec(-4_i8..4, 0..40)) {
+            let numbers: Vec<f32> = numbers.into_iter().map(f32::from).collect();
+            prop_assert_eq!(extreme(&numbers, |a, b| b < a), numbers.iter().copied().reduce(f32::min));
+            prop_assert_eq!(extreme(&numbers, |a, b| b > a), numbers.iter().copied().reduce(f32::max));
+        }
+    }
+}
