@@ -48,6 +48,8 @@ pub(crate) struct Run {
     pub(crate) files: usize,
     pub(crate) cluster: Cow<'static, str>,
     pub(crate) ncp: f64,
+    /// Where columns show means.
+    pub(crate) sse_sst: Option<f64>,
     pub(crate) peak_memory: u64,
 }
 
@@ -100,6 +102,7 @@ pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads
         files: released.files.len(),
         cluster: sidecar.algorithm.cluster,
         ncp: sidecar.utility.ncp,
+        sse_sst: sidecar.utility.sse_sst,
         peak_memory: sidecar.resources.peak_memory_bytes.unwrap_or(0),
     })
 }

@@ -128,6 +128,7 @@ impl Report<'_> {
                 format!("{:.0}", line.peak_mib),
                 line.last.map_or("-", |run| &*run.cluster).to_owned(),
                 line.last.map_or("-".to_owned(), |run| format!("{:.4}", run.ncp)),
+                line.last.and_then(|run| run.sse_sst).map_or("-".to_owned(), |ratio| format!("{ratio:.5}")),
             ]
         };
         let headings = [
@@ -142,6 +143,7 @@ impl Report<'_> {
             "peak, MiB",
             "clustering",
             "NCP",
+            "SSE / SST",
         ];
         text.push_str(&markdown(&headings, &lines.iter().map(ratio_row).collect::<Vec<_>>()));
         text.push_str("\nStages in milliseconds (median):\n\n");
@@ -169,6 +171,7 @@ impl Report<'_> {
                 "budget": BUDGETS[line.budget],
                 "clustering": line.last.map(|run| &*run.cluster),
                 "ncp": line.last.map(|run| run.ncp),
+                "sse_sst": line.last.and_then(|run| run.sse_sst),
                 "copy_s": line.copy.json(),
                 "run_s": line.run.json(),
                 "run_over_copy": line.ratio.json(),

@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::compute::{SortOptions, cast, sort_to_indices, take};
+use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
-use crate::error::{Error, Result, kernel};
+use crate::error::{Error, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::values::{coordinates, distances};
 
@@ -41,7 +41,7 @@ pub enum Kind {
     Category(Arc<Tree>),
 }
 
-/// The distinct non-null values of a column, in any order, and the rows that have each of them.
+/// The distinct non-null values of a column, ascending, and the rows that have each of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Distinct<'a> {
     /// The values.
@@ -55,17 +55,14 @@ pub struct Distinct<'a> {
 impl Domain {
     /// Builds the domain of a column from its distinct values. Also tells the position of each.
     pub fn build(spec: &QuasiSpec, distinct: Distinct<'_>) -> Result<(Self, Vec<u32>)> {
-        let Distinct { values: unsorted, has_null, .. } = distinct;
-        let order = sort_to_indices(unsorted, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
-        let values = take(unsorted, &order, None).map_err(kernel("take"))?;
-        let (kind, by_rank) = if spec.release.is_ordered() {
+        let Distinct { values, rows, has_null } = distinct;
+        let (kind, positions) = if spec.release.is_ordered() {
             let first = u32::from(has_null);
-            (Kind::Ordered { values, has_null }, (first..first + unsorted.len() as u32).collect())
+            (Kind::Ordered { values: Arc::clone(values), has_null }, (first..first + values.len() as u32).collect())
         } else {
-            let counted = |rows: &[u64]| order.values().iter().map(|index| rows[*index as usize]).collect::<Vec<u64>>();
-            let (tree, positions) = match distinct.rows.map(counted) {
-                Some(rows) => build_counted_tree(&spec.hierarchy, &values, &rows),
-                None => build_tree(&spec.hierarchy, &values),
+            let (tree, positions) = match rows {
+                Some(rows) => build_counted_tree(&spec.hierarchy, values, rows),
+                None => build_tree(&spec.hierarchy, values),
             }
             .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
             let tree = if has_null { tree.with_null() } else { tree };
@@ -73,7 +70,7 @@ impl Domain {
         };
         let type_error = || Error::Type {
             column: spec.name.clone(),
-            data_type: unsorted.data_type().to_string(),
+            data_type: values.data_type().to_string(),
             role: "quasi-identifier with intervals",
         };
         let loss = Loss::of(&kind).ok_or_else(type_error)?;
@@ -84,10 +81,6 @@ impl Domain {
             }
             None => None,
         };
-        let mut positions = vec![0; unsorted.len()];
-        for (rank, index) in order.values().iter().enumerate() {
-            positions[*index as usize] = by_rank[rank];
-        }
         Ok((Self { kind, loss, blocks }, positions))
     }
 
@@ -140,6 +133,14 @@ impl Domain {
                 }
             }
             Loss::Ancestor(tree) => tree.extent(tree.common_ancestor(lo, hi)),
+        }
+    }
+
+    /// By position the coordinate of a number between 0 and 1; none for categories and where there are nulls.
+    pub(crate) fn line(&self) -> Option<&[f64]> {
+        match &self.loss {
+            Loss::Width { coordinates, has_null: false } => Some(coordinates),
+            _ => None,
         }
     }
 

@@ -51,7 +51,7 @@ impl Classes {
         let privacy = anonymizer.binding().privacy();
         let parts = groups.len();
         let work = Work::new(anonymizer, &privacy, parts, &snapshot.workspace, progress);
-        let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace)?;
+        let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace);
         let mut of_part = Vec::new();
         if parts > 1 {
             progress.begin(Step::Cluster, Some(groups.count));
@@ -106,7 +106,19 @@ pub(crate) struct GatheredClasses {
 struct Counted {
     marginals: Marginals,
     cells: ClassSizes,
-    dealing: Dealing,
+    /// Begun with the first part, beside its clustering: it digests all values.
+    dealing: Option<Dealing>,
+    seed: u64,
+}
+
+impl Counted {
+    fn add(&mut self, table: &Table, like: &Table) -> Result<(), Error> {
+        let known = self.dealing.take().map_or_else(|| Dealing::new(like, self.seed), Ok)?;
+        self.dealing.insert(known).add(table);
+        self.marginals.add(table);
+        self.cells.add_cells(table);
+        Ok(())
+    }
 }
 
 /// The classes of one part.
@@ -120,14 +132,15 @@ pub(crate) struct FormedPart {
 
 impl GatheredClasses {
     /// No parts yet.
-    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Workspace) -> Result<Self, Error> {
+    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Workspace) -> Self {
         let like = Table::empty(domains);
         let counted = Counted {
             marginals: Marginals::new(&like),
             cells: ClassSizes::default(),
-            dealing: Dealing::new(&like, anonymizer.policy().algorithm.seed)?,
+            dealing: None,
+            seed: anonymizer.policy().algorithm.seed,
         };
-        Ok(Self {
+        Self {
             examined: Examined::new(&like),
             recoder: Recoder::new(&like),
             counted,
@@ -136,7 +149,7 @@ impl GatheredClasses {
             cycles: u32::MAX,
             groups: 0,
             reservation: workspace.reservation("classes"),
-        })
+        }
     }
 
     /// Adds a part whose classes were formed elsewhere.
@@ -153,18 +166,15 @@ impl GatheredClasses {
         allowed: &Allowed,
         form: impl FnOnce() -> Result<FormedPart, Error> + Send,
     ) -> Result<(), Error> {
-        let Self { recoder, counted, .. } = self;
+        let Self { recoder, counted, like, .. } = self;
         let formed = || {
             let formed = form()?;
             recoder.add(table, &formed.classes, &allowed.out)?;
             Ok::<_, Error>((formed.leaves, formed.cycles))
         };
-        let (formed, ()) = rayon::join(formed, || {
-            counted.dealing.add(table);
-            counted.marginals.add(table);
-            counted.cells.add_cells(table);
-        });
+        let (formed, counted) = rayon::join(formed, || counted.add(table, like));
         let (leaves, cycles) = formed?;
+        counted?;
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
         let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
@@ -190,7 +200,8 @@ impl GatheredClasses {
         let k = anonymizer.binding().k;
         let utility = Utility::of(&like, &recoding, k).with_changes(counted.marginals.changes(&like, &recoding, k));
         let suppressed = suppressed + feasibility.suppressed;
-        let (cells, key) = (counted.cells, counted.dealing.key());
+        let dealing = counted.dealing.map_or_else(|| Dealing::new(&like, counted.seed), Ok)?;
+        let (cells, key) = (counted.cells, dealing.key());
         Ok(Classes { recoding, utility, cells, group_of: Vec::new(), key, leaves, cycles, suppressed, reservation })
     }
 }

@@ -11,6 +11,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use throng_core::compact::Compactor;
@@ -31,6 +32,9 @@ use crate::workspace::{Workspace, reserve};
 ///
 /// The numbers of a chunk are found in a table that should stay in the cache of a core.
 const CHUNK_GROUPS: usize = 1 << 15;
+
+/// So many batches may be decoded ahead of those that are looked at.
+const BUFFERED_BATCHES: usize = 2;
 
 /// All rows of a plan.
 #[derive(Debug)]
@@ -122,6 +126,8 @@ impl Snapshot {
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
             let (stream, reading) = (guarded_stream(stream), Arc::clone(&reading));
+            // A file that can't be parted is one stream: then a thread decodes while another looks at what was decoded.
+            let stream = spawn_buffered(stream, BUFFERED_BATCHES);
             tasks.spawn(async move { StreamSurvey::read(stream, &reading).await.map(|read| (index, read)) });
         }
         let mut parts = Vec::new();

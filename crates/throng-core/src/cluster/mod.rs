@@ -57,8 +57,12 @@ impl Class {
     /// Portions in any order, in which a group may come more than once.
     pub fn of_portions(mut portions: Vec<Portion>) -> Self {
         portions.sort_unstable();
-        let sum = |run: &[Portion]| Portion { group: run[0].group, rows: run.iter().map(|portion| portion.rows).sum() };
-        Self { portions: portions.chunk_by(|a, b| a.group == b.group).map(sum).collect(), cover: None }
+        portions.dedup_by(|next, kept| {
+            let is_same = next.group == kept.group;
+            kept.rows += if is_same { next.rows } else { 0 };
+            is_same
+        });
+        Self { portions, cover: None }
     }
 
     /// What a model may know of this class.

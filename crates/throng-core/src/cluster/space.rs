@@ -227,23 +227,38 @@ impl Axis {
     }
 }
 
-/// Numbers, the least of them 0, moved and scaled so that over these rows their mean is 0 and their deviation is 1; all
-/// of them 0 where they do not differ.
-pub(super) fn standardized(values: &[f64], rows: &[u64]) -> Vec<f64> {
-    // Squares of numbers in a narrow leaf of a wide table could vanish.
-    let width = values.iter().copied().fold(0.0, f64::max);
-    let total = rows.iter().sum::<u64>() as f64;
-    if width == 0.0 || total == 0.0 {
-        return vec![0.0; values.len()];
+/// How numbers, the least of them 0, are moved and scaled so that over their rows their mean is 0 and their deviation is 1.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standard {
+    width: f64,
+    mean: f64,
+    deviation: f64,
+}
+
+impl Standard {
+    /// For numbers with their rows.
+    pub(super) fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
+        // Squares of numbers in a narrow leaf of a wide table could vanish.
+        let (mut width, mut total) = (0.0_f64, 0);
+        numbers.clone().for_each(|(number, rows)| (width, total) = (width.max(number), total + rows));
+        if width == 0.0 || total == 0 {
+            return Self { width: 1.0, mean: 0.0, deviation: 0.0 };
+        }
+        let shares = || numbers.clone().map(|(number, rows)| (number / width, rows as f64));
+        let mean = shares().map(|(number, rows)| number * rows).sum::<f64>() / total as f64;
+        let squares = shares().map(|(number, rows)| (number - mean).powi(2) * rows).sum::<f64>();
+        Self { width, mean, deviation: (squares / total as f64).sqrt() }
     }
-    let average = |term: &dyn Fn(f64) -> f64| {
-        let sum: f64 = values.iter().zip(rows).map(|(value, rows)| term(value / width) * *rows as f64).sum();
-        sum / total
-    };
-    let mean = average(&|value| value);
-    let deviation = average(&|value| (value - mean).powi(2)).sqrt();
-    let standard = |value: &f64| if deviation > 0.0 { (value / width - mean) / deviation } else { 0.0 };
-    values.iter().map(standard).collect()
+
+    /// Where a number is then; 0 where they do not differ.
+    pub(super) fn place(self, number: f64) -> f64 {
+        if self.deviation > 0.0 { (number / self.width - self.mean) / self.deviation } else { 0.0 }
+    }
+}
+
+fn standardized(values: &[f64], rows: &[u64]) -> Vec<f64> {
+    let standard = Standard::of(values.iter().copied().zip(rows.iter().copied()));
+    values.iter().map(|value| standard.place(*value)).collect()
 }
 
 #[cfg(test)]

@@ -4,22 +4,18 @@
 //! stand for all its rows. What such a column loses is not visible in its labels, so losses are kept per class: as if the
 //! range of its rows were shown, and as squared errors.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::Field;
-use arrow::row::{OwnedRow, RowConverter, SortField};
 
 use super::Labels;
-use super::keys::{Keys, Members};
-use crate::columns::Release;
+use super::keys::Keys;
+use super::stand_ins::{Moments, StandIn, shown};
 use crate::domain::Kind;
-use crate::error::{Error, Result, kernel};
-use crate::hierarchy::Tree;
+use crate::error::{Result, kernel};
+use crate::survey::Ranked;
 use crate::table::QuasiColumn;
-use crate::values::{distances, means};
+use crate::values::distances;
 
 /// What the classes of a column lose, per class.
 #[derive(Clone, Debug)]
@@ -55,42 +51,17 @@ pub(super) struct AggregateColumn {
     moments: Vec<Moments>,
 }
 
-/// The count, the mean and the squared deviations of some numbers.
-#[derive(Clone, Copy, Debug, Default)]
-struct Moments {
-    rows: f64,
-    mean: f64,
-    squares: f64,
-}
-
-impl Moments {
-    fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
-        let rows = numbers.clone().map(|(_, rows)| rows as f64).sum::<f64>();
-        if rows == 0.0 {
-            return Self::default();
-        }
-        let mean = numbers.clone().map(|(value, count)| value * (count as f64 / rows)).sum::<f64>();
-        let squares = numbers.map(|(value, count)| count as f64 * (value - mean).powi(2)).sum();
-        Self { rows, mean, squares }
-    }
-}
-
 impl AggregateColumn {
-    /// Adds clusters with these members.
-    pub(super) fn add(&mut self, quasi: &QuasiColumn, clusters: &[Members]) -> Result<()> {
-        self.shown.push(shown(quasi, clusters)?);
-        let line = match quasi.domain.kind() {
-            Kind::Ordered { values, has_null } => distances(values).map(|line| (line, u32::from(*has_null))),
-            Kind::Category(_) => None,
-        };
-        for members in clusters {
-            self.ranges.push_range(members.range());
-            let number = |(at, rows): &(u32, u64)| {
-                let (line, first) = line.as_ref()?;
-                Some((line[at.checked_sub(*first)? as usize], *rows))
-            };
-            self.moments.push(Moments::of(members.rows.iter().filter_map(number)));
-        }
+    /// Adds clusters: what stands for each, and the positions from and to that it has.
+    pub(super) fn add(
+        &mut self,
+        quasi: &QuasiColumn,
+        stand_ins: &[StandIn],
+        ranges: impl Iterator<Item = Option<(u32, u32)>>,
+    ) -> Result<()> {
+        self.shown.push(shown(quasi, stand_ins)?);
+        self.moments.extend(stand_ins.iter().map(|stand_in| stand_in.moments));
+        ranges.for_each(|range| self.ranges.push_range(range));
         Ok(())
     }
 
@@ -105,63 +76,18 @@ impl AggregateColumn {
     }
 }
 
-/// What is shown of each of these clusters.
-fn shown(quasi: &QuasiColumn, clusters: &[Members]) -> Result<ArrayRef> {
-    Ok(match quasi.domain.kind() {
-        Kind::Ordered { values, has_null } => {
-            let members = clusters.iter().map(|members| numbers(members, *has_null));
-            match quasi.spec.release {
-                Release::Median => {
-                    let medians: UInt32Array = members.map(|rows| median(&rows)).collect();
-                    take(values, &medians, None).map_err(kernel("take"))?
-                }
-                _ => means(values, &members.collect::<Vec<_>>()).ok_or_else(|| Error::Type {
-                    column: quasi.spec.name.clone(),
-                    data_type: values.data_type().to_string(),
-                    role: "quasi-identifier with means",
-                })?,
-            }
-        }
-        Kind::Category(tree) => Arc::new(clusters.iter().map(|members| mode(tree, members)).collect::<StringArray>()),
-    })
-}
-
-/// The distinct values of an array in ascending order, and the number of each row among them.
+/// The distinct values of an array in ascending order, null before all others, and the number of each row among them.
 fn distinct(shown: &ArrayRef) -> Result<(ArrayRef, Vec<u32>)> {
-    let converter = RowConverter::new(vec![SortField::new(shown.data_type().clone())]).map_err(kernel("rows"))?;
-    let rows = converter.convert_columns(std::slice::from_ref(shown)).map_err(kernel("rows"))?;
-    let keys: Vec<OwnedRow> = rows.iter().map(|row| row.owned()).collect();
-    let mut places: BTreeMap<&OwnedRow, (u32, u32)> = keys.iter().zip(0..).map(|(key, row)| (key, (row, 0))).collect();
-    for ((_, place), number) in places.values_mut().zip(0..) {
-        *place = number;
+    if shown.null_count() == 0 {
+        let Ranked { rank, values } = Ranked::of(shown)?;
+        return Ok((values, rank));
     }
-    let first: UInt32Array = places.values().map(|(row, _)| Some(*row)).collect();
-    let column = take(shown, &first, None).map_err(kernel("take"))?;
-    Ok((column, keys.iter().map(|key| places[key].1).collect()))
-}
-
-/// The values of a class as indices without null, with their rows; nothing where null is among them.
-fn numbers(members: &Members, has_null: bool) -> Vec<(u32, u64)> {
-    let first = u32::from(has_null);
-    let numbers = members.rows.iter().map(|(position, rows)| Some((position.checked_sub(first)?, *rows)));
-    numbers.collect::<Option<Vec<_>>>().unwrap_or_default()
-}
-
-/// The lower median.
-fn median(rows: &[(u32, u64)]) -> Option<u32> {
-    let total: u64 = rows.iter().map(|(_, rows)| rows).sum();
-    let mut seen = 0;
-    let reaches_half = |(_, rows): &&(u32, u64)| {
-        seen += rows;
-        2 * seen >= total
-    };
-    rows.iter().find(reaches_half).map(|(index, _)| *index)
-}
-
-/// The most frequent value, the first in the hierarchy among equals.
-fn mode<'a>(tree: &'a Tree, members: &Members) -> Option<&'a str> {
-    let most = members.rows.iter().max_by_key(|(position, rows)| (*rows, std::cmp::Reverse(*position)))?.0;
-    (tree.null_leaf() != Some(most)).then(|| tree.label(tree.leaf_node(most)))
+    let valid: UInt32Array = (0..shown.len() as u32).filter(|row| shown.is_valid(*row as usize)).collect();
+    let Ranked { rank, values } = Ranked::of(&take(shown, &valid, None).map_err(kernel("take"))?)?;
+    let mut number_of = vec![0; shown.len()];
+    valid.values().iter().zip(rank).for_each(|(row, rank)| number_of[*row as usize] = rank + 1);
+    let null = new_null_array(shown.data_type(), 1);
+    Ok((concat(&[null.as_ref(), values.as_ref()]).map_err(kernel("concat"))?, number_of))
 }
 
 impl Aggregate {

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -8,12 +9,16 @@ use arrow::datatypes::{
     UInt64Type,
 };
 
+use proptest::prelude::*;
+
 use super::*;
-use crate::columns::QuasiSpec;
+use crate::columns::{QuasiSpec, Release};
 use crate::hierarchy::HierarchySpec;
 use crate::metrics::Utility;
 use crate::recode::Recoding;
-use crate::test_tables::{Surveyed, all_shown, countries, floats, ints, maybe_ints, maybe_texts, quasi, survey, texts};
+use crate::test_tables::{
+    Surveyed, all_shown, cases, countries, floats, ints, maybe_ints, maybe_texts, quasi, survey, texts,
+};
 
 fn of(release: Release) -> QuasiSpec {
     quasi("x", release, HierarchySpec::Flat)
@@ -168,4 +173,40 @@ fn the_measures_of_mixed_tables_count_numbers_only() {
     // France and Spain are three of five leaves as Europe.
     assert!((utility.columns[1].ncp - 0.5 * 0.6).abs() < 1e-12);
     assert_eq!(Utility::of(&surveyed.table, &surveyed.recode(&[&[0, 1, 2, 3]]), 2).columns[0].sse_sst, Some(1.0));
+}
+
+proptest! {
+    #![proptest_config(cases(96))]
+
+    /// Whole numbers are looked at in a way of their own, several clusters at a time: compared with rows, one by one.
+    #[test]
+    fn means_of_whole_numbers_are_those_of_their_rows(
+        rows in prop::collection::vec((prop::option::weighted(0.9, -20_i64..20), 0_usize..6), 1..60),
+    ) {
+        let numbers: Vec<Option<i64>> = rows.iter().map(|(number, _)| *number).collect();
+        let of_block = |block| (0..rows.len()).filter(|row| rows[*row].1 == block).collect::<Vec<usize>>();
+        let blocks: Vec<Vec<usize>> = (0..6).map(of_block).filter(|block| !block.is_empty()).collect();
+        let known: Vec<f64> = numbers.iter().flatten().map(|number| *number as f64).collect();
+        let mean = known.iter().sum::<f64>() / known.len() as f64;
+        let (mut expected, mut sse) = (BTreeMap::<Option<i64>, u64>::new(), 0.0);
+        for block in &blocks {
+            let members: Option<Vec<i64>> = block.iter().map(|row| numbers[*row]).collect();
+            // Halves go up.
+            let stand_in = members.map(|members| {
+                let count = members.len() as i64;
+                (2 * members.iter().sum::<i64>() + count).div_euclid(2 * count)
+            });
+            *expected.entry(stand_in).or_default() += block.len() as u64;
+            let stand_in = stand_in.map_or(mean, |stand_in| stand_in as f64);
+            sse += block.iter().filter_map(|row| numbers[*row]).map(|number| (number as f64 - stand_in).powi(2)).sum::<f64>();
+        }
+        let surveyed = survey(&[(of(Release::Mean), maybe_ints(&numbers))], &[]);
+        let recoding = surveyed.recode(&blocks.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let labels = shown(&recoding);
+        let labels = labels.as_primitive::<Int64Type>().iter();
+        let found: BTreeMap<Option<i64>, u64> = labels.zip(recoding.class_rows().iter().copied()).collect();
+        prop_assert_eq!(found, expected);
+        let errors = recoding.squared_errors(0).unwrap();
+        prop_assert!(known.is_empty() || (errors.sse - sse).abs() < 1e-6, "{errors:?} and {sse}");
+    }
 }

@@ -5,6 +5,7 @@
 //! the class hides. The rows are therefore dealt by a hash whose key depends on all original quasi-identifiers, which no
 //! reader of the release has. The same input and seed still give the same release.
 
+use arrow::array::Array;
 use arrow::row::{RowConverter, SortField};
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -52,6 +53,8 @@ impl DealKey {
 
 /// About so many bytes are digested at a time.
 const DIGESTED_BYTES: usize = 1 << 14;
+/// So many values are digested at a time.
+const DIGESTED_VALUES: usize = 1 << 11;
 
 /// Makes a key, part by part of the table.
 #[derive(Clone, Debug)]
@@ -62,13 +65,17 @@ impl Dealing {
     pub fn new(table: &Table, seed: u64) -> Result<Self> {
         let mut digest = Sha256::new();
         digest.update(seed.to_le_bytes());
+        let mut bytes = Vec::with_capacity(2 * DIGESTED_BYTES);
         for quasi in table.quasi() {
-            if let Kind::Ordered { values, .. } = quasi.domain.kind() {
-                let converter = RowConverter::new(vec![SortField::new(values.data_type().clone())]);
-                let rows = converter.and_then(|rows| rows.convert_columns(std::slice::from_ref(values)));
-                for value in &rows.map_err(kernel("rows"))? {
-                    digest.update(value.data());
-                }
+            let Kind::Ordered { values, .. } = quasi.domain.kind() else { continue };
+            let converter =
+                RowConverter::new(vec![SortField::new(values.data_type().clone())]).map_err(kernel("rows"))?;
+            for first in (0..values.len()).step_by(DIGESTED_VALUES) {
+                let some = values.slice(first, DIGESTED_VALUES.min(values.len() - first));
+                let rows = converter.convert_columns(&[some]).map_err(kernel("rows"))?;
+                rows.iter().for_each(|value| bytes.extend_from_slice(value.data()));
+                digest.update(&bytes);
+                bytes.clear();
             }
         }
         Ok(Self(digest))

@@ -1,61 +1,7 @@
 //! What clusters have in one column: the positions that decide what is shown of each.
 
-use rayon::prelude::*;
-
 use crate::cluster::Class;
 use crate::table::Table;
-
-/// What a cluster has in one column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Members {
-    /// The positions that occur, ascending, and how many rows have each.
-    pub(super) rows: Vec<(u32, u64)>,
-    /// The positions from and to that are shown, where the cluster has a cover.
-    cover: Option<(u32, u32)>,
-}
-
-impl Members {
-    pub(super) fn of(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> Self {
-        let position = |group: u32| table.positions(cell_of[group as usize])[column];
-        let mut rows: Vec<(u32, u64)> =
-            class.portions.iter().map(|portion| (position(portion.group), u64::from(portion.rows))).collect();
-        rows.sort_unstable();
-        rows.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            kept.1 += if is_same { next.1 } else { 0 };
-            is_same
-        });
-        Self { rows, cover: class.cover.as_ref().map(|cover| cover[column]) }
-    }
-
-    /// The first and the last position that is shown; none for a cluster without rows.
-    pub(super) fn range(&self) -> Option<(u32, u32)> {
-        self.cover.or(Some((self.rows.first()?.0, self.rows.last()?.0)))
-    }
-}
-
-/// Cluster by cluster and column by column, the first and the last position that is shown; none for clusters without rows.
-pub(super) fn shown_ranges(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Vec<Option<(u32, u32)>> {
-    let width = table.quasi().len();
-    let mut ranges = vec![None; clusters.len() * width];
-    ranges.par_chunks_mut(width.max(1)).zip(clusters).with_min_len(1024).for_each(|(ranges, class)| {
-        if let Some(cover) = &class.cover {
-            ranges.iter_mut().zip(cover).for_each(|(range, shown)| *range = Some(*shown));
-            return;
-        }
-        let mut last = None;
-        for cell in class.portions.iter().map(|portion| cell_of[portion.group as usize]) {
-            if last.replace(cell) == Some(cell) {
-                continue;
-            }
-            for (range, at) in ranges.iter_mut().zip(table.positions(cell)) {
-                let (lo, hi) = range.unwrap_or((*at, *at));
-                *range = Some((lo.min(*at), hi.max(*at)));
-            }
-        }
-    });
-    ranges
-}
 
 fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> impl Iterator<Item = u32> {
     class.portions.iter().map(move |portion| table.positions(cell_of[portion.group as usize])[column])

@@ -10,6 +10,7 @@ mod keys;
 mod labels;
 mod order;
 mod recoder;
+mod stand_ins;
 
 pub use aggregate::SquaredErrors;
 pub use deal::{DealKey, Dealing};

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::aggregate::{Aggregate, AggregateColumn};
-use super::keys::{Keys, Members, shown_ranges};
+use super::keys::Keys;
 use super::labels::Labels;
+use super::stand_ins::{Looked, StandIn, look};
 use super::{Recoding, Share, Shares};
 use crate::cluster::Class;
 use crate::columns::Release;
@@ -52,31 +53,25 @@ enum Column {
 }
 
 impl Column {
-    /// Adds what clusters have in this column, which is the one at this place. `ranges` has what is shown of each.
-    fn add(&mut self, part: Part<'_>, at: usize, quasi: &QuasiColumn) -> Result<()> {
+    /// Adds what clusters have in this column, which is the one at this place, and what stands for them where it shows that.
+    fn add(&mut self, part: Part<'_>, at: usize, quasi: &QuasiColumn, stand_ins: &[StandIn]) -> Result<()> {
         let Part { table, cell_of, clusters, ranges } = part;
+        let ranges = || ranges.iter().skip(at).step_by(table.quasi().len()).copied();
+        refuse_beyond(quasi, ranges().filter(|range| is_beyond_limit(quasi, *range)).count())?;
         match self {
             Self::Generalized(keys) => {
-                let mut beyond = 0;
-                for (class, range) in clusters.iter().zip(ranges.iter().skip(at).step_by(table.quasi().len())) {
-                    beyond += usize::from(is_beyond_limit(quasi, *range));
+                for (class, range) in clusters.iter().zip(ranges()) {
                     match (quasi.spec.release, range) {
-                        (Release::Set, Some((lo, hi))) if lo + 1 >= *hi && class.cover.is_none() => {
-                            keys.push(&[*lo, *hi][usize::from(lo == hi)..]);
+                        (Release::Set, Some((lo, hi))) if lo + 1 >= hi && class.cover.is_none() => {
+                            keys.push(&[lo, hi][usize::from(lo == hi)..]);
                         }
                         (Release::Set, _) => keys.push_members(table, cell_of, class, at),
-                        _ => keys.push_range(shown(quasi, *range)),
+                        _ => keys.push_range(shown(quasi, range)),
                     }
                 }
-                refuse_beyond(quasi, beyond)
+                Ok(())
             }
-            Self::Aggregated(column) => {
-                let members: Vec<Members> =
-                    clusters.iter().map(|class| Members::of(table, cell_of, class, at)).collect();
-                let ranges = members.iter().map(Members::range);
-                refuse_beyond(quasi, ranges.filter(|range| is_beyond_limit(quasi, *range)).count())?;
-                column.add(quasi, &members)
-            }
+            Self::Aggregated(column) => column.add(quasi, stand_ins, ranges()),
         }
     }
 }
@@ -149,10 +144,10 @@ impl Recoder {
         let Self { quasi, columns, placed } = self;
         let show = || {
             let cell_of = cell_of_group(part);
-            let ranges = shown_ranges(part, &cell_of, clusters);
+            let Looked { ranges, stand_ins } = look(part, &cell_of, clusters);
             let part = Part { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
-            let columns = columns.par_iter_mut().zip(&quasi[..]).enumerate();
-            columns.try_for_each(|(at, (column, quasi))| column.add(part, at, quasi))
+            let columns = columns.par_iter_mut().zip(&quasi[..]).zip(&stand_ins).enumerate();
+            columns.try_for_each(|(at, ((column, quasi), stand_ins))| column.add(part, at, quasi, stand_ins))
         };
         let (shown, placed) = rayon::join(show, || placed.add(part, clusters, out));
         shown.and(placed)
@@ -194,17 +189,16 @@ impl Recoder {
             class_rows.push(alike.iter().map(|cluster| cluster_rows[*cluster as usize]).sum());
             label_of.extend_from_slice(tuple(alike[0]));
         }
-        let mut aggregates = Vec::with_capacity(width);
-        for (at, (column, quasi)) in columns.iter().zip(&*quasi).enumerate() {
-            aggregates.push(match column {
-                Column::Generalized(_) => None,
-                Column::Aggregated(column) => {
-                    let class_labels: Vec<u32> = label_of.iter().skip(at).step_by(width).copied().collect();
-                    Some(Aggregate::of(quasi, &labels[at], &class_labels, column, &class_of)?)
-                }
-            });
-        }
-        let shares = shares(first_portion, portions, &class_of);
+        let aggregate = |(at, (column, quasi)): (usize, (&Column, &QuasiColumn))| match column {
+            Column::Generalized(_) => Ok(None),
+            Column::Aggregated(column) => {
+                let class_labels: Vec<u32> = label_of.iter().skip(at).step_by(width).copied().collect();
+                Aggregate::of(quasi, &labels[at], &class_labels, column, &class_of).map(Some)
+            }
+        };
+        let aggregates = || columns.par_iter().zip(&quasi[..]).enumerate().map(aggregate).collect::<Result<Vec<_>>>();
+        let (aggregates, shares) = rayon::join(aggregates, || shares(first_portion, portions, &class_of));
+        let aggregates = aggregates?;
         Ok(Recoding { columns: labels, aggregates, label_of, class_rows, shares })
     }
 }

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
-use arrow::compute::{SortOptions, concat, partition, sort_to_indices, take};
-use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::array::{Array, ArrayRef};
+use arrow::compute::concat;
+use arrow::datatypes::DataType;
 use rayon::prelude::*;
 
 use super::SurveySpec;
-use super::radix::{Entry, by_key};
+use super::ranked::Ranked;
 use crate::columns::QuasiSpec;
-use crate::domain::{Distinct, Domain, NULL};
+use crate::domain::{Distinct, Domain, Kind, NULL};
 use crate::error::{Result, kernel};
 use crate::facet;
 use crate::table::{QuasiColumn, SensitiveColumn};
@@ -105,7 +103,12 @@ impl Domains {
             let (domain, positions) = Domain::build(quasi_spec, distinct)?;
             let of_null = domain.null_position().unwrap_or(NULL);
             let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
-            Ok((column, Coded::new(index, union.numbers, &positions, of_null)))
+            let coded = match column.domain.kind() {
+                // They are numbered as they are positioned, but for null.
+                Kind::Ordered { has_null, .. } => Coded::shifted(index, union.numbers, u32::from(*has_null), of_null),
+                Kind::Category(_) => Coded::new(index, union.numbers, &positions, of_null),
+            };
+            Ok((column, coded))
         };
         let of_quasi: Vec<Result<(QuasiColumn, Coded)>> = spec.quasi.par_iter().enumerate().map(of_quasi).collect();
         for found in of_quasi {
@@ -164,15 +167,13 @@ impl Union {
         let parts: Vec<&SeenValues> = seen.iter().map(|seen| &seen.columns[column]).collect();
         let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values.as_ref()).collect();
         let all = concat(&arrays).map_err(kernel("concat"))?;
-        let Ranked { rank, first } = Ranked::of(&all)?;
-        let values = take(&all, &UInt32Array::from(first), None).map_err(kernel("take"))?;
+        let Ranked { rank, values } = Ranked::of(&all)?;
         drop(all);
         let mut numbers = Vec::with_capacity(parts.len());
-        let mut rest = rank.as_slice();
+        let mut rest = rank;
         for part in &parts {
-            let (of_part, others) = rest.split_at(part.values.len());
-            numbers.push(of_part.to_vec());
-            rest = others;
+            let others = rest.split_off(part.values.len());
+            numbers.push(std::mem::replace(&mut rest, others));
         }
         let rows = parts.iter().any(|part| part.rows.is_some()).then(|| {
             let mut rows = vec![0; values.len()];
@@ -183,65 +184,6 @@ impl Union {
             rows
         });
         Ok(Self { values, has_null: parts.iter().any(|part| part.has_null), rows, numbers })
-    }
-}
-
-/// Values in ascending order, equal ones together.
-struct Ranked {
-    /// For each value its place among the distinct ones.
-    rank: Vec<u32>,
-    /// For each distinct value where it comes first.
-    first: Vec<u32>,
-}
-
-impl Ranked {
-    /// Ranks values without null.
-    fn of(values: &ArrayRef) -> Result<Self> {
-        let (mut rank, mut first) = (vec![0; values.len()], Vec::new());
-        if let Some(keys) = ordered_keys(values) {
-            let least = keys.iter().copied().min().unwrap_or(0);
-            let bits = u64::BITS - keys.iter().map(|key| (key - least).leading_zeros()).min().unwrap_or(u64::BITS);
-            let entries = keys.into_iter().zip(0..).map(|(key, number)| Entry { key: key - least, number, rows: 0 });
-            let entries = by_key(entries.collect(), bits);
-            for alike in entries.chunk_by(|a, b| a.key == b.key) {
-                alike.iter().for_each(|entry| rank[entry.number as usize] = first.len() as u32);
-                first.push(alike[0].number);
-            }
-            return Ok(Self { rank, first });
-        }
-        let order = sort_to_indices(values, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
-        let sorted = take(values, &order, None).map_err(kernel("take"))?;
-        if !sorted.is_empty() {
-            let alike = partition(std::slice::from_ref(&sorted)).map_err(kernel("partition"))?;
-            for (place, equal) in alike.ranges().into_iter().enumerate() {
-                first.push(order.value(equal.start));
-                order.values()[equal].iter().for_each(|index| rank[*index as usize] = place as u32);
-            }
-        }
-        Ok(Self { rank, first })
-    }
-}
-
-/// Numbers of up to 64 bits as keys that have their order; none for other types.
-fn ordered_keys(values: &ArrayRef) -> Option<Vec<u64>> {
-    fn keys<T: ArrowPrimitiveType>(values: &ArrayRef, key: impl Fn(T::Native) -> u64) -> Option<Vec<u64>> {
-        Some(values.as_primitive_opt::<T>()?.values().iter().map(|value| key(*value)).collect())
-    }
-    const SIGN: u64 = 1 << 63;
-    let signed = |value: i64| value.cast_unsigned() ^ SIGN;
-    let float = |value: f64| match value.to_bits() {
-        negative if negative >= SIGN => !negative,
-        positive => positive | SIGN,
-    };
-    match values.data_type() {
-        DataType::Int8 => keys::<Int8Type>(values, |value| signed(value.into())),
-        DataType::Int16 => keys::<Int16Type>(values, |value| signed(value.into())),
-        DataType::Int32 => keys::<Int32Type>(values, |value| signed(value.into())),
-        DataType::Int64 => keys::<Int64Type>(values, signed),
-        DataType::Date32 => keys::<Date32Type>(values, |value| signed(value.into())),
-        DataType::Float32 => keys::<Float32Type>(values, |value| float(value.into())),
-        DataType::Float64 => keys::<Float64Type>(values, float),
-        _ => None,
     }
 }
 
@@ -256,6 +198,14 @@ struct Coded {
 }
 
 impl Coded {
+    /// Numbers that are positions but for an offset.
+    fn shifted(column: usize, mut numbers: Vec<Vec<u32>>, offset: u32, of_null: u32) -> Self {
+        if offset > 0 {
+            numbers.iter_mut().flatten().for_each(|number| *number += offset);
+        }
+        Self { column, of_number: numbers, of_null }
+    }
+
     fn new(column: usize, mut numbers: Vec<Vec<u32>>, places: &[u32], of_null: u32) -> Self {
         for of_stream in &mut numbers {
             of_stream.iter_mut().for_each(|number| *number = places[*number as usize]);

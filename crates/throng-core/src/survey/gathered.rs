@@ -70,7 +70,13 @@ impl PlacedTuples {
                 let code_bits = self.packing.bits_from(self.quasi);
                 a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
             }
-            false => self.numbers(a)[..self.quasi] == self.numbers(b)[..self.quasi],
+            // Most keys tell; the tuples lie all over the memory.
+            false => {
+                let code_bits =
+                    if self.packing.columns() > self.quasi { self.packing.bits_from(self.quasi) } else { 0 };
+                a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
+                    && self.numbers(a)[..self.quasi] == self.numbers(b)[..self.quasi]
+            }
         }
     }
 
@@ -208,11 +214,26 @@ fn sampled(entries: &[Entry], tuples: &PlacedTuples, domains: &Domains, most: us
         wanted(piece).fold((0, 0), |(cells, groups), (_, _, is_new)| (cells + usize::from(is_new), groups + 1))
     });
     let table = Table::filled(domains, &sizes.collect::<Vec<_>>(), |piece, table| {
-        for (entry, rows, is_new_cell) in wanted(piece) {
-            if is_new_cell {
-                table.push_cell(tuples.positions(entry));
+        if tuples.is_whole_in_key() {
+            for (entry, rows, is_new_cell) in wanted(piece) {
+                if is_new_cell {
+                    table.push_cell(tuples.positions(entry));
+                }
+                table.push_group(tuples.codes(entry), rows);
             }
-            table.push_group(tuples.codes(entry), rows);
+            return;
+        }
+        // Tuples lie all over the memory, and are fetched at once.
+        let groups: Vec<(&Entry, u32, bool)> = wanted(piece).collect();
+        let mut fetched = vec![0; groups.len() * tuples.width];
+        for (slots, (entry, _, _)) in fetched.chunks_exact_mut(tuples.width).zip(&groups) {
+            slots.iter_mut().zip(tuples.numbers(entry)).for_each(|(slot, number)| *slot = *number);
+        }
+        for (tuple, (_, rows, is_new_cell)) in fetched.chunks_exact(tuples.width).zip(&groups) {
+            if *is_new_cell {
+                table.push_cell(tuple[..tuples.quasi].iter().copied());
+            }
+            table.push_group(tuple[tuples.quasi..].iter().copied(), *rows);
         }
     });
     Ok((table, level))

@@ -23,6 +23,7 @@ mod grouping;
 mod interner;
 mod packing;
 mod radix;
+mod ranked;
 mod spread;
 mod tuples;
 
@@ -45,6 +46,7 @@ pub use domains::{Domains, Seen, SeenValues};
 pub use gathered::{Gathered, Grouped};
 pub use grouping::Grouping;
 use interner::{InternError, Interner};
+pub(crate) use ranked::Ranked;
 pub use tuples::Tuples;
 
 /// The group number of a row that is left out of the release.
@@ -189,7 +191,7 @@ impl Survey {
     /// Ends the survey. Groups that were not taken are lost.
     pub fn finish(self) -> Result<Seen> {
         let Self { spec, interners, has_null, counts, suppressed, .. } = self;
-        let columns = interners.into_iter().zip(has_null).zip(counts);
+        let columns = interners.into_par_iter().zip(has_null).zip(counts);
         let columns = columns.map(|((interner, has_null), rows)| {
             Ok(SeenValues { values: interner.into_distinct().map_err(kernel("concat"))?, has_null, rows })
         });

@@ -17,50 +17,62 @@ const DIGIT_BITS: u32 = 11;
 /// As many keys are looked at to find the middle one.
 const SAMPLE: usize = 255;
 
-/// Entries in ascending order of keys of so many bits: parted at about the middle, and then sorted from the lowest digit
-/// on, both parts at the same time. Equal keys stay in the order in which they came.
-pub(super) fn by_key(mut entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
-    let middle = middle_key(&entries);
-    let below = entries.par_iter().filter(|entry| entry.key < middle).count();
-    let mut parted = vec![Entry::default(); entries.len()];
+/// Entries in ascending order of keys of so many bits. Equal keys stay in the order in which they came.
+pub(super) fn by_key(entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
+    sorted(entries, bits, |entry| entry.key)
+}
+
+/// What has keys of so many bits, in ascending order of them: parted at about the middle, and then sorted from the lowest
+/// digit on, both parts at the same time. Equal keys stay in the order in which they came.
+pub(super) fn sorted<T: Copy + Default + Send + Sync>(
+    mut entries: Vec<T>,
+    bits: u32,
+    key: impl Fn(&T) -> u64 + Copy + Send + Sync,
+) -> Vec<T> {
+    let middle = middle_key(&entries, key);
+    let below = entries.par_iter().filter(|entry| key(entry) < middle).count();
+    let mut parted = vec![T::default(); entries.len()];
     let (first, second) = parted.split_at_mut(below);
-    rayon::join(|| gather(&entries, |key| key < middle, first), || gather(&entries, |key| key >= middle, second));
+    rayon::join(
+        || gather(&entries, |entry| key(entry) < middle, first),
+        || gather(&entries, |entry| key(entry) >= middle, second),
+    );
     let other = entries.split_at_mut(below);
-    rayon::join(|| sort(first, other.0, bits), || sort(second, other.1, bits));
+    rayon::join(|| sort(first, other.0, bits, key), || sort(second, other.1, bits, key));
     // Each digit moves the entries to the other place.
     if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { parted } else { entries }
 }
 
 /// A key that about half of the keys are below.
-fn middle_key(entries: &[Entry]) -> u64 {
-    let mut sample: Vec<u64> = entries.iter().step_by(1 + entries.len() / SAMPLE).map(|entry| entry.key).collect();
+fn middle_key<T>(entries: &[T], key: impl Fn(&T) -> u64) -> u64 {
+    let mut sample: Vec<u64> = entries.iter().step_by(1 + entries.len() / SAMPLE).map(key).collect();
     sample.sort_unstable();
     sample.get(sample.len() / 2).copied().unwrap_or(0)
 }
 
 /// The entries that are wanted, of which there are as many as slots.
-fn gather(entries: &[Entry], is_wanted: impl Fn(u64) -> bool, slots: &mut [Entry]) {
+fn gather<T: Copy>(entries: &[T], is_wanted: impl Fn(&T) -> bool, slots: &mut [T]) {
     let mut next = 0;
     for entry in entries {
         // Every entry is put down, and the next one over it unless it is wanted: nothing depends on a guess.
         if let Some(slot) = slots.get_mut(next) {
             *slot = *entry;
         }
-        next += usize::from(is_wanted(entry.key));
+        next += usize::from(is_wanted(entry));
     }
 }
 
 /// Sorts entries by each digit, back and forth between two places.
-fn sort<'a>(mut entries: &'a mut [Entry], mut other: &'a mut [Entry], bits: u32) {
+fn sort<'a, T: Copy>(mut entries: &'a mut [T], mut other: &'a mut [T], bits: u32, key: impl Fn(&T) -> u64) {
     for shift in (0..bits).step_by(DIGIT_BITS as usize) {
         let mut next = vec![0_usize; 1 << DIGIT_BITS];
-        entries.iter().for_each(|entry| next[digit(entry.key, shift)] += 1);
+        entries.iter().for_each(|entry| next[digit(key(entry), shift)] += 1);
         let mut before = 0;
         for place in &mut next {
             before += std::mem::replace(place, before);
         }
         for entry in &*entries {
-            let place = &mut next[digit(entry.key, shift)];
+            let place = &mut next[digit(key(entry), shift)];
             other[*place] = *entry;
             *place += 1;
         }

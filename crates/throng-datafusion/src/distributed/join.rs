@@ -114,7 +114,7 @@ fn join(
 ) -> Result<(Vec<u8>, FactsMessage), Error> {
     let privacy = anonymizer.binding().privacy();
     let width = sketch.domains.width();
-    let (mut gathered, mut tuples) = (GatheredClasses::new(anonymizer, &sketch.domains, workspace)?, Vec::new());
+    let (mut gathered, mut tuples) = (GatheredClasses::new(anonymizer, &sketch.domains, workspace), Vec::new());
     let room = workspace.reservation("outline");
     for pieces in pieces.into_values() {
         workspace.check()?;

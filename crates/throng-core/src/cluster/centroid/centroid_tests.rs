@@ -199,6 +199,30 @@ fn values_that_follow_a_column_do_not_keep_leaves_from_being_cut() {
     found(&rows, 6, 6, 1);
 }
 
+/// Enough units that some cuts are made before points are copied side by side.
+#[test]
+fn a_large_table_is_cut_into_leaves_that_hold_every_unit_once() {
+    let numbers =
+        |column: u64| floats(&(0..40_000).map(|row| (mix(row ^ column << 32) % 10_007) as f64).collect::<Vec<_>>());
+    let rows = survey(&[(number("x"), numbers(1)), (number("y"), numbers(2))], &[]);
+    let privacy = Privacy::p_sensitive_k_anonymity(5, 1, 0);
+    let surveyed = Surveyed::new(&rows.table, &all_cells(&rows.table), &privacy);
+    let suffices = |list: &mut dyn Iterator<Item = u32>| list.count() >= 5;
+    let found = leaves(&surveyed.units, surveyed.poor.clone(), &suffices);
+    assert!(found.iter().all(|leaf| (leaves::LEAF_UNITS / 2 - 1..=leaves::LEAF_UNITS).contains(&leaf.len())));
+    let mut all = found.concat();
+    all.sort_unstable();
+    assert_eq!(all, surveyed.poor);
+    // The area of all leaves together is that of one, and a part of a unit more where they touch.
+    let extent = |leaf: &Vec<u32>, axis: usize| {
+        let coordinates = || leaf.iter().map(|unit| f64::from(surveyed.units.point(*unit)[axis]));
+        coordinates().fold(f64::NEG_INFINITY, f64::max) - coordinates().fold(f64::INFINITY, f64::min)
+    };
+    let area = |leaf: &Vec<u32>| extent(leaf, 0) * extent(leaf, 1);
+    let together: f64 = found.iter().map(area).sum();
+    assert!(together < area(&all), "{together} and {}", area(&all));
+}
+
 #[test]
 fn poor_rows_join_rich_cells_near_them() {
     // 400 rich cells of two values, and 200 rows of one value that are no class by themselves.
@@ -239,6 +263,28 @@ fn points_have_the_distances_of_the_space() {
         for b in &cells {
             let (exact, fast) = (exact.to(&space, *b as usize), lanes::distance(points.get(*a), points.get(*b)));
             assert!((exact - f64::from(fast)).abs() < 1e-5, "{a} to {b}: {exact} and {fast}");
+        }
+    }
+}
+
+/// The same for numbers that are never null, which are scaled when all of them are known: with repetitions, far from 0, and
+/// with one that is far from all others.
+#[test]
+fn numbers_have_the_distances_of_the_space() {
+    let far = floats(&[1e6, 1e6 + 1.0, 1e6 + 1.0, 1e6 + 3.0, 1e6 + 9.0]);
+    let outlier = QuasiSpec { weight: 0.25, ..number("y") };
+    let columns = [(number("x"), far), (outlier, ints(&[0, 1, 1, 3, 1_000_000])), (number("z"), ints(&[7; 5]))];
+    let rows = survey(&columns, &[]);
+    let cells = all_cells(&rows.table);
+    assert_eq!(cells.len(), 4);
+    let (points, space) = (embedding::Points::of_cells(&rows.table, &cells), Space::new(&cells, &rows.table));
+    assert_eq!(points.dimensions(), 2);
+    for a in &cells {
+        let exact = space.distances(&space.point(*a as usize));
+        for b in &cells {
+            let (exact, fast) =
+                (exact.to(&space, *b as usize), f64::from(lanes::distance(points.get(*a), points.get(*b))));
+            assert!((exact - fast).abs() <= 1e-5 * exact.max(1e-6), "{a} to {b}: {exact} and {fast}");
         }
     }
 }

@@ -30,27 +30,85 @@ pub(super) fn widest_axes<'a>(
     axes.into_iter().map(|(_, axis)| axis).collect()
 }
 
-/// Numbers with their coordinate on one axis.
-pub(super) type Keyed = Vec<(f32, u32)>;
+/// A number with its coordinate on one axis, as one number that is ordered by the coordinate first.
+pub(super) type Keyed = u64;
 
-pub(super) fn by_key(a: &(f32, u32), b: &(f32, u32)) -> std::cmp::Ordering {
-    a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+#[inline]
+pub(super) fn keyed(coordinate: f32, number: u32) -> Keyed {
+    // Negative numbers descend as their bits ascend.
+    let bits = coordinate.to_bits();
+    let ascending = if coordinate.is_sign_negative() { !bits } else { bits | 1 << 31 };
+    u64::from(ascending) << 32 | u64::from(number)
 }
 
-/// Brings the lowest `at` to the front.
-pub(super) fn part(keyed: &mut Keyed, at: usize) {
-    if at < keyed.len() {
-        keyed.select_nth_unstable_by(at, by_key);
+#[inline]
+pub(super) fn number(keyed: Keyed) -> u32 {
+    keyed as u32
+}
+
+/// Brings the lowest `at` to the front; on both sides all stay in the order in which they came.
+pub(super) fn part(keyed: &mut [Keyed], at: usize) {
+    if at >= keyed.len() {
+        return;
     }
+    let mut others = keyed.to_vec();
+    let least_behind = *others.select_nth_unstable(at).1;
+    let (mut in_front, mut behind) = (0, 0);
+    for from in 0..keyed.len() {
+        // Every key is put down on both sides, and the next one over it where it does not belong: nothing depends on a guess.
+        let key = keyed[from];
+        keyed[in_front] = key;
+        others[behind] = key;
+        in_front += usize::from(key < least_behind);
+        behind += usize::from(key >= least_behind);
+    }
+    keyed[in_front..].copy_from_slice(&others[..behind]);
 }
 
-/// The numbers in front of a place, and the others.
-pub(super) fn halves(keyed: &Keyed, at: usize) -> (Vec<u32>, Vec<u32>) {
-    let (left, right) = keyed.split_at(at);
-    (left.iter().map(|(_, number)| *number).collect(), right.iter().map(|(_, number)| *number).collect())
+/// The numbers in front of a place along an axis, and the others.
+pub(super) fn halves(numbers: &[u32], axis: usize, points: &Points, at: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut keys: Vec<Keyed> = numbers.iter().map(|number| keyed(points.get(*number)[axis], *number)).collect();
+    if at < keys.len() {
+        keys.select_nth_unstable(at);
+    }
+    let (left, right) = keys.split_at(at);
+    (left.iter().copied().map(number).collect(), right.iter().copied().map(number).collect())
 }
 
-/// The points that some numbers stand for.
-pub(super) fn keyed(numbers: &[u32], axis: usize, points: &Points) -> Keyed {
-    numbers.iter().map(|number| (points.get(*number)[axis], *number)).collect()
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_tables::cases;
+
+    proptest! {
+        #![proptest_config(cases(60))]
+
+        #[test]
+        fn the_lowest_come_first_and_both_sides_stay_in_order(
+            coordinates in prop::collection::vec(-3_i8..3, 1..80),
+            at in any::<prop::sample::Index>(),
+        ) {
+            let keys: Vec<Keyed> = (0..).zip(&coordinates).map(|(number, at)| keyed(f32::from(*at), number)).collect();
+            let at = at.index(keys.len());
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            let mut parted = keys.clone();
+            part(&mut parted, at);
+            let is_in_front = |key: &Keyed| sorted[..at].contains(key);
+            let expected: Vec<Keyed> =
+                keys.iter().filter(|key| is_in_front(key)).chain(keys.iter().filter(|key| !is_in_front(key))).copied().collect();
+            prop_assert_eq!(parted, expected);
+        }
+    }
+
+    #[test]
+    fn keys_are_ordered_by_coordinate_and_then_by_number() {
+        let coordinates = [f32::NEG_INFINITY, -2.5, -1.0, -0.0, 0.0, f32::MIN_POSITIVE, 1.0, 7.0, f32::INFINITY];
+        let keys: Vec<Keyed> =
+            coordinates.iter().flat_map(|at| [0, 1, u32::MAX].map(|number| keyed(*at, number))).collect();
+        assert!(keys.is_sorted_by(|a, b| a < b));
+        assert!(keys.iter().zip([0, 1, u32::MAX].iter().cycle()).all(|(key, expected)| number(*key) == *expected));
+    }
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::lanes::padded;
 use super::mix;
-use crate::cluster::space::{Axis, standardized};
+use crate::cluster::space::{Axis, Standard};
 use crate::domain::{Domain, Kind};
 use crate::table::Table;
 
@@ -32,35 +32,33 @@ pub(super) struct Points {
 impl Points {
     /// The points of some cells of a table, in their order. There is at least one coordinate, if only a zero.
     pub(super) fn of_cells(table: &Table, cells: &[u32]) -> Self {
-        let rows: Vec<u64> = cells.par_iter().map(|cell| table.cell_rows(*cell)).collect();
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
-        let columns: Vec<Vec<Vec<f32>>> = (0..table.quasi().len())
+        let columns: Vec<Column<'_>> = extents(table, cells)
             .into_par_iter()
-            .map(|column| {
-                let quasi = &table.quasi()[column];
-                let positions: Vec<u32> = cells.iter().map(|cell| table.positions(*cell)[column]).collect();
-                let weight = quasi.spec.weight / heaviest;
-                match quasi.domain.kind() {
-                    Kind::Ordered { .. } => line(&quasi.domain, &positions, &rows, weight),
-                    Kind::Category(tree) => {
-                        let mut distinct = positions.clone();
-                        distinct.sort_unstable();
-                        distinct.dedup();
-                        let dense = |position: &u32| distinct.partition_point(|known| known < position);
-                        let dense: Vec<usize> = positions.iter().map(dense).collect();
-                        let mut counts = vec![0; distinct.len()];
-                        dense.iter().zip(&rows).for_each(|(at, rows)| counts[*at] += rows);
-                        nodes(&Axis::tree(tree, &distinct, &counts, weight), &counts, &dense)
-                    }
-                }
-            })
+            .enumerate()
+            .map(|(at, extent)| Column::of(table, cells, at, extent, table.quasi()[at].spec.weight / heaviest))
             .collect();
-        let axes: Vec<Vec<f32>> = columns.into_iter().flatten().collect();
-        let dimensions = axes.len().max(1);
+        let dimensions = columns.iter().map(|column| column.axes.dimensions()).sum::<usize>().max(1);
         let width = padded(dimensions);
         let mut coordinates = vec![0.0; cells.len() * width];
-        coordinates.par_chunks_mut(width).with_min_len(1024).enumerate().for_each(|(at, point)| {
-            point.iter_mut().zip(&axes).for_each(|(coordinate, axis)| *coordinate = axis[at]);
+        let fill = |(points, cells): (&mut [f32], &[u32])| {
+            let mut first = 0;
+            let mut fill = |column: &Column<'_>| {
+                first += column.axes.dimensions();
+                column.fill(table, cells, points, width, first - column.axes.dimensions())
+            };
+            columns.iter().map(&mut fill).collect::<Vec<Sums>>()
+        };
+        let blocks = coordinates.par_chunks_mut(width * BLOCK).zip(cells.par_chunks(BLOCK));
+        let sums: Vec<Vec<Sums>> = blocks.map(fill).collect();
+        let rows = cells.iter().map(|cell| table.cell_rows(*cell)).sum::<u64>() as f64;
+        let factor = |(at, column): (usize, &Column<'_>)| {
+            let sums = sums.iter().fold(Sums::default(), |sum, block| sum.plus(block[at]));
+            std::iter::repeat_n(column.factor(sums, rows), column.axes.dimensions())
+        };
+        let factors: Vec<f32> = columns.iter().enumerate().flat_map(factor).collect();
+        coordinates.par_chunks_mut(width).with_min_len(BLOCK).for_each(|point| {
+            point.iter_mut().zip(&factors).for_each(|(coordinate, factor)| *coordinate *= factor);
         });
         Self { dimensions, coordinates }
     }
@@ -81,27 +79,157 @@ impl Points {
     }
 }
 
-/// The coordinates of a number and of its being null, as far as they differ.
-fn line(domain: &Domain, positions: &[u32], rows: &[u64], weight: f64) -> Vec<Vec<f32>> {
+/// The points of so many cells are made at a time, column by column.
+const BLOCK: usize = 1024;
+
+/// A column and its coordinates.
+#[derive(Debug)]
+struct Column<'a> {
+    at: usize,
+    axes: Axes<'a>,
+}
+
+#[derive(Debug)]
+enum Axes<'a> {
+    /// A number that is never null: by position its place on a line, which is taken from somewhere in the middle of the
+    /// cells, as a share of their width. It is scaled once all of them are known.
+    Line { line: &'a [f64], middle: f64, width: f64, weight: f64 },
+    /// Any number of coordinates by place.
+    Tables(Places, Vec<Vec<f32>>),
+}
+
+impl Axes<'_> {
+    fn dimensions(&self) -> usize {
+        match self {
+            Self::Line { .. } => 1,
+            Self::Tables(_, axes) => axes.len(),
+        }
+    }
+}
+
+/// The sums of a coordinate over rows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    coordinates: f64,
+    squares: f64,
+}
+
+impl Sums {
+    fn plus(self, other: Self) -> Self {
+        Self { coordinates: self.coordinates + other.coordinates, squares: self.squares + other.squares }
+    }
+}
+
+impl<'a> Column<'a> {
+    fn of(table: &'a Table, cells: &[u32], at: usize, (lo, hi): (u32, u32), weight: f64) -> Self {
+        let domain = &table.quasi()[at].domain;
+        if let Some(line) = domain.line() {
+            // Squares of numbers in a narrow part of a wide table could vanish.
+            let width = if lo < hi { line[hi as usize] - line[lo as usize] } else { 0.0 };
+            if width == 0.0 {
+                return Self { at, axes: Axes::Tables(Places::default(), Vec::new()) };
+            }
+            let some = cells.iter().step_by(1 + cells.len() / MIDDLE);
+            let some = some.map(|cell| line[table.positions(*cell)[at] as usize]);
+            let middle = some.clone().sum::<f64>() / some.count() as f64;
+            return Self { at, axes: Axes::Line { line, middle, width, weight } };
+        }
+        let places = Places::of(table, cells, at);
+        let axes = match domain.kind() {
+            Kind::Ordered { .. } => line(domain, &places, weight),
+            Kind::Category(tree) => nodes(&Axis::tree(tree, &places.positions, &places.rows, weight), &places.rows),
+        };
+        Self { at, axes: Axes::Tables(places, axes) }
+    }
+
+    /// Writes its coordinates of some cells into their points, from one of their axes on, and tells their sums.
+    fn fill(&self, table: &Table, cells: &[u32], points: &mut [f32], width: usize, first: usize) -> Sums {
+        let mut sums = Sums::default();
+        let points = points.chunks_exact_mut(width).zip(cells);
+        match &self.axes {
+            Axes::Line { line, middle, width, .. } => points.for_each(|(point, cell)| {
+                let coordinate = (line[table.positions(*cell)[self.at] as usize] - middle) / width;
+                let rows = table.cell_rows(*cell) as f64;
+                sums = sums.plus(Sums { coordinates: coordinate * rows, squares: coordinate * coordinate * rows });
+                point[first] = coordinate as f32;
+            }),
+            Axes::Tables(_, axes) if axes.is_empty() => {}
+            Axes::Tables(places, axes) => points.for_each(|(point, cell)| {
+                let position = table.positions(*cell)[self.at];
+                let place = places.positions.partition_point(|known| *known < position);
+                point[first..].iter_mut().zip(axes).for_each(|(slot, axis)| *slot = axis[place]);
+            }),
+        }
+        sums
+    }
+
+    /// By what its coordinates are multiplied, given their sums over so many rows: so that their deviation is 1.
+    fn factor(&self, sums: Sums, rows: f64) -> f32 {
+        let Axes::Line { weight, .. } = self.axes else { return 1.0 };
+        let mean = sums.coordinates / rows;
+        let deviation = (sums.squares / rows - mean * mean).max(0.0).sqrt();
+        if deviation > 0.0 { (weight.sqrt() / deviation) as f32 } else { 0.0 }
+    }
+}
+
+/// The middle of a line is judged by so many cells.
+const MIDDLE: usize = 1024;
+
+/// Per column the first and the last position of some cells.
+fn extents(table: &Table, cells: &[u32]) -> Vec<(u32, u32)> {
+    let none = || vec![(u32::MAX, 0); table.quasi().len()];
+    let with = |mut extents: Vec<(u32, u32)>, cell: &u32| {
+        let positions = extents.iter_mut().zip(table.positions(*cell));
+        positions.for_each(|(extent, at)| *extent = (extent.0.min(*at), extent.1.max(*at)));
+        extents
+    };
+    let wider = |a: Vec<(u32, u32)>, b: Vec<(u32, u32)>| {
+        a.into_iter().zip(b).map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))).collect()
+    };
+    cells.par_iter().with_min_len(BLOCK).fold(none, with).reduce(none, wider)
+}
+
+/// The positions of a column that occur in some cells, by place.
+#[derive(Debug, Default)]
+struct Places {
+    /// Ascending.
+    positions: Vec<u32>,
+    /// How many rows there are at each place.
+    rows: Vec<u64>,
+}
+
+impl Places {
+    fn of(table: &Table, cells: &[u32], column: usize) -> Self {
+        let position = |cell: &u32| table.positions(*cell)[column];
+        let mut positions: Vec<u32> = cells.iter().map(position).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        let mut rows = vec![0; positions.len()];
+        for cell in cells {
+            rows[positions.partition_point(|known| *known < position(cell))] += table.cell_rows(*cell);
+        }
+        Self { positions, rows }
+    }
+}
+
+/// The coordinates of a number and of its being null, as far as they differ, by place.
+fn line(domain: &Domain, places: &Places, weight: f64) -> Vec<Vec<f32>> {
+    let all = || places.positions.iter().copied().zip(places.rows.iter().copied());
     let null = domain.null_position();
     let is_null = |position: u32| Some(position) == null;
-    let Some(origin) = positions.iter().copied().filter(|position| !is_null(*position)).min() else {
-        return Vec::new();
-    };
-    let value = |position: &u32| if is_null(*position) { 0.0 } else { domain.loss(origin, *position) };
-    let values: Vec<f64> = positions.iter().map(value).collect();
+    let Some((origin, _)) = all().find(|(position, _)| !is_null(*position)) else { return Vec::new() };
+    let number = |position: u32| if is_null(position) { 0.0 } else { domain.loss(origin, position) };
+    let of_number = |position: u32, rows: u64| if is_null(position) { 0 } else { rows };
+    let standard = Standard::of(all().map(|(position, rows)| (number(position), of_number(position, rows))));
     let scale = weight.sqrt();
-    if null.is_none() {
-        let values = standardized(&values, rows);
-        return varying(values.iter().map(|value| (value * scale) as f32).collect());
-    }
-    let numbers = positions.iter().zip(rows).map(|(position, rows)| if is_null(*position) { 0 } else { *rows });
-    let values = standardized(&values, &numbers.collect::<Vec<_>>());
-    let at = |(position, value): (&u32, &f64)| if is_null(*position) { 0.0 } else { (value * scale) as f32 };
-    let numbers = positions.iter().zip(&values).map(at).collect();
-    let marks: Vec<f64> = positions.iter().map(|position| f64::from(u8::from(is_null(*position)))).collect();
-    let marks = standardized(&marks, rows).iter().map(|mark| (mark * scale) as f32).collect();
-    [varying(numbers), varying(marks)].concat()
+    let coordinate = |(position, _)| match is_null(position) {
+        true => 0.0,
+        false => (standard.place(number(position)) * scale) as f32,
+    };
+    let mark = |position: u32| f64::from(u8::from(is_null(position)));
+    let standard_mark = Standard::of(all().map(|(position, rows)| (mark(position), rows)));
+    let marks = all().map(|(position, _)| (standard_mark.place(mark(position)) * scale) as f32);
+    [varying(all().map(coordinate).collect()), varying(marks.collect())].concat()
 }
 
 /// A coordinate, unless it is the same everywhere.
@@ -109,8 +237,8 @@ fn varying(axis: Vec<f32>) -> Vec<Vec<f32>> {
     if axis.iter().all(|coordinate| *coordinate == axis[0]) { Vec::new() } else { vec![axis] }
 }
 
-/// The coordinates of a category: for each distinct position its rows, for each cell its distinct position.
-fn nodes(axis: &Axis, counts: &[u64], cells: &[usize]) -> Vec<Vec<f32>> {
+/// The coordinates of a category by place, of which each has so many rows.
+fn nodes(axis: &Axis, counts: &[u64]) -> Vec<Vec<f32>> {
     let Axis::Tree { weights, paths } = axis else { return Vec::new() };
     let total = counts.iter().sum::<u64>() as f64;
     let mut below = vec![0; weights.len()];
@@ -137,5 +265,5 @@ fn nodes(axis: &Axis, counts: &[u64], cells: &[usize]) -> Vec<Vec<f32>> {
         point
     };
     let points: Vec<Vec<f32>> = paths.iter().map(point).collect();
-    (0..dimensions).map(|at| cells.iter().map(|cell| points[*cell][at]).collect()).collect()
+    (0..dimensions).map(|at| points.iter().map(|point| point[at]).collect()).collect()
 }

@@ -21,17 +21,21 @@ pub(super) enum Seeds {
     Away(u64),
 }
 
-/// The units left, axis by axis, so that distances to a point are a loop that vectorizes.
+/// Units that are measured at a time.
+const LANES: usize = 8;
+
+/// The units left, so many at a time axis by axis, so that distances to a point are a loop that vectorizes.
 #[derive(Debug)]
 struct Left {
     units: Vec<u32>,
-    /// Axis-major.
-    axes: Vec<f32>,
-    room: usize,
+    dimensions: usize,
+    /// Of each [`LANES`] units first one axis, then the next.
+    axes: Vec<[f32; LANES]>,
     rows: Vec<f32>,
     /// The kind of each, counted from 0 in this patch.
     kinds: Vec<u32>,
-    costs: Vec<f32>,
+    /// As many as there are units, and then up to whole lanes of no meaning.
+    costs: Vec<[f32; LANES]>,
     has_lots: bool,
     /// Per axis: the coordinates of all units, each as often as it has rows.
     sums: Vec<f64>,
@@ -41,26 +45,23 @@ struct Left {
 impl Left {
     fn new(patch: &Patch<'_>, kinds: &[u32]) -> Self {
         let (room, dimensions) = (patch.len(), patch.dimensions);
-        let mut axes = vec![0.0; room * dimensions];
-        for unit in 0..room {
-            for (axis, coordinate) in patch.point(unit as u32)[..dimensions].iter().enumerate() {
-                axes[axis * room + unit] = *coordinate;
-            }
-        }
-        let mut sums = vec![0.0; dimensions];
+        let (mut axes, mut sums) = (vec![[0.0; LANES]; room.div_ceil(LANES) * dimensions], vec![0.0; dimensions]);
         for (unit, rows) in patch.rows.iter().enumerate() {
-            let point = patch.point(unit as u32).iter();
-            sums.iter_mut().zip(point).for_each(|(sum, c)| *sum += f64::from(*c) * f64::from(*rows));
+            let lanes = axes[unit / LANES * dimensions..].iter_mut().zip(&mut sums);
+            for ((lanes, sum), coordinate) in lanes.zip(&patch.point(unit as u32)[..dimensions]) {
+                lanes[unit % LANES] = *coordinate;
+                *sum += f64::from(*coordinate) * f64::from(*rows);
+            }
         }
         let local = |kind: &u32| kinds.partition_point(|known| known < kind) as u32;
         let kinds = if kinds.len() == 1 { vec![0; room] } else { patch.kinds.iter().map(local).collect() };
         Self {
             units: (0..room as u32).collect(),
+            dimensions,
             axes,
-            room,
             rows: patch.rows.iter().map(|rows| *rows as f32).collect(),
             kinds,
-            costs: vec![0.0; room],
+            costs: vec![[0.0; LANES]; room.div_ceil(LANES)],
             has_lots: patch.rows.iter().any(|rows| *rows > 1),
             sums,
             all_rows: patch.rows.iter().map(|rows| f64::from(*rows)).sum(),
@@ -70,9 +71,11 @@ impl Left {
     fn take(&mut self, at: usize) -> u32 {
         let last = self.units.len() - 1;
         let rows = f64::from(self.rows.swap_remove(at));
-        for (axis, sum) in self.axes.chunks_exact_mut(self.room).zip(&mut self.sums) {
-            *sum -= f64::from(axis[at]) * rows;
-            axis[at] = axis[last];
+        for (axis, sum) in self.sums.iter_mut().enumerate() {
+            let moved = self.axes[last / LANES * self.dimensions + axis][last % LANES];
+            let taken = &mut self.axes[at / LANES * self.dimensions + axis][at % LANES];
+            *sum -= f64::from(*taken) * rows;
+            *taken = moved;
         }
         self.all_rows -= rows;
         self.kinds.swap_remove(at);
@@ -81,15 +84,18 @@ impl Left {
 
     /// Notes what each unit would add to the errors of a class of so many rows around a point; with none, its distance.
     fn measure(&mut self, point: &[f32], count: f32) {
-        let costs = &mut self.costs[..self.units.len()];
-        costs.fill(0.0);
-        for (axis, coordinate) in self.axes.chunks_exact(self.room).zip(point) {
-            for (cost, other) in costs.iter_mut().zip(axis) {
-                *cost += (other - coordinate) * (other - coordinate);
+        let blocks = self.costs.iter_mut().zip(self.axes.chunks_exact(self.dimensions));
+        for (costs, axes) in blocks.take(self.units.len().div_ceil(LANES)) {
+            let mut sums = [0.0; LANES];
+            for (axis, coordinate) in axes.iter().zip(point) {
+                for (sum, other) in sums.iter_mut().zip(axis) {
+                    *sum += (other - coordinate) * (other - coordinate);
+                }
             }
+            *costs = sums;
         }
         if self.has_lots && count > 0.0 {
-            for (cost, rows) in costs.iter_mut().zip(&self.rows) {
+            for (cost, rows) in self.costs.as_flattened_mut().iter_mut().zip(&self.rows) {
                 *cost *= rows * count / (rows + count);
             }
         }
@@ -99,12 +105,17 @@ impl Left {
         self.sums.iter().map(|sum| (sum / self.all_rows) as f32).collect()
     }
 
+    fn costs(&self) -> &[f32] {
+        &self.costs.as_flattened()[..self.units.len()]
+    }
+
     /// Among the units of some kinds the one that costs least, the lowest among equals.
     fn cheapest(&self, is_wanted: Option<&[bool]>) -> Option<usize> {
+        let Some(is_wanted) = is_wanted else { return self.first_at(extreme(self.costs(), |a, b| b < a)?) };
         let mut best = (f32::INFINITY, u32::MAX, None);
-        for (at, (cost, unit)) in self.costs.iter().zip(&self.units).enumerate() {
+        for (at, (cost, unit)) in self.costs().iter().zip(&self.units).enumerate() {
             let is_better = *cost < best.0 || (*cost == best.0 && *unit < best.1);
-            if is_better && is_wanted.is_none_or(|wanted| wanted[self.kinds[at] as usize]) {
+            if is_better && is_wanted[self.kinds[at] as usize] {
                 best = (*cost, *unit, Some(at));
             }
         }
@@ -112,27 +123,48 @@ impl Left {
     }
 
     /// So many units that cost least, as descending places.
-    fn cheapest_of_all(&self, count: usize) -> Vec<usize> {
-        let costs = self.costs.iter().zip(&self.units).enumerate();
+    fn cheapest_of_all(&self, count: usize, places: &mut Vec<usize>) {
+        let costs = self.costs().iter().zip(&self.units).enumerate();
         let mut order: Vec<(f32, u32, usize)> = costs.map(|(at, (cost, unit))| (*cost, *unit, at)).collect();
         if count < order.len() {
             order.select_nth_unstable_by(count, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             order.truncate(count);
         }
-        let mut places: Vec<usize> = order.into_iter().map(|(_, _, at)| at).collect();
+        places.extend(order.into_iter().map(|(_, _, at)| at));
         places.sort_unstable_by(|a, b| b.cmp(a));
-        places
     }
 
     fn dearest(&self) -> Option<usize> {
-        let mut best = (f32::NEG_INFINITY, u32::MAX, None);
-        for (at, (cost, unit)) in self.costs.iter().zip(&self.units).enumerate() {
-            if *cost > best.0 || (*cost == best.0 && *unit < best.1) {
-                best = (*cost, *unit, Some(at));
+        self.first_at(extreme(self.costs(), |a, b| b > a)?)
+    }
+
+    /// Where the lowest of the units is that cost as much.
+    fn first_at(&self, cost: f32) -> Option<usize> {
+        let mut first: Option<usize> = None;
+        for (block, costs) in self.costs.iter().enumerate().take(self.units.len().div_ceil(LANES)) {
+            // In most blocks there is none, which one look at all lanes tells.
+            if !costs.iter().fold(false, |is_there, other| is_there | (*other == cost)) {
+                continue;
+            }
+            for at in (block * LANES..self.units.len()).take(LANES).filter(|at| costs[at % LANES] == cost) {
+                if first.is_none_or(|first| self.units[at] < self.units[first]) {
+                    first = Some(at);
+                }
             }
         }
-        best.2
+        first
     }
+}
+
+/// The number that comes before all others, found in lanes. `is_later` tells whether the first comes after the second.
+fn extreme(numbers: &[f32], is_later: impl Fn(f32, f32) -> bool) -> Option<f32> {
+    let first = |a: f32, b: f32| if is_later(a, b) { b } else { a };
+    let mut lanes = [*numbers.first()?; LANES];
+    let (blocks, rest) = numbers.as_chunks::<LANES>();
+    for block in blocks {
+        lanes.iter_mut().zip(block).for_each(|(lane, number)| *lane = first(*lane, *number));
+    }
+    rest.iter().chain(&lanes).copied().reduce(first)
 }
 
 /// Gives the units of a patch, none of which has a class, to new classes. Together they satisfy the model, and so does
@@ -150,9 +182,9 @@ pub(super) fn grow(patch: &mut Patch<'_>, seeds: Seeds) {
     let mut number = 0;
     while patch.rules.is_satisfied(&tally) {
         let Some(seed) = seed(&mut left, seeds, number, before.as_deref()) else { break };
-        let Some((units, centroid)) = one_class(patch, &mut left, &kinds, seed, &mut tally) else { break };
-        patch.open(units);
-        before = Some(centroid);
+        let Some(grown) = one_class(patch, &mut left, &kinds, seed, &mut tally) else { break };
+        patch.open_counted(grown.units, grown.tally);
+        before = Some(grown.centroid);
         number += 1;
     }
     let rest: Vec<u32> = (0..patch.len() as u32).filter(|unit| patch.home[*unit as usize] == NOWHERE).collect();
@@ -182,20 +214,21 @@ fn seed(left: &mut Left, seeds: Seeds, number: u64, before: Option<&[f32]>) -> O
     }
 }
 
+/// A class that has grown.
+struct Grown {
+    units: Vec<u32>,
+    tally: Tally,
+    centroid: Vec<f32>,
+}
+
 /// Grows a class and takes it from what is left. None when that does not suffice.
-fn one_class(
-    patch: &Patch<'_>,
-    left: &mut Left,
-    kinds: &[u32],
-    seed: usize,
-    all: &mut Tally,
-) -> Option<(Vec<u32>, Vec<f32>)> {
+fn one_class(patch: &Patch<'_>, left: &mut Left, kinds: &[u32], seed: usize, all: &mut Tally) -> Option<Grown> {
     let mut sum = vec![0.0_f64; patch.dimensions];
     let mut centroid = vec![0.0_f32; patch.dimensions];
-    let (mut tally, mut units, mut helps) = (patch.rules.nobody(), Vec::new(), vec![true; kinds.len()]);
+    let (mut tally, mut units, mut helps) = (patch.rules.nobody(), Vec::new(), Vec::new());
     let mut next = vec![seed];
     loop {
-        for at in next {
+        for at in next.drain(..) {
             let unit = left.take(at);
             let (kind, rows) = (patch.kinds[unit as usize], patch.rows[unit as usize]);
             patch.rules.add(&mut tally, kind, u64::from(rows));
@@ -208,21 +241,21 @@ fn one_class(
         centroid.iter_mut().zip(&sum).for_each(|(centroid, sum)| *centroid = (sum / count) as f32);
         let need = patch.rules.need(&tally);
         if need == Need::Nothing {
-            return Some((units, centroid));
+            return Some(Grown { units, tally, centroid });
         }
         left.measure(&centroid, count as f32);
-        next = match need {
+        match need {
             // The centroid of a large class moves little, so that it takes several units at a time.
             Need::Any(rows) if tally.rows().min(rows) >= AT_A_TIME => {
-                left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize)
+                left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize, &mut next);
             }
             Need::Helping => {
-                let answers = helps.iter_mut().zip(kinds);
-                answers.for_each(|(helps, kind)| *helps = patch.rules.helps(&tally, *kind));
-                vec![left.cheapest(Some(&helps))?]
+                helps.clear();
+                helps.extend(kinds.iter().map(|kind| patch.rules.helps(&tally, *kind)));
+                next.push(left.cheapest(Some(&helps))?);
             }
-            _ => vec![left.cheapest(None)?],
-        };
+            _ => next.push(left.cheapest(None)?),
+        }
         if next.is_empty() {
             return None;
         }
@@ -237,6 +270,25 @@ pub(super) fn join_cheapest(patch: &mut Patch<'_>, rest: Vec<u32>) {
         let costs = near.classes().map(|class| (patch.joining(unit, class), class));
         if let Some((_, class)) = costs.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))) {
             patch.relocate(unit, class);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_tables::cases;
+
+    proptest! {
+        #![proptest_config(cases(60))]
+
+        #[test]
+        fn extremes_are_found_in_any_number_of_numbers(numbers in prop::collection::vec(-4_i8..4, 0..40)) {
+            let numbers: Vec<f32> = numbers.into_iter().map(f32::from).collect();
+            prop_assert_eq!(extreme(&numbers, |a, b| b < a), numbers.iter().copied().reduce(f32::min));
+            prop_assert_eq!(extreme(&numbers, |a, b| b > a), numbers.iter().copied().reduce(f32::max));
         }
     }
 }

@@ -8,9 +8,27 @@ pub(super) fn padded(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES)
 }
 
+/// Appends a point.
+#[inline]
+pub(super) fn push_point(points: &mut Vec<f32>, point: &[f32]) {
+    match point.as_array::<{ 2 * LANES }>() {
+        Some(point) => points.extend_from_slice(point),
+        None => points.extend_from_slice(point),
+    }
+}
+
 /// The squared distance of two points.
 #[inline]
 pub(super) fn distance(a: &[f32], b: &[f32]) -> f32 {
+    // Most tables have so many columns, for which the loop is unrolled.
+    match (a.as_array::<{ 2 * LANES }>(), b.as_array::<{ 2 * LANES }>()) {
+        (Some(a), Some(b)) => distance_of(a, b),
+        _ => distance_of(a, b),
+    }
+}
+
+#[inline(always)]
+fn distance_of(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; LANES];
     for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
         for lane in 0..LANES {
@@ -24,6 +42,14 @@ pub(super) fn distance(a: &[f32], b: &[f32]) -> f32 {
 /// `slope * (v - u) + share * |v - u|^2`.
 #[inline]
 pub(super) fn rise(u: &[f32], v: &[f32], slope: &[f32], share: f32) -> f32 {
+    match (u.as_array::<{ 2 * LANES }>(), v.as_array::<{ 2 * LANES }>(), slope.as_array::<{ 2 * LANES }>()) {
+        (Some(u), Some(v), Some(slope)) => rise_of(u, v, slope, share),
+        _ => rise_of(u, v, slope, share),
+    }
+}
+
+#[inline(always)]
+fn rise_of(u: &[f32], v: &[f32], slope: &[f32], share: f32) -> f32 {
     let mut sums = [0.0_f32; LANES];
     let points = u.as_chunks::<LANES>().0.iter().zip(v.as_chunks::<LANES>().0);
     for ((u, v), slope) in points.zip(slope.as_chunks::<LANES>().0) {

@@ -3,7 +3,7 @@
 //! Patches share no unit, so that many are searched at the same time. Points are copied into the patch, where they lie
 //! side by side.
 
-use super::lanes::{distance, padded};
+use super::lanes::{distance, padded, push_point};
 use super::rules::Rules;
 use super::units::Units;
 use crate::model::Tally;
@@ -26,9 +26,8 @@ pub(super) struct Patch<'a> {
     sums: Vec<f64>,
     /// Class-major.
     centroids: Vec<f32>,
-    /// The same axis-major, with room for `room` classes. A class without units is at infinity.
-    axes: Vec<f32>,
-    room: usize,
+    /// The same, of each [`ABREAST`] classes first one axis, then the next. A class without units is at infinity.
+    axes: Vec<[f32; ABREAST]>,
     /// Per class how far its farthest unit is from its centroid.
     reaches: Vec<f32>,
 }
@@ -46,6 +45,9 @@ impl Block {
     }
 }
 
+/// Classes that are measured at a time.
+const ABREAST: usize = 8;
+
 /// The class of a unit that has none yet.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
@@ -54,7 +56,7 @@ impl<'a> Patch<'a> {
     pub(super) fn of_units(units: &Units, rules: &'a Rules<'a>, list: impl Iterator<Item = u32> + Clone) -> Self {
         let dimensions = units.dimensions();
         let mut points = Vec::with_capacity(list.size_hint().0 * padded(dimensions));
-        list.clone().for_each(|unit| points.extend_from_slice(units.point(unit)));
+        list.clone().for_each(|unit| push_point(&mut points, units.point(unit)));
         let rows: Vec<u32> = list.clone().map(|unit| units.rows(unit)).collect();
         Self::new(rules, dimensions, points, rows, list.map(|unit| units.kind(unit)).collect())
     }
@@ -73,7 +75,6 @@ impl<'a> Patch<'a> {
             sums: Vec::new(),
             centroids: Vec::new(),
             axes: Vec::new(),
-            room: 0,
             reaches: Vec::new(),
         }
     }
@@ -82,7 +83,7 @@ impl<'a> Patch<'a> {
     pub(super) fn part(&self, classes: &[u32]) -> (Self, Vec<u32>) {
         let list = || classes.iter().flat_map(|class| self.classes[*class as usize].units.iter());
         let mut points = Vec::new();
-        list().for_each(|unit| points.extend_from_slice(self.point(*unit)));
+        list().for_each(|unit| push_point(&mut points, self.point(*unit)));
         let rows = list().map(|unit| self.rows[*unit as usize]).collect();
         let kinds = list().map(|unit| self.kinds[*unit as usize]).collect();
         (Self::new(self.rules, self.dimensions, points, rows, kinds), list().copied().collect())
@@ -107,15 +108,21 @@ impl<'a> Patch<'a> {
 
     /// Makes units, which have no class, a class.
     pub(super) fn open(&mut self, units: Vec<u32>) {
+        let tally = self.tally(&units);
+        self.open_counted(units, tally);
+    }
+
+    /// The same where their rows were counted before.
+    pub(super) fn open_counted(&mut self, units: Vec<u32>, tally: Tally) {
         let class = self.classes.len() as u32;
-        if self.classes.len() == self.room {
-            self.widen();
+        if self.classes.len().is_multiple_of(ABREAST) {
+            self.axes.resize(self.axes.len() + self.dimensions, [f32::INFINITY; ABREAST]);
         }
         self.classes.push(Block { units: Vec::new(), tally: self.rules.nobody() });
         self.sums.resize(self.sums.len() + self.width, 0.0);
         self.centroids.resize(self.centroids.len() + self.width, 0.0);
         self.reaches.push(0.0);
-        self.fill(class, units);
+        self.settle_in(class, Block { units, tally });
     }
 
     /// Makes classes of so many units each, from the first on, and tells which unit comes after them.
@@ -130,10 +137,25 @@ impl<'a> Patch<'a> {
 
     /// Gives units, which have no class, to a class that has none.
     pub(super) fn fill(&mut self, class: u32, units: Vec<u32>) {
-        for unit in units {
-            self.enter(unit, class);
+        let tally = self.tally(&units);
+        self.settle_in(class, Block { units, tally });
+    }
+
+    fn settle_in(&mut self, class: u32, block: Block) {
+        for unit in &block.units {
+            self.home[*unit as usize] = class;
+            self.shift(*unit, class, f64::from(self.rows[*unit as usize]));
         }
+        self.classes[class as usize] = block;
         self.settle(class);
+    }
+
+    fn tally(&self, units: &[u32]) -> Tally {
+        let mut tally = self.rules.nobody();
+        for unit in units {
+            self.rules.add(&mut tally, self.kinds[*unit as usize], u64::from(self.rows[*unit as usize]));
+        }
+        tally
     }
 
     /// Leaves a class without units, and its units without a class.
@@ -190,22 +212,13 @@ impl<'a> Patch<'a> {
                 if share.is_finite() { (self.sums[at * width + axis] * share) as f32 } else { f32::INFINITY };
             self.centroids[at * width + axis] = centroid;
             if axis < self.dimensions {
-                self.axes[axis * self.room + at] = centroid;
+                self.axes[at / ABREAST * self.dimensions + axis][at % ABREAST] = centroid;
             }
         }
         let centroid = self.centroid(class);
         let units = self.classes[at].units.iter();
         let farthest = units.map(|unit| distance(self.point(*unit), centroid)).fold(0.0, f32::max);
         self.reaches[at] = farthest.sqrt();
-    }
-
-    fn widen(&mut self) {
-        let room = (self.room * 2).max(8);
-        let mut axes = vec![f32::INFINITY; room * self.dimensions];
-        for axis in 0..self.dimensions {
-            axes[axis * room..][..self.room].copy_from_slice(&self.axes[axis * self.room..][..self.room]);
-        }
-        (self.axes, self.room) = (axes, room);
     }
 
     /// The squared distance from a unit to the centroid of a class.
@@ -250,33 +263,24 @@ impl<'a> Patch<'a> {
     /// The classes that are nearest to a point, the nearest first, without one of them.
     pub(super) fn nearest(&self, point: &[f32], except: u32, near: &mut Near) {
         near.distances.clear();
-        near.distances.resize(self.classes.len(), 0.0);
-        let distances = &mut near.distances[..self.classes.len()];
-        for (axis, coordinate) in point[..self.dimensions].iter().enumerate() {
-            let centroids = &self.axes[axis * self.room..][..distances.len()];
-            for (distance, centroid) in distances.iter_mut().zip(centroids) {
-                let offset = centroid - coordinate;
-                *distance += offset * offset;
+        near.distances.extend(self.axes.chunks_exact(self.dimensions).map(|axes| {
+            let mut sums = [0.0; ABREAST];
+            for (axis, coordinate) in axes.iter().zip(point) {
+                for (sum, centroid) in sums.iter_mut().zip(axis) {
+                    *sum += (centroid - coordinate) * (centroid - coordinate);
+                }
             }
-        }
+            sums
+        }));
+        let distances = near.distances.as_flattened_mut();
         if let Some(distance) = distances.get_mut(except as usize) {
             *distance = f32::INFINITY;
         }
         near.best.clear();
         let mut worst = f32::INFINITY;
-        for (class, distance) in distances.iter().enumerate() {
+        for (class, distance) in distances[..self.classes.len()].iter().enumerate() {
             if *distance < worst {
-                let mut at = near.best.len();
-                while at > 0 && near.best[at - 1].0 > *distance {
-                    at -= 1;
-                }
-                if near.best.len() == near.most {
-                    near.best.pop();
-                }
-                near.best.insert(at, (*distance, class as u32));
-                if near.best.len() == near.most {
-                    worst = near.best[near.most - 1].0;
-                }
+                worst = offer(&mut near.best, near.most, (*distance, class as u32));
             }
         }
     }
@@ -296,7 +300,7 @@ impl<'a> Patch<'a> {
 /// A list of the nearest classes, with memory that is used again.
 #[derive(Debug)]
 pub(super) struct Near {
-    distances: Vec<f32>,
+    distances: Vec<[f32; ABREAST]>,
     best: Vec<(f32, u32)>,
     most: usize,
 }
@@ -310,4 +314,23 @@ impl Near {
     pub(super) fn classes(&self) -> impl Iterator<Item = u32> {
         self.best.iter().map(|(_, class)| *class)
     }
+
+    /// With the squared distance of each.
+    pub(super) fn distances(&self) -> impl Iterator<Item = (f32, u32)> {
+        self.best.iter().copied()
+    }
+}
+
+/// Puts a class among the nearest, behind those that are as near; tells how near others must be.
+fn offer(best: &mut Vec<(f32, u32)>, most: usize, offered: (f32, u32)) -> f32 {
+    if best.len() < most {
+        best.push(offered);
+    }
+    let mut at = best.len() - 1;
+    while at > 0 && best[at - 1].0 > offered.0 {
+        best[at] = best[at - 1];
+        at -= 1;
+    }
+    best[at] = offered;
+    if best.len() == most { best[most - 1].0 } else { f32::INFINITY }
 }

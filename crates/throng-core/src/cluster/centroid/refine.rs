@@ -136,8 +136,8 @@ fn best_step(patch: &mut Patch<'_>, unit: u32, near: &Near, scratch: &mut Scratc
         && patch.rules.spares(&mut patch.classes[home as usize].tally, kind, u64::from(rows));
     scratch.costs.clear();
     let mut best = Best { step: None, gain: 0.0 };
-    for class in near.classes() {
-        let (there, size) = (patch.distance(unit, class), patch.classes[class as usize].rows() as f32);
+    for (there, class) in near.distances() {
+        let size = patch.classes[class as usize].rows() as f32;
         let cost = there * weight * size / (size + weight);
         scratch.costs.push((cost, class));
         if may_leave {
@@ -190,7 +190,10 @@ fn best_chain(patch: &mut Patch<'_>, unit: u32, leaving: f32, scratch: &mut Scra
         }
         let leaves = weight * size / (size - weight);
         let joins = weight * rest / count;
-        if leaving - cost + leaves * patch.reach(donor).powi(2) <= best.gain {
+        let reach = patch.reach(donor);
+        // No unit of the donor is nearer to where it would come.
+        let nearest = (distance(patch.centroid(donor), &scratch.slope).sqrt() - reach).max(0.0);
+        if leaving - cost + leaves * reach * reach - joins * nearest * nearest <= best.gain {
             continue;
         }
         for at in 0..patch.classes[donor as usize].units.len() {

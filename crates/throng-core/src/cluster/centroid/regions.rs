@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::cut::{halves, keyed, part, widest_axes};
+use super::cut::{halves, widest_axes};
 use super::embedding::Points;
 use super::lanes::padded;
 use super::mix;
@@ -87,10 +87,8 @@ impl Map<'_> {
         let bias = |axis: usize| 0.5 + share(mix(draw ^ axis as u64));
         let point = |at: usize| self.centroids.get(all[at]);
         let axes = widest_axes(self.centroids.dimensions(), all.len(), point, bias);
-        let mut keyed = keyed(&all, axes[0], &self.centroids);
         let at = ((0.35 + 0.3 * share(draw)) * all.len() as f64) as usize;
-        part(&mut keyed, at.max(1));
-        let (left, right) = halves(&keyed, at.max(1));
+        let (left, right) = halves(&all, axes[0], &self.centroids, at.max(1));
         let cut = |side: Vec<u32>, mark: u64| self.cut(side, mix(draw ^ mark));
         let is_large = all.len() > PARALLEL;
         let (mut regions, more) =

@@ -4,6 +4,8 @@
 //! one by one: a lot goes where its point is, and the single rows of its group are there to be lent to a neighbour.
 //! So a table of few cells has few units, however many rows it has.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -41,35 +43,77 @@ pub(super) struct Surveyed<'a> {
 }
 
 impl<'a> Surveyed<'a> {
-    pub(super) fn new(table: &Table, cells: &[u32], privacy: &'a Privacy) -> Self {
+    pub(super) fn new<'t>(table: &'t Table, cells: &[u32], privacy: &'a Privacy) -> Self {
         let mut rules = Rules::new(table, privacy);
         let points = Points::of_cells(table, cells);
         let is_rich: Vec<bool> = cells.par_iter().map(|cell| rules.is_satisfied_by_cell(table, *cell)).collect();
+        let blocks: Vec<&[u32]> = cells.chunks(BLOCK_CELLS).collect();
+        let number_block = |(block, cells): (usize, &&[u32])| {
+            let first = block * BLOCK_CELLS;
+            Block::of(table, &rules, cells, &is_rich[first..first + cells.len()], first as u32)
+        };
+        let blocks: Vec<Block<'_>> = blocks.par_iter().enumerate().map(number_block).collect();
         let (mut rich, mut poor, mut units) = (Vec::new(), Vec::new(), Vec::with_capacity(cells.len()));
         let mut kinds: FxHashMap<&[u32], u32> = FxHashMap::default();
-        for ((point, cell), is_rich) in (0..).zip(cells).zip(is_rich) {
+        for block in blocks {
+            let first = units.len() as u32;
+            let mut kind_of = |codes: &&'t [u32]| *kinds.entry(codes).or_insert_with(|| rules.add_kind(codes));
+            let kind_of: Vec<u32> = block.kinds.iter().map(&mut kind_of).collect();
+            let renumbered = |unit: Unit| Unit { kind: kind_of[unit.kind as usize], ..unit };
+            units.extend(block.units.into_iter().map(renumbered));
+            rich.extend(block.rich.into_iter().map(|cell| (first + cell.start..first + cell.end).collect()));
+            block.poor.into_iter().for_each(|cells| poor.extend(first + cells.start..first + cells.end));
+        }
+        Self { units: Units { points, units }, rules, rich, poor }
+    }
+}
+
+/// So many cells are numbered in one go.
+const BLOCK_CELLS: usize = 1 << 14;
+
+/// The units of some cells, numbered from 0.
+struct Block<'t> {
+    units: Vec<Unit>,
+    /// The codes of each kind, as they come.
+    kinds: Vec<&'t [u32]>,
+    /// The units of each rich cell.
+    rich: Vec<Range<u32>>,
+    /// Runs of all other units.
+    poor: Vec<Range<u32>>,
+}
+
+impl<'t> Block<'t> {
+    /// The cells are those of points from `first` on.
+    fn of(table: &'t Table, rules: &Rules<'_>, cells: &[u32], is_rich: &[bool], first: u32) -> Self {
+        let (mut rich, mut poor) = (Vec::new(), Vec::<Range<u32>>::new());
+        let (mut units, mut kinds) = (Vec::with_capacity(cells.len()), Vec::new());
+        let mut known: FxHashMap<&[u32], u32> = FxHashMap::default();
+        for ((point, cell), is_rich) in (first..).zip(cells).zip(is_rich) {
             let groups = table.groups(*cell);
             // A rich cell may lend to a class or two; of a poor one any group may have to.
             let single = 2 * rules.least_rows();
-            let single = if is_rich { single.div_ceil(groups.len() as u64) } else { single };
-            let first = units.len() as u32;
+            let single = if *is_rich { single.div_ceil(groups.len() as u64) } else { single };
+            let start = units.len() as u32;
             for group in groups {
                 let codes = if rules.is_plain() { &[][..] } else { table.codes(group) };
-                let kind = *kinds.entry(codes).or_insert_with(|| rules.add_kind(codes));
+                let kind = *known.entry(codes).or_insert_with(|| {
+                    kinds.push(codes);
+                    kinds.len() as u32 - 1
+                });
                 let rows = table.group_rows(group);
                 let singles = rows.min(u32::try_from(single).unwrap_or(u32::MAX));
                 let unit = |rows: u32| Unit { point, kind, portion: Portion { group, rows } };
                 units.extend(std::iter::repeat_n(unit(1), singles as usize));
                 units.extend((rows > singles).then(|| unit(rows - singles)));
             }
-            let all = first..units.len() as u32;
-            if is_rich {
-                rich.push(all.collect());
-            } else {
-                poor.extend(all);
+            let end = units.len() as u32;
+            match poor.last_mut() {
+                _ if *is_rich => rich.push(start..end),
+                Some(last) if last.end == start => last.end = end,
+                _ => poor.push(start..end),
             }
         }
-        Self { units: Units { points, units }, rules, rich, poor }
+        Self { units, kinds, rich, poor }
     }
 }
 
