@@ -62,8 +62,9 @@ impl ExecutorOptions {
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor until it is told to stop by a signal, or can't go on. It waits for its scheduler as long as it takes.
-/// After a signal it finishes its tasks; drop the future to end them. Its folder goes away in either case.
+/// Runs an executor until it is told to stop by a signal, or can't go on, which is an error. It waits for its scheduler as
+/// long as it takes, and ends when it has lost it. After a signal it finishes its tasks; drop the future to end them. Its
+/// folder goes away in any case.
 pub async fn run_executor(options: &ExecutorOptions) -> Result<(), JobError> {
     let folder = Folder::make(options.work_dir.as_deref())?;
     let (port, grpc_port) = ports(options)?;
@@ -75,9 +76,38 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), JobError> {
         info!(executor = id, address = %SocketAddr::new(options.bind, port), slots, "the executor is ready");
         std::future::pending::<()>().await;
     };
-    tokio::select! {
-        ended = start_executor_process(Arc::new(config)) => ended.map_err(|error| broken(&error)),
+    let mut running = std::pin::pin!(start_executor_process(Arc::new(config)));
+    let ended = tokio::select! {
+        biased;
+        // Ballista hears the signal too.
+        () = signalled() => return running.await.map_err(|error| broken(&error)),
+        ended = &mut running => ended,
         () = told => Ok(()),
+    };
+    ended.map_err(|error| broken(&error))?;
+    let (host, port) = &options.scheduler;
+    let lost = format!("the scheduler at {host}:{port} was lost, or takes this executor for lost; start it again");
+    Err(JobError::new(Kind::TemporaryIo, lost))
+}
+
+#[cfg(unix)]
+async fn signalled() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        _ => std::future::pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn signalled() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
     }
 }
 

@@ -82,6 +82,11 @@ impl Cluster {
         self.executors[number].take().unwrap().kill();
     }
 
+    /// Waits until an executor ends of itself.
+    pub fn wait_for_end_of_executor(&mut self, number: usize) -> Ended {
+        self.executors[number].take().unwrap().wait()
+    }
+
     /// `kill -9` of the scheduler.
     pub fn kill_scheduler(&mut self) {
         self.scheduler.kill();

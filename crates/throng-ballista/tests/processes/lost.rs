@@ -69,6 +69,34 @@ fn a_scheduler_that_comes_back_finds_its_executors() {
 }
 
 #[test]
+fn a_scheduler_that_is_lost_in_the_middle_ends_its_queries() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::with_people(server, "lost-scheduler-at-work", MANY);
+    let mut cluster = Cluster::start(&bucket, 1);
+    let asking = cluster.start_client(&["sql", "-c", &(tables(|table| bucket.url(table)) + QUERY)]);
+    cluster.wait_for_executor("input read");
+    cluster.kill_scheduler();
+    let ended = asking.wait();
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    assert!(ended.stderr.contains("does not answer"), "{ended:?}");
+    cluster.restart_scheduler();
+    cluster.scheduler().wait_for("an executor has come", 1);
+    assert_eq!(asked(&cluster, &bucket, QUERY), embedded(&bucket, QUERY));
+}
+
+#[test]
+fn an_executor_without_a_scheduler_gives_up_and_leaves_nothing() {
+    let Some(server) = server() else { return };
+    let bucket = Bucket::new(server, "no-scheduler");
+    let mut cluster = Cluster::start(&bucket, 1);
+    cluster.kill_scheduler();
+    let ended = cluster.wait_for_end_of_executor(0);
+    assert_eq!(ended.code, Some(75), "{ended:?}");
+    assert!(ended.stderr.contains("the scheduler at 127.0.0.1:"), "{ended:?}");
+    assert_eq!(std::fs::read_dir(cluster.work()).unwrap().count(), 0);
+}
+
+#[test]
 fn processes_end_when_they_are_asked_to_and_leave_nothing() {
     let Some(server) = server() else { return };
     let bucket = Bucket::new(server, "asked-to-end");
