@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{CommandFactory, Parser};
-use throng_ballista::ClusterUrl;
 use throng_pipeline::Kind;
 use yaml_rust2::Yaml;
 
@@ -107,9 +106,8 @@ fn servers_find_each_other() {
         assert_eq!(reached.scheduler, (name.to_owned(), options.bind.port()), "{}", executor.name);
         assert!(reached.bind.is_unspecified(), "others must reach it");
         assert!(options.executor_timeout_seconds >= 3 * reached.heartbeat_seconds);
-        assert_eq!(release.arguments[0], "run", "{}", release.name);
-        let cluster: ClusterUrl = release.variables["THRONG_CLUSTER"].parse().unwrap();
-        assert_eq!(cluster.to_string(), format!("df://{name}:{}", options.bind.port()), "{}", release.name);
+        let Command::Run(parsed) = release.parsed().command else { panic!("{}", release.name) };
+        assert_eq!(parsed.cluster.to_string(), format!("df://{name}:{}", options.bind.port()), "{}", release.name);
     }
 }
 
