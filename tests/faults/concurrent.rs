@@ -44,16 +44,26 @@ fn of_several_runs_on_one_output_one_wins_and_readers_see_whole_releases_only() 
                 whole.fetch_add(usize::from(reader.read()), Ordering::SeqCst);
             }
         });
+        // A round that fails must not leave the reader reading for ever.
+        let _end = End(&is_over);
         for round in 0..rounds {
             one_wins(server, &trial, &bucket, &output, round);
         }
-        is_over.store(true, Ordering::SeqCst);
     });
     let whole = whole.into_inner();
     say(&format!(
         "concurrent runs: {rounds} rounds of {JOBS} runs, one winner each; {whole} whole releases read meanwhile"
     ));
     assert!(whole > 0);
+}
+
+/// Says that it is over when it goes away.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// All runs of a round begin before one of them commits, so that exactly one of them can.

@@ -62,3 +62,7 @@ mod damage_tests;
 #[cfg(test)]
 #[path = "test_people.rs"]
 mod test_people;
+
+#[cfg(test)]
+#[path = "task_tests.rs"]
+mod task_tests;
