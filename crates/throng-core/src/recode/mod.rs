@@ -156,11 +156,6 @@ impl Recoding {
         self.shares(group).is_empty()
     }
 
-    /// The same without what is known of groups, once every row has its class.
-    pub fn without_groups(self) -> Self {
-        Self { shares: Shares::new([]), ..self }
-    }
-
     /// What the classes take of the memory, without the groups.
     pub fn size(&self) -> usize {
         let labels = |labels: &Labels| {

@@ -40,6 +40,17 @@ impl Body {
     }
 }
 
+/// What the tasks of a sketch are made of.
+pub(super) fn body_of_sketch(anonymizer: &Anonymizer, place: &StorePlace, sketch: &str) -> Vec<u8> {
+    let message = BodyMessage {
+        anonymizer: Some(anonymizer.message()),
+        place: place.url().to_owned(),
+        outline: sketch.to_owned(),
+        ..BodyMessage::default()
+    };
+    message.encode_to_vec()
+}
+
 impl Anonymizer {
     pub(super) fn message(&self) -> AnonymizerMessage {
         let input = protobuf::Schema::try_from(self.input_schema().as_ref()).ok();

@@ -15,8 +15,9 @@ use throng_core::partition::Allowed;
 use throng_core::survey::{Grouping, Tuples};
 use tokio::sync::mpsc::Sender;
 
+use super::body::body_of_sketch;
 use super::exec::{Arrival, Task, blocking, emitted, hand_over};
-use super::message::{BodyMessage, FormedMessage};
+use super::message::FormedMessage;
 use super::outline::{le_bytes, numbers};
 use super::place::StorePlace;
 use super::sketch::{Sketch, groups};
@@ -98,13 +99,7 @@ impl Task for Forms {
     }
 
     fn body(&self) -> Vec<u8> {
-        let message = BodyMessage {
-            anonymizer: Some(self.anonymizer.message()),
-            place: self.place.url().to_owned(),
-            outline: self.sketch.clone(),
-            ..BodyMessage::default()
-        };
-        message.encode_to_vec()
+        body_of_sketch(&self.anonymizer, &self.place, &self.sketch)
     }
 }
 

@@ -9,12 +9,12 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
-use prost::Message;
 use throng_core::survey::Grouping;
 
+use super::body::body_of_sketch;
 use super::exec::{Arrival, Task, emitted};
 use super::form::read_formed;
-use super::message::{BodyMessage, FactsMessage};
+use super::message::FactsMessage;
 use super::outliner::{answer_schema, answer_with, outline_of};
 use super::place::StorePlace;
 use super::sketch::Sketch;
@@ -96,13 +96,7 @@ impl Task for Joins {
     }
 
     fn body(&self) -> Vec<u8> {
-        let message = BodyMessage {
-            anonymizer: Some(self.anonymizer.message()),
-            place: self.place.url().to_owned(),
-            outline: self.sketch.clone(),
-            ..BodyMessage::default()
-        };
-        message.encode_to_vec()
+        body_of_sketch(&self.anonymizer, &self.place, &self.sketch)
     }
 }
 

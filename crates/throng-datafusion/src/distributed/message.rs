@@ -28,7 +28,7 @@ pub(super) struct BodyMessage {
     /// The folder of the outline.
     #[prost(string, tag = "2")]
     pub(super) place: String,
-    /// The outline, where it has been made.
+    /// The outline or the sketch, where it has been made.
     #[prost(string, tag = "3")]
     pub(super) outline: String,
     #[prost(uint64, tag = "4")]
