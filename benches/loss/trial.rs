@@ -114,6 +114,7 @@ const TOO_LARGE: &str = "looks at every pair of the whole table; not tried above
 fn reason_to_skip(method: Method, is_large: bool, has_categories: bool) -> Option<&'static str> {
     match (method.partition, method.cluster) {
         (PartitionChoice::None, ClusterChoice::None) => Some("one class"),
+        (PartitionChoice::None, ClusterChoice::Search) => Some("is mondrian + search: it starts where it likes"),
         (_, ClusterChoice::Switching) => Some("is greedy-pk for a promise without alpha"),
         (_, ClusterChoice::Centroid) if has_categories => Some("is for numbers; slow on categories"),
         (PartitionChoice::None, _) if is_large => Some(TOO_LARGE),

@@ -37,7 +37,8 @@ pub enum PartitionChoice {
 /// How the classes of a leaf are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterChoice {
-    /// Greedy clustering on cells, then local search across leaves.
+    /// Greedy clustering on cells, then local search across leaves. Chooses its own leaves where the partition is Mondrian
+    /// or none.
     Search,
     /// Greedy clustering on cells.
     Greedy,
@@ -164,6 +165,10 @@ impl Method {
         // Leaves that no clustering refines are cut as long as a cut is allowed.
         let is_final = self.cluster == ClusterChoice::None;
         let partition: Box<dyn Partition> = match self.partition {
+            // Where the search starts is its own choice: it crosses all borders.
+            PartitionChoice::None if self.cluster == ClusterChoice::Search => {
+                Box::new(Mondrian::for_clustering(privacy))
+            }
             PartitionChoice::None => Box::new(Whole),
             PartitionChoice::Incognito => Box::new(Incognito),
             // Its search crosses the borders that Mondrian would draw.
@@ -176,6 +181,8 @@ impl Method {
             PartitionChoice::Mdr => Box::new(Mdr::for_clustering()),
         };
         let of_block = |(block, cells): (usize, &Vec<u32>)| {
+            let is_uncut = self.cluster == ClusterChoice::Search && Greedy::needs_no_cuts(cells, table, privacy);
+            let partition = if is_uncut { &Whole } else { partition.as_ref() };
             let leaves = partition.partition(cells.clone(), table, privacy)?;
             Ok(leaves.into_iter().map(|leaf| Leaf { block: block as u32, ..leaf }).collect::<Vec<_>>())
         };

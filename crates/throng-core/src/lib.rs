@@ -34,6 +34,7 @@ mod losses;
 pub mod metrics;
 pub mod model;
 pub mod partition;
+mod places;
 pub mod profile;
 pub mod recode;
 pub mod risk;

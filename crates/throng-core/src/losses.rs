@@ -10,7 +10,7 @@ use crate::table::QuasiColumn;
 /// Up to so many positions the loss of every range of a category is written down.
 const WRITTEN_DOWN: usize = 64;
 
-/// A coordinate that is farther from every number than numbers are from each other.
+/// Where null is.
 const NULL_COORDINATE: f64 = -2.0;
 
 /// The form that suits a column.
@@ -46,11 +46,25 @@ pub(crate) struct Steps {
 
 impl Form {
     pub(crate) fn of(quasi: &QuasiColumn, positions: usize) -> Self {
-        match quasi.domain.kind() {
-            Kind::Ordered { .. } => Self::Line,
-            Kind::Category(_) if positions <= WRITTEN_DOWN => Self::Grid,
-            Kind::Category(_) => Self::Steps,
+        match positions {
+            _ if Self::is_line(quasi) => Self::Line,
+            positions if positions <= WRITTEN_DOWN => Self::Grid,
+            _ => Self::Steps,
         }
+    }
+
+    /// Whether a column is a line, however many positions it has.
+    pub(crate) fn is_line(quasi: &QuasiColumn) -> bool {
+        matches!(quasi.domain.kind(), Kind::Ordered { .. })
+    }
+}
+
+/// The weighted coordinate of a number, where `origin` is the lowest one. Null is farther from every number than numbers
+/// are from each other.
+pub(crate) fn line_coordinate(quasi: &QuasiColumn, origin: u32, position: u32, weight: f64) -> f64 {
+    match Some(position) == quasi.domain.null_position() {
+        true => NULL_COORDINATE * weight,
+        false => quasi.domain.loss(origin, position) * weight,
     }
 }
 
@@ -61,13 +75,9 @@ pub(crate) fn steps(quasi: &QuasiColumn, positions: &[u32], weight: f64) -> Vec<
 
 impl Line {
     pub(crate) fn new(quasi: &QuasiColumn, positions: &[u32], weight: f64) -> Self {
-        let domain = &quasi.domain;
-        let null = domain.null_position();
+        let null = quasi.domain.null_position();
         let origin = positions.iter().copied().find(|position| Some(*position) != null).unwrap_or(0);
-        let coordinate = |position: &u32| match Some(*position) == null {
-            true => NULL_COORDINATE * weight,
-            false => domain.loss(origin, *position) * weight,
-        };
+        let coordinate = |position: &u32| line_coordinate(quasi, origin, *position, weight);
         Self { coordinates: positions.iter().map(coordinate).collect(), all: weight as f32 }
     }
 

@@ -6,13 +6,22 @@
 //!    any row will do; once the rows still missing must bring new sensitive values, only those that help are taken.
 //! 3. Cells that could not be completed join the class where the loss grows least.
 //!
+//! A large leaf of numbers alone in which no cell is rich is clustered by `nearby`.
+//!
 //! Taking poor cells whole avoids remainders that cost dearly later, and a lonely row is best hidden among borrowed
 //! rows of the nearest rich cell.
 
 use super::frame::{Frame, Measure, Reach, Span};
-use super::{Class, Cluster, Portion};
+use super::{Class, Cluster, Portion, nearby};
+use crate::losses::Form;
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
+
+/// More scattered cells than this are clustered by `nearby`.
+const MANY: usize = 256;
+
+/// So many scattered cells are one leaf when a search follows: it takes longer than many small leaves, and loses less.
+const MOST_UNCUT: usize = 1 << 15;
 
 /// How far a cell looks for a neighbour: cells come in the order of their content, and so a near one comes soon.
 const LOOKS_AHEAD: usize = 8;
@@ -26,12 +35,30 @@ pub struct Greedy;
 
 impl Cluster for Greedy {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+        if leaf.len() > MANY && are_scattered(leaf, table, privacy) {
+            return nearby::classes(leaf, table, privacy);
+        }
         let frame = Frame::new(leaf, table, Measure::Ncp);
         let mut work = Work::new(&frame, privacy);
         work.grow_all();
         work.place_leftovers();
         work.finish(leaf)
     }
+}
+
+impl Greedy {
+    /// Whether these cells are best clustered as one leaf.
+    pub(crate) fn needs_no_cuts(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
+        cells.len() <= MOST_UNCUT && are_scattered(cells, table, privacy)
+    }
+}
+
+/// Whether cells have numbers alone, and none is rich. Then any border costs, and with nobody to borrow from it can't be
+/// made up for. Categories are different: a border between two branches of a hierarchy is where classes end anyway.
+fn are_scattered(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
+    let has_rows = |cell: &&u32| table.cell_rows(**cell) >= privacy.least_rows();
+    let is_rich = |cell: &u32| privacy.is_satisfied(&Tally::of_cell(table, *cell));
+    table.quasi().iter().all(Form::is_line) && !cells.iter().filter(has_rows).any(is_rich)
 }
 
 /// A class under construction.

@@ -10,6 +10,7 @@ mod greedy_pk;
 mod literal_rows;
 mod mdav;
 mod microaggregation;
+mod nearby;
 mod pool;
 mod random_seed;
 mod space;

@@ -6,11 +6,11 @@
 //! class nearby that grows least, the cell in exchange that fits best. What is proposed is accepted with a probability
 //! that falls with what it loses (Metropolis).
 
-use super::bounds::Ranges;
 use super::change::Change;
 use super::draws::Draws;
 use super::hood::{Hood, NONE};
 use super::split::Splitter;
+use crate::places::Ranges;
 
 /// Of so many proposals one founds a new class; more often where there are rows for two.
 const NEW_CLASS: usize = 64;
@@ -79,11 +79,11 @@ impl Proposer {
         let change = Change { leaves: cell, joins };
         let before = hood.classes[from].cost + hood.classes[to].cost;
         let most = before - heat * (1.0 - self.draws.share()).ln();
-        let here = hood.estimate(from, change, to, &mut self.first);
+        let here = hood.estimate(from, change, to, most, &mut self.first);
         if here.cost > most {
             return;
         }
-        let there = hood.estimate(to, change.reversed(), from, &mut self.second);
+        let there = hood.estimate(to, change.reversed(), from, most - here.cost, &mut self.second);
         if here.cost + there.cost <= most {
             let moving = [cell, joins];
             let moving = if joins == NONE { &moving[..1] } else { &moving };

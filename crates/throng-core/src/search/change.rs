@@ -1,8 +1,8 @@
 //! A change of two classes: what it would gain, and how it is made.
 
-use super::bounds::Ranges;
 use super::hood::{Hood, LocalClass, NONE, small};
 use super::state::Loan;
+use crate::places::Ranges;
 
 /// The cells that leave and join a class; [`NONE`] for nothing.
 #[derive(Clone, Copy, Debug)]
@@ -49,8 +49,16 @@ impl Hood<'_> {
         rows as f32 * loss - local.cost
     }
 
-    /// What a class would lose after a change; what both classes have borrowed is given back before.
-    pub(super) fn estimate(&mut self, class: usize, change: Change, other: usize, ranges: &mut Ranges) -> Estimate {
+    /// What a class would lose after a change, as long as it is no more than `most`; what both classes have borrowed is
+    /// given back before.
+    pub(super) fn estimate(
+        &mut self,
+        class: usize,
+        change: Change,
+        other: usize,
+        most: f32,
+        ranges: &mut Ranges,
+    ) -> Estimate {
         let rows = self.rows_after(class, change);
         if rows == 0 {
             return Estimate { cost: 0.0, lender: NONE };
@@ -60,8 +68,10 @@ impl Hood<'_> {
             return Estimate { cost: f32::INFINITY, lender: NONE };
         }
         self.fill_ranges(class, change, ranges);
-        if lacking == 0 {
-            return Estimate { cost: rows as f32 * self.axes.loss(&ranges.lo, &ranges.hi), lender: NONE };
+        // What it borrows makes it no smaller.
+        let least = (rows + lacking) as f32 * self.axes.loss(&ranges.lo, &ranges.hi);
+        if lacking == 0 || least > most {
+            return Estimate { cost: least, lender: NONE };
         }
         let seed = match change.joins {
             NONE => self.classes[class].members[0],

@@ -1,12 +1,11 @@
 //! A neighbourhood: some classes and the cells nearby that can lend rows, with everything at hand that a change of two
 //! classes has to look at.
 
-use super::axes::Axes;
-use super::bounds::{Bounds, Ranges};
 use super::lenders::Stock;
 use super::near::{NOBODY, Near};
 use super::state::{Loan, Searched, State};
 use crate::model::{Privacy, Tally};
+use crate::places::{Axes, Bounds, Ranges};
 use crate::table::Table;
 
 /// No cell, no lender.
@@ -35,7 +34,7 @@ pub(super) struct Cells {
     numbers: Vec<u32>,
     /// Cells of the table.
     pub(super) of_table: Vec<u32>,
-    pub(super) places: Vec<u16>,
+    pub(super) places: Vec<f32>,
     pub(super) rows: Vec<u32>,
     /// What each cell alone brings to each model of a kind. It takes no more than that away when it leaves.
     pub(super) brings: Vec<u32>,
@@ -50,7 +49,7 @@ pub(super) struct Cells {
 pub(super) struct Lenders {
     /// Numbers among all lenders.
     numbers: Vec<u32>,
-    pub(super) places: Vec<u16>,
+    pub(super) places: Vec<f32>,
     pub(super) stocks: Vec<Stock>,
 }
 
@@ -183,12 +182,12 @@ impl<'a> Hood<'a> {
         }
     }
 
-    pub(super) fn place(&self, cell: u16) -> &[u16] {
+    pub(super) fn place(&self, cell: u16) -> &[f32] {
         let stride = self.axes.stride();
         &self.cells.places[usize::from(cell) * stride..][..stride]
     }
 
-    pub(super) fn lender_place(&self, lender: u16) -> &[u16] {
+    pub(super) fn lender_place(&self, lender: u16) -> &[f32] {
         let stride = self.axes.stride();
         &self.lenders.places[usize::from(lender) * stride..][..stride]
     }

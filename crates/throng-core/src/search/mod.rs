@@ -16,12 +16,9 @@
 //! the number of cells: small tables are searched longer per cell, large ones at least a little.
 
 mod anneal;
-mod axes;
-mod bounds;
 mod change;
 mod draws;
 mod hood;
-mod kd_tree;
 mod lenders;
 mod near;
 mod neighbourhoods;
@@ -45,9 +42,10 @@ pub const WITHOUT_LIMIT: u32 = u32::MAX;
 const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
-/// About so many proposals are made in a cycle, as long as each cell gets neither more nor less than these.
-const PROPOSALS: u64 = 3 << 17;
-const MOST_PER_CELL: u64 = 48;
+/// About so many proposals are made in a cycle, over the number of columns that each of them looks at, as long as each cell
+/// gets neither more nor less than these.
+const PROPOSALS: u64 = 7 << 18;
+const MOST_PER_CELL: u64 = 40;
 const LEAST_PER_CELL: u64 = 1;
 
 /// A cycle of a small table has so many proposals whatever that is per cell: they take no time.
@@ -59,6 +57,8 @@ const FIRST_HEAT: f32 = 1.0 / 64.0;
 /// So many proposals per cell make it as hot as it gets.
 const HOTTEST: u32 = 64;
 const LAST_HEAT: f32 = 0.02;
+/// What is lost in more columns than so many is no reason for more heat: a change matters in few of them.
+const HEATING_COLUMNS: f64 = 6.0;
 
 /// How long to search.
 #[derive(Clone, Copy)]
@@ -82,7 +82,9 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     }
     let draws = Draws::new(effort.seed);
     let cells = state.movable.len() as u64;
-    let per_cell = (PROPOSALS / cells).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
+    let columns = state.table.quasi().len() as u64;
+    let per_cell =
+        (PROPOSALS / (cells * columns)).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
     let near = Near::find(&state, per_cell, &draws);
     state.measure();
     let mut done = 0;
@@ -103,7 +105,8 @@ fn cycle(
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> bool {
     let cost = state.cost();
-    let mean = (cost / state.movable.len() as f64) as f32;
+    let share = (HEATING_COLUMNS / state.table.quasi().len() as f64).min(1.0);
+    let mean = (share * cost / state.movable.len() as f64) as f32;
     let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
     let first = FIRST_HEAT * per_cell.min(HOTTEST) as f32;
     let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);

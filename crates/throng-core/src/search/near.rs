@@ -2,11 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::axes::Axes;
 use super::draws::Draws;
-use super::kd_tree::{KdTree, LEAF};
 use super::neighbourhoods::{Item, neighbourhoods};
 use super::state::State;
+use crate::places::{Axes, KdTree};
 
 /// So many cells nearby are remembered.
 pub(super) const CELLS: usize = 8;
@@ -17,11 +16,16 @@ pub(super) const LENDERS: usize = 4;
 /// The size of a block in which the nearest are looked for.
 const BLOCK: u32 = 1 << 13;
 
-/// The nearest are looked for among at least so many cells for each proposal that a cell gets, and among a third as many
-/// lenders. As few as possible are the cells of one part of the tree, which need no search.
-const POOL_PER_PROPOSAL: u32 = 2;
-const LEAST_POOL: u32 = LEAF as u32 / 2;
-const MOST_POOL: u32 = 48;
+/// The cells of one part of a tree share a pool of what is near the middle one of them. So many cells are in a part, or so
+/// many where each cell gets a single proposal.
+const PART: usize = 6;
+const PART_OF_MANY: usize = 8;
+
+/// A pool has at least so many cells for each proposal that a cell gets, and a third as many lenders. As few as possible
+/// are the cells of the part alone, which need no search.
+const POOL_PER_PROPOSAL: u32 = 4;
+const LEAST_POOL: u32 = 4;
+const MOST_POOL: u32 = 64;
 
 /// No cell or lender.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -38,6 +42,7 @@ impl Near {
     /// Looks for what is near, the more carefully the more proposals each cell gets.
     pub(super) fn find(state: &State<'_>, proposals: u32, draws: &Draws) -> Self {
         let pool = (POOL_PER_PROPOSAL * proposals).clamp(LEAST_POOL, MOST_POOL) as usize;
+        let part = if proposals == 1 { PART_OF_MANY } else { PART };
         let movable = state.movable.len();
         let mut places = Vec::with_capacity((movable + state.lenders.len()) * state.table.quasi().len());
         for cell in state.movable.iter().chain(&state.lenders) {
@@ -45,7 +50,7 @@ impl Near {
         }
         let items = (0..movable + state.lenders.len()).map(|id| Item { id: id as u32, size: 1 }).collect();
         let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
-        let blocks: Vec<Vec<Found>> = blocks.par_iter().map(|block| of_block(state, block, pool)).collect();
+        let blocks: Vec<Vec<Found>> = blocks.par_iter().map(|block| of_block(state, block, part, pool)).collect();
         let mut found = vec![(0, 0); movable];
         for (number, block) in blocks.iter().enumerate() {
             for (at, near) in block.iter().enumerate() {
@@ -78,27 +83,39 @@ struct Found {
 }
 
 /// What is near each movable cell of a block.
-fn of_block(state: &State<'_>, block: &[Item], pool_size: usize) -> Vec<Found> {
+fn of_block(state: &State<'_>, block: &[Item], part: usize, pool_size: usize) -> Vec<Found> {
     let movable = state.movable.len() as u32;
     let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
     let of_table = cells.iter().map(|id| state.movable[*id as usize]);
     let all: Vec<u32> = of_table.chain(lenders.iter().map(|id| state.lenders[(*id - movable) as usize])).collect();
     let (axes, places) = Axes::new(state.table, all.iter().copied());
-    let (moving, end) = (cells.len() as u16, all.len() as u16);
-    let near_cells = KdTree::new(&axes, &places, 0..moving);
-    let near_lenders = KdTree::new(&axes, &places, moving..end);
-    let place = |local: u16| &places[usize::from(local) * axes.stride()..][..axes.stride()];
+    let (moving, end) = (cells.len() as u32, all.len() as u32);
+    let near_cells = KdTree::new(&axes, &places, (0..moving).collect(), part);
+    let near_lenders = KdTree::new(&axes, &places, (moving..end).collect(), part);
+    let place = |local: u32| &places[local as usize * axes.stride()..][..axes.stride()];
+    let fill_pool = |tree: &KdTree, at: &[f32], enough: usize, pool: &mut Vec<u32>| {
+        tree.visit_nearest(
+            &axes,
+            at,
+            |_| true,
+            |part| {
+                pool.extend_from_slice(tree.places(part));
+                pool.len() < enough
+            },
+        );
+    };
     let of_leaf = |leaf: &u32| {
-        let (part, ranges) = near_cells.part(*leaf);
+        let part = near_cells.places(*leaf);
+        let middle = place(part[part.len() / 2]);
         let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * pool_size), Vec::with_capacity(pool_size));
         match part.len() < pool_size {
-            true => near_cells.fill_pool(ranges, pool_size, &mut pool),
+            true => fill_pool(&near_cells, middle, pool_size, &mut pool),
             false => pool.extend_from_slice(part),
         }
-        near_lenders.fill_pool(ranges, (pool_size / 3).max(LENDERS), &mut lender_pool);
-        let of_cell = |local: &u16| {
+        fill_pool(&near_lenders, middle, (pool_size / 3).max(LENDERS), &mut lender_pool);
+        let of_cell = |local: &u32| {
             let at = place(*local);
-            let others = pool.iter().filter(|other| *other != local).map(|other| (other, cells[usize::from(*other)]));
+            let others = pool.iter().filter(|other| *other != local).map(|other| (other, cells[*other as usize]));
             let mut near = Nearest::<CELLS>::new();
             match pool.len() <= CELLS {
                 // All of them are remembered, however near they are.
@@ -107,10 +124,10 @@ fn of_block(state: &State<'_>, block: &[Item], pool_size: usize) -> Vec<Found> {
             }
             let mut lending = Nearest::<LENDERS>::new();
             for other in &lender_pool {
-                let number = lenders[usize::from(*other - moving)] - movable;
+                let number = lenders[(*other - moving) as usize] - movable;
                 lending.offer(axes.loss_of_pair(at, place(*other)), number);
             }
-            Found { cell: cells[usize::from(*local)], cells: near.found, lenders: lending.found }
+            Found { cell: cells[*local as usize], cells: near.found, lenders: lending.found }
         };
         part.iter().map(of_cell).collect::<Vec<Found>>()
     };

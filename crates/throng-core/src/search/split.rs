@@ -3,10 +3,10 @@
 //! Their cells are put in an order, and cut where both sides lose least. What takes many exchanges, each of which may lose
 //! something, is one step here.
 
-use super::bounds::Ranges;
 use super::change::Estimate;
 use super::draws::Draws;
 use super::hood::{Hood, NONE};
+use crate::places::Ranges;
 
 /// Two classes with more cells than this are not parted anew: exchanges do as well, and take less time.
 const MOST_CELLS: usize = 64;
@@ -16,9 +16,19 @@ pub(super) struct Splitter {
     /// The cells of both classes, each with its key, in the order of keys.
     order: Vec<(f32, u16)>,
     /// What the first so many cells lose as a class, and what the others lose.
-    before: Vec<Estimate>,
-    after: Vec<Estimate>,
+    before: Vec<Side>,
+    after: Vec<Side>,
     ranges: Ranges,
+}
+
+/// Some of the cells as a class.
+#[derive(Clone, Copy, Debug)]
+struct Side {
+    /// What it loses at least; all that it loses if it lacks nothing.
+    least: f32,
+    rows: u32,
+    /// How many rows it lacks.
+    lacking: u32,
 }
 
 impl Splitter {
@@ -40,13 +50,12 @@ impl Splitter {
             return;
         }
         self.put_in_order(hood, classes, cell, draws);
-        self.measure(hood, classes);
+        self.measure(hood);
         let now = hood.classes[classes[0]].cost + hood.classes[classes[1]].cost;
         let most = now - heat * (1.0 - draws.share()).ln();
-        let Some(cut) = self.best_cut(hood, classes, most) else { return };
+        let Some((cut, lenders)) = self.best_cut(hood, classes, most) else { return };
         let (left, right) = self.order.split_at(cut);
         let of_first = |part: &[(f32, u16)]| part.iter().filter(|(_, cell)| hood.class_of(*cell) == classes[0]).count();
-        let lenders = [self.before[cut].lender, self.after[cut].lender];
         // The fewer cells move, the better.
         let stays = of_first(left) + (right.len() - of_first(right));
         let (kept, lenders) = match 2 * stays >= self.order.len() {
@@ -70,7 +79,7 @@ impl Splitter {
         };
         self.order.clear();
         if lane < hood.axes.width() && differs(lane) {
-            self.order.extend(cells().map(|cell| (f32::from(hood.place(cell)[lane]), cell)));
+            self.order.extend(cells().map(|cell| (hood.place(cell)[lane], cell)));
         } else {
             let apart = |a: u16, b: u16| hood.axes.loss_of_pair(hood.place(a), hood.place(b));
             let mut farthest = (0.0, cell);
@@ -86,48 +95,87 @@ impl Splitter {
         self.order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     }
 
-    fn measure(&mut self, hood: &Hood<'_>, classes: [usize; 2]) {
+    fn measure(&mut self, hood: &Hood<'_>) {
         let Self { order, before, after, ranges } = self;
-        estimates(hood, classes, order.iter(), ranges, before);
-        estimates(hood, classes, order.iter().rev(), ranges, after);
+        sides(hood, order.iter(), ranges, before);
+        sides(hood, order.iter().rev(), ranges, after);
         after.reverse();
     }
 
-    fn best_cut(&self, hood: &Hood<'_>, classes: [usize; 2], most: f32) -> Option<usize> {
+    /// Where both sides lose least, and less than `most`, and who lends what they lack.
+    fn best_cut(&mut self, hood: &Hood<'_>, classes: [usize; 2], most: f32) -> Option<(usize, [u16; 2])> {
         let sizes = classes.map(|class| hood.classes[class].members.len());
-        let (mut best, mut of_first) = ((most, None), 0);
+        let (mut least, mut best, mut of_first) = (most, None, 0);
         for cut in 0..self.order.len() {
             let is_as_before = (cut == sizes[0] && of_first == cut) || (cut == sizes[1] && of_first == 0);
-            let cost = self.before[cut].cost + self.after[cut].cost;
-            if cost < best.0 && !is_as_before {
-                best = (cost, Some(cut));
-            }
             of_first += usize::from(hood.class_of(self.order[cut].1) == classes[0]);
+            if is_as_before || self.before[cut].least + self.after[cut].least >= least {
+                continue;
+            }
+            let sides = [self.before(hood, classes, cut), self.after(hood, classes, cut)];
+            let cost = sides[0].cost + sides[1].cost;
+            if cost < least {
+                (least, best) = (cost, Some((cut, sides.map(|side| side.lender))));
+            }
         }
-        best.1
+        best
+    }
+
+    /// The first so many cells as a class.
+    fn before(&mut self, hood: &Hood<'_>, classes: [usize; 2], cut: usize) -> Estimate {
+        let last = cut.checked_sub(1).map(|last| self.order[last].1);
+        whole(hood, classes, self.before[cut], last, &self.order[..cut], &mut self.ranges)
+    }
+
+    /// The other cells as a class.
+    fn after(&mut self, hood: &Hood<'_>, classes: [usize; 2], cut: usize) -> Estimate {
+        let last = self.order.get(cut).map(|(_, cell)| *cell);
+        whole(hood, classes, self.after[cut], last, &self.order[cut..], &mut self.ranges)
     }
 }
 
-/// What the first cells lose as a class: none of them, one, two, and so on.
-fn estimates<'a>(
+/// What a side loses with what it borrows, if it lacks something, near the last of its cells.
+fn whole(
     hood: &Hood<'_>,
     classes: [usize; 2],
-    cells: impl Iterator<Item = &'a (f32, u16)>,
+    side: Side,
+    last: Option<u16>,
+    cells: &[(f32, u16)],
     ranges: &mut Ranges,
-    found: &mut Vec<Estimate>,
+) -> Estimate {
+    match last {
+        Some(last) if side.lacking > 0 => {
+            ranges.clear();
+            cells.iter().for_each(|(_, cell)| ranges.include(hood.place(*cell)));
+            hood.borrowing(classes, last, side.rows, side.lacking, ranges)
+        }
+        _ => Estimate { cost: side.least, lender: NONE },
+    }
+}
+
+/// The first cells as a class: none of them, one, two, and so on.
+fn sides<'a>(
+    hood: &Hood<'_>,
+    cells: impl Iterator<Item = &'a (f32, u16)> + Clone,
+    ranges: &mut Ranges,
+    found: &mut Vec<Side>,
 ) {
+    let rows_of = |cell: u16| hood.cells.rows[usize::from(cell)];
+    let total: u32 = cells.clone().map(|(_, cell)| rows_of(*cell)).sum();
+    let lacking = |rows: u32| if rows == 0 { 0 } else { hood.least_rows.saturating_sub(rows) };
     found.clear();
-    found.push(Estimate { cost: 0.0, lender: NONE });
+    found.push(Side { least: 0.0, rows: 0, lacking: 0 });
     ranges.clear();
     let mut rows = 0;
     for (_, cell) in cells {
         ranges.include(hood.place(*cell));
-        rows += hood.cells.rows[usize::from(*cell)];
-        let lacking = hood.least_rows.saturating_sub(rows);
-        found.push(match lacking {
-            0 => Estimate { cost: rows as f32 * hood.axes.loss(&ranges.lo, &ranges.hi), lender: NONE },
-            _ if hood.is_without_lenders() => Estimate { cost: f32::INFINITY, lender: NONE },
-            lacking => hood.borrowing(classes, *cell, rows, lacking, ranges),
-        });
+        rows += rows_of(*cell);
+        let can_be = !hood.is_without_lenders() || (lacking(rows) == 0 && lacking(total - rows) == 0);
+        let lacking = lacking(rows);
+        let least = match can_be {
+            true => (rows + lacking) as f32 * hood.axes.loss(&ranges.lo, &ranges.hi),
+            false => f32::INFINITY,
+        };
+        found.push(Side { least, rows, lacking });
     }
 }

@@ -19,7 +19,7 @@ fn check(rows: &Surveyed) {
         for b in 0..count {
             let found = f64::from(axes.loss_with(place(a), place(a), place(b)));
             assert!((found - expected(rows, [a, b])).abs() < 1e-5, "{a} and {b}: {found}");
-            assert_eq!(axes.loss_between((place(a), place(a)), (place(b), place(b))), found as f32);
+            assert_eq!(axes.loss_to(place(a), (place(b), place(b))), found as f32);
         }
     }
 }
