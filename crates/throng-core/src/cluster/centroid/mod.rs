@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use self::grow::{Seeds, grow, join_cheapest};
 use self::leaves::leaves;
 use self::patch::Patch;
-use self::refine::refine;
+use self::refine::{Care, refine};
 use self::regions::{Grouping, regions};
 use self::rework::rework;
 use self::rules::Rules;
@@ -48,9 +48,6 @@ pub const DEFAULT_ROUNDS: u32 = 32;
 
 /// After so many rounds without a gain the others are left out.
 const PATIENCE: u32 = 8;
-
-/// How often the units of a region are gone over in a round.
-const PASSES: usize = 2;
 
 /// Clustering by squared errors.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +84,8 @@ pub fn classes(
         return Vec::new();
     }
     let Surveyed { units, rules, rich, poor } = Surveyed::new(table, cells, privacy);
-    let mut grouping = grown(&units, &rules, rich, poor);
+    let care = if rounds == 0 { Care::LITTLE } else { Care::ONCE };
+    let mut grouping = grown(&units, &rules, rich, poor, care);
     let done = |stages: u64| (cells.len() as u64 * stages / (u64::from(rounds) + 1)) as usize;
     let mut goes_on = on_progress(done(1));
     let mut idle = 0;
@@ -107,7 +105,7 @@ pub fn classes(
 }
 
 /// The classes to begin with.
-fn grown(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>) -> Grouping {
+fn grown(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>, care: Care) -> Grouping {
     let satisfies =
         |list: &mut dyn Iterator<Item = u32>| rules.is_satisfied_by(list.map(|unit| units.kind_and_rows(unit)));
     if !satisfies(&mut poor.iter().copied()) {
@@ -119,7 +117,7 @@ fn grown(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>) 
     let grown = leaves.par_iter().map(|leaf| {
         let mut patch = Patch::of_units(units, rules, leaf.iter().copied());
         grow(&mut patch, Seeds::Rim);
-        refine(&mut patch, 1);
+        refine(&mut patch, care);
         grouping_of(&patch, leaf)
     });
     grown.collect::<Vec<_>>().iter().for_each(|leaf| grouping.append(leaf));
@@ -160,7 +158,7 @@ fn searched(units: &Units, rules: &Rules<'_>, classes: &Grouping, round: u32) ->
         let all: Vec<u32> = region.iter().flat_map(|class| classes.class(*class)).copied().collect();
         let mut patch = Patch::of_units(units, rules, all.iter().copied());
         patch.open_all(region.iter().map(|class| classes.class(*class).len()));
-        let is_refined = refine(&mut patch, PASSES);
+        let is_refined = refine(&mut patch, Care::FULL);
         let is_reworked = rework(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
         (grouping_of(&patch, &all), is_refined || is_reworked)
     });

@@ -8,7 +8,7 @@
 use super::grow::{Seeds, grow, join_cheapest};
 use super::mix;
 use super::patch::{Near, Patch};
-use super::refine::refine;
+use super::refine::{Care, refine};
 
 /// At least so many neighbours take part, where there are so many.
 const FEWEST: u64 = 4;
@@ -81,7 +81,7 @@ fn attempt<'a>(patch: &mut Patch<'a>, pool: &[u32], form: impl FnOnce(&mut Patch
     if copy.errors() > before * HOPELESS {
         return false;
     }
-    refine(&mut copy, PASSES);
+    refine(&mut copy, Care { passes: PASSES, ..Care::FULL });
     if copy.errors() >= before - NOISE * (1.0 + before) {
         return false;
     }
