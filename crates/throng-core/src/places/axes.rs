@@ -159,15 +159,19 @@ fn coordinates(quasi: &QuasiColumn, positions: impl Iterator<Item = u32> + Clone
     }
 }
 
-/// The coordinate that has a number in its bits. Coordinates that are not negative have the order of their bits, and so
-/// such numbers are compared like all coordinates, and looked up without a conversion.
+/// The coordinate of a category: 1 and as many of the least steps above it as its number. Such coordinates have the order of
+/// their numbers, and these are read from their bits. There are no more than [`STEPS`] numbers among cells that are looked
+/// at together.
 fn of_number(number: u32) -> f32 {
-    f32::from_bits(number)
+    f32::from_bits(1.0_f32.to_bits() + number)
 }
 
 fn number(coordinate: f32) -> usize {
-    coordinate.to_bits() as usize
+    (coordinate.to_bits() & (STEPS - 1)) as usize
 }
+
+/// How many numbers there are from 1 up to 2.
+const STEPS: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
 
 /// The positions that occur, ascending, and for each position its number among them.
 fn dense_positions(positions: impl ExactSizeIterator<Item = u32> + Clone, domain: usize) -> (Vec<u32>, Vec<f32>) {

@@ -49,3 +49,10 @@ fn weights_scale_what_a_column_loses() {
     let (axes, places) = Axes::new(&rows.table, 0..2);
     assert_eq!(axes.loss(&places[..LANES], &places[LANES..]), 1.25);
 }
+
+#[test]
+fn categories_are_ordered_by_their_numbers_and_tell_them() {
+    let numbers = [0, 1, 2, 1000, STEPS - 2, STEPS - 1];
+    assert!(numbers.map(of_number).is_sorted_by(|a, b| a < b));
+    assert_eq!(numbers.map(of_number).map(number), numbers.map(|number| number as usize));
+}
