@@ -89,7 +89,7 @@ pub enum Partition {
     /// Full-domain generalization: every value of a column is released on the same level of its hierarchy. Goes with
     /// the cluster methods `auto` and `none` only, and forms no smaller classes.
     Incognito,
-    /// Leaves the table in one part.
+    /// Leaves the table in one part. With `auto` it is the same as `mondrian`.
     None,
 }
 
