@@ -87,7 +87,7 @@ fn main() -> Result<()> {
     });
     group.throughput(Throughput::Elements(leaf.cells.len() as u64));
     group.bench_function("cluster: greedy, one leaf", |bencher| {
-        bencher.iter(|| Greedy.cluster(black_box(&leaf.cells), table, &privacy));
+        bencher.iter(|| Greedy::default().cluster(black_box(&leaf.cells), table, &privacy));
     });
     group.finish();
     criterion.final_summary();

@@ -18,6 +18,7 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array};
 use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
 use throng_core::cluster::centroid;
 use throng_core::columns::SensitiveSpec;
+use throng_core::key::ReleaseKey;
 use throng_core::model::Privacy;
 use throng_core::table::Table;
 use throng_papers::{Census, Draws, Rows, data_or_skip, form, mean, survey};
@@ -178,7 +179,7 @@ fn experiment(table: &Table, paper: &[PaperRow]) -> Result<()> {
 }
 
 fn percent(table: &Table, cluster: ClusterChoice, seed: u64, privacy: &Privacy, k: u64) -> Result<f64> {
-    let method = Method::new(PartitionChoice::None, cluster).with_seed(seed);
+    let method = Method::new(PartitionChoice::None, cluster).with_key(ReleaseKey::new(&[0; 32], seed));
     Ok(form(table, method, privacy, k)?.utility.sse_sst.unwrap_or(0.0) * 100.0)
 }
 

@@ -22,6 +22,7 @@ mod workshop;
 mod browser;
 
 mod adult;
+mod attacks;
 mod bad_data;
 mod bad_files;
 mod bad_hierarchies;

@@ -11,6 +11,9 @@ use tempfile::TempDir;
 
 use crate::tables;
 
+/// The secret of every test: releases can be compared.
+pub const SECRET: &str = "the same secret in every test";
+
 /// A folder of its own for one test: `input/`, `out/` and `policy.toml`.
 pub struct Workshop {
     folder: TempDir,
@@ -62,6 +65,7 @@ impl Workshop {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
         command.args(arguments).current_dir(self.folder.path()).env_remove("THRONG_LOG").stdin(Stdio::null());
+        command.env("THRONG_SECRET", SECRET);
         command
     }
 

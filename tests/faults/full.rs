@@ -18,7 +18,14 @@ fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
     }
     let mut command = Command::new("unshare");
     command.args(namespaces).args(["sh", "-c", script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
-    Some(command.env("THRONG", env!("CARGO_BIN_EXE_throng")).output().unwrap().into())
+    Some(
+        command
+            .env("THRONG", env!("CARGO_BIN_EXE_throng"))
+            .env("THRONG_SECRET", crate::workshop::SECRET)
+            .output()
+            .unwrap()
+            .into(),
+    )
 }
 
 /// What a script has told after the outcome: what is left on the small disk.
@@ -80,7 +87,13 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
         let script = format!("ulimit -n {files}; exec \"$THRONG\" run policy.toml --seed 1");
         let mut command = Command::new("sh");
         command.args(["-c", &script]).current_dir(trial.workshop.path("")).stdin(Stdio::null());
-        let ended = Ended::from(command.env("THRONG", env!("CARGO_BIN_EXE_throng")).output().unwrap());
+        let ended = Ended::from(
+            command
+                .env("THRONG", env!("CARGO_BIN_EXE_throng"))
+                .env("THRONG_SECRET", crate::workshop::SECRET)
+                .output()
+                .unwrap(),
+        );
         match ended.code {
             Some(0) => {
                 assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));

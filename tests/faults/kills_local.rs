@@ -121,6 +121,7 @@ fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
             let folder = trial.workshop.path("");
             traced.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
             traced.arg(env!("CARGO_BIN_EXE_throng")).args(&arguments).current_dir(folder).stdin(Stdio::null());
+            traced.env("THRONG_SECRET", crate::workshop::SECRET);
             Ended::from(traced.output().unwrap()).code != Some(0)
         }
         Moment::Stage(stage) => {

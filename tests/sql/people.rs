@@ -6,6 +6,7 @@ use arrow::array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StringArray, S
 use arrow::datatypes::{DataType, Field};
 use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
+use throng_policy::Secret;
 
 /// The policy of the people.
 pub const POLICY: &str = "sql/policies/people.toml";
@@ -55,7 +56,9 @@ pub fn sixty() -> MemTable {
 
 /// A session that knows Throng, `people`, `nobody` (the same without rows) and `regions`.
 pub fn session() -> SessionContext {
+    let secret = Secret::new("the same secret in every test").unwrap();
     let config = SessionConfig::new().with_target_partitions(2).with_information_schema(true);
+    let config = config.with_extension(Arc::new(secret));
     let ctx = SessionContext::new_with_config(config);
     throng_datafusion::register_all(&ctx);
     ctx.register_table("people", Arc::new(sixty())).unwrap();

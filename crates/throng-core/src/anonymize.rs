@@ -7,8 +7,10 @@ use rayon::prelude::*;
 use crate::cluster::centroid;
 use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
 use crate::error::Result;
+use crate::key::ReleaseKey;
 use crate::model::Privacy;
 use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
+use crate::redistribute::redistribute;
 use crate::search::{Effort, improve};
 use crate::table::Table;
 
@@ -82,8 +84,8 @@ pub struct Method {
     pub partition: PartitionChoice,
     /// How the classes of a leaf are formed.
     pub cluster: ClusterChoice,
-    /// Drives random choices.
-    pub seed: u64,
+    /// Keys every random choice.
+    pub key: ReleaseKey,
     /// How many cycles local search goes on.
     pub cycles: u32,
 }
@@ -147,12 +149,12 @@ impl Method {
 
     /// This partition with this clustering.
     pub const fn new(partition: PartitionChoice, cluster: ClusterChoice) -> Self {
-        Self { partition, cluster, seed: 0, cycles: DEFAULT_CYCLES }
+        Self { partition, cluster, key: ReleaseKey::PUBLIC, cycles: DEFAULT_CYCLES }
     }
 
-    /// The same with another seed.
-    pub const fn with_seed(self, seed: u64) -> Self {
-        Self { seed, ..self }
+    /// The same with another key.
+    pub const fn with_key(self, key: ReleaseKey) -> Self {
+        Self { key, ..self }
     }
 
     /// The same with another number of cycles.
@@ -190,8 +192,15 @@ impl Method {
         Ok(leaves.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Forms the classes of all leaves, which come block by block.
+    /// Forms the classes of all leaves, which come block by block. Rows of cells that several classes share are assigned
+    /// at random, by the key.
     pub fn classes(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Formed {
+        let mut formed = self.formed(leaves, table, privacy, watch);
+        redistribute(table, privacy, &mut formed.classes, self.key);
+        formed
+    }
+
+    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Formed {
         let clustering = self.clustering();
         let is_stopped = AtomicBool::new(false);
         let classes = |leaf: &Leaf| {
@@ -214,10 +223,11 @@ impl Method {
             return Formed { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 };
         }
         let goes_on = || watch.may_search() && !is_stopped.load(Ordering::Relaxed);
+        let seed = self.key.seed("search");
         let blocks: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
         let search = |leaves: &&[Leaf]| {
             let classes = leaves.par_iter().flat_map_iter(classes).collect();
-            improve(table, privacy, classes, Effort { cycles: self.cycles, seed: self.seed, goes_on: &goes_on })
+            improve(table, privacy, classes, Effort { cycles: self.cycles, seed, goes_on: &goes_on })
         };
         let found: Vec<(Vec<Class>, u32)> = blocks.par_iter().map(search).collect();
         let cycles = found.iter().map(|(_, cycles)| *cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
@@ -233,12 +243,12 @@ impl Method {
 
     fn clustering(&self) -> Option<Box<dyn Cluster>> {
         match self.cluster {
-            ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy)),
+            ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy { seed: self.key.seed("greedy") })),
             ClusterChoice::GreedyPk => Some(Box::new(GreedyPk)),
             ClusterChoice::EnhancedPk => Some(Box::new(EnhancedPk)),
             ClusterChoice::Switching => Some(Box::new(Switching)),
             ClusterChoice::Mdav => Some(Box::new(Mdav)),
-            ClusterChoice::RandomSeed => Some(Box::new(RandomSeed { seed: self.seed })),
+            ClusterChoice::RandomSeed => Some(Box::new(RandomSeed { seed: self.key.seed("random seeds") })),
             ClusterChoice::Centroid | ClusterChoice::None => None,
         }
     }

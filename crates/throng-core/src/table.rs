@@ -240,6 +240,12 @@ impl Table {
         self.first_group[cell as usize]..self.first_group[cell as usize + 1]
     }
 
+    /// The cell of each group.
+    pub(crate) fn cells_of_groups(&self) -> Vec<u32> {
+        let cells = (0..self.cell_count() as u32).into_par_iter();
+        cells.flat_map_iter(|cell| std::iter::repeat_n(cell, self.groups(cell).len())).collect()
+    }
+
     /// The sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.
     pub fn codes(&self, group: u32) -> &[u32] {
         let width = self.sensitive.len();

@@ -8,6 +8,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use throng_core::anonymize::Method;
 use throng_core::feasibility::Feasibility;
+use throng_core::key::ReleaseKey;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
@@ -29,15 +30,18 @@ pub struct Anonymizer {
     binding: Arc<Binding>,
     input: SchemaRef,
     schema: SchemaRef,
+    key: ReleaseKey,
     part_sizes: PartSizes,
 }
 
 impl Anonymizer {
-    /// Binds a policy to an input.
+    /// Binds a policy to an input. Fails where the policy has no secret and none can be kept (see
+    /// [`Policy::release_key`]).
     pub fn new(policy: Arc<Policy>, input: SchemaRef) -> Result<Self, Error> {
+        let key = policy.release_key()?;
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
-        Ok(Self { policy, binding, input, schema, part_sizes: PartSizes::default() })
+        Ok(Self { policy, binding, input, schema, key, part_sizes: PartSizes::default() })
     }
 
     /// The same with other parts, so that small tables are cut into some too.
@@ -54,6 +58,16 @@ impl Anonymizer {
     /// What each column of the input is.
     pub fn binding(&self) -> &Binding {
         &self.binding
+    }
+
+    /// The key of every random choice. Whoever has it can tell borrowed rows of a class from its own.
+    pub fn key(&self) -> ReleaseKey {
+        self.key
+    }
+
+    /// The seed of the content hash, which orders the rows of a class and sums up all rows.
+    pub fn content_seed(&self) -> u64 {
+        self.key.seed("content")
     }
 
     /// The schema of the input.
@@ -78,7 +92,8 @@ impl Anonymizer {
 
     /// How the classes of a release are formed, and why in this way.
     pub fn method(&self) -> (Method, &'static str) {
-        method_of(&self.policy.algorithm, &self.binding)
+        let (method, reason) = method_of(&self.policy.algorithm, &self.binding);
+        (method.with_key(self.key), reason)
     }
 
     /// Reads all rows of a plan that yields at least [`Anonymizer::columns_read`], by their names, and makes a release of
@@ -143,7 +158,7 @@ impl Anonymizer {
     ) -> Result<T, Error> {
         let (workspace, _stop) = Workspace::new(context, metrics);
         let span = Step::Survey.begin(progress.as_ref(), None);
-        let seed = self.policy.algorithm.seed;
+        let seed = self.content_seed();
         let read = async {
             let snapshot = Snapshot::read(input, context, &self.binding, seed, &workspace, progress).await?;
             tracing::info!(rows = snapshot.rows, spilled = snapshot.is_spilled(), "input read");

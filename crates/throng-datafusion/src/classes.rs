@@ -6,11 +6,12 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, Watch};
 use throng_core::cluster::Class;
 use throng_core::feasibility::Examined;
+use throng_core::key::ReleaseKey;
 use throng_core::metrics::{Marginals, Utility};
 use throng_core::model::Privacy;
 use throng_core::partition::Allowed;
-use throng_core::recode::{DealKey, Dealing, Recoder, Recoding};
-use throng_core::risk::ClassSizes;
+use throng_core::recode::{Recoder, Recoding};
+use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::survey::Domains;
 use throng_core::table::Table;
 use throng_policy::Budget;
@@ -30,7 +31,9 @@ pub(crate) struct Classes {
     pub(crate) cells: ClassSizes,
     /// For each group of each chunk, in the order of streams and chunks: the group of the recoding.
     pub(crate) group_of: Vec<u32>,
-    pub(crate) key: DealKey,
+    pub(crate) borrowed: BorrowedRows,
+    /// Assigns the rows of shared groups to classes.
+    pub(crate) key: ReleaseKey,
     pub(crate) leaves: u64,
     /// Cycles of local search, in the part that had fewest.
     pub(crate) cycles: u32,
@@ -95,6 +98,8 @@ pub(crate) struct GatheredClasses {
     examined: Examined,
     recoder: Recoder,
     counted: Counted,
+    borrowed: BorrowedRows,
+    privacy: Privacy,
     leaves: u64,
     cycles: u32,
     /// How many groups the parts have.
@@ -106,18 +111,12 @@ pub(crate) struct GatheredClasses {
 struct Counted {
     marginals: Marginals,
     cells: ClassSizes,
-    /// Begun with the first part, beside its clustering: it digests all values.
-    dealing: Option<Dealing>,
-    seed: u64,
 }
 
 impl Counted {
-    fn add(&mut self, table: &Table, like: &Table) -> Result<(), Error> {
-        let known = self.dealing.take().map_or_else(|| Dealing::new(like, self.seed), Ok)?;
-        self.dealing.insert(known).add(table);
+    fn add(&mut self, table: &Table) {
         self.marginals.add(table);
         self.cells.add_cells(table);
-        Ok(())
     }
 }
 
@@ -134,16 +133,13 @@ impl GatheredClasses {
     /// No parts yet.
     pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Workspace) -> Self {
         let like = Table::empty(domains);
-        let counted = Counted {
-            marginals: Marginals::new(&like),
-            cells: ClassSizes::default(),
-            dealing: None,
-            seed: anonymizer.policy().algorithm.seed,
-        };
+        let counted = Counted { marginals: Marginals::new(&like), cells: ClassSizes::default() };
         Self {
             examined: Examined::new(&like),
             recoder: Recoder::new(&like),
             counted,
+            borrowed: BorrowedRows::default(),
+            privacy: anonymizer.binding().privacy(),
             like,
             leaves: 0,
             cycles: u32::MAX,
@@ -166,15 +162,15 @@ impl GatheredClasses {
         allowed: &Allowed,
         form: impl FnOnce() -> Result<FormedPart, Error> + Send,
     ) -> Result<(), Error> {
-        let Self { recoder, counted, like, .. } = self;
+        let Self { recoder, counted, borrowed, privacy, .. } = self;
         let formed = || {
             let formed = form()?;
             recoder.add(table, &formed.classes, &allowed.out)?;
+            borrowed.add(table, privacy, &formed.classes);
             Ok::<_, Error>((formed.leaves, formed.cycles))
         };
-        let (formed, counted) = rayon::join(formed, || counted.add(table, like));
+        let (formed, ()) = rayon::join(formed, || counted.add(table));
         let (leaves, cycles) = formed?;
-        counted?;
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
         let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
@@ -192,7 +188,7 @@ impl GatheredClasses {
         rows: u64,
         suppressed: u64,
     ) -> Result<Classes, Error> {
-        let Self { like, examined, recoder, counted, leaves, cycles, reservation, .. } = self;
+        let Self { like, examined, recoder, counted, borrowed, leaves, cycles, reservation, .. } = self;
         let feasibility = examined.conclude(privacy);
         anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
         let recoding = recoder.finish()?;
@@ -200,9 +196,8 @@ impl GatheredClasses {
         let k = anonymizer.binding().k;
         let utility = Utility::of(&like, &recoding, k).with_changes(counted.marginals.changes(&like, &recoding, k));
         let suppressed = suppressed + feasibility.suppressed;
-        let dealing = counted.dealing.map_or_else(|| Dealing::new(&like, counted.seed), Ok)?;
-        let (cells, key) = (counted.cells, dealing.key());
-        Ok(Classes { recoding, utility, cells, group_of: Vec::new(), key, leaves, cycles, suppressed, reservation })
+        let (cells, group_of, key) = (counted.cells, Vec::new(), anonymizer.key().derive("row assignment", &[]));
+        Ok(Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation })
     }
 }
 

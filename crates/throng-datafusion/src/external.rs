@@ -52,7 +52,7 @@ impl TableProviderFactory for ThrongTableFactory {
             return plan_err!("table `{}` has an unknown format; use one of {}", cmd.name, FORMATS.join(", "));
         }
         input.file_type = format.to_uppercase();
-        let policy = policy_of(&policy)?;
+        let policy = policy_of(&policy, state.config())?;
         let input = ListingTableFactory::new().create(state, &input).await?;
         Ok(Arc::new(AnonymizedTable::new(input, policy)?))
     }

@@ -31,7 +31,7 @@ pub(crate) fn method_of(algorithm: &Algorithm, binding: &Binding) -> (Method, &'
         Budget::Thorough => THOROUGH_CYCLES,
         Budget::Time(_) => WITHOUT_LIMIT,
     };
-    (Method::new(partition, cluster).with_seed(algorithm.seed).with_cycles(cycles), reason)
+    (Method::new(partition, cluster).with_cycles(cycles), reason)
 }
 
 /// Cycles of a thorough search. Its first one is that of a balanced search, so that it loses no more.

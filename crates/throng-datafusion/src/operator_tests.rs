@@ -13,7 +13,7 @@ use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
 use throng_core::verify::{Promise, Reading, SensitivePromise, Verifier};
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use crate::groups::PartSizes;
 use crate::{AnonymizeExec, AnonymizedTable, Anonymizer};
@@ -43,7 +43,11 @@ fn policy() -> Arc<Policy> {
     let text = "version = 1\nprivacy = { k = 5, p = 2 }\n[columns]\nage.role = 'quasi'\n\
                 zip = { role = 'quasi', hierarchy = { mask = 'right' } }\nillness.role = 'sensitive'\n\
                 note.role = 'insensitive'\n";
-    Arc::new(Policy::parse(text, Path::new("."), &Overrides::for_a_table()).unwrap())
+    Arc::new(
+        Policy::parse(text, Path::new("."), &Overrides::for_a_table())
+            .unwrap()
+            .with_secret(Secret::new("the same secret in every test").unwrap()),
+    )
 }
 
 fn context(partitions: usize, batch_rows: usize, runtime: RuntimeEnv) -> SessionContext {
@@ -132,7 +136,11 @@ async fn rows_that_are_alike_left_out_or_suppressed_are_spilled_as_they_are_held
                 age = { role = 'quasi', nulls = 'suppress', limit = [21, 22, 55, 56] }\n\
                 zip = { role = 'quasi', hierarchy = { mask = 'right' }, limit = 2 }\nillness.role = 'sensitive'\n\
                 note.role = 'insensitive'\n";
-    let policy = Arc::new(Policy::parse(text, Path::new("."), &Overrides::for_a_table()).unwrap());
+    let policy = Arc::new(
+        Policy::parse(text, Path::new("."), &Overrides::for_a_table())
+            .unwrap()
+            .with_secret(Secret::new("the same secret in every test").unwrap()),
+    );
     let table = || {
         let parts = (0..2).map(|part| (0..40).map(|batch| rows.slice((part * 40 + batch) * 1000, 1000)).collect());
         let input = MemTable::try_new(rows.schema(), parts.collect()).unwrap();

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use throng_policy::{Overrides, Policy};
+use datafusion::prelude::SessionConfig;
+use throng_policy::{Overrides, Policy, Secret};
 
 use crate::Error;
 
@@ -11,12 +12,17 @@ use crate::Error;
 ///
 /// A text with `=` or a line break is the policy itself: TOML has no statement without one, and paths rarely have any.
 /// Everything else is a path, which starts at the folder of the process, and at whose folder the paths of hierarchies
-/// start. Locations are left out of either, or don't matter: the table is at hand.
-pub(crate) fn policy_of(text: &str) -> Result<Arc<Policy>, Error> {
+/// start. Locations are left out of either, or don't matter: the table is at hand. A host may give the session a [`Secret`]
+/// as an extension of its configuration; otherwise it is that of the user.
+pub(crate) fn policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy>, Error> {
     let overrides = Overrides::for_a_table();
     let policy = match text.contains(['=', '\n']) {
         true => Policy::parse(text, Path::new(""), &overrides),
         false => Policy::load(Path::new(text), &overrides),
     };
-    Ok(Arc::new(policy?))
+    let policy = policy?;
+    Ok(Arc::new(match config.get_extension::<Secret>() {
+        Some(secret) => policy.with_secret(secret.as_ref().clone()),
+        None => policy,
+    }))
 }

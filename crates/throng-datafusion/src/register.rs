@@ -22,6 +22,9 @@ use crate::functions::{AnonymizeFunction, Generalize, KAnonymity, PSensitivity, 
 /// A policy is the path of a file or the policy itself. Functions that read files read them with the rights of the host;
 /// a host that runs queries of strangers should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.
 ///
+/// The random choices of a release are keyed by a secret: a [`throng_policy::Secret`] that the host has given to the
+/// session (`SessionConfig::with_extension`), or else that of the user ([`throng_policy::Secret::of_user`]).
+///
 /// ```
 /// # use datafusion::prelude::*;
 /// # #[tokio::main(flavor = "current_thread")]

@@ -28,7 +28,7 @@ pub(crate) async fn verify(
     let kept: Vec<usize> =
         kept_names(anonymizer.binding()).iter().filter_map(|name| schema.index_of(name).ok()).collect();
     let types: Vec<DataType> = kept.iter().map(|index| schema.field(*index).data_type().clone()).collect();
-    let mut hasher = ContentHasher::new(&types, anonymizer.policy().algorithm.seed)?;
+    let mut hasher = ContentHasher::new(&types, anonymizer.content_seed())?;
     let mut checksum = Checksum::default();
     let mut batches = release.stream(batch_rows, ahead);
     while let Some(batch) = batches.try_next().await? {

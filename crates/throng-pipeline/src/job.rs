@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::distributed::{Cluster, Made, make};
 use crate::engine::session;
 use crate::error::{JobError, Kind};
-use crate::manifest::FileEntry;
+use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::place::{Location, Place};
 use crate::progress::{Observer, Stage};
 use crate::publish::Staged;
@@ -24,7 +24,7 @@ use crate::sidecar::{
 use crate::source::Source;
 use crate::stop::Stop;
 use crate::telemetry::Origins;
-use crate::write::{ROW_GROUP_ROWS, check_writable, digest, write};
+use crate::write::{ROW_GROUP_ROWS, check_writable, write};
 
 /// How a job runs; nothing here changes its result.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ async fn run_with(policy: &Policy, options: &JobOptions, cluster: Option<&Cluste
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
         let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
-        let policy_digest = digest(policy.canonical_json().as_bytes());
+        let policy_digest = policy_digest(policy)?;
         let run = RunFacts { run_id, policy_digest, has_report: policy.output.report };
         let ready = tokio::select! {
             biased;
@@ -159,13 +159,15 @@ async fn anonymize(
         },
         utility: facts.utility,
         cells: facts.cells,
+        borrowed: facts.borrowed,
     };
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
     let sidecar = Sidecar::new(run, release, &findings, resources);
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
-    Ok(Ready { sidecar, read_back, input_digest: source.identity, clock })
+    let input_digest = source.identity.map(|identity| input_digest(policy, &identity)).transpose()?;
+    Ok(Ready { sidecar, read_back, input_digest, clock })
 }
 
 /// Makes a staged release in this process.

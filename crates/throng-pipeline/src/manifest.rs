@@ -1,6 +1,10 @@
 //! The manifest: which files are the release. Readers who go by it never see half of one.
 
 use serde::{Deserialize, Serialize};
+use throng_policy::Policy;
+
+use crate::error::JobError;
+use crate::write::hexadecimal;
 
 /// The version of the manifest's shape.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
@@ -55,4 +59,14 @@ pub struct FileEntry {
     pub bytes: u64,
     /// The SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
+}
+
+/// Returns the keyed digest of a policy. Without the secret it can't be compared with that of a guessed policy.
+pub(crate) fn policy_digest(policy: &Policy) -> Result<String, JobError> {
+    Ok(hexadecimal(&policy.release_key()?.derive("policy digest", policy.canonical_json().as_bytes()).to_bytes()))
+}
+
+/// Returns the keyed digest of which files were read, in which version.
+pub(crate) fn input_digest(policy: &Policy, identity: &str) -> Result<String, JobError> {
+    Ok(hexadecimal(&policy.release_key()?.derive("input digest", identity.as_bytes()).to_bytes()))
 }

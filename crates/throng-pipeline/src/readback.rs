@@ -82,7 +82,7 @@ pub(crate) async fn read_back(
         return Err(refused("its columns are not those of the policy"));
     }
     let (promise, _) = policy.promise();
-    let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: policy.algorithm.seed };
+    let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: anonymizer.content_seed() };
     let (findings, checksum) = match cluster {
         Some(cluster) => examine_on(cluster, &source, policy, unchanged).await?,
         None => examine_here(&session, &source, &promise, &unchanged, options).await?,

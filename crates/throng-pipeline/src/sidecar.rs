@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use throng_core::metrics::{Change, DETAIL_STEPS, Utility};
-use throng_core::risk::ClassSizes;
+use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 
 pub use histogram::Bin;
@@ -106,6 +106,40 @@ pub struct PrivacyFacts {
     pub homogeneity: f64,
     /// How diverse the classes are in each sensitive column.
     pub sensitive: Vec<SensitiveFacts>,
+    /// Classes that hide few people among borrowed rows; absent where no class has borrowed rows, and in sidecars of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub borrowed: Option<BorrowedFacts>,
+}
+
+/// What is left of the promise against an intruder who knows the quasi-identifiers of everyone in the table, and so may tell
+/// how many rows of a class are borrowed from elsewhere. Counts of rows are rounded up to the next multiple of k.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BorrowedFacts {
+    /// Classes that have borrowed rows, rounded up to the next multiple of k.
+    pub classes: u64,
+    /// Rows of these classes that are their own.
+    pub own_rows: u64,
+    /// Own rows in classes whose own rows alone would not be as diverse as required.
+    pub own_rows_without_diversity: u64,
+    /// The fewest own rows of a class.
+    pub effective_k: u64,
+    /// The fewest distinct values of a sensitive column among the own rows of a class; absent where no model counts values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_p: Option<u64>,
+}
+
+impl BorrowedFacts {
+    fn of(borrowed: &BorrowedRows, k: u64) -> Option<Self> {
+        let up = |count: u64| count.div_ceil(k.max(1)) * k.max(1);
+        Some(Self {
+            classes: up(borrowed.classes),
+            own_rows: up(borrowed.own_rows),
+            own_rows_without_diversity: up(borrowed.own_rows_without_diversity),
+            effective_k: borrowed.effective_k?,
+            effective_p: borrowed.effective_p,
+        })
+    }
 }
 
 /// One requirement.
@@ -278,6 +312,7 @@ pub(crate) struct ReleaseFacts {
     pub(crate) utility: Utility,
     /// The sizes of the classes of the input.
     pub(crate) cells: ClassSizes,
+    pub(crate) borrowed: BorrowedRows,
 }
 
 /// What identifies a run.
@@ -292,7 +327,7 @@ pub(crate) struct RunFacts {
 impl Sidecar {
     /// A sidecar without times, which are known last.
     pub(crate) fn new(run: &RunFacts, release: ReleaseFacts, findings: &Findings, resources: ResourceFacts) -> Self {
-        let ReleaseFacts { input, output, columns, algorithm, utility, cells } = release;
+        let ReleaseFacts { input, output, columns, algorithm, utility, cells, borrowed } = release;
         let k =
             findings.requirements.iter().find(|found| found.column.is_none()).map_or(1, |found| match found.required {
                 Amount::Count(k) => k,
@@ -310,7 +345,7 @@ impl Sidecar {
             input,
             output,
             columns: Some(columns),
-            privacy: PrivacyFacts::of(findings),
+            privacy: PrivacyFacts { borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
             risk: Some(RiskFacts::of(&cells, &sizes, k)),
             utility,
             algorithm,
@@ -353,6 +388,7 @@ impl PrivacyFacts {
             requirements: findings.requirements.iter().map(requirement).collect(),
             homogeneity: round(findings.homogeneity),
             sensitive: findings.diversity.iter().map(sensitive).collect(),
+            borrowed: None,
         }
     }
 }

@@ -11,11 +11,10 @@ use object_store::ObjectStoreExt;
 use throng_policy::Policy;
 
 use crate::error::JobError;
-use crate::manifest::{MANIFEST, Manifest};
+use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::place::Place;
 use crate::publish::{METRICS, SUCCESS};
 use crate::source::identity_of_input;
-use crate::write::digest;
 
 /// A release that a run would only repeat.
 #[derive(Clone, Debug)]
@@ -31,9 +30,11 @@ pub async fn unchanged(policy: &Policy) -> Result<Option<Standing>, JobError> {
     let output = Place::parse_with(&policy.output.location, &policy.store)?;
     let Some(manifest) = complete_release(&output).await else { return Ok(None) };
     let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
-        && manifest.policy_digest == digest(policy.canonical_json().as_bytes())
-        && manifest.input_digest.is_some()
-        && manifest.input_digest == identity_of_input(policy).await?;
+        && manifest.policy_digest == policy_digest(policy)?
+        && match (&manifest.input_digest, identity_of_input(policy).await?) {
+            (Some(digest), Some(identity)) => *digest == input_digest(policy, &identity)?,
+            _ => false,
+        };
     Ok(is_same.then(|| Standing { location: output.to_string(), manifest }))
 }
 

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use throng_core::columns::{Categories, Limit, Nulls, Protection, Release};
 use throng_core::hierarchy::HierarchySpec;
+use throng_core::key::ReleaseKey;
 
 use crate::budget::Budget;
 use crate::document::Document;
 use crate::preset::Preset;
+use crate::problem::PolicyError;
+use crate::secret::Secret;
 use crate::settings::{Cluster, Commit, Format, Mode, Partition};
 use crate::store::Store;
 
@@ -26,8 +29,47 @@ pub struct Policy {
     pub algorithm: Algorithm,
     /// What the columns mean.
     pub columns: Columns,
+    /// Where the key of a release comes from.
+    pub(crate) key: KeySource,
     /// Keeps the places of the file for problems that only show against a schema.
     pub(crate) document: Arc<Document>,
+}
+
+/// Where the key of a release comes from.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum KeySource {
+    /// The secret of the user who makes the release.
+    #[default]
+    User,
+    /// A secret of the host.
+    Secret(Secret),
+    /// Derived elsewhere.
+    Key(ReleaseKey),
+}
+
+impl Policy {
+    /// Uses this secret in place of that of the environment or of the state folder.
+    #[must_use]
+    pub fn with_secret(self, secret: Secret) -> Self {
+        Self { key: KeySource::Secret(secret), ..self }
+    }
+
+    /// Uses a key that another process has derived for the same release.
+    #[must_use]
+    pub fn with_release_key(self, key: ReleaseKey) -> Self {
+        Self { key: KeySource::Key(key), ..self }
+    }
+
+    /// Returns the key of every random choice: derived from the secret and the seed. Fails where no secret is given and
+    /// none can be kept.
+    pub fn release_key(&self) -> Result<ReleaseKey, PolicyError> {
+        let secret = match &self.key {
+            KeySource::Key(key) => return Ok(*key),
+            KeySource::Secret(secret) => secret.clone(),
+            KeySource::User => Secret::of_user()?,
+        };
+        Ok(ReleaseKey::new(secret.bytes(), self.algorithm.seed))
+    }
 }
 
 /// Where the table comes from.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use throng_pipeline::generate::{CensusOptions, write_census};
 use throng_pipeline::{JobOptions, Silent, Stopper};
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
@@ -45,6 +45,7 @@ impl Census {
         let path = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
         let (input, output) = (Some(vec![path("census")]), Some(path("embedded")));
         let policy = Policy::load(&self.policy(), &Overrides { input, output, ..Overrides::default() }).unwrap();
+        let policy = policy.with_secret(Secret::new(crate::process::SECRET).unwrap());
         let (_stopper, stop) = Stopper::new();
         let options = JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

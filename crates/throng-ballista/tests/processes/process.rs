@@ -28,6 +28,9 @@ pub struct Ended {
     pub stderr: String,
 }
 
+/// The secret of every test: releases can be compared.
+pub const SECRET: &str = "the same secret in every test";
+
 /// The binary with its arguments, in an environment that holds nothing else of Throng.
 fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_throng-cluster"));
@@ -36,6 +39,7 @@ fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Comman
             command.env_remove(name);
         }
     }
+    command.env("THRONG_SECRET", SECRET);
     command.args(["--log-format", "json"]).args(arguments).envs(environment.iter().cloned()).stdin(Stdio::null());
     command
 }

@@ -15,6 +15,7 @@ use super::frame::{Frame, Measure, Reach, Span};
 use super::{Class, Cluster, Portion, nearby};
 use crate::losses::Form;
 use crate::model::{Need, Privacy, Tally};
+use crate::search::draws::Draws;
 use crate::table::Table;
 
 /// More scattered cells than this are clustered by `nearby`.
@@ -29,18 +30,25 @@ const LOOKS_AHEAD: usize = 8;
 /// After so many seeds in succession that could not be completed, the others are not tried any more.
 const FAILED_SEEDS: usize = 32;
 
+/// How far chance moves a seed in the order of seeds: by up to this share of its isolation. Without it, whoever knows all rows
+/// but one could form the classes for each candidate of the last row and compare.
+const SEED_NOISE: f32 = 0.5;
+
 /// Greedy clustering on cells.
-#[derive(Clone, Copy, Debug)]
-pub struct Greedy;
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Greedy {
+    /// Drives the order in which seeds are taken.
+    pub seed: u64,
+}
 
 impl Cluster for Greedy {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         if leaf.len() > MANY && are_scattered(leaf, table, privacy) {
-            return nearby::classes(leaf, table, privacy);
+            return nearby::classes(leaf, table, privacy, self.seed);
         }
         let frame = Frame::new(leaf, table, Measure::Ncp);
         let mut work = Work::new(&frame, privacy);
-        work.grow_all();
+        work.grow_all(self.seed);
         work.place_leftovers();
         work.finish(leaf)
     }
@@ -155,9 +163,9 @@ impl<'a> Work<'a> {
         work
     }
 
-    fn grow_all(&mut self) {
+    fn grow_all(&mut self, random_seed: u64) {
         let mut failed = 0;
-        for seed in self.least_isolated_first() {
+        for seed in self.least_isolated_first(random_seed) {
             if !self.is_free[seed] {
                 continue;
             }
@@ -168,8 +176,8 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours.
-    fn least_isolated_first(&self) -> Vec<usize> {
+    /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours, with some noise.
+    fn least_isolated_first(&self, random_seed: u64) -> Vec<usize> {
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
         for local in 0..self.frame.len() {
             for other in local + 1..self.frame.len().min(local + 1 + LOOKS_AHEAD) {
@@ -180,7 +188,9 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        let mut seeds: Vec<(f32, usize)> = self.free.iter().map(|seed| (nearest[*seed], *seed)).collect();
+        let mut draws = Draws::new(random_seed).of_part(self.free.len() as u64);
+        let mut noisy = |seed: &usize| (nearest[*seed] * (1.0 + SEED_NOISE * draws.share()), *seed);
+        let mut seeds: Vec<(f32, usize)> = self.free.iter().map(&mut noisy).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         seeds.into_iter().map(|(_, seed)| seed).collect()
     }

@@ -13,7 +13,7 @@ use crate::test_tables::{
 fn greedy(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {
     let leaf: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, rows.table.sensitive().len());
-    let classes = Greedy.cluster(&leaf, &rows.table, &privacy);
+    let classes = Greedy::default().cluster(&leaf, &rows.table, &privacy);
     for class in &classes {
         assert!(privacy.is_satisfied(&class.tally(&rows.table)), "{class:?}");
         assert!(class.portions.is_sorted_by(|a, b| a.group < b.group), "{class:?}");

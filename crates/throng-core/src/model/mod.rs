@@ -119,6 +119,11 @@ impl Privacy {
         self.models().all(|model| model.deficit(class) == 0)
     }
 
+    /// Whether a class satisfies every model that looks at sensitive values, whatever its number of rows.
+    pub fn is_diverse(&self, class: &Tally) -> bool {
+        self.models_of_kind().all(|model| model.deficit(class) == 0)
+    }
+
     /// Whether these cells together satisfy every model. Looks at no more of them than it takes.
     pub fn is_satisfied_by(&self, table: &Table, cells: impl IntoIterator<Item = u32>) -> bool {
         let mut class = Tally::empty(table.sensitive().len());

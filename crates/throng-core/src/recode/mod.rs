@@ -13,7 +13,6 @@ mod recoder;
 mod stand_ins;
 
 pub use aggregate::SquaredErrors;
-pub use deal::{DealKey, Dealing};
 pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
 pub use recoder::Recoder;

@@ -7,7 +7,8 @@
 use rayon::prelude::*;
 
 use super::Recoding;
-use super::deal::{DealKey, deal};
+use super::deal::deal;
+use crate::key::ReleaseKey;
 
 /// The hashes of so many classes are fetched at a time.
 const BLOCK_CLASSES: usize = 1024;
@@ -25,7 +26,7 @@ pub struct ReleaseOrder {
 
 impl ReleaseOrder {
     /// Places rows, given the group and the content hash of each. There must be fewer than 2^32 of them.
-    pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: &DealKey) -> Self {
+    pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: ReleaseKey) -> Self {
         let class_of = deal(recoding, groups, content, key);
         let mut total = 0;
         let end = |rows: &u64| {

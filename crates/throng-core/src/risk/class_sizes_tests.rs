@@ -53,10 +53,12 @@ fn of_an_original_no_count_below_k_is_told() {
     // 3 rows are alone and 7 in all are at risk; with k = 10 both are told as 10.
     let summary = RiskSummary::of_original(&sizes(&[1, 1, 1, 4, 93]), &[0.2], 10);
     assert_eq!((summary.highest, summary.uniques, summary.at_risk), (1.0, 0.1, vec![(0.2, 0.1)]));
-    // The smallest class has 3 rows, or 9: nobody can tell.
-    for smallest in [3, 9] {
+    // Five classes, of which no exact number is told: 10 of 100 rows on average.
+    assert_eq!((summary.classes, summary.average), (10, 0.1));
+    // The smallest class has 1, 3 or 9 rows: the highest risk does not tell.
+    for smallest in [1, 3, 9] {
         let summary = RiskSummary::of_original(&sizes(&[smallest, 50]), &[], 10);
-        assert_eq!((summary.highest, summary.uniques), (0.5, 0.0), "{smallest}");
+        assert_eq!((summary.highest, summary.classes), (1.0, 10), "{smallest}");
     }
     // From k rows on, a size is told.
     assert_eq!(RiskSummary::of_original(&sizes(&[10, 50]), &[], 10).highest, 0.1);

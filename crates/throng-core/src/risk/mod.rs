@@ -20,12 +20,14 @@
 
 mod class_sizes;
 mod columns;
+mod effective;
 mod sensitive;
 mod sizes;
 mod summary;
 
 pub use class_sizes::{COMMON_THRESHOLDS, ClassSizes, share};
 pub use columns::ColumnRisk;
+pub use effective::BorrowedRows;
 pub use sensitive::SensitiveRisk;
 pub use sizes::SizeBand;
 pub use summary::RiskSummary;

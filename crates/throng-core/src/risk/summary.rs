@@ -32,19 +32,17 @@ impl RiskSummary {
 
     /// Of the original of a release, about which nothing may be told that concerns fewer than `k` rows: upper bounds.
     ///
-    /// Rows are counted up to the next multiple of `k`. Where the smallest class has fewer than `k` rows, its size is not
-    /// told: the highest risk is that of one row where some row is alone, and else that of two.
+    /// Rows and classes are counted up to the next multiple of `k`, and the average follows from that count. Where the
+    /// smallest class has fewer than `k` rows, the highest risk is 1 whatever its size.
     pub fn of_original(sizes: &ClassSizes, thresholds: &[f64], k: u64) -> Self {
         let (rows, k) = (sizes.rows(), k.max(1));
-        let at_most = |count: u64| share(count.div_ceil(k).saturating_mul(k).min(rows), rows);
-        let highest = match sizes.unique_rows() {
-            0 if sizes.smallest() < k => sizes.highest_risk().max(if rows == 0 { 0.0 } else { 0.5 }),
-            _ => sizes.highest_risk(),
-        };
+        let up = |count: u64| count.div_ceil(k).saturating_mul(k).min(rows);
+        let at_most = |count: u64| share(up(count), rows);
+        let highest = if rows > 0 && sizes.smallest() < k { 1.0 } else { sizes.highest_risk() };
         Self {
-            classes: sizes.classes(),
+            classes: up(sizes.classes()),
             highest,
-            average: sizes.average_risk(),
+            average: at_most(sizes.classes()),
             uniques: at_most(sizes.unique_rows()),
             at_risk: thresholds.iter().map(|above| (*above, at_most(sizes.rows_above(*above)))).collect(),
         }

@@ -1,7 +1,7 @@
 //! A change of two classes: what it would gain, and how it is made.
 
 use super::hood::{Hood, LocalClass, NONE, small};
-use super::state::Loan;
+use super::state::{Loan, UNDIVERSE};
 use crate::places::Ranges;
 
 /// The cells that leave and join a class; [`NONE`] for nothing.
@@ -226,6 +226,8 @@ impl Hood<'_> {
         let (stride, places) = (self.axes.stride(), &self.cells.places);
         let place = |cell: &u16| &places[usize::from(*cell) * stride..][..stride];
         self.bounds.set(class, local.members.iter().map(place));
+        local.is_undiverse = !local.loans.is_empty()
+            && local.reached.iter().zip(&self.required).any(|(reached, required)| reached < required);
         local.cost = self.cost(class, &local, &mut ranges);
         local.members.iter().for_each(|cell| self.cells.gains[usize::from(*cell)] = UNKNOWN);
         self.ranges = ranges;
@@ -260,6 +262,7 @@ impl Hood<'_> {
         ranges.hi.copy_from_slice(hi);
         local.loans.iter().for_each(|loan| ranges.include(self.lender_place(loan.lender as u16)));
         let borrowed: u32 = local.loans.iter().map(|loan| loan.rows).sum();
-        (local.rows + borrowed) as f32 * self.axes.loss(&ranges.lo, &ranges.hi)
+        let price = if local.is_undiverse { UNDIVERSE } else { 1.0 };
+        (local.rows + borrowed) as f32 * self.axes.loss(&ranges.lo, &ranges.hi) * price
     }
 }

@@ -2,15 +2,15 @@
 
 /// A sequence of numbers (SplitMix64).
 #[derive(Clone, Debug)]
-pub(super) struct Draws(u64);
+pub(crate) struct Draws(u64);
 
 impl Draws {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
     /// The sequence of one of many parts of the same work.
-    pub(super) fn of_part(&self, part: u64) -> Self {
+    pub(crate) fn of_part(&self, part: u64) -> Self {
         let mut draws = Self(self.0 ^ part.wrapping_mul(0xd1b5_4a32_d192_ed03));
         draws.next();
         draws
@@ -29,7 +29,7 @@ impl Draws {
     }
 
     /// A number from 0 to 1.
-    pub(super) fn share(&mut self) -> f32 {
+    pub(crate) fn share(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1_u64 << 24) as f32
     }
 }

@@ -71,8 +71,9 @@ pub(super) struct LocalClass {
     pub(super) reached: Vec<u32>,
     /// Lenders are numbers of this neighbourhood.
     pub(super) loans: Vec<Loan>,
-    /// What it loses, borrowed rows included.
+    /// What it loses, borrowed rows included, and the price of being undiverse.
     pub(super) cost: f32,
+    pub(super) is_undiverse: bool,
 }
 
 /// Where the cells and lenders of a state are in this round: their neighbourhood, and their number there.
@@ -179,6 +180,7 @@ impl<'a> Hood<'a> {
             reached: vec![0; self.required.len()],
             loans: Vec::new(),
             cost: 0.0,
+            is_undiverse: false,
         }
     }
 
@@ -215,6 +217,7 @@ impl<'a> Hood<'a> {
             cells: class.members.iter().map(|cell| cells.numbers[usize::from(*cell)]).collect(),
             loans: class.loans.into_iter().map(loan).collect(),
             cost: class.cost,
+            is_undiverse: class.is_undiverse,
         };
         classes.into_iter().filter(|class| !class.members.is_empty()).map(class).collect()
     }
@@ -224,7 +227,7 @@ impl LocalClass {
     /// What stands in for a class while it is worked on.
     pub(super) fn nothing() -> Self {
         let (members, reached, loans) = (Vec::new(), Vec::new(), Vec::new());
-        Self { members, rows: 0, tally: Tally::empty(0), reached, loans, cost: 0.0 }
+        Self { members, rows: 0, tally: Tally::empty(0), reached, loans, cost: 0.0, is_undiverse: false }
     }
 }
 

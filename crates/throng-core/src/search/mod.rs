@@ -17,7 +17,7 @@
 
 mod anneal;
 mod change;
-mod draws;
+pub(crate) mod draws;
 mod hood;
 mod lenders;
 mod near;
@@ -104,7 +104,7 @@ fn cycle(
     draws: &Draws,
     goes_on: &(dyn Fn() -> bool + Sync),
 ) -> bool {
-    let cost = state.cost();
+    let (cost, loss) = (state.cost(), state.loss());
     let share = (HEATING_COLUMNS / state.table.quasi().len() as f64).min(1.0);
     let mean = (share * cost / state.movable.len() as f64) as f32;
     let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
@@ -122,7 +122,7 @@ fn cycle(
     }
     let is_whole = round == rounds;
     if let Some(before) = before
-        && state.cost() >= cost
+        && (state.cost() >= cost || state.loss() > loss)
     {
         state.set_classes(before);
     }

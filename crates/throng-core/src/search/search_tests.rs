@@ -123,7 +123,7 @@ proptest! {
         let privacy = Privacy::p_sensitive_k_anonymity(k, p.min(k), 1);
         let cells: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
         prop_assume!(privacy.is_satisfied_by(&rows.table, cells.iter().copied()));
-        let classes = Greedy.cluster(&cells, &rows.table, &privacy);
+        let classes = Greedy::default().cluster(&cells, &rows.table, &privacy);
         let mut before = loss(&rows, &classes);
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         for cycles in 0..4 {

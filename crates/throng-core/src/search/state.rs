@@ -12,6 +12,10 @@ use crate::cluster::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::{QuasiColumn, Table};
 
+/// By what the loss of a class is multiplied that has borrowed rows while its own are not diverse enough: an intruder who can
+/// tell them apart would find fewer values among the own rows than required. The search avoids such classes at this price.
+pub(super) const UNDIVERSE: f32 = 1.5;
+
 /// A class with more cells than this stays as it is: places in a neighbourhood are small numbers.
 const LARGE_CLASS: usize = 1 << 14;
 
@@ -44,8 +48,10 @@ pub(super) struct Searched {
     pub(super) cells: Vec<u32>,
     /// The rows that it has borrowed.
     pub(super) loans: Vec<Loan>,
-    /// What it loses, once it was measured.
+    /// What it loses, once it was measured; [`UNDIVERSE`] times as much where it is undiverse.
     pub(super) cost: f32,
+    /// Whether it has borrowed rows while its own are not diverse enough.
+    pub(super) is_undiverse: bool,
 }
 
 /// Rows that one cell has lent to one class.
@@ -61,9 +67,7 @@ pub(super) struct Loan {
 impl<'a> State<'a> {
     /// These classes of a table, which all satisfy the model.
     pub(super) fn new(table: &'a Table, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
-        let cells = (0..table.cell_count() as u32).into_par_iter();
-        let cell_of = cells.flat_map_iter(|cell| std::iter::repeat_n(cell, table.groups(cell).len()));
-        let cell_of: Vec<u32> = cell_of.collect();
+        let cell_of = table.cells_of_groups();
         let cell_of = |portion: &Portion| cell_of[portion.group as usize];
         let is_home = |class: &Class| {
             let first = class.portions.first().map(cell_of);
@@ -165,7 +169,7 @@ impl<'a> State<'a> {
 
     /// Finds out what the classes lose that can be changed.
     pub(super) fn measure(&mut self) {
-        let (table, movable, lenders) = (self.table, &self.movable, &self.lenders);
+        let (table, privacy, movable, lenders) = (self.table, self.privacy, &self.movable, &self.lenders);
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         self.classes.par_iter_mut().for_each(|class| {
             let cells = class.cells.iter().map(|cell| movable[*cell as usize]);
@@ -178,14 +182,21 @@ impl<'a> State<'a> {
             };
             let losses: f64 = table.quasi().iter().enumerate().map(loss).sum();
             let borrowed: u64 = class.loans.iter().map(|loan| u64::from(loan.rows)).sum();
-            let rows = cells.map(|cell| table.cell_rows(cell)).sum::<u64>() + borrowed;
-            class.cost = (rows as f64 * losses) as f32;
+            let rows = cells.clone().map(|cell| table.cell_rows(cell)).sum::<u64>() + borrowed;
+            class.is_undiverse = !class.loans.is_empty() && !privacy.is_diverse(&Tally::of_cells(table, cells));
+            class.cost = (rows as f64 * losses) as f32 * if class.is_undiverse { UNDIVERSE } else { 1.0 };
         });
     }
 
-    /// What the classes lose that can be changed.
+    /// Returns the cost of the classes that can be changed: their loss, and the price of those that are undiverse.
     pub(super) fn cost(&self) -> f64 {
         self.classes.iter().map(|class| f64::from(class.cost)).sum()
+    }
+
+    /// Returns the loss of the classes that can be changed.
+    pub(super) fn loss(&self) -> f64 {
+        let price = |class: &Searched| if class.is_undiverse { UNDIVERSE } else { 1.0 };
+        self.classes.iter().map(|class| f64::from(class.cost / price(class))).sum()
     }
 }
 

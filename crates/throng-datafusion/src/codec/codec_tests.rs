@@ -11,7 +11,7 @@ use datafusion_proto::bytes::{
     logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
     physical_plan_from_bytes_with_extension_codec, physical_plan_to_bytes_with_extension_codec,
 };
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use super::test_people::{People, batch, elsewhere, operators, physical, release, rows};
 use super::*;
@@ -111,7 +111,9 @@ async fn a_release_of_a_release_travels_too() {
     let (here, there) = (people.session().await, elsewhere());
     let policy =
         "version = 1\nprivacy.k = 8\ncolumns = { default = 'drop', age.role = 'quasi', note.role = 'insensitive' }\n";
-    let policy = Policy::parse(policy, Path::new("/nowhere"), &Overrides::for_a_table()).unwrap();
+    let policy = Policy::parse(policy, Path::new("/nowhere"), &Overrides::for_a_table())
+        .unwrap()
+        .with_secret(Secret::new("the same secret in every test").unwrap());
     let released = here.table_provider("released").await.unwrap();
     here.deregister_table("released").unwrap();
     release(&here, released, Arc::new(policy));

@@ -15,14 +15,13 @@ use datafusion_proto::bytes::{
     logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
 };
 use datafusion_proto::logical_plan::{DefaultLogicalExtensionCodec, LogicalExtensionCodec};
-use throng_policy::Policy;
 
 use super::envelope::{TABLE, TASKS};
 use super::error::CodecError;
 use super::message::{TableMessage, TasksMessage};
 use super::task::{TaskReader, no_other_task, read_task, task_message};
-use crate::distributed::TaskTable;
-use crate::{AnonymizedTable, Error};
+use crate::AnonymizedTable;
+use crate::distributed::{TaskTable, policy_of_message};
 
 /// Writes and reads logical plans with [`AnonymizedTable`]s; everything else is up to an inner codec.
 ///
@@ -88,8 +87,8 @@ impl ThrongLogicalCodec {
                  codec that knows it",
             )
         })?;
-        let policy = table.anonymizer().policy().to_portable();
-        TABLE.seal(&TableMessage { policy, input: input.to_vec() }, bytes);
+        let (policy, key) = (table.anonymizer().policy().to_portable(), table.anonymizer().key().to_bytes().to_vec());
+        TABLE.seal(&TableMessage { policy, key, input: input.to_vec() }, bytes);
         Ok(())
     }
 
@@ -99,7 +98,7 @@ impl ThrongLogicalCodec {
         schema: &SchemaRef,
         context: &TaskContext,
     ) -> Result<Arc<dyn TableProvider>> {
-        let policy = Policy::from_portable(&message.policy).map_err(Error::from)?;
+        let policy = policy_of_message(&message.policy, &message.key)?;
         let input = logical_plan_from_bytes_with_extension_codec(&message.input, context, self)?;
         let table = AnonymizedTable::new(table_of(input)?, Arc::new(policy))?;
         match table.schema().fields() == schema.fields() {

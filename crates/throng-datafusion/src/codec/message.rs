@@ -10,6 +10,9 @@ pub(super) struct TableMessage {
     /// The policy in portable form.
     #[prost(string, tag = "1")]
     pub(super) policy: String,
+    /// The key of every random choice.
+    #[prost(bytes = "vec", tag = "3")]
+    pub(super) key: Vec<u8>,
     /// The plan that reads the input, as bytes of DataFusion.
     #[prost(bytes = "vec", tag = "2")]
     pub(super) input: Vec<u8>,
@@ -35,6 +38,9 @@ pub(super) struct ExecMessage {
     /// The policy in portable form.
     #[prost(string, tag = "1")]
     pub(super) policy: String,
+    /// The key of every random choice.
+    #[prost(bytes = "vec", tag = "3")]
+    pub(super) key: Vec<u8>,
     /// The columns that the policy is bound to: also those that are not read, and that the child does not have.
     #[prost(message, optional, tag = "2")]
     pub(super) input: Option<protobuf::Schema>,

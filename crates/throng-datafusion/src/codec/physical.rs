@@ -14,14 +14,13 @@ use datafusion_proto::physical_plan::{
     DefaultPhysicalExtensionCodec, PhysicalExtensionCodec, PhysicalProtoConverterExtension,
 };
 use datafusion_proto::protobuf;
-use throng_policy::Policy;
 
 use super::envelope::{EXEC, TASK};
 use super::error::CodecError;
 use super::message::ExecMessage;
 use super::task::{TaskReader, no_other_task, read_task, task_message};
-use crate::distributed::TaskExec;
-use crate::{AnonymizeExec, Anonymizer, Error, plain_field};
+use crate::distributed::{TaskExec, policy_of_message};
+use crate::{AnonymizeExec, Anonymizer, plain_field};
 
 /// Writes and reads physical plans with [`AnonymizeExec`]; everything else is up to an inner codec.
 ///
@@ -54,13 +53,14 @@ impl Default for ThrongPhysicalCodec {
 
 fn encode(node: &AnonymizeExec, bytes: &mut Vec<u8>) -> Result<()> {
     let input = protobuf::Schema::try_from(node.anonymizer().input_schema().as_ref())?;
-    EXEC.seal(&ExecMessage { policy: node.anonymizer().policy().to_portable(), input: Some(input) }, bytes);
+    let (policy, key) = (node.anonymizer().policy().to_portable(), node.anonymizer().key().to_bytes().to_vec());
+    EXEC.seal(&ExecMessage { policy, key, input: Some(input) }, bytes);
     Ok(())
 }
 
 fn decode(message: &ExecMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<AnonymizeExec> {
     let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
-    let policy = Arc::new(Policy::from_portable(&message.policy).map_err(Error::from)?);
+    let policy = Arc::new(policy_of_message(&message.policy, &message.key)?);
     let written = message.input.as_ref().ok_or_else(|| EXEC.malformed())?;
     let written = Anonymizer::new(Arc::clone(&policy), Arc::new(Schema::try_from(written)?))?;
     let schema = as_it_arrives(&written, &input.schema())?;

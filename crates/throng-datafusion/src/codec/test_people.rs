@@ -9,7 +9,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use crate::{AnonymizeExec, AnonymizedTable};
 
@@ -48,7 +48,11 @@ impl People {
     }
 
     pub(super) fn policy(&self) -> Arc<Policy> {
-        Arc::new(Policy::load(&self.0.path().join("policy.toml"), &Overrides::for_a_table()).unwrap())
+        Arc::new(
+            Policy::load(&self.0.path().join("policy.toml"), &Overrides::for_a_table())
+                .unwrap()
+                .with_secret(Secret::new("the same secret in every test").unwrap()),
+        )
     }
 
     /// A session in which the people are released, with or without views for strings.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::Schema;
 use datafusion_proto::protobuf;
 use prost::Message;
+use throng_core::key::ReleaseKey;
 use throng_policy::Policy;
 
 use super::message::{AnonymizerMessage, BodyMessage};
@@ -51,14 +52,20 @@ pub(super) fn body_of_sketch(anonymizer: &Anonymizer, place: &StorePlace, sketch
     message.encode_to_vec()
 }
 
+/// The policy of a message: portable text and the key of the release.
+pub(crate) fn policy_of_message(policy: &str, key: &[u8]) -> Result<Policy, Error> {
+    let key = ReleaseKey::from_bytes(key.try_into().map_err(|_| malformed())?);
+    Ok(Policy::from_portable(policy)?.with_release_key(key))
+}
+
 impl Anonymizer {
     pub(super) fn message(&self) -> AnonymizerMessage {
         let input = protobuf::Schema::try_from(self.input_schema().as_ref()).ok();
-        AnonymizerMessage { policy: self.policy().to_portable(), input }
+        AnonymizerMessage { policy: self.policy().to_portable(), key: self.key().to_bytes().to_vec(), input }
     }
 
     fn of_message(message: &AnonymizerMessage) -> Result<Self, Error> {
-        let policy = Arc::new(Policy::from_portable(&message.policy)?);
+        let policy = Arc::new(policy_of_message(&message.policy, &message.key)?);
         let input = message.input.as_ref().and_then(|input| Schema::try_from(input).ok()).ok_or_else(malformed)?;
         Self::new(policy, Arc::new(input))
     }

@@ -122,7 +122,7 @@ fn deal(
     workspace: &Workspace,
     to: &Sender<Result<RecordBatch>>,
 ) -> Result<(), Error> {
-    let mut look = FirstLook::new(outline.key.clone(), workspace.reservation("deal"));
+    let mut look = FirstLook::new(outline.key, workspace.reservation("deal"));
     let mut batches = lent.read()?;
     while let Some(batch) = batches.next()? {
         workspace.check()?;

@@ -13,7 +13,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
 use futures::TryStreamExt;
 use proptest::prelude::*;
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use super::*;
 use crate::groups::PartSizes;
@@ -52,7 +52,11 @@ const POLICIES: [&str; 4] = [
 
 fn policy(columns: &str, k: u64, p: u64) -> Arc<Policy> {
     let text = format!("version = 1\nprivacy = {{ k = {k}, p = {p}, suppression_limit = 1.0 }}\n[columns]\n{columns}");
-    Arc::new(Policy::parse(&text, Path::new("."), &Overrides::for_a_table()).unwrap())
+    Arc::new(
+        Policy::parse(&text, Path::new("."), &Overrides::for_a_table())
+            .unwrap()
+            .with_secret(Secret::new("the same secret in every test").unwrap()),
+    )
 }
 
 fn input(rows: &RecordBatch, partitions: usize) -> Arc<dyn TableProvider> {

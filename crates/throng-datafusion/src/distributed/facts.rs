@@ -1,9 +1,9 @@
 //! What is known of a release, there and back.
 
 use throng_core::metrics::{Change, ColumnUtility, Slice, Utility};
-use throng_core::risk::ClassSizes;
+use throng_core::risk::{BorrowedRows, ClassSizes};
 
-use super::message::{ChangeMessage, ColumnUtilityMessage, UtilityMessage};
+use super::message::{BorrowedMessage, ChangeMessage, ColumnUtilityMessage, UtilityMessage};
 
 pub(super) fn utility_message(utility: &Utility) -> UtilityMessage {
     let column = |column: &ColumnUtility| ColumnUtilityMessage {
@@ -63,6 +63,16 @@ pub(super) fn utility(message: UtilityMessage) -> Option<Utility> {
 
 fn slice(end: f64, before: f64, after: f64) -> Slice {
     Slice { end, before, after }
+}
+
+pub(super) fn borrowed_message(borrowed: &BorrowedRows) -> BorrowedMessage {
+    let BorrowedRows { classes, own_rows, own_rows_without_diversity, effective_k, effective_p } = borrowed.clone();
+    BorrowedMessage { classes, own_rows, own_rows_without_diversity, effective_k, effective_p }
+}
+
+pub(super) fn borrowed(message: BorrowedMessage) -> BorrowedRows {
+    let BorrowedMessage { classes, own_rows, own_rows_without_diversity, effective_k, effective_p } = message;
+    BorrowedRows { classes, own_rows, own_rows_without_diversity, effective_k, effective_p }
 }
 
 pub(super) fn class_sizes(pairs: &[u64]) -> ClassSizes {

@@ -16,6 +16,9 @@ pub(crate) struct TaskMessage {
 pub(super) struct AnonymizerMessage {
     #[prost(string, tag = "1")]
     pub(super) policy: String,
+    /// The key of every random choice.
+    #[prost(bytes = "vec", tag = "3")]
+    pub(super) key: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     pub(super) input: Option<protobuf::Schema>,
 }
@@ -165,6 +168,23 @@ pub(super) struct FactsMessage {
     /// Sizes of cells and how many have each, in turn.
     #[prost(uint64, repeated, tag = "7")]
     pub(super) cells: Vec<u64>,
+    #[prost(message, optional, tag = "9")]
+    pub(super) borrowed: Option<BorrowedMessage>,
+}
+
+/// Rows that classes have borrowed.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct BorrowedMessage {
+    #[prost(uint64, tag = "1")]
+    pub(super) classes: u64,
+    #[prost(uint64, tag = "2")]
+    pub(super) own_rows: u64,
+    #[prost(uint64, tag = "3")]
+    pub(super) own_rows_without_diversity: u64,
+    #[prost(uint64, optional, tag = "4")]
+    pub(super) effective_k: Option<u64>,
+    #[prost(uint64, optional, tag = "5")]
+    pub(super) effective_p: Option<u64>,
 }
 
 /// The measures of a release.

@@ -13,7 +13,7 @@
 //! of a release in one process. Rows stay where they are until their class is known.
 //!
 //! - A group is surveyed by whoever reads it, and numbered by its content. So it has the same number for every reader.
-//! - Which rows of a group other classes borrow is decided by places ([`throng_core::recode::DealKey`]). Of the rows that
+//! - Which rows of a group other classes borrow is decided by places ([`throng_core::key::ReleaseKey`]). Of the rows that
 //!   one reader has, only those with the least places can be lent. They meet in one task. All others stay at home, and
 //!   so nobody gets all rows of a large group.
 //! - Which file a row is in follows from the sizes of classes. A class that goes over the end of a file is sent to both
@@ -52,6 +52,7 @@ pub use rows::{ACCOUNT, DealtRows, Files, RECEIVED, Spread, bytes_of};
 pub use survey::Surveys;
 pub use table::TaskTable;
 
+pub(crate) use body::policy_of_message;
 pub(crate) use message::TaskMessage;
 
 /// A number that nobody else draws.

@@ -8,7 +8,8 @@ use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use prost::Message;
-use throng_core::recode::{DealKey, Share, Shares};
+use throng_core::key::ReleaseKey;
+use throng_core::recode::{Share, Shares};
 use throng_core::survey::{Domains, Seen};
 
 use super::message::{LabelsMessage, OutlineMessage};
@@ -30,7 +31,7 @@ pub struct Outline {
     pub(super) shares: Shares,
     pub(super) class_rows: Vec<u64>,
     pub(super) shown: Shown,
-    pub(super) key: DealKey,
+    pub(super) key: ReleaseKey,
     _reservation: Option<MemoryReservation>,
 }
 
@@ -77,7 +78,7 @@ pub(super) struct Drawn<'a> {
     pub(super) shares: &'a Shares,
     pub(super) class_rows: Vec<u64>,
     pub(super) shown: Shown,
-    pub(super) key: DealKey,
+    pub(super) key: ReleaseKey,
 }
 
 impl Outline {
@@ -191,7 +192,7 @@ impl Outline {
             shares: Shares::new(shares),
             class_rows: message.class_rows.as_chunks().0.iter().map(|rows| u64::from_le_bytes(*rows)).collect(),
             shown,
-            key: DealKey::from_bytes(key),
+            key: ReleaseKey::from_bytes(key),
             _reservation: None,
         })
     }

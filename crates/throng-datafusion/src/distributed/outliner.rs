@@ -18,7 +18,7 @@ use throng_core::survey::Seen;
 use super::draw;
 use super::error::Refusal;
 use super::exec::{Arrival, Task, emitted};
-use super::facts::{class_sizes, utility, utility_message};
+use super::facts::{borrowed, borrowed_message, class_sizes, utility, utility_message};
 use super::message::{BodyMessage, EndMessage, FactsMessage, RefusalMessage, SketchMessage, ValuesMessage};
 use super::outline::{Drawn, Outline};
 use super::place::StorePlace;
@@ -131,6 +131,7 @@ impl Answer {
             checksum: Checksum::default(),
             utility: message.utility.and_then(utility).ok_or(Error::Task)?,
             cells: class_sizes(&message.cells),
+            borrowed: message.borrowed.map(borrowed).ok_or(Error::Task)?,
         };
         let (groups, received) = (message.groups, message.received);
         Ok(Self::Outlined(Box::new(Outlined { name, bytes: number, groups, received, facts })))
@@ -335,7 +336,7 @@ pub(super) fn outline_of(
     rows_read: u64,
     received: u64,
 ) -> Result<(Vec<u8>, FactsMessage), Error> {
-    let Classes { recoding, utility, cells, key, leaves, cycles, suppressed, .. } = classes;
+    let Classes { recoding, utility, cells, borrowed, key, leaves, cycles, suppressed, .. } = classes;
     let shares = recoding.all_shares();
     let facts = FactsMessage {
         rows_read,
@@ -346,6 +347,7 @@ pub(super) fn outline_of(
         received,
         utility: Some(utility_message(&utility)),
         cells: cells.iter().flat_map(|(size, cells)| [size, cells]).collect(),
+        borrowed: Some(borrowed_message(&borrowed)),
     };
     let class_rows = recoding.class_rows().to_vec();
     let outline = Outline::new(Drawn { seen, width, tuples, shares, class_rows, shown: Shown::of(&recoding), key });

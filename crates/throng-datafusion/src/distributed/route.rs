@@ -69,7 +69,7 @@ impl Task for Routes {
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
             let outline = Outline::load(&anonymizer, &place, &name, &context.runtime_env()).await?;
-            let seed = anonymizer.policy().algorithm.seed;
+            let seed = anonymizer.content_seed();
             let snapshot = Snapshot::of_stream(rows, anonymizer.binding(), seed, true, &workspace).await?;
             blocking(move || send(snapshot, &outline, &spread, &schema, &to)).await
         }))
@@ -105,7 +105,7 @@ fn send(
     })?;
     drop(domains);
     let shares = &outline.shares;
-    let mut deal = Deal::new(&snapshot, shares, &group_of, &outline.key, |_| Ok(()))?;
+    let mut deal = Deal::new(&snapshot, shares, &group_of, outline.key, |_| Ok(()))?;
     let (mut sum, mut next_group) = (0_u128, 0);
     for stream in &snapshot.streams {
         for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {

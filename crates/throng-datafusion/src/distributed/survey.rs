@@ -89,7 +89,7 @@ impl Task for Surveys {
         let anonymizer = Arc::clone(&self.anonymizer);
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
-            let seed = anonymizer.policy().algorithm.seed;
+            let seed = anonymizer.content_seed();
             match Snapshot::of_stream(rows, anonymizer.binding(), seed, false, &workspace).await {
                 Ok(snapshot) => blocking(move || send(&snapshot, &to)).await,
                 Err(error) => {

@@ -36,7 +36,7 @@ impl TableFunctionImpl for AnonymizeFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let (table, policy) = table_and_policy(Self::NAME, args.exprs())?;
         let (name, input) = table_of(args.session(), table)?;
-        let policy = policy_of(policy)?;
+        let policy = policy_of(policy, args.session().config())?;
         let mut releases = self.releases.lock().unwrap_or_else(PoisonError::into_inner);
         releases.retain(|(known, _), table| *known != name || Arc::ptr_eq(table.input(), &input));
         let key = (name, policy.canonical_json());

@@ -36,7 +36,7 @@ impl TableFunctionImpl for PrivacyCheckFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let (table, policy) = table_and_policy(Self::NAME, args.exprs())?;
         let (_, release) = table_of(args.session(), table)?;
-        let (promise, columns) = policy_of(policy)?.promise();
+        let (promise, columns) = policy_of(policy, args.session().config())?.promise();
         Ok(Arc::new(PrivacyCheck::new(release, promise, &columns)?))
     }
 }

@@ -9,7 +9,8 @@ use std::collections::BinaryHeap;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
 use rustc_hash::FxHashMap;
-use throng_core::recode::{DealKey, Shares};
+use throng_core::key::ReleaseKey;
+use throng_core::recode::Shares;
 use throng_core::survey::SUPPRESSED;
 
 use super::for_each_batch;
@@ -20,7 +21,7 @@ use crate::workspace::reserve;
 
 /// The rows that shared groups lend.
 pub(crate) struct Deal {
-    key: DealKey,
+    key: ReleaseKey,
     lent: FxHashMap<u32, Lent>,
     _reservation: MemoryReservation,
 }
@@ -35,7 +36,7 @@ struct Lent {
 
 /// The first look at rows: the least places of each group that lends.
 pub(crate) struct FirstLook {
-    key: DealKey,
+    key: ReleaseKey,
     least: FxHashMap<u32, BinaryHeap<Place>>,
     rows: usize,
     reservation: MemoryReservation,
@@ -43,7 +44,7 @@ pub(crate) struct FirstLook {
 
 impl FirstLook {
     /// No rows yet. The memory is for the places.
-    pub(crate) fn new(key: DealKey, reservation: MemoryReservation) -> Self {
+    pub(crate) fn new(key: ReleaseKey, reservation: MemoryReservation) -> Self {
         Self { key, least: FxHashMap::default(), rows: 0, reservation }
     }
 
@@ -55,7 +56,7 @@ impl FirstLook {
                 continue;
             }
             let places = self.least.entry(group).or_default();
-            let place = self.key.place(hash).to_be_bytes();
+            let place = self.key.hash(hash).to_be_bytes();
             if places.len() < most {
                 places.push(place);
                 self.rows += 1;
@@ -92,10 +93,10 @@ impl Deal {
         snapshot: &Snapshot,
         shares: &Shares,
         group_of: &[u32],
-        key: &DealKey,
+        key: ReleaseKey,
         mut and_also: impl FnMut(&RecordBatch) -> Result<(), Error>,
     ) -> Result<Self, Error> {
-        let mut look = FirstLook::new(key.clone(), snapshot.workspace.reservation("deal"));
+        let mut look = FirstLook::new(key, snapshot.workspace.reservation("deal"));
         let mut next_group = 0;
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
@@ -127,7 +128,7 @@ impl Deal {
     /// To be asked for once per row.
     pub(crate) fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
         let lent = self.lent.get_mut(&group)?;
-        let place = self.key.place(hash).to_be_bytes();
+        let place = self.key.hash(hash).to_be_bytes();
         let at = lent.places.partition_point(|known| *known < place);
         if lent.places.get(at) != Some(&place) {
             return None;

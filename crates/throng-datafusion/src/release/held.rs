@@ -11,8 +11,9 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{FutureExt, Stream, StreamExt};
 use rayon::prelude::*;
 use throng_core::content::Checksum;
+use throng_core::key::ReleaseKey;
 use throng_core::lexicon::Lexicon;
-use throng_core::recode::{DealKey, Recoding, ReleaseOrder};
+use throng_core::recode::{Recoding, ReleaseOrder};
 
 use super::columns::{KeptColumn, Wanted};
 use super::labels::{Form, ReleasedLabels, Run};
@@ -64,7 +65,7 @@ impl HeldRows {
         room: MemoryReservation,
         recoding: &Recoding,
         group_of: &[u32],
-        key: &DealKey,
+        key: ReleaseKey,
         lexicons: Lexicons,
     ) -> Result<(Self, Checksum), Error> {
         let rows = (snapshot.rows - snapshot.suppressed) as usize;

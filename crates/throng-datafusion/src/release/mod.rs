@@ -19,7 +19,7 @@ use throng_core::content::Checksum;
 use throng_core::lexicon::Lexicon;
 use throng_core::metrics::Utility;
 use throng_core::recode::released_fields;
-use throng_core::risk::ClassSizes;
+use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::survey::SUPPRESSED;
 use throng_policy::Binding;
 
@@ -84,6 +84,8 @@ pub struct Facts {
     pub utility: Utility,
     /// The sizes of the classes of the input: distinct tuples of quasi-identifiers.
     pub cells: ClassSizes,
+    /// Rows that classes have borrowed.
+    pub borrowed: BorrowedRows,
 }
 
 /// All rows of a release.
@@ -186,7 +188,8 @@ impl Lexicons {
 impl Release {
     /// Puts the rows of a snapshot into classes.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, Error> {
-        let Classes { recoding, utility, cells, group_of, key, leaves, cycles, suppressed, reservation } = classes;
+        let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation } =
+            classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let (method, reason) = anonymizer.method();
         let rows_read = snapshot.rows;
@@ -202,11 +205,11 @@ impl Release {
         let (rows, strings, checksum) = match lexicons {
             Some((lexicons, room)) => {
                 let strings = lexicons.values();
-                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, &key, lexicons)?;
+                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, key, lexicons)?;
                 (Rows::Held(Arc::new(rows)), strings, checksum)
             }
             None => {
-                let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, &key, &lexicon_room)?;
+                let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, key, &lexicon_room)?;
                 (Rows::Spilled(rows), lexicons.values(), checksum)
             }
         };
@@ -214,7 +217,7 @@ impl Release {
         reservation.resize(recoding.size() + strings_size);
         drop(lexicon_room);
         let labels = Arc::new(ReleasedLabels::new(anonymizer, Shown::of(&recoding), strings, reservation));
-        let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells };
+        let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells, borrowed };
         Ok(Self { facts, labels, rows })
     }
 

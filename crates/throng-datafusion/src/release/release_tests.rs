@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Int32Type, Int64Type};
 use datafusion::datasource::MemTable;
 use datafusion::physical_plan::collect;
 use datafusion::prelude::SessionContext;
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use super::*;
 use crate::AnonymizedTable;
@@ -47,7 +47,9 @@ async fn release(batch: RecordBatch, age: &str) -> RecordBatch {
          name.role = 'identifier'\nage = {{ role = 'quasi', release = '{age}' }}\nillness.role = 'sensitive'\n\
          note.role = 'insensitive'\nnested.role = 'insensitive'\n"
     );
-    let policy = Policy::parse(&text, Path::new("."), &Overrides::default()).unwrap();
+    let policy = Policy::parse(&text, Path::new("."), &Overrides::default())
+        .unwrap()
+        .with_secret(Secret::new("the same secret in every test").unwrap());
     let schema = batch.schema();
     let context = SessionContext::new();
     let table = MemTable::try_new(Arc::clone(&schema), vec![vec![batch]]).unwrap();

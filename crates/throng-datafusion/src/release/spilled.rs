@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  rows by arrival ──► group ──► class ──► bucket: a range of classes, or of hashes within a large class
-//!                        │ shared groups: dealt by place (throng_core::recode::DealKey)
+//!                        │ shared groups: dealt by place (throng_core::key::ReleaseKey)
 //!                        ▼
 //!  bucket by bucket: read, sort by class and hash, emit
 //! ```
@@ -20,7 +20,8 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::content::Checksum;
-use throng_core::recode::{DealKey, Recoding};
+use throng_core::key::ReleaseKey;
+use throng_core::recode::Recoding;
 
 use super::deal::Deal;
 use super::labels::{Form, ReleasedLabels, Run};
@@ -53,7 +54,7 @@ impl SpilledRows {
         snapshot: Snapshot,
         recoding: &Recoding,
         group_of: &[u32],
-        key: &DealKey,
+        key: ReleaseKey,
         lexicon_room: &MemoryReservation,
     ) -> Result<(Self, Lexicons, Checksum), Error> {
         let workspace = snapshot.workspace.clone();

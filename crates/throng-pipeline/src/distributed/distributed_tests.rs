@@ -2,7 +2,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::prelude::{SessionConfig, SessionContext};
-use throng_policy::{Overrides, Policy};
+use throng_policy::{Overrides, Policy, Secret};
 
 use super::*;
 use crate::generate::{CensusOptions, write_census};
@@ -40,7 +40,8 @@ impl Workplace {
             ..Overrides::default()
         };
         let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/census.toml");
-        let mut policy = Policy::load(&configs, &overrides).unwrap();
+        let secret = Secret::new("the same secret in every test").unwrap();
+        let mut policy = Policy::load(&configs, &overrides).unwrap().with_secret(secret);
         change(&mut policy);
         policy
     }

@@ -36,8 +36,8 @@ impl Verifies {
         let (names, policy) = policy.split_at_checked(u64::from_le_bytes(*names) as usize).ok_or_else(malformed)?;
         let policy = std::str::from_utf8(policy).map_err(|_| malformed())?;
         let policy = Policy::from_portable(policy).map_err(Error::from)?;
-        let columns: Vec<String> = serde_json::from_slice(names).map_err(|_| malformed())?;
-        let unchanged = Unchanged { columns, seed: policy.algorithm.seed };
+        let (columns, seed): (Vec<String>, u64) = serde_json::from_slice(names).map_err(|_| malformed())?;
+        let unchanged = Unchanged { columns, seed };
         Ok(Self { policy, unchanged })
     }
 
@@ -90,8 +90,8 @@ impl Task for Verifies {
     }
 
     fn body(&self) -> Vec<u8> {
-        // Names of columns are always JSON.
-        let names = serde_json::to_vec(&self.unchanged.columns).unwrap_or_default();
+        // Names of columns and a number are always JSON.
+        let names = serde_json::to_vec(&(&self.unchanged.columns, self.unchanged.seed)).unwrap_or_default();
         let mut body = (names.len() as u64).to_le_bytes().to_vec();
         body.extend(names);
         body.extend(self.policy.to_portable().bytes());

@@ -8,9 +8,9 @@ use throng_policy::Policy;
 use super::Origins;
 use crate::clock::StageTimes;
 use crate::job::Released;
+use crate::manifest::policy_digest;
 use crate::progress::{Observer, Stage};
 use crate::resources::peak_memory_bytes;
-use crate::write::digest;
 
 /// Hears of one run.
 #[derive(Debug)]
@@ -80,7 +80,8 @@ impl Recorder {
     /// The policy is understood.
     pub fn policy(&self, policy: &Policy) {
         let facts = PolicyFacts {
-            digest: digest(policy.canonical_json().as_bytes()),
+            // A run without a secret ends with an error that says so.
+            digest: policy_digest(policy).unwrap_or_default(),
             inputs: policy.input.locations.clone(),
             output: policy.output.location.clone(),
         };

@@ -169,7 +169,8 @@ pub struct Algorithm {
     /// cluster method `auto`. More never loses more. By default `balanced`.
     #[schemars(extend("default" = "balanced", "pattern" = PATTERN))]
     pub budget: Option<String>,
-    /// Drives every random choice. The same input, policy and seed give the same release. By default 0.
+    /// Drives every random choice, together with the secret of the user. The same input, policy, seed and secret give the
+    /// same release. By default 0.
     #[schemars(extend("default" = DEFAULT_SEED))]
     pub seed: Option<u64>,
 }

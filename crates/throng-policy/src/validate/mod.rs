@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use crate::document::Document;
 use crate::location::Environment;
-use crate::policy::Policy;
+use crate::policy::{KeySource, Policy};
 use crate::problem::Report;
 use crate::raw;
 
@@ -48,6 +48,7 @@ pub fn validate(
         privacy: privacy::privacy(&raw.privacy, &columns, report),
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
         columns,
+        key: KeySource::default(),
         document,
     }
 }

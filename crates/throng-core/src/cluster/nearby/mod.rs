@@ -37,9 +37,9 @@ struct Formed {
 }
 
 /// The classes of a leaf that satisfies the model.
-pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_seed: u64) -> Vec<Class> {
     let (axes, places) = Axes::new(table, leaf.iter().copied());
-    let seeds = seeds::in_order(&axes, &places);
+    let seeds = seeds::in_order(&axes, &places, random_seed);
     let mut ground = Ground::new(&axes, (0..leaf.len() as u32).collect(), places);
     let grower = Grower::new(&axes, leaf, table, privacy);
     let mut formed = form(&grower, &mut ground, seeds);

@@ -8,20 +8,24 @@
 use rayon::prelude::*;
 
 use crate::places::Axes;
+use crate::search::draws::Draws;
 
-/// So many columns are few.
+/// How far chance moves a seed: by up to this share of its distance from the middle. More noise would leave gaps.
+const SEED_NOISE: f32 = 0.05;
+
+/// Up to this number of columns, seeds come from the outside in.
 const FEW_COLUMNS: usize = 5;
 
 /// All cells, which have these places.
-pub(super) fn in_order(axes: &Axes, places: &[f32]) -> Vec<u32> {
+pub(super) fn in_order(axes: &Axes, places: &[f32], random_seed: u64) -> Vec<u32> {
     match axes.width() <= FEW_COLUMNS {
-        true => outermost_first(axes, places),
-        false => spread(places.len() / axes.stride()),
+        true => outermost_first(axes, places, random_seed),
+        false => spread(places.len() / axes.stride(), random_seed),
     }
 }
 
-/// From all sides to the middle.
-fn outermost_first(axes: &Axes, places: &[f32]) -> Vec<u32> {
+/// From all sides to the middle, with some noise.
+fn outermost_first(axes: &Axes, places: &[f32], random_seed: u64) -> Vec<u32> {
     let stride = axes.stride();
     let median = |lane: usize| {
         let mut coordinates: Vec<f32> = places.iter().skip(lane).step_by(stride).copied().collect();
@@ -29,7 +33,9 @@ fn outermost_first(axes: &Axes, places: &[f32]) -> Vec<u32> {
         *coordinates.select_nth_unstable_by(middle, f32::total_cmp).1
     };
     let middle: Vec<f32> = (0..stride).into_par_iter().map(median).collect();
-    let far = |(place, cell): (&[f32], u32)| (axes.loss_of_pair(place, &middle), cell);
+    let mut draws = Draws::new(random_seed);
+    let mut noise = || 1.0 + SEED_NOISE * draws.share();
+    let far = |(place, cell): (&[f32], u32)| (axes.loss_of_pair(place, &middle) * noise(), cell);
     let mut seeds: Vec<(f32, u32)> = places.chunks_exact(stride).zip(0..).map(far).collect();
     seeds.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     seeds.into_iter().map(|(_, cell)| cell).collect()
@@ -37,11 +43,12 @@ fn outermost_first(axes: &Axes, places: &[f32]) -> Vec<u32> {
 
 /// In steps of about the golden section, which leave the most even gaps at all times. Cells are numbered by their content,
 /// and so those that follow each other here are far apart.
-fn spread(cells: usize) -> Vec<u32> {
+fn spread(cells: usize, random_seed: u64) -> Vec<u32> {
     let cells = cells as u64;
+    let first = random_seed % cells.max(1);
     let golden = (cells as f64 * 0.618) as u64 + 1;
     let step = (golden..).find(|step| greatest_common_divisor(*step, cells) == 1).unwrap_or(1);
-    (0..cells).map(|at| (at * step % cells) as u32).collect()
+    (0..cells).map(|at| ((first + at * step) % cells) as u32).collect()
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {
@@ -55,7 +62,7 @@ mod tests {
     #[test]
     fn every_cell_comes_once() {
         for cells in [1, 2, 3, 10, 64, 999, 1000] {
-            let mut seeds = spread(cells);
+            let mut seeds = spread(cells, 7);
             seeds.sort_unstable();
             assert_eq!(seeds, (0..cells as u32).collect::<Vec<_>>());
         }
@@ -63,7 +70,7 @@ mod tests {
 
     #[test]
     fn cells_that_follow_each_other_are_far_apart() {
-        let seeds = spread(1000);
+        let seeds = spread(1000, 7);
         assert!(seeds.windows(2).all(|pair| pair[0].abs_diff(pair[1]) > 300));
     }
 }

@@ -1,0 +1,256 @@
+//! Draws at random which rows of a cell go to which of the classes that share it.
+//!
+//! A class that lacks rows borrows some of a cell that can spare them (its *lender*), and row-by-row algorithms cut a cell
+//! into several classes. Rows of one cell have the same quasi-identifiers, so no loss depends on which of them goes where,
+//! but the sensitive values do. If a public rule chose them ("the most frequent value first"), an intruder who knows the
+//! quasi-identifiers of everyone could subtract what the rule would have lent and read off the value of the one person
+//! that the class hides. Therefore the algorithms decide only *how many* rows of a cell each class gets, and this module
+//! draws *which* ones, by a key that no reader of the release has.
+//!
+//! # What an intruder learns
+//!
+//! Let a class of `m` rows with the histogram `h` have one row of its own, of unknown value, and `m - 1` rows drawn
+//! uniformly from the `N` rows of a lender, whose remaining rows show the histogram `g`. If the own value is `v`, the lender
+//! had `n = g + h - e_v`. Given that, one of `N! / prod n_u!` equally likely arrangements of values over the people of
+//! the lender holds, and a uniform draw yields this release with the probability
+//! `prod C(n_u, h_u - [u = v]) / C(N, m - 1)`. The product of the two is proportional to
+//!
+//! ```text
+//!  prod 1 / (h_u - [u = v])!   which is proportional to   h_v
+//! ```
+//!
+//! so the posterior of `v` is its share `h_v / m` of the class: the intruder learns what every reader of the class sees
+//! and nothing more. With `r` own rows the same argument gives `prod C(h_u, V_u)` for a multiset `V` of own values: own rows
+//! are exchangeable with borrowed ones.
+//!
+//! A draw must leave every class satisfied. Conditioning on that divides the weight of `v` by `Z_v`, the probability that a
+//! free draw satisfies the models if the own value is `v`. So the posterior is at most `1 / min Z` times the share; it is
+//! exactly the share where the own rows satisfy the diversity models, or the lender is diverse enough that any draw does.
+//!
+//! # How it is drawn
+//!
+//! The classes and cells that share rows form connected components, which are independent of each other. Within a
+//! component, one class after the other returns its rows of a cell to the class that has most of that cell, and draws as
+//! many again, until both satisfy the models (Gibbs sampling: each step leaves the uniform distribution over satisfying
+//! assignments unchanged).
+
+use rayon::prelude::*;
+
+use crate::cluster::{Class, Portion};
+use crate::key::{KeyStream, ReleaseKey};
+use crate::model::{Privacy, Tally};
+use crate::table::Table;
+
+/// How often every class draws its rows again. The first state follows a public rule, so one sweep is not enough where
+/// several classes share a cell.
+const SWEEPS: usize = 4;
+
+/// After this many draws that leave a class unsatisfied it keeps the rows that it had.
+const ATTEMPTS: usize = 256;
+
+/// The rows of one cell that are in one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Stake {
+    /// The smallest class of the connected component.
+    component: u32,
+    cell: u32,
+    class: u32,
+    rows: u32,
+}
+
+/// Draws anew which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
+/// are; every class must satisfy `privacy` and still does.
+pub fn redistribute(table: &Table, privacy: &Privacy, classes: &mut [Class], key: ReleaseKey) {
+    let key = key.derive("shared cells", &[]);
+    let stakes = stakes(table, classes);
+    let components: Vec<&[Stake]> = stakes.chunk_by(|a, b| a.component == b.component).collect();
+    let draw = |stakes: &&[Stake]| Component::new(table, privacy, classes, stakes).drawn(key);
+    let drawn: Vec<(u32, Class)> = components.par_iter().flat_map_iter(draw).collect();
+    for (class, drawn) in drawn {
+        classes[class as usize] = drawn;
+    }
+}
+
+/// Returns the rows of every class in every cell that it shares with another class, by component, cell and class.
+fn stakes(table: &Table, classes: &[Class]) -> Vec<Stake> {
+    let cell_of = table.cells_of_groups();
+    let of_class = |(class, number): (&Class, u32)| {
+        let runs = class.portions.chunk_by(|a, b| cell_of[a.group as usize] == cell_of[b.group as usize]);
+        let stake = |run: &[Portion]| {
+            let (cell, rows) = (cell_of[run[0].group as usize], run.iter().map(|portion| portion.rows).sum());
+            let is_shared = u64::from(rows) < table.cell_rows(cell);
+            is_shared.then_some(Stake { component: number, cell, class: number, rows })
+        };
+        runs.filter_map(stake).collect::<Vec<_>>()
+    };
+    let mut stakes: Vec<Stake> = classes.par_iter().zip(0..classes.len() as u32).flat_map_iter(of_class).collect();
+    stakes.par_sort_unstable_by_key(|stake| (stake.cell, stake.class));
+    let mut parents: Vec<u32> = (0..classes.len() as u32).collect();
+    for of_cell in stakes.chunk_by(|a, b| a.cell == b.cell) {
+        for stake in &of_cell[1..] {
+            let (a, b) = (root(&mut parents, of_cell[0].class), root(&mut parents, stake.class));
+            parents[a.max(b) as usize] = a.min(b);
+        }
+    }
+    stakes.iter_mut().for_each(|stake| stake.component = root(&mut parents, stake.class));
+    stakes.par_sort_unstable();
+    stakes
+}
+
+/// Returns the representative of a set of classes (union-find with path halving).
+fn root(parents: &mut [u32], mut class: u32) -> u32 {
+    while parents[class as usize] != class {
+        let above = parents[parents[class as usize] as usize];
+        parents[class as usize] = above;
+        class = above;
+    }
+    class
+}
+
+/// Cells and classes that are connected by shared rows.
+struct Component<'a> {
+    table: &'a Table,
+    privacy: &'a Privacy,
+    cells: Vec<SharedCell>,
+    /// By number of the class, ascending.
+    classes: Vec<SharingClass>,
+}
+
+/// A cell of which several classes have rows.
+struct SharedCell {
+    cell: u32,
+    /// The group of each row, class by class.
+    rows: Vec<u32>,
+    /// Which class (an index into the classes of the component) has which of the rows.
+    segments: Vec<Segment>,
+}
+
+#[derive(Clone, Copy)]
+struct Segment {
+    class: usize,
+    start: usize,
+    end: usize,
+}
+
+struct SharingClass {
+    number: u32,
+    tally: Tally,
+    /// What is not drawn: the rows of cells that the class has to itself.
+    own: Vec<Portion>,
+    cover: Option<Vec<(u32, u32)>>,
+}
+
+impl<'a> Component<'a> {
+    fn new(table: &'a Table, privacy: &'a Privacy, classes: &[Class], stakes: &[Stake]) -> Self {
+        let mut numbers: Vec<u32> = stakes.iter().map(|stake| stake.class).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        let index = |class: u32| numbers.partition_point(|number| *number < class);
+        let mut sharing: Vec<SharingClass> = Vec::with_capacity(numbers.len());
+        for number in &numbers {
+            let class = &classes[*number as usize];
+            let own = class.portions.clone();
+            sharing.push(SharingClass { number: *number, tally: class.tally(table), own, cover: class.cover.clone() });
+        }
+        let mut cells = Vec::new();
+        for of_cell in stakes.chunk_by(|a, b| a.cell == b.cell) {
+            let groups = table.groups(of_cell[0].cell);
+            let mut shared = SharedCell { cell: of_cell[0].cell, rows: Vec::new(), segments: Vec::new() };
+            for stake in of_cell {
+                let (class, start) = (index(stake.class), shared.rows.len());
+                sharing[class].own.retain(|portion| {
+                    let is_shared = groups.contains(&portion.group);
+                    if is_shared {
+                        shared.rows.extend(std::iter::repeat_n(portion.group, portion.rows as usize));
+                    }
+                    !is_shared
+                });
+                shared.segments.push(Segment { class, start, end: shared.rows.len() });
+            }
+            cells.push(shared);
+        }
+        Self { table, privacy, cells, classes: sharing }
+    }
+
+    /// Draws the rows of all shared cells; returns the classes with their numbers.
+    fn drawn(mut self, key: ReleaseKey) -> Vec<(u32, Class)> {
+        // The positions of the first cell identify the component by its content.
+        let first = self.cells.first().map_or(&[][..], |shared| self.table.positions(shared.cell));
+        let context: Vec<u8> = first.iter().flat_map(|position| position.to_le_bytes()).collect();
+        let mut random = key.derive("component", &context).stream();
+        for _ in 0..SWEEPS {
+            for cell in 0..self.cells.len() {
+                self.draw_cell(cell, &mut random);
+            }
+        }
+        let Self { cells, classes, .. } = self;
+        let mut portions: Vec<Vec<Portion>> = Vec::with_capacity(classes.len());
+        let rest: Vec<(u32, Option<Vec<(u32, u32)>>)> = classes
+            .into_iter()
+            .map(|class| {
+                portions.push(class.own);
+                (class.number, class.cover)
+            })
+            .collect();
+        for shared in &cells {
+            for segment in &shared.segments {
+                let rows = shared.rows[segment.start..segment.end].iter();
+                portions[segment.class].extend(rows.map(|group| Portion { group: *group, rows: 1 }));
+            }
+        }
+        let class = |((number, cover), portions)| (number, Class { cover, ..Class::of_portions(portions) });
+        rest.into_iter().zip(portions).map(class).collect()
+    }
+
+    /// Lets every class but the one with most rows of a cell exchange its rows with that one.
+    fn draw_cell(&mut self, cell: usize, random: &mut KeyStream) {
+        let segments = self.cells[cell].segments.clone();
+        let most =
+            segments.iter().enumerate().max_by_key(|(at, segment)| (segment.end - segment.start, usize::MAX - at));
+        let Some((hub, _)) = most else { return };
+        for at in (0..segments.len()).filter(|at| *at != hub) {
+            self.exchange(cell, segments[at], segments[hub], random);
+        }
+    }
+
+    /// Draws the rows of one class from its own and those of another, until both satisfy the models.
+    fn exchange(&mut self, cell: usize, drawing: Segment, giving: Segment, random: &mut KeyStream) {
+        let others = giving.end - giving.start;
+        let mut swaps: Vec<(usize, usize)> = Vec::with_capacity(drawing.end - drawing.start);
+        for _ in 0..ATTEMPTS {
+            // A partial Fisher-Yates shuffle of both segments, of which the first rows are those of the class.
+            for slot in drawing.start..drawing.end {
+                let own = drawing.end - slot;
+                let pick = random.below(own + others);
+                let from = if pick < own { slot + pick } else { giving.start + pick - own };
+                self.swap(cell, (slot, drawing.class), (from, if pick < own { drawing.class } else { giving.class }));
+                swaps.push((slot, from));
+            }
+            let is_satisfied = |segment: &Segment| self.privacy.is_satisfied(&self.classes[segment.class].tally);
+            if [drawing, giving].iter().all(is_satisfied) {
+                return;
+            }
+        }
+        for (slot, from) in swaps.into_iter().rev() {
+            let is_own = (drawing.start..drawing.end).contains(&from);
+            self.swap(cell, (slot, drawing.class), (from, if is_own { drawing.class } else { giving.class }));
+        }
+    }
+
+    /// Swaps two rows of a cell, each given with the class that has it.
+    fn swap(&mut self, cell: usize, (a, class_of_a): (usize, usize), (b, class_of_b): (usize, usize)) {
+        let rows = &mut self.cells[cell].rows;
+        rows.swap(a, b);
+        if rows[a] != rows[b] && class_of_a != class_of_b {
+            let (of_a, of_b) = (self.table.codes(rows[a]), self.table.codes(rows[b]));
+            for (class, comes, goes) in [(class_of_a, of_a, of_b), (class_of_b, of_b, of_a)] {
+                self.classes[class].tally.add(comes, 1);
+                self.classes[class].tally.remove(goes, 1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "redistribute_tests.rs"]
+mod tests;

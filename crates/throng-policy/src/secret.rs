@@ -1,0 +1,174 @@
+//! The secret that keys every random choice of a release.
+//!
+//! Without it, whoever knows all rows of a table but one could run Throng on each candidate for the last row and compare
+//! the output with the release. The secret stays the same from run to run: classes that change every night could be
+//! intersected.
+//!
+//! ```text
+//!  THRONG_SECRET ──► THRONG_SECRET_FILE ──► $XDG_STATE_HOME/throng/secret, else ~/.local/state/throng/secret
+//!  the text          the content of a file   made by the first run, readable by its owner alone
+//! ```
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::problem::{PolicyError, Problem};
+
+/// The environment variable that holds a secret.
+pub const SECRET_VARIABLE: &str = "THRONG_SECRET";
+
+/// The environment variable that holds the path of a file with a secret.
+pub const SECRET_FILE_VARIABLE: &str = "THRONG_SECRET_FILE";
+
+/// The fewest bytes of a secret that is given.
+pub const MIN_SECRET_BYTES: usize = 16;
+
+/// A secret file that is larger than this is not one.
+const MAX_FILE_BYTES: u64 = 1 << 16;
+
+/// What every random choice of a release is derived from. Its `Debug` output shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret([u8; 32]);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+impl Secret {
+    /// Makes a secret of a text of at least [`MIN_SECRET_BYTES`] bytes, without the white space around it.
+    pub fn new(text: &str) -> Result<Self, PolicyError> {
+        Self::named(SECRET_VARIABLE, text)
+    }
+
+    fn named(source: &str, text: &str) -> Result<Self, PolicyError> {
+        let text = text.trim();
+        if text.len() < MIN_SECRET_BYTES {
+            return Err(problem(format!(
+                "{source} has {} bytes, and a secret needs at least {MIN_SECRET_BYTES}; use 32 random bytes in \
+                 hexadecimal, as `openssl rand -hex 32` prints them, and keep them the same for every run",
+                text.len()
+            )));
+        }
+        Ok(Self(Sha256::digest(text.as_bytes()).into()))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Returns the secret of this user: that of the environment, or else the one in the state folder, which is made if
+    /// there is none.
+    pub fn of_user() -> Result<Self, PolicyError> {
+        Self::find(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    }
+
+    fn find(environment: &dyn Fn(&str) -> Option<OsString>) -> Result<Self, PolicyError> {
+        if let Some(text) = environment(SECRET_VARIABLE) {
+            let not_text = || problem(format!("{SECRET_VARIABLE} is not UTF-8 text"));
+            return Self::named(SECRET_VARIABLE, text.to_str().ok_or_else(not_text)?);
+        }
+        if let Some(path) = environment(SECRET_FILE_VARIABLE) {
+            let unreadable = |error: io::Error| {
+                problem(format!("the file that {SECRET_FILE_VARIABLE} names can't be read: {}", error.kind()))
+            };
+            return Self::named(SECRET_FILE_VARIABLE, &read(Path::new(&path)).map_err(unreadable)?);
+        }
+        let Some(path) = state_file(environment) else {
+            return Err(not_kept("neither XDG_STATE_HOME nor HOME names a folder"));
+        };
+        let kept = || format!("{} can't be used ({})", path.display(), "{}");
+        match read_private(&path) {
+            Ok(text) => Self::named(&path.display().to_string(), &text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let made = make(&path).and_then(|()| read_private(&path));
+                let text = made.map_err(|error| not_kept(&kept().replace("{}", &reason(&error))))?;
+                Self::named(&path.display().to_string(), &text)
+            }
+            Err(error) => Err(not_kept(&kept().replace("{}", &reason(&error)))),
+        }
+    }
+}
+
+fn problem(message: String) -> PolicyError {
+    PolicyError::new("secret", vec![Problem { path: String::new(), place: None, message }])
+}
+
+fn not_kept(why: &str) -> PolicyError {
+    problem(format!(
+        "there is no secret to key the random choices of a release, and none can be kept: {why}; set {SECRET_VARIABLE} to 32 \
+         random bytes in hexadecimal, as `openssl rand -hex 32` prints them, and keep them the same for every run"
+    ))
+}
+
+/// What the system says, without the path.
+fn reason(error: &io::Error) -> String {
+    match error.get_ref() {
+        Some(ours) => ours.to_string(),
+        None => error.kind().to_string(),
+    }
+}
+
+fn state_file(environment: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let folder = |name: &str| environment(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let state = folder("XDG_STATE_HOME").or_else(|| Some(folder("HOME")?.join(".local/state")))?;
+    Some(state.join("throng/secret"))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Reads a file that others must not be able to read.
+fn read_private(path: &Path) -> io::Result<String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if std::fs::metadata(path)?.permissions().mode() & 0o077 != 0 {
+            return Err(io::Error::other("others can read it; restrict it with `chmod 600`"));
+        }
+    }
+    read(path)
+}
+
+/// Makes a secret file that appears whole or not at all. If another process makes one at the same time, that one stays.
+fn make(path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut folders = std::fs::DirBuilder::new();
+    folders.recursive(true);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+        folders.mode(0o700);
+        options.mode(0o600);
+    }
+    folders.create(folder)?;
+    let mut bytes = [0; 40];
+    getrandom::fill(&mut bytes).map_err(|_| io::Error::other("the system has no random numbers"))?;
+    let (name, bytes) = bytes.split_at(8);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let draft = folder.join(format!(".secret-{}", hex(name)));
+    let mut file = options.open(&draft)?;
+    let linked = writeln!(file, "{}", hex(bytes)).and_then(|()| file.sync_all()).and_then(|()| {
+        // A link fails where a rename would replace what another process has made.
+        match std::fs::hard_link(&draft, path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            linked => linked,
+        }
+    });
+    let removed = std::fs::remove_file(&draft);
+    linked.and(removed)
+}
+
+#[cfg(test)]
+#[path = "secret_tests.rs"]
+mod tests;
