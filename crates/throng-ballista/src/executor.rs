@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use crate::engine::TellingEngine;
 use crate::settings::MESSAGE_LIMIT;
-use crate::{codec, settings, stores};
+use crate::{HostPort, codec, settings, stores};
 
 /// What a scheduler that died has left of its jobs goes away after so long.
 const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
@@ -33,7 +33,7 @@ const COMPLAINT: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct ExecutorOptions {
     /// The host and port of the scheduler.
-    pub scheduler: (String, u16),
+    pub scheduler: HostPort,
     /// The address on which it listens.
     pub bind: IpAddr,
     /// The name or address under which others find it; unless told, the one from which the scheduler hears it.
@@ -62,10 +62,16 @@ impl ExecutorOptions {
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor until it is told to stop by a signal, or can't go on, which is an error. It waits for its scheduler as
-/// long as it takes, and ends when it has lost it. After a signal it finishes its tasks; drop the future to end them. Its
-/// folder goes away in any case.
-pub async fn run_executor(options: &ExecutorOptions) -> Result<(), JobError> {
+/// Runs an executor. It waits for its scheduler as long as it takes, and fails when it has lost it.
+///
+/// When `stop` completes, tasks get `grace` to finish, and the executor ends without an error. Ballista itself listens for the
+/// signals that end a process, and finishes tasks from then on; so `stop` is to complete by the same signals. Drop the future
+/// to end tasks at once. Its folder is removed in any case.
+pub async fn run_executor(
+    options: &ExecutorOptions,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> Result<(), JobError> {
     let folder = Folder::make(options.work_dir.as_deref())?;
     let (port, grpc_port) = ports(options)?;
     let health = ExecutorHealth::new();
@@ -79,36 +85,17 @@ pub async fn run_executor(options: &ExecutorOptions) -> Result<(), JobError> {
     let mut running = std::pin::pin!(start_executor_process(Arc::new(config)));
     let ended = tokio::select! {
         biased;
-        // Ballista hears the signal too.
-        () = signalled() => return running.await.map_err(|error| broken(&error)),
+        () = stop => {
+            let ended = tokio::time::timeout(grace, running).await;
+            return ended.unwrap_or(Ok(())).map_err(|error| broken(&error));
+        }
         ended = &mut running => ended,
         () = told => Ok(()),
     };
     ended.map_err(|error| broken(&error))?;
-    let (host, port) = &options.scheduler;
-    let lost = format!("the scheduler at {host}:{port} was lost, or takes this executor for lost; start it again");
+    let scheduler = &options.scheduler;
+    let lost = format!("the scheduler at {scheduler} was lost, or takes this executor for lost; start it again");
     Err(JobError::new(Kind::TemporaryIo, lost))
-}
-
-#[cfg(unix)]
-async fn signalled() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        _ => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn signalled() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 fn config(
@@ -127,8 +114,8 @@ fn config(
         external_host: options.advertise.clone(),
         port,
         grpc_port,
-        scheduler_host: options.scheduler.0.clone(),
-        scheduler_port: options.scheduler.1,
+        scheduler_host: options.scheduler.host.clone(),
+        scheduler_port: options.scheduler.port,
         // Anything but 0 is for ever.
         scheduler_connect_timeout_seconds: 1,
         vcores: options.slots,
@@ -189,12 +176,12 @@ fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
     Ok((port, grpc_port))
 }
 
-async fn wait_until_heard(health: &ExecutorHealth, (host, port): &(String, u16)) {
+async fn wait_until_heard(health: &ExecutorHealth, scheduler: &HostPort) {
     let mut complaint = tokio::time::Instant::now() + COMPLAINT;
     while !health.is_ready() {
         tokio::time::sleep(LOOK).await;
         if tokio::time::Instant::now() >= complaint {
-            warn!("there is no scheduler at {host}:{port} yet; still trying");
+            warn!("there is no scheduler at {scheduler} yet; still trying");
             complaint += COMPLAINT;
         }
     }

@@ -18,6 +18,7 @@ pub mod codec;
 mod connections;
 mod engine;
 mod executor;
+mod host_port;
 mod remote;
 mod scheduler;
 mod session;
@@ -28,6 +29,7 @@ pub mod told;
 pub mod whole;
 
 pub use executor::{ExecutorOptions, run_executor};
+pub use host_port::HostPort;
 pub use scheduler::{SchedulerOptions, run_scheduler};
 pub use session::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS, SessionOptions, session};
 

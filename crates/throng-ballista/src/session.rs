@@ -12,7 +12,7 @@ use throng_pipeline::{JobError, Kind, Stores};
 use url::Url;
 
 use crate::remote::ClusterPlanner;
-use crate::{codec, settings, stores};
+use crate::{HostPort, codec, settings, stores};
 
 /// In how many parts rows are shuffled, unless told otherwise.
 pub const DEFAULT_SHUFFLE_PARTITIONS: usize = 16;
@@ -22,10 +22,7 @@ const DEFAULT_PORT: u16 = 50050;
 
 /// Where a cluster is: `df://host:port` of its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterUrl {
-    host: String,
-    port: u16,
-}
+pub struct ClusterUrl(HostPort);
 
 impl FromStr for ClusterUrl {
     type Err = JobError;
@@ -36,7 +33,7 @@ impl FromStr for ClusterUrl {
         let has_more = !matches!(url.path(), "" | "/") || url.query().is_some() || !url.username().is_empty();
         match url.host_str() {
             Some(host) if url.scheme() == "df" && !has_more && url.password().is_none() => {
-                Ok(Self { host: host.to_owned(), port: url.port().unwrap_or(DEFAULT_PORT) })
+                Ok(Self(HostPort { host: host.to_owned(), port: url.port().unwrap_or(DEFAULT_PORT) }))
             }
             _ => Err(wrong()),
         }
@@ -45,7 +42,7 @@ impl FromStr for ClusterUrl {
 
 impl fmt::Display for ClusterUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "df://{}:{}", self.host, self.port)
+        write!(f, "df://{}", self.0)
     }
 }
 
@@ -74,7 +71,7 @@ impl SessionOptions {
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
     let config = settings::config().with_target_partitions(options.shuffle_partitions);
-    let scheduler = format!("http://{}:{}", cluster.host, cluster.port);
+    let scheduler = format!("http://{}", cluster.0);
     let planner = ClusterPlanner::new(scheduler, &cluster.to_string(), config.ballista_config());
     let config = config
         .with_ballista_logical_extension_codec(codec::logical())

@@ -19,8 +19,8 @@ pub(crate) struct RunFiles {
 const STOPPED: [u8; 2] = [130, 143];
 
 impl RunFiles {
-    /// What the command line asks for. A place that can't be written is refused before the run, which may take long.
-    pub(crate) fn asked_for(command: &Command) -> Result<Self, Outcome> {
+    /// Returns the files that the command line names. A path that can't be written is an error before the run, which may take long.
+    pub(crate) fn from_args(command: &Command) -> Result<Self, Outcome> {
         let Command::Run(args) = command else {
             return Ok(Self { recorder: Arc::new(Recorder::new("")), metrics: None, lineage: None });
         };

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
+use super::ClusterArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct SqlArgs {
     #[command(flatten)]
@@ -17,6 +19,9 @@ pub(crate) struct SqlArgs {
     /// Show at most so many rows of a table [default: 100 on a terminal, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max_rows: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 }
 
 /// How results are written.

@@ -5,6 +5,7 @@ use throng_pipeline::{JobError, JobOptions, Standing};
 use throng_policy::Policy;
 
 use crate::args::RunArgs;
+use crate::backend::Backend;
 use crate::outcome::Outcome;
 use crate::telemetry::RunFiles;
 
@@ -18,7 +19,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
         return Ok(unchanged(&standing));
     }
     let job = JobOptions { observer: recorder.listen(job.observer), ..job };
-    let released = throng_pipeline::run(&policy, &job).await?;
+    let released = Backend::from_args(&args.cluster).run(&policy, &job).await?;
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))
 }

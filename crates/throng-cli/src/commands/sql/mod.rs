@@ -9,11 +9,12 @@ use std::path::Path;
 use throng_pipeline::{JobError, Kind, SqlSession, Statement};
 
 use crate::args::{Script, SqlArgs};
+use crate::backend::Backend;
 use crate::outcome::Outcome;
 use print::{Printer, Unprinted};
 
 pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>) -> Outcome {
-    let ended = match SqlSession::new(threads, memory_limit) {
+    let ended = match Backend::from_args(&args.cluster).sql_session(threads, memory_limit).await {
         Ok(session) if args.is_shell() => shell::shell(&session, &Printer::new(&args)).await,
         Ok(session) => run_scripts(&session, &Printer::new(&args), &args.scripts()).await,
         Err(error) => Err(error.into()),
