@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use throng_pipeline::{JobError, Kind, POOL_SHARE, Stores};
 use tracing::{info, warn};
 
-use crate::engine::TellingEngine;
+use crate::engine::RedactingEngine;
 use crate::settings::MESSAGE_LIMIT;
 use crate::{HostPort, codec, settings, stores};
 
@@ -23,10 +23,10 @@ const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
 /// How often that is looked for.
 const ORPHANS_INTERVAL_SECONDS: u64 = 3600;
 
-/// How often the executor looks whether it has been heard.
+/// How often the executor looks whether it is registered.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often it complains of not being heard.
+/// How often it warns that it is not.
 const COMPLAINT: Duration = Duration::from_secs(30);
 
 /// How an executor runs.
@@ -36,7 +36,7 @@ pub struct ExecutorOptions {
     pub scheduler: HostPort,
     /// The address on which it listens.
     pub bind: IpAddr,
-    /// The name or address under which others find it; unless told, the one from which the scheduler hears it.
+    /// The name or address under which others find it; by default the address from which it connects to the scheduler.
     pub advertise: Option<String>,
     /// The port where shuffles and results are fetched. 0 is any free port.
     pub port: u16,
@@ -46,7 +46,7 @@ pub struct ExecutorOptions {
     pub slots: usize,
     /// Where it makes a private folder for shuffles and spill, which goes away with it.
     pub work_dir: Option<PathBuf>,
-    /// Keep the process within this many bytes; each slot has an equal share. Unless told, it follows from what the machine
+    /// Keep the process within this many bytes; each slot has an equal share. By default it follows from what the machine
     /// or the container has.
     pub memory_limit: Option<u64>,
     /// How often the scheduler hears of it.
@@ -77,8 +77,8 @@ pub async fn run_executor(
     let health = ExecutorHealth::new();
     let config = config(options, &folder, (port, grpc_port), health.clone())?;
     let (slots, id) = (config.vcores, config.executor_id.clone());
-    let told = async {
-        wait_until_heard(&health, &options.scheduler).await;
+    let ready = async {
+        wait_until_registered(&health, &options.scheduler).await;
         info!(executor = id, address = %SocketAddr::new(options.bind, port), slots, "the executor is ready");
         std::future::pending::<()>().await;
     };
@@ -90,7 +90,7 @@ pub async fn run_executor(
             return ended.unwrap_or(Ok(())).map_err(|error| broken(&error));
         }
         ended = &mut running => ended,
-        () = told => Ok(()),
+        () = ready => Ok(()),
     };
     ended.map_err(|error| broken(&error))?;
     let scheduler = &options.scheduler;
@@ -126,7 +126,7 @@ fn config(
         grpc_max_encoding_message_size: MESSAGE_LIMIT,
         executor_heartbeat_interval_seconds: options.heartbeat_seconds,
         memory_pool_size: options.memory_limit.map(|limit| (limit as f64 * POOL_SHARE) as u64),
-        override_execution_engine: Some(Arc::new(TellingEngine::new())),
+        override_execution_engine: Some(Arc::new(RedactingEngine::new())),
         override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(&state))),
         override_runtime_producer: Some(Arc::new(move |_| stores::runtime(&stores, Some(&spill)))),
         override_config_producer: Some(Arc::new(settings::config)),
@@ -176,7 +176,7 @@ fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
     Ok((port, grpc_port))
 }
 
-async fn wait_until_heard(health: &ExecutorHealth, scheduler: &HostPort) {
+async fn wait_until_registered(health: &ExecutorHealth, scheduler: &HostPort) {
     let mut complaint = tokio::time::Instant::now() + COMPLAINT;
     while !health.is_ready() {
         tokio::time::sleep(LOOK).await;

@@ -11,13 +11,13 @@ use datafusion::prelude::SessionContext;
 use throng_pipeline::{JobError, Kind, Stores};
 use url::Url;
 
-use crate::remote::ClusterPlanner;
+use crate::planners::ClusterPlanner;
 use crate::{HostPort, codec, settings, stores};
 
-/// In how many parts rows are shuffled, unless told otherwise.
+/// The default number of partitions that rows are shuffled into.
 pub const DEFAULT_SHUFFLE_PARTITIONS: usize = 16;
 
-/// The port of a scheduler, unless told otherwise.
+/// The default port of a scheduler.
 const DEFAULT_PORT: u16 = 50050;
 
 /// Where a cluster is: `df://host:port` of its scheduler.
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_cluster_is_named_by_its_scheduler() {
-        for (text, told) in
+        for (text, expected) in
             [("df://localhost:7000", "df://localhost:7000"), ("df://throng-scheduler/", "df://throng-scheduler:50050")]
         {
-            assert_eq!(text.parse::<ClusterUrl>().unwrap().to_string(), told);
+            assert_eq!(text.parse::<ClusterUrl>().unwrap().to_string(), expected);
         }
         for text in ["", "localhost:7000", "http://localhost:7000", "df://", "df://u:hunter2@h:1", "df://h:1/path"] {
             let error = text.parse::<ClusterUrl>().unwrap_err().to_string();
@@ -124,8 +124,8 @@ mod tests {
         let url = format!("df://127.0.0.1:{port}").parse().unwrap();
         let context = session(&url, &SessionOptions::default()).await.unwrap();
         let error = context.sql("SELECT 1").await.unwrap().collect().await.unwrap_err();
-        let told = throng_pipeline::running_failure(&error);
-        assert_eq!(told.kind(), Kind::TemporaryIo, "{told}");
-        assert!(told.to_string().contains(&url.to_string()), "{told}");
+        let failure = throng_pipeline::running_failure(&error);
+        assert_eq!(failure.kind(), Kind::TemporaryIo, "{failure}");
+        assert!(failure.to_string().contains(&url.to_string()), "{failure}");
     }
 }

@@ -8,6 +8,7 @@ use crate::redact::redacted;
 
 /// An error of this crate.
 #[derive(Debug, ThisError)]
+#[non_exhaustive]
 pub enum Error {
     /// The data can't be anonymized.
     #[error(transparent)]
@@ -16,10 +17,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] throng_policy::PolicyError),
     /// More rows would have to be left out than the policy allows.
-    #[error(
-        "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
-         {most}; raise a `limit` or `suppression_limit`, or lower k or p"
-    )]
+    #[error("the privacy target can't be met: {}", too_many_suppressed(*.rows, *.suppressed, *.limit, *.most))]
     Suppression {
         /// Rows of the input.
         rows: u64,
@@ -62,6 +60,28 @@ pub enum Error {
     /// A task ended without a result; a bug of ours.
     #[error("a task of the survey ended without a result; please report this with the policy and the schema")]
     Task,
+}
+
+impl Error {
+    /// Returns the reasons for which no release of the input can keep the promise; none for any other error.
+    pub fn shortfalls(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Core(throng_core::Error::Infeasible(shortfalls)) => {
+                Some(shortfalls.iter().map(ToString::to_string).collect())
+            }
+            Self::Suppression { rows, suppressed, limit, most } => {
+                Some(vec![too_many_suppressed(*rows, *suppressed, *limit, *most)])
+            }
+            _ => None,
+        }
+    }
+}
+
+fn too_many_suppressed(rows: u64, suppressed: u64, limit: f64, most: f64) -> String {
+    format!(
+        "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
+         {most}; raise a `limit` or `suppression_limit`, or lower k or p"
+    )
 }
 
 impl From<Error> for DataFusionError {

@@ -22,8 +22,7 @@ impl Refusal {
     /// The refusal that an error is; none where another attempt may succeed, or where it is a bug.
     pub(super) fn of(error: &Error) -> Option<Self> {
         match error {
-            Error::Core(Core::Infeasible(_)) => Some(Self::Infeasible(error.to_string())),
-            Error::Suppression { .. } => Some(Self::Infeasible(format!("the privacy target can't be met: {error}"))),
+            Error::Core(Core::Infeasible(_)) | Error::Suppression { .. } => Some(Self::Infeasible(error.to_string())),
             Error::Core(Core::Kernel(..) | Core::Misplaced { .. }) => None,
             Error::Core(_) => Some(Self::BadData(error.to_string())),
             _ => None,

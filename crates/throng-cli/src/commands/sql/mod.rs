@@ -30,19 +30,19 @@ pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>
 async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), Unprinted> {
     let mut before = 0;
     for script in scripts {
-        let numbered = |index: usize, error: &JobError| {
+        let numbered = |index: usize, error: JobError| {
             let name = if let Script::File(path) = script { format!("{}: ", path.display()) } else { String::new() };
-            JobError::new(error.kind(), format!("{name}statement {}: {error}", before + index + 1))
+            error.with_prefix(format_args!("{name}statement {}: ", before + index + 1))
         };
         let mut statements: Vec<Statement> = Vec::new();
         for (index, statement) in session.parse(&text(script)?).into_iter().enumerate() {
-            statements.push(statement.map_err(|error| numbered(index, &error))?);
+            statements.push(statement.map_err(|error| numbered(index, error))?);
         }
         let count = statements.len();
         for (index, statement) in statements.into_iter().enumerate() {
             let shown = show(session, printer, statement).await;
             shown.map_err(|unprinted| match unprinted {
-                Unprinted::Job(error) => Unprinted::Job(numbered(index, &error)),
+                Unprinted::Job(error) => Unprinted::Job(numbered(index, error)),
                 Unprinted::Closed => Unprinted::Closed,
             })?;
         }
