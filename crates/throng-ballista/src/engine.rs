@@ -131,7 +131,7 @@ fn redacted(error: &DataFusionError) -> DataFusionError {
         }
         Some(BallistaError::Cancelled) => BallistaError::Cancelled.into_datafusion(),
         Some(_) => {
-            let text = "the cluster failed while it ran a task; its logs tell where";
+            let text = "the cluster failed while it ran a task; its logs say where";
             WireError::from(JobError::new(Kind::Internal, text)).into()
         }
     }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::error_wire::decode_error;
 
-    /// What an executor reports of an error below a writer of shuffles.
+    /// The report of an executor about an error below a writer of shuffles.
     fn reported(error: DataFusionError) -> FailedTask {
         let error = DataFusionError::Shared(Arc::new(BallistaError::from(error).into_datafusion()));
         FailedTask::from(BallistaError::from(redacted(&error)))

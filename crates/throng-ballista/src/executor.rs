@@ -17,7 +17,7 @@ use crate::engine::RedactingEngine;
 use crate::settings::MESSAGE_LIMIT;
 use crate::{HostPort, codec, settings, stores};
 
-/// What a scheduler that died has left of its jobs goes away after so long.
+/// The age at which data of the jobs of a dead scheduler are removed.
 const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
 
 /// How often that is looked for.

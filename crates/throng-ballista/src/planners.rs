@@ -160,7 +160,7 @@ fn failure(error: &DataFusionError, cluster: &str) -> JobError {
         return JobError::new(Kind::TemporaryIo, why);
     }
     let why =
-        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs tell where");
+        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs say where");
     JobError::new(Kind::Internal, why)
 }
 

@@ -119,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cluster_that_is_not_there_is_a_temporary_failure() {
-        // Nobody listens on a port that was free a moment ago.
+        // No process listens on a port that was free a moment ago.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let url = format!("df://127.0.0.1:{port}").parse().unwrap();
         let context = session(&url, &SessionOptions::default()).await.unwrap();

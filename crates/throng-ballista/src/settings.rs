@@ -1,4 +1,4 @@
-//! What every session has, at the client, the scheduler and the executors.
+//! Settings of every session, at the client, the scheduler and the executors.
 //!
 //! Ballista sends all settings of a session with each query. A scheduler drops names that it does not know without a word,
 //! so that all processes begin with the same ones.
@@ -77,7 +77,7 @@ pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionS
     context.state()
 }
 
-/// What makes such sessions.
+/// Returns a function that makes such sessions.
 pub(crate) fn builder(runtime: Arc<RuntimeEnv>) -> impl Fn(SessionConfig) -> Result<SessionState> + Send + Sync {
     move |config| Ok(state(config, Arc::clone(&runtime)))
 }

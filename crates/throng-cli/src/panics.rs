@@ -2,14 +2,14 @@
 
 use std::panic::Location;
 
-use crate::outcome::tell;
+use crate::outcome::eprint_line;
 
 /// Reports a panic by its source location only, since its message may quote data. A panic that becomes an error of a file is
 /// not reported at all.
 pub(crate) fn hide_panic_messages(binary: &'static str) {
     std::panic::set_hook(Box::new(move |panic| {
         if !throng_pipeline::is_decoding() {
-            tell(&report(binary, panic.location()));
+            eprint_line(&report(binary, panic.location()));
         }
     }));
 }

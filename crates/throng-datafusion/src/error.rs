@@ -1,4 +1,4 @@
-//! What can go wrong between a query and its release.
+//! Errors between a query and its release.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
@@ -28,7 +28,7 @@ pub enum Error {
         /// As many rows.
         most: f64,
     },
-    /// The query failed. Its own message may quote values of the data, so whoever shows it must take care.
+    /// The query failed. Its own message may quote values of the data, so it must be passed through [`classify`](crate::classify) and not be shown.
     #[error("the input could not be read")]
     Read(#[source] DataFusionError),
     /// Rows that do not fit into memory could not be written to disk or read back.
@@ -48,7 +48,7 @@ pub enum Error {
     /// Rows were read that had not been there when the table was surveyed.
     #[error("the input has changed while it was read; try again")]
     Changed,
-    /// Nobody waits for the release any more.
+    /// The caller has dropped the query.
     #[error("the query was cancelled")]
     Cancelled,
     /// A part of a plan could not be read.
@@ -95,7 +95,7 @@ impl From<Error> for DataFusionError {
 }
 
 impl From<DataFusionError> for Error {
-    /// What was ours before it went through the engine is ours again.
+    /// Unwraps an error of this crate that went through the engine.
     fn from(error: DataFusionError) -> Self {
         match error {
             DataFusionError::External(inner) => match inner.downcast::<Self>() {

@@ -58,7 +58,7 @@ pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
 pub use guard::{guarded, guarded_stream, is_decoding};
 pub use kept::kept_names;
 pub use plain::{plain, plain_field};
-pub use progress::{Progress, Step};
+pub use progress::{NoProgress, Progress, Stage};
 pub use redact::{EngineFailure, ParquetDamage, classify};
 pub use register::register_all;
 pub use release::{Facts, Release, released_schema};

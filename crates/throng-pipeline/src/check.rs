@@ -80,7 +80,7 @@ async fn look(
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
-    let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let progress: Arc<dyn Progress> = Arc::new(Clock::start(options));
     let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
     let found = match is_predicted {
         true => anonymizer.preview(plan.input(), &context, &progress).await,

@@ -1,4 +1,4 @@
-//! What `throng run` takes besides a policy.
+//! The command line of `throng run`.
 
 use std::path::PathBuf;
 

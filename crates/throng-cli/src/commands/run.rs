@@ -1,5 +1,7 @@
 //! `throng run`
 
+use std::sync::Arc;
+
 use serde_json::json;
 use throng_pipeline::{JobError, JobOptions, Standing};
 use throng_policy::Policy;
@@ -18,7 +20,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     {
         return Ok(unchanged(&standing));
     }
-    let job = JobOptions { observer: recorder.listen(job.observer), ..job };
+    let job = JobOptions { recorder: Some(Arc::clone(recorder)), ..job };
     let released = Backend::from_args(&args.cluster).run(&policy, &job).await?;
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))

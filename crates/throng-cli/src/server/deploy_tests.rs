@@ -1,5 +1,5 @@
-//! What lies in `deploy/` for clusters fits the binary: variables are known, ports are those that are let through, exit codes
-//! mean what they mean, and limits leave room. What only an engine can tell (images, clusters) is not tested here.
+//! The files of `deploy/` for clusters fit the binaries: variables are known, ports are those that are let through, exit codes
+//! are those of the binary, and limits leave room. Images and clusters themselves are not tested here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use files::{bytes, numbers, stages, strings, text, yaml};
 const COMPOSE: &str = "deploy/compose/cluster.yaml";
 const KUBERNETES: &str = "deploy/kubernetes/cluster.yaml";
 
-/// A process stays within so many times its memory limit.
+/// The factor of its memory limit that a process stays within.
 const MEMORY_MARGIN: f64 = 1.2;
 
 /// A container: its name, what it runs, its variables.

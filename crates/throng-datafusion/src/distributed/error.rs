@@ -1,6 +1,6 @@
 //! Refusals that travel as answers.
 //!
-//! What an engine tells of an error that happened elsewhere is a text. A refusal (no release can keep the promise, a value
+//! An engine passes on only the text of an error that happened elsewhere. A refusal (no release can keep the promise, a value
 //! is missing from its hierarchy) is an answer to the question that was asked, and would be the same if the task were tried
 //! again. So it travels as rows.
 

@@ -20,7 +20,7 @@ pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>
         Err(error) => Err(error.into()),
     };
     match ended {
-        // Whoever reads the results has seen enough.
+        // The reader of the results has closed the pipe.
         Ok(()) | Err(Unprinted::Closed) => Outcome::printed(),
         Err(Unprinted::Job(error)) => Outcome::broken(error.kind().exit_code(), &error.to_string()),
     }
@@ -51,7 +51,7 @@ async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]
     Ok(())
 }
 
-/// Runs a statement and prints what it gives. Tells how many rows there were, or nothing for a definition.
+/// Runs a statement and prints its result. Returns the number of rows; none for a definition.
 async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, Unprinted> {
     let mut rows = session.run(statement).await?;
     printer.print(&mut rows).await
