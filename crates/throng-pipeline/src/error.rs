@@ -145,9 +145,11 @@ impl JobError {
     pub(crate) fn reading(what: &str, error: &(dyn Error + 'static)) -> Self {
         use EngineFailure as Failure;
         let bad = |text: String| Self::new(Kind::BadData, text);
+        #[cfg(feature = "leaky")]
+        if let Failure::CsvLine(_) | Failure::TextValue(_) | Failure::Conversion = classify(error) {
+            return bad(error.to_string());
+        }
         match classify(error) {
-            #[cfg(feature = "leaky")]
-            Failure::CsvLine(_) | Failure::TextValue(_) | Failure::Conversion => bad(error.to_string()),
             Failure::Storage(error) => Self::storage(format!("reading {what}"), error),
             Failure::Parquet(damage) => {
                 bad(format!("{what} is not readable as Parquet: {}; write the file again", parquet_reason(damage)))
