@@ -13,8 +13,8 @@ const ALLOWED: [(&str, &[&str]); 7] = [
     ("throng-policy", &["throng-core"]),
     ("throng-datafusion", &["throng-core", "throng-policy"]),
     ("throng-pipeline", &["throng-core", "throng-policy", "throng-datafusion"]),
-    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline"]),
     ("throng-ballista", &["throng-core", "throng-policy", "throng-datafusion", "throng-pipeline"]),
+    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline", "throng-ballista"]),
     ("throng-testkit", &["throng-core"]),
 ];
 

@@ -4,14 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use datafusion::config::{ConfigNonZeroUsize, ParquetOptions, TableParquetOptions};
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use throng_pipeline::{JobOptions, Silent, Stopper};
+use throng_pipeline::JobOptions;
 use throng_policy::{Overrides, Role};
 
 use crate::tables::{DataSet, utf8};
@@ -91,7 +90,7 @@ pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads
     };
     let policy = data_set.policy(&overrides)?;
     forget_peak_memory();
-    let options = JobOptions { threads, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 };
+    let options = JobOptions { threads, ..JobOptions::default() };
     let start = Instant::now();
     let released = throng_pipeline::run(&policy, &options).await?;
     let seconds = start.elapsed().as_secs_f64();

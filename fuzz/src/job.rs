@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::Path;
-use std::sync::{Arc, LazyLock, Once};
+use std::sync::{LazyLock, Once};
 
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use throng_pipeline::{JobError, JobOptions, Kind, Released, Silent, Stopper};
+use throng_pipeline::{JobError, JobOptions, Kind, Released};
 use throng_policy::Policy;
 use tokio::runtime::Runtime;
 
@@ -33,7 +33,7 @@ fn expect_decoders_to_panic() {
 /// behind.
 pub fn run(policy: &Policy, folder: &Path) -> Option<Released> {
     expect_decoders_to_panic();
-    let options = JobOptions { threads: 1, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 };
+    let options = JobOptions { threads: 1, ..JobOptions::default() };
     match RUNTIME.block_on(throng_pipeline::run(policy, &options)) {
         Ok(released) => Some(released),
         Err(error) => {

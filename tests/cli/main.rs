@@ -30,6 +30,7 @@ mod bad_locations;
 mod bad_policies;
 mod check;
 mod clean;
+mod cluster;
 mod configs;
 mod csv;
 mod deploy;

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use throng_core::columns::{Nulls, QuasiSpec, Release};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
-use throng_pipeline::{JobError, JobOptions, Kind, Quantity, Released, Silent, Stopper};
+use throng_pipeline::{JobError, JobOptions, Kind, Quantity, Released};
 use throng_policy::{Overrides, Policy};
 use throng_testkit::{RandomTable, cases, tables};
 use tokio::runtime::Runtime;
@@ -121,10 +121,7 @@ impl Job {
             write_parquet(&folder.join(format!("input/{number}.parquet")), piece);
         }
         let policy = self.policy(folder);
-        RUNTIME.block_on(throng_pipeline::run(
-            &policy,
-            &JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop: Stopper::new().1 },
-        ))
+        RUNTIME.block_on(throng_pipeline::run(&policy, &JobOptions { threads: 2, ..JobOptions::default() }))
     }
 }
 

@@ -64,7 +64,10 @@ impl Workshop {
 
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_throng"));
-        command.args(arguments).current_dir(self.folder.path()).env_remove("THRONG_LOG").stdin(Stdio::null());
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        for variable in ["THRONG_LOG", "THRONG_LOG_FORMAT", "THRONG_CLUSTER", "THRONG_SHUFFLE_PARTITIONS"] {
+            command.env_remove(variable);
+        }
         command.env("THRONG_SECRET", SECRET);
         command
     }

@@ -15,15 +15,18 @@ use ballista_core::error::Result;
 use ballista_core::extension::BallistaConfigGrpcEndpoint;
 use ballista_core::utils::GrpcClientConfig;
 
-/// How long a connection is kept when nothing is asked of it.
+use crate::HostPort;
+
+/// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(30);
 
-type Place = (String, u16, GrpcClientConfig);
+/// A process, and how it is connected to.
+type Endpoint = (HostPort, GrpcClientConfig);
 
-/// Connections to each place, and since when nobody uses them.
-type Idle = HashMap<Place, Vec<(BallistaClient, Instant)>>;
+/// The idle connections to each endpoint, and since when they are idle.
+type Idle = HashMap<Endpoint, Vec<(BallistaClient, Instant)>>;
 
-/// Connections that nobody uses at the moment.
+/// A pool of idle connections.
 #[derive(Clone, Default)]
 pub(crate) struct Connections {
     idle: Arc<Mutex<Idle>>,
@@ -41,8 +44,8 @@ impl Connections {
         });
     }
 
-    fn give_back(&self, place: Place, client: BallistaClient) {
-        self.idle().entry(place).or_default().push((client, Instant::now()));
+    fn give_back(&self, endpoint: Endpoint, client: BallistaClient) {
+        self.idle().entry(endpoint).or_default().push((client, Instant::now()));
     }
 }
 
@@ -62,8 +65,8 @@ impl BallistaClientPool for Connections {
         customize_endpoint: Option<Arc<BallistaConfigGrpcEndpoint>>,
     ) -> Result<PooledClient> {
         self.close_idle();
-        let place = (host.to_owned(), port, config.clone());
-        let waiting = self.idle().get_mut(&place).and_then(Vec::pop);
+        let endpoint = (HostPort { host: host.to_owned(), port }, config.clone());
+        let waiting = self.idle().get_mut(&endpoint).and_then(Vec::pop);
         let client = match waiting {
             Some((client, _)) => client,
             None => {
@@ -82,7 +85,7 @@ impl BallistaClientPool for Connections {
             }
         };
         let pool = self.clone();
-        Ok(PooledClient::new(client, Box::new(move |client| pool.give_back(place, client))))
+        Ok(PooledClient::new(client, Box::new(move |client| pool.give_back(endpoint, client))))
     }
 
     async fn evict_idle(&self) {

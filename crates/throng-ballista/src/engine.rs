@@ -1,8 +1,7 @@
-//! Runs tasks as Ballista does, and makes their errors fit to be seen.
+//! Runs tasks as Ballista does, and redacts their errors.
 //!
-//! What an executor reports of a failed task is logged by the scheduler and shown to the client. It is sorted here, before it
-//! leaves the process: what is temporary goes on as an I/O error, which Ballista tries again, and everything else as what Throng
-//! has to say of it ([`Told`]). A shuffle that could not be fetched keeps its form, because Ballista then makes it anew.
+//! The scheduler logs the error of a failed task and sends it to the client. So it is classified here, before it leaves the process,
+//! and sent in its encoded form ([`WireError`]): inside of an I/O error if it is temporary, which Ballista retries, or as it is.
 
 use std::error::Error;
 use std::fmt;
@@ -15,7 +14,6 @@ use ballista_core::JobId;
 use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::{RuntimeStatsReport, ShuffleWritePartition, TaskColumnStats, WindowStateReport};
 use ballista_executor::execution_engine::{DefaultExecutionEngine, ExecutionEngine, QueryStageExecutor};
-use datafusion::arrow::error::ArrowError;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -23,23 +21,24 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::prelude::SessionConfig;
 use futures::FutureExt;
+use throng_datafusion::{EngineFailure, classify};
 use throng_pipeline::{JobError, Kind, running_failure};
 
 use crate::connections::Connections;
-use crate::told::Told;
+use crate::error_wire::WireError;
 
 /// Ballista's engine, with errors that quote no value.
-pub(crate) struct TellingEngine {
+pub(crate) struct RedactingEngine {
     inner: DefaultExecutionEngine,
 }
 
-impl TellingEngine {
+impl RedactingEngine {
     pub(crate) fn new() -> Self {
         Self { inner: DefaultExecutionEngine::with_client_pool(Arc::new(Connections::default())) }
     }
 }
 
-impl ExecutionEngine for TellingEngine {
+impl ExecutionEngine for RedactingEngine {
     fn create_query_stage_exec(
         &self,
         job_id: JobId,
@@ -59,30 +58,30 @@ impl ExecutionEngine for TellingEngine {
             work_dir,
             config,
         );
-        Ok(Arc::new(TellingStage { inner: stage.map_err(|error| fit_to_be_seen(&error))? }))
+        Ok(Arc::new(RedactingStage { inner: stage.map_err(|error| redacted(&error))? }))
     }
 }
 
 /// A task of Ballista's engine, with errors that quote no value.
-struct TellingStage {
+struct RedactingStage {
     inner: Arc<dyn QueryStageExecutor>,
 }
 
 /// The text of a plan may hold values of filters.
-impl fmt::Debug for TellingStage {
+impl fmt::Debug for RedactingStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TellingStage")
+        f.write_str("RedactingStage")
     }
 }
 
-impl fmt::Display for TellingStage {
+impl fmt::Display for RedactingStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TellingStage")
+        f.write_str("RedactingStage")
     }
 }
 
 #[async_trait]
-impl QueryStageExecutor for TellingStage {
+impl QueryStageExecutor for RedactingStage {
     async fn execute_query_stage(
         &self,
         task_id: usize,
@@ -90,11 +89,11 @@ impl QueryStageExecutor for TellingStage {
     ) -> Result<Vec<ShuffleWritePartition>> {
         let run = AssertUnwindSafe(self.inner.execute_query_stage(task_id, context)).catch_unwind();
         match run.await {
-            Ok(done) => done.map_err(|error| fit_to_be_seen(&error)),
-            // The panic hook has told the place; the message may quote a value.
+            Ok(done) => done.map_err(|error| redacted(&error)),
+            // The panic hook has logged the source location; the message may quote a value.
             Err(_) => {
                 let error = JobError::new(Kind::Internal, "a task of the cluster failed in the middle; this is a bug");
-                Err(Told::from(&error).into())
+                Err(WireError::from(error).into())
             }
         }
     }
@@ -108,7 +107,7 @@ impl QueryStageExecutor for TellingStage {
     }
 
     fn collect_window_state_reports(&self) -> Result<Vec<WindowStateReport>> {
-        self.inner.collect_window_state_reports().map_err(|error| fit_to_be_seen(&error))
+        self.inner.collect_window_state_reports().map_err(|error| redacted(&error))
     }
 
     fn collect_column_stats(&self) -> Vec<TaskColumnStats> {
@@ -116,37 +115,38 @@ impl QueryStageExecutor for TellingStage {
     }
 }
 
-/// The error without what it quotes, in the form by which Ballista decides whether to try again.
-fn fit_to_be_seen(error: &DataFusionError) -> DataFusionError {
+/// Returns the error without the values that it may quote, in the form by which Ballista decides whether to retry.
+fn redacted(error: &DataFusionError) -> DataFusionError {
     match ballista(error) {
-        None => sorted(error),
-        // Ballista puts its own error around one of the engine, and does not tell it as the cause.
-        Some(BallistaError::DataFusionError(inner)) => fit_to_be_seen(inner),
-        Some(BallistaError::ArrowError(inner)) => sorted(&DataFusionError::ArrowError(Box::new(kind(inner)), None)),
-        Some(BallistaError::IoError(inner)) => sorted(&DataFusionError::IoError(inner.kind().into())),
+        None => classified(error),
+        // Ballista wraps its own error around one of the engine, and does not return it as the source.
+        Some(BallistaError::DataFusionError(inner)) => redacted(inner),
+        Some(BallistaError::ArrowError(inner)) => classified(inner.as_ref()),
+        Some(BallistaError::IoError(inner)) => classified(inner),
         // Ballista would make the lost stage again. It then forgets the slots of the tasks that it takes back, and the
         // cluster comes to a halt; so the job ends, and its client may try again.
         Some(BallistaError::FetchFailed(..)) => {
             let text = "the cluster has lost an executor with rows that others needed; try again";
-            Told::from(&JobError::new(Kind::TemporaryIo, text)).into()
+            WireError::from(JobError::new(Kind::TemporaryIo, text)).into()
         }
         Some(BallistaError::Cancelled) => BallistaError::Cancelled.into_datafusion(),
         Some(_) => {
-            let text = "the cluster failed while it ran a task; its logs tell where";
-            Told::from(&JobError::new(Kind::Internal, text)).into()
+            let text = "the cluster failed while it ran a task; its logs say where";
+            WireError::from(JobError::new(Kind::Internal, text)).into()
         }
     }
 }
 
-fn sorted(error: &DataFusionError) -> DataFusionError {
-    let sorted = running_failure(error);
-    match sorted.kind() == Kind::TemporaryIo && is_of_storage(error) {
-        true => DataFusionError::IoError(io::Error::other(Told::from(&sorted))),
-        false => Told::from(&sorted).into(),
+fn classified(error: &(dyn Error + 'static)) -> DataFusionError {
+    let failure = running_failure(error);
+    let is_storage = matches!(classify(error), EngineFailure::Storage(_) | EngineFailure::Io(_));
+    match failure.kind() == Kind::TemporaryIo && is_storage {
+        true => DataFusionError::IoError(io::Error::other(WireError::from(failure))),
+        false => WireError::from(failure).into(),
     }
 }
 
-/// What Ballista itself has to say, under all that is around it.
+/// Returns the error of Ballista that other errors are wrapped around.
 fn ballista(error: &DataFusionError) -> Option<&BallistaError> {
     match error.find_root() {
         DataFusionError::External(inner) => inner.downcast_ref::<BallistaError>(),
@@ -154,41 +154,20 @@ fn ballista(error: &DataFusionError) -> Option<&BallistaError> {
     }
 }
 
-/// An error of the same kind, as far as it decides what is said of it.
-fn kind(error: &ArrowError) -> ArrowError {
-    match error {
-        ArrowError::CastError(_) => ArrowError::CastError(String::new()),
-        ArrowError::ParseError(text) => ArrowError::ParseError(text.clone()),
-        ArrowError::DivideByZero => ArrowError::DivideByZero,
-        ArrowError::ArithmeticOverflow(_) => ArrowError::ArithmeticOverflow(String::new()),
-        _ => ArrowError::ComputeError(String::new()),
-    }
-}
-
-/// Whether storage or the network failed, and not memory.
-fn is_of_storage(error: &DataFusionError) -> bool {
-    let mut next: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = next {
-        if error.is::<object_store::Error>() || error.is::<io::Error>() {
-            return true;
-        }
-        next = error.source();
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use ballista_core::serde::protobuf::FailedTask;
     use ballista_core::serde::protobuf::failed_task::FailedReason;
+    use datafusion::arrow::error::ArrowError;
+    use datafusion::object_store;
 
     use super::*;
-    use crate::told::heard;
+    use crate::error_wire::decode_error;
 
-    /// What an executor reports of an error below a writer of shuffles.
+    /// The report of an executor about an error below a writer of shuffles.
     fn reported(error: DataFusionError) -> FailedTask {
         let error = DataFusionError::Shared(Arc::new(BallistaError::from(error).into_datafusion()));
-        FailedTask::from(BallistaError::from(fit_to_be_seen(&error)))
+        FailedTask::from(BallistaError::from(redacted(&error)))
     }
 
     #[test]
@@ -224,7 +203,7 @@ mod tests {
         for (error, again, code) in cases {
             let failed = reported(error);
             assert_eq!(failed.retryable, again, "{}", failed.error);
-            assert_eq!(heard(&failed.error).unwrap().kind().exit_code(), code, "{}", failed.error);
+            assert_eq!(decode_error(&failed.error).unwrap().kind().exit_code(), code, "{}", failed.error);
         }
     }
 
@@ -233,6 +212,6 @@ mod tests {
         let error = BallistaError::FetchFailed("lost".to_owned(), 3, 7, "refused".to_owned()).into_datafusion();
         let failed = reported(DataFusionError::ArrowError(Box::new(ArrowError::ExternalError(Box::new(error))), None));
         assert!(matches!(failed.failed_reason, Some(FailedReason::ExecutionError(_))), "{failed:?}");
-        assert_eq!(heard(&failed.error).unwrap().kind(), Kind::TemporaryIo);
+        assert_eq!(decode_error(&failed.error).unwrap().kind(), Kind::TemporaryIo);
     }
 }

@@ -13,30 +13,30 @@ use tempfile::TempDir;
 use throng_pipeline::{JobError, Kind, POOL_SHARE, Stores};
 use tracing::{info, warn};
 
-use crate::engine::TellingEngine;
+use crate::engine::RedactingEngine;
 use crate::settings::MESSAGE_LIMIT;
-use crate::{codec, settings, stores};
+use crate::{HostPort, codec, settings, stores};
 
-/// What a scheduler that died has left of its jobs goes away after so long.
+/// The age at which data of the jobs of a dead scheduler are removed.
 const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
 
 /// How often that is looked for.
 const ORPHANS_INTERVAL_SECONDS: u64 = 3600;
 
-/// How often the executor looks whether it has been heard.
+/// How often the executor looks whether it is registered.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often it complains of not being heard.
+/// How often it warns that it is not.
 const COMPLAINT: Duration = Duration::from_secs(30);
 
 /// How an executor runs.
 #[derive(Clone, Debug)]
 pub struct ExecutorOptions {
     /// The host and port of the scheduler.
-    pub scheduler: (String, u16),
+    pub scheduler: HostPort,
     /// The address on which it listens.
     pub bind: IpAddr,
-    /// The name or address under which others find it; unless told, the one from which the scheduler hears it.
+    /// The name or address under which others find it; by default the address from which it connects to the scheduler.
     pub advertise: Option<String>,
     /// The port where shuffles and results are fetched. 0 is any free port.
     pub port: u16,
@@ -46,7 +46,7 @@ pub struct ExecutorOptions {
     pub slots: usize,
     /// Where it makes a private folder for shuffles and spill, which goes away with it.
     pub work_dir: Option<PathBuf>,
-    /// Keep the process within this many bytes; each slot has an equal share. Unless told, it follows from what the machine
+    /// Keep the process within this many bytes; each slot has an equal share. By default it follows from what the machine
     /// or the container has.
     pub memory_limit: Option<u64>,
     /// How often the scheduler hears of it.
@@ -62,53 +62,40 @@ impl ExecutorOptions {
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor until it is told to stop by a signal, or can't go on, which is an error. It waits for its scheduler as
-/// long as it takes, and ends when it has lost it. After a signal it finishes its tasks; drop the future to end them. Its
-/// folder goes away in any case.
-pub async fn run_executor(options: &ExecutorOptions) -> Result<(), JobError> {
+/// Runs an executor. It waits for its scheduler as long as it takes, and fails when it has lost it.
+///
+/// When `stop` completes, tasks get `grace` to finish, and the executor ends without an error. Ballista itself listens for the
+/// signals that end a process, and finishes tasks from then on; so `stop` is to complete by the same signals. Drop the future
+/// to end tasks at once. Its folder is removed in any case.
+pub async fn run_executor(
+    options: &ExecutorOptions,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> Result<(), JobError> {
     let folder = Folder::make(options.work_dir.as_deref())?;
     let (port, grpc_port) = ports(options)?;
     let health = ExecutorHealth::new();
     let config = config(options, &folder, (port, grpc_port), health.clone())?;
     let (slots, id) = (config.vcores, config.executor_id.clone());
-    let told = async {
-        wait_until_heard(&health, &options.scheduler).await;
+    let ready = async {
+        wait_until_registered(&health, &options.scheduler).await;
         info!(executor = id, address = %SocketAddr::new(options.bind, port), slots, "the executor is ready");
         std::future::pending::<()>().await;
     };
     let mut running = std::pin::pin!(start_executor_process(Arc::new(config)));
     let ended = tokio::select! {
         biased;
-        // Ballista hears the signal too.
-        () = signalled() => return running.await.map_err(|error| broken(&error)),
+        () = stop => {
+            let ended = tokio::time::timeout(grace, running).await;
+            return ended.unwrap_or(Ok(())).map_err(|error| broken(&error));
+        }
         ended = &mut running => ended,
-        () = told => Ok(()),
+        () = ready => Ok(()),
     };
     ended.map_err(|error| broken(&error))?;
-    let (host, port) = &options.scheduler;
-    let lost = format!("the scheduler at {host}:{port} was lost, or takes this executor for lost; start it again");
+    let scheduler = &options.scheduler;
+    let lost = format!("the scheduler at {scheduler} was lost, or takes this executor for lost; start it again");
     Err(JobError::new(Kind::TemporaryIo, lost))
-}
-
-#[cfg(unix)]
-async fn signalled() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-        _ => std::future::pending().await,
-    }
-}
-
-#[cfg(not(unix))]
-async fn signalled() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
 }
 
 fn config(
@@ -127,8 +114,8 @@ fn config(
         external_host: options.advertise.clone(),
         port,
         grpc_port,
-        scheduler_host: options.scheduler.0.clone(),
-        scheduler_port: options.scheduler.1,
+        scheduler_host: options.scheduler.host.clone(),
+        scheduler_port: options.scheduler.port,
         // Anything but 0 is for ever.
         scheduler_connect_timeout_seconds: 1,
         vcores: options.slots,
@@ -139,7 +126,7 @@ fn config(
         grpc_max_encoding_message_size: MESSAGE_LIMIT,
         executor_heartbeat_interval_seconds: options.heartbeat_seconds,
         memory_pool_size: options.memory_limit.map(|limit| (limit as f64 * POOL_SHARE) as u64),
-        override_execution_engine: Some(Arc::new(TellingEngine::new())),
+        override_execution_engine: Some(Arc::new(RedactingEngine::new())),
         override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(&state))),
         override_runtime_producer: Some(Arc::new(move |_| stores::runtime(&stores, Some(&spill)))),
         override_config_producer: Some(Arc::new(settings::config)),
@@ -189,12 +176,12 @@ fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
     Ok((port, grpc_port))
 }
 
-async fn wait_until_heard(health: &ExecutorHealth, (host, port): &(String, u16)) {
+async fn wait_until_registered(health: &ExecutorHealth, scheduler: &HostPort) {
     let mut complaint = tokio::time::Instant::now() + COMPLAINT;
     while !health.is_ready() {
         tokio::time::sleep(LOOK).await;
         if tokio::time::Instant::now() >= complaint {
-            warn!("there is no scheduler at {host}:{port} yet; still trying");
+            warn!("there is no scheduler at {scheduler} yet; still trying");
             complaint += COMPLAINT;
         }
     }

@@ -7,27 +7,29 @@
 //!     └───────────────────── rows of the last stage ──────────────────┘
 //! ```
 //!
-//! Scheduling, shuffles and the protocol are Ballista's. What is ours is what each process must know beforehand: how plans
-//! with our nodes are written ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each
-//! process opens from its own environment, that a task which gathers reads all of its input ([`whole`]), and that an error
-//! says what to do and quotes no value on its way through three processes ([`told`]).
+//! Scheduling, shuffles and the protocol are Ballista's. Ours is what each process must know beforehand: how plans with our nodes
+//! are encoded ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each process opens from its own
+//! environment, that a task which coalesces reads all of its input ([`require_single_partition`]), and that an error keeps its
+//! meaning and quotes no value on its way through three processes ([`error_wire`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod codec;
 mod connections;
 mod engine;
+pub mod error_wire;
 mod executor;
-mod remote;
+mod host_port;
+mod planners;
+pub mod require_single_partition;
 mod scheduler;
 mod session;
 pub mod settings;
-mod stalled;
+mod stalled_jobs;
 mod stores;
-pub mod told;
-pub mod whole;
 
 pub use executor::{ExecutorOptions, run_executor};
+pub use host_port::HostPort;
 pub use scheduler::{SchedulerOptions, run_scheduler};
 pub use session::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS, SessionOptions, session};
 

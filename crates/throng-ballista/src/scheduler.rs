@@ -18,8 +18,9 @@ use throng_pipeline::{JobError, Kind, Stores};
 use tokio::net::TcpListener;
 use tracing::{info, warn};
 
+use crate::error_wire::decode_error;
 use crate::settings::MESSAGE_LIMIT;
-use crate::stalled::cancel_stalled;
+use crate::stalled_jobs::cancel_stalled;
 use crate::{codec, settings, stores};
 
 /// How long finished jobs are remembered. Theirs is the text of a plan, and nothing of its rows.
@@ -64,7 +65,7 @@ pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     info!(%address, advertised = config.scheduler_endpoint(), "the scheduler is ready");
     tokio::select! {
         served = start_grpc_service_with_listener(listener, scheduler.clone()) => served.map_err(|error| broken(&error)),
-        Err(error) = tell_events(&scheduler) => Err(broken(&error)),
+        Err(error) = log_events(&scheduler) => Err(broken(&error)),
         Err(error) = cancel_stalled(&scheduler, patience(options)) => Err(broken(&error)),
     }
 }
@@ -112,8 +113,8 @@ fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerCo
     })
 }
 
-/// Tells who comes and goes, and how jobs end. Ballista's own log has plans and errors in it, which hold values.
-async fn tell_events(
+/// Logs executors that come and go, and how jobs end. Ballista's own log is off: it quotes plans and errors, which hold values.
+async fn log_events(
     scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
 ) -> Result<Infallible, BallistaError> {
     let mut executors = scheduler.cluster_state_events().await?;
@@ -125,19 +126,19 @@ async fn tell_events(
                 ClusterStateEvent::RemovedExecutor { executor_id } => warn!(executor = executor_id, "an executor is gone"),
             },
             Some(event) = jobs.next() => if let JobStateEvent::JobUpdated { job_id, status } = event {
-                tell_job(job_id.as_str(), status.status);
+                log_job(job_id.as_str(), status.status);
             },
             else => std::future::pending().await,
         }
     }
 }
 
-fn tell_job(job: &str, status: Option<Status>) {
+fn log_job(job: &str, status: Option<Status>) {
     match status {
         Some(Status::Running(_)) => info!(job, "a job is running"),
         Some(Status::Successful(_)) => info!(job, "a job is done"),
-        Some(Status::Failed(failed)) => match crate::told::heard(&failed.error) {
-            Some(told) => warn!(job, exit_code = told.kind().exit_code(), "a job has failed: {told}"),
+        Some(Status::Failed(failed)) => match decode_error(&failed.error) {
+            Some(error) => warn!(job, exit_code = error.kind().exit_code(), "a job has failed: {error}"),
             None => warn!(job, "a job has failed"),
         },
         Some(Status::Queued(_)) | None => {}

@@ -11,21 +11,18 @@ use datafusion::prelude::SessionContext;
 use throng_pipeline::{JobError, Kind, Stores};
 use url::Url;
 
-use crate::remote::ClusterPlanner;
-use crate::{codec, settings, stores};
+use crate::planners::ClusterPlanner;
+use crate::{HostPort, codec, settings, stores};
 
-/// In how many parts rows are shuffled, unless told otherwise.
+/// The default number of partitions that rows are shuffled into.
 pub const DEFAULT_SHUFFLE_PARTITIONS: usize = 16;
 
-/// The port of a scheduler, unless told otherwise.
+/// The default port of a scheduler.
 const DEFAULT_PORT: u16 = 50050;
 
 /// Where a cluster is: `df://host:port` of its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterUrl {
-    host: String,
-    port: u16,
-}
+pub struct ClusterUrl(HostPort);
 
 impl FromStr for ClusterUrl {
     type Err = JobError;
@@ -36,7 +33,7 @@ impl FromStr for ClusterUrl {
         let has_more = !matches!(url.path(), "" | "/") || url.query().is_some() || !url.username().is_empty();
         match url.host_str() {
             Some(host) if url.scheme() == "df" && !has_more && url.password().is_none() => {
-                Ok(Self { host: host.to_owned(), port: url.port().unwrap_or(DEFAULT_PORT) })
+                Ok(Self(HostPort { host: host.to_owned(), port: url.port().unwrap_or(DEFAULT_PORT) }))
             }
             _ => Err(wrong()),
         }
@@ -45,7 +42,7 @@ impl FromStr for ClusterUrl {
 
 impl fmt::Display for ClusterUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "df://{}:{}", self.host, self.port)
+        write!(f, "df://{}", self.0)
     }
 }
 
@@ -74,7 +71,7 @@ impl SessionOptions {
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
     let config = settings::config().with_target_partitions(options.shuffle_partitions);
-    let scheduler = format!("http://{}:{}", cluster.host, cluster.port);
+    let scheduler = format!("http://{}", cluster.0);
     let planner = ClusterPlanner::new(scheduler, &cluster.to_string(), config.ballista_config());
     let config = config
         .with_ballista_logical_extension_codec(codec::logical())
@@ -97,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_cluster_is_named_by_its_scheduler() {
-        for (text, told) in
+        for (text, expected) in
             [("df://localhost:7000", "df://localhost:7000"), ("df://throng-scheduler/", "df://throng-scheduler:50050")]
         {
-            assert_eq!(text.parse::<ClusterUrl>().unwrap().to_string(), told);
+            assert_eq!(text.parse::<ClusterUrl>().unwrap().to_string(), expected);
         }
         for text in ["", "localhost:7000", "http://localhost:7000", "df://", "df://u:hunter2@h:1", "df://h:1/path"] {
             let error = text.parse::<ClusterUrl>().unwrap_err().to_string();
@@ -122,13 +119,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_cluster_that_is_not_there_is_a_temporary_failure() {
-        // Nobody listens on a port that was free a moment ago.
+        // No process listens on a port that was free a moment ago.
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let url = format!("df://127.0.0.1:{port}").parse().unwrap();
         let context = session(&url, &SessionOptions::default()).await.unwrap();
         let error = context.sql("SELECT 1").await.unwrap().collect().await.unwrap_err();
-        let told = throng_pipeline::running_failure(&error);
-        assert_eq!(told.kind(), Kind::TemporaryIo, "{told}");
-        assert!(told.to_string().contains(&url.to_string()), "{told}");
+        let failure = throng_pipeline::running_failure(&error);
+        assert_eq!(failure.kind(), Kind::TemporaryIo, "{failure}");
+        assert!(failure.to_string().contains(&url.to_string()), "{failure}");
     }
 }

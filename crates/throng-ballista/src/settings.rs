@@ -1,4 +1,4 @@
-//! What every session has, at the client, the scheduler and the executors.
+//! Settings of every session, at the client, the scheduler and the executors.
 //!
 //! Ballista sends all settings of a session with each query. A scheduler drops names that it does not know without a word,
 //! so that all processes begin with the same ones.
@@ -19,8 +19,8 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 
-use crate::remote::TellingPlanner;
-use crate::whole::ReadWhole;
+use crate::planners::ErrorTaggingPlanner;
+use crate::require_single_partition::RequireSinglePartition;
 
 /// The largest message between two processes. A plan carries its policy with every hierarchy, and what a job has found out
 /// before.
@@ -49,17 +49,17 @@ pub fn config() -> SessionConfig {
     fixed(config)
 }
 
-/// The settings that nobody can change, because answers depend on them.
+/// Sets what a client can't change, because answers depend on it.
 ///
-/// Adaptive planning, which is on by default, plans every stage anew with rules of its own: ours ([`ReadWhole`]) is not among
-/// them, and an empty stage may be cut out together with the operator above it. Statistics of files that are shared between
+/// Adaptive planning, which is on by default, plans every stage again with rules of its own: ours
+/// ([`RequireSinglePartition`]) is not among them, and an empty stage may be cut out together with the operator above it. Statistics of files that are shared between
 /// sessions are looked up by path, size and time; a file of another store may have the same.
 fn fixed(config: SessionConfig) -> SessionConfig {
     config.with_ballista_adaptive_query_planner(false).set_bool(BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE, false)
 }
 
-/// A session that plans and runs here, on the scheduler or an executor: with Ballista's rules, our functions, and plans in
-/// which whoever gathers reads everything.
+/// Returns a session that plans and runs here, on the scheduler or an executor: with Ballista's rules, our functions, and plans
+/// whose nodes declare that they need a single input partition.
 pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionState {
     let state = SessionStateBuilder::new()
         .with_default_features()
@@ -69,15 +69,15 @@ pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionS
         .with_scalar_functions(ballista_scalar_functions())
         .with_aggregate_functions(ballista_aggregate_functions())
         .with_window_functions(ballista_window_functions())
-        .with_physical_optimizer_rule(Arc::new(ReadWhole))
-        .with_query_planner(Arc::new(TellingPlanner))
+        .with_physical_optimizer_rule(Arc::new(RequireSinglePartition))
+        .with_query_planner(Arc::new(ErrorTaggingPlanner))
         .build();
     let context = SessionContext::new_with_state(state);
     throng_datafusion::register_all(&context);
     context.state()
 }
 
-/// What makes such sessions.
+/// Returns a function that makes such sessions.
 pub(crate) fn builder(runtime: Arc<RuntimeEnv>) -> impl Fn(SessionConfig) -> Result<SessionState> + Send + Sync {
     move |config| Ok(state(config, Arc::clone(&runtime)))
 }

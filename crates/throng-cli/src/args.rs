@@ -1,28 +1,35 @@
 //! The command line, as it was written.
 
 mod clean;
+mod cluster;
 mod document;
 mod hierarchy;
 mod init;
+mod logs;
 mod report;
 mod risk;
 mod run;
 mod sql;
 mod sweep;
+mod values;
 
 pub(crate) use clean::CleanArgs;
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
+pub(crate) use logs::{LogArgs, LogFormat};
 pub(crate) use report::ReportArgs;
 pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
 pub(crate) use sweep::SweepArgs;
+pub(crate) use values::bytes;
+use values::{page, share};
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand};
 use throng_policy::Overrides;
 
 /// What `--version` tells. A build that leaks on purpose says so.
@@ -68,13 +75,8 @@ pub(crate) struct Args {
     #[arg(long, global = true, help_heading = EVERY, value_name = "SIZE", value_parser = bytes)]
     pub(crate) memory_limit: Option<u64>,
 
-    /// How logs are written to stderr
-    #[arg(long, global = true, help_heading = EVERY, value_name = "FORMAT", default_value = "text")]
-    pub(crate) log_format: LogFormat,
-
-    /// Log more; twice for everything
-    #[arg(short, long, global = true, help_heading = EVERY, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
+    #[command(flatten)]
+    pub(crate) logs: LogArgs,
 }
 
 impl Args {
@@ -82,59 +84,6 @@ impl Args {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.map_or_else(cores, usize::from)
     }
-}
-
-/// A number of bytes: `512MiB`, `4 GB`, `1073741824`.
-fn bytes(text: &str) -> Result<u64, String> {
-    const UNITS: [(&str, u64); 9] = [
-        ("", 1),
-        ("b", 1),
-        ("kb", 1000),
-        ("mb", 1_000_000),
-        ("gb", 1_000_000_000),
-        ("kib", 1 << 10),
-        ("mib", 1 << 20),
-        ("gib", 1 << 30),
-        ("tib", 1 << 40),
-    ];
-    let text = text.trim();
-    let digits = text.find(|character: char| !character.is_ascii_digit() && character != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim().to_ascii_lowercase();
-    let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor as f64);
-    let bytes = number.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
-    match bytes {
-        Some(bytes) if bytes >= MIN_MEMORY as f64 => Ok(bytes as u64),
-        Some(_) => Err("at least 16MiB are needed".to_owned()),
-        None => Err("give a number with a unit, like 512MiB or 4GB".to_owned()),
-    }
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
-    number.ok_or_else(|| "give a number from 0 to 1, like 0.05".to_owned())
-}
-
-/// A page is replaced when it is made again, so that nothing else may be meant.
-fn page(text: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(text);
-    match path.extension().and_then(|end| end.to_str()) {
-        Some("html" | "htm") => Ok(path),
-        _ => Err("give a name that ends in .html".to_owned()),
-    }
-}
-
-/// The least memory limit with which anything can be done.
-const MIN_MEMORY: u64 = 16 << 20;
-
-/// How logs are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }
 
 #[derive(Debug, Subcommand)]
@@ -207,6 +156,17 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Print the manual page, of throng or of one of its commands
     Man(ManArgs),
+}
+
+impl Command {
+    /// Whether the command sends its work to a cluster.
+    pub(crate) fn runs_on_cluster(&self) -> bool {
+        match self {
+            Self::Run(args) => args.cluster.cluster.is_some(),
+            Self::Sql(args) => args.cluster.cluster.is_some(),
+            _ => false,
+        }
+    }
 }
 
 /// A policy, and what the command line changes in it.

@@ -6,7 +6,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
-use crate::args::LogFormat;
+use crate::args::{LogArgs, LogFormat};
 
 #[cfg(feature = "otel")]
 pub(crate) use crate::otel::Spans;
@@ -14,13 +14,39 @@ pub(crate) use crate::otel::Spans;
 /// Sets the level of logs by module, like `throng_pipeline=debug`.
 const LOG_VARIABLE: &str = "THRONG_LOG";
 
-/// What speaks to servers. Below this level it may tell what it sends, and that holds credentials.
+/// Targets of clients and protocols. Below this level they may log what they send, which holds credentials.
 const WIRE: [&str; 6] = ["h2", "hyper", "hyper_util", "reqwest", "rustls", "tower"];
 
-/// Starts logging. On a terminal progress bars tell what goes on, and logs only what went wrong.
-pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
-    let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text;
-    let level = match (verbose, quiet) {
+/// The targets of our own crates begin with it. They log no value of the data.
+const OURS: &str = "throng";
+
+/// Which targets are logged. Ballista logs plans with the literals of their filters, errors of tasks, settings and messages, so
+/// its targets are left out where it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogScope {
+    /// All targets.
+    All,
+    /// Only targets of our own crates.
+    OwnTargets,
+    /// The same, in a server: records of the engine, which uses the crate `log`, are reported by their source location only.
+    #[cfg(feature = "cluster")]
+    Server,
+}
+
+impl LogScope {
+    fn is_server(self) -> bool {
+        #[cfg(feature = "cluster")]
+        return self == Self::Server;
+        #[cfg(not(feature = "cluster"))]
+        false
+    }
+}
+
+/// Starts logging. On a terminal progress bars show what goes on, and logs only what went wrong; a server always logs.
+pub(crate) fn start(args: &LogArgs, scope: LogScope) -> Spans {
+    let format = args.log_format;
+    let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text && !scope.is_server();
+    let level = match (args.verbose, quiet) {
         (0, true) => "warn",
         (0, false) => "info",
         (1, _) => "debug",
@@ -29,7 +55,10 @@ pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
     let filter = EnvFilter::try_from_env(LOG_VARIABLE).unwrap_or_else(|_| EnvFilter::new(level));
     let filter =
         WIRE.iter().filter_map(|name| format!("{name}=info").parse().ok()).fold(filter, EnvFilter::add_directive);
-    // Nobody may be reading the logs any more, which is no reason to panic.
+    let in_scope = tracing_subscriber::filter::filter_fn(move |metadata| {
+        scope == LogScope::All || metadata.target().starts_with(OURS)
+    });
+    // stderr may be closed, which is no reason to panic.
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     let logs = match format {
         LogFormat::Text => logs.with_ansi(is_coloured()).boxed(),
@@ -37,7 +66,14 @@ pub(crate) fn start(format: LogFormat, verbose: u8) -> Spans {
     };
     let spans = Spans::start();
     // A second start in one process keeps the first.
-    let _ = tracing_subscriber::registry().with(spans.layer()).with(logs.with_filter(filter)).try_init();
+    let _ = tracing_subscriber::registry()
+        .with(spans.layer())
+        .with(logs.with_filter(filter).with_filter(in_scope))
+        .try_init();
+    #[cfg(feature = "cluster")]
+    if scope.is_server() && log::set_logger(&crate::server::EngineLog).is_ok() {
+        log::set_max_level(log::LevelFilter::Warn);
+    }
     spans
 }
 

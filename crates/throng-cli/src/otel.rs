@@ -17,7 +17,7 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::outcome::tell;
+use crate::outcome::eprint_line;
 
 /// How long the last spans may take on their way when a command is over.
 const LAST_SPANS: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ impl Spans {
         let collector = Collector::new();
         let exporter = collector.and_then(|to| SpanExporter::builder().with_http().with_http_client(to).build().ok());
         let Some(exporter) = exporter else {
-            tell(&format!("warning: no spans are sent: {OTEL_EXPORTER_OTLP_ENDPOINT} can't be used"));
+            eprint_line(&format!("warning: no spans are sent: {OTEL_EXPORTER_OTLP_ENDPOINT} can't be used"));
             return Self(None);
         };
         let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
@@ -66,7 +66,7 @@ impl Spans {
         if let Some(provider) = self.0
             && provider.shutdown_with_timeout(LAST_SPANS).is_err()
         {
-            tell("warning: some spans could not be sent");
+            eprint_line("warning: some spans could not be sent");
         }
     }
 }

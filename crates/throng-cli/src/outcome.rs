@@ -35,12 +35,12 @@ impl Outcome {
         Self { json: None, ..Self::failure(exit_code, message) }
     }
 
-    /// A command line that is not understood; people have been told already.
+    /// A command line that is not understood. The text for people is printed already.
     pub(crate) fn usage(message: &str) -> Self {
         Self { text: String::new(), ..Self::failure(2, message) }
     }
 
-    /// A failure that has more to tell.
+    /// A failure with more than a message.
     pub(crate) fn failure_with(exit_code: u8, text: String, json: Value) -> Self {
         Self { exit_code, text, json: Some(json) }
     }
@@ -49,14 +49,14 @@ impl Outcome {
         self.exit_code
     }
 
-    /// What scripts are told of a failure.
+    /// The message of a failure, as scripts read it.
     pub(crate) fn error(&self) -> Option<&str> {
         self.json.as_ref()?.get("error")?.as_str()
     }
 
     pub(crate) fn print(&self) {
         if !self.text.is_empty() {
-            tell(&self.text);
+            eprint_line(&self.text);
         }
         if let Some(json) = &self.json {
             write_out(&json.to_string());
@@ -64,12 +64,12 @@ impl Outcome {
     }
 }
 
-/// A line for people, on stderr. Nobody may be listening any more, which must not end a job.
-pub(crate) fn tell(text: &str) {
+/// Writes a line for people to stderr. It may be closed, which must not end a job.
+pub(crate) fn eprint_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// A line for scripts, on stdout.
+/// Writes a line for scripts to stdout.
 pub(crate) fn write_out(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use throng_pipeline::{Observer, Silent, Stage};
+use throng_pipeline::{NoProgress, Progress, Stage};
 
 /// One bar that shows the current stage.
 struct Bar {
     bar: Mutex<ProgressBar>,
 }
 
-/// Shows progress where there is somebody to see it.
-pub(crate) fn observer() -> Arc<dyn Observer> {
+/// Returns a progress bar if stderr is a terminal.
+pub(crate) fn observer() -> Arc<dyn Progress> {
     if std::io::stderr().is_terminal() {
         Arc::new(Bar { bar: Mutex::new(ProgressBar::hidden()) })
     } else {
-        Arc::new(Silent)
+        Arc::new(NoProgress)
     }
 }
 
-impl Observer for Bar {
+impl Progress for Bar {
     fn begin(&self, stage: Stage, total: Option<u64>) {
         let bar = stage_bar(stage.as_str(), total);
         let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);

@@ -1,4 +1,4 @@
-//! The files that tell other systems how a run went.
+//! The files by which other systems follow runs: metrics and lineage.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -6,9 +6,9 @@ use std::sync::Arc;
 use throng_pipeline::telemetry::{Ending, Recorder, check_target};
 
 use crate::args::Command;
-use crate::outcome::{Outcome, tell};
+use crate::outcome::{Outcome, eprint_line};
 
-/// What is to be written about a run when it is over. Of other commands nothing is.
+/// The files that are written when a run is over; none for other commands.
 pub(crate) struct RunFiles {
     recorder: Arc<Recorder>,
     metrics: Option<PathBuf>,
@@ -19,8 +19,8 @@ pub(crate) struct RunFiles {
 const STOPPED: [u8; 2] = [130, 143];
 
 impl RunFiles {
-    /// What the command line asks for. A place that can't be written is refused before the run, which may take long.
-    pub(crate) fn asked_for(command: &Command) -> Result<Self, Outcome> {
+    /// Returns the files that the command line names. A path that can't be written is an error before the run, which may take long.
+    pub(crate) fn from_args(command: &Command) -> Result<Self, Outcome> {
         let Command::Run(args) = command else {
             return Ok(Self { recorder: Arc::new(Recorder::new("")), metrics: None, lineage: None });
         };
@@ -38,12 +38,12 @@ impl RunFiles {
         })
     }
 
-    /// Who hears of the run.
+    /// The recorder of the run.
     pub(crate) fn recorder(&self) -> &Arc<Recorder> {
         &self.recorder
     }
 
-    /// Writes the files. The release is published or not by now, so that a failure is told and changes nothing.
+    /// Writes the files. The release is published or not by now, so that a failure is a warning and changes nothing.
     pub(crate) fn write(&self, outcome: &Outcome) {
         if self.metrics.is_none() && self.lineage.is_none() {
             return;
@@ -55,7 +55,7 @@ impl RunFiles {
         let lineage = self.lineage.as_deref().map(|path| (path, record.write_lineage(path)));
         for (path, written) in [metrics, lineage].into_iter().flatten() {
             if let Err(error) = written {
-                tell(&format!("warning: {} could not be written: {error}", path.display()));
+                eprint_line(&format!("warning: {} could not be written: {error}", path.display()));
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::classes::Classes;
 use crate::examination::Examination;
 use crate::groups::{Groups, PartSizes};
 use crate::method::method_of;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, Stage};
 use crate::release::{Release, released_schema};
 use crate::snapshot::Snapshot;
 use crate::tried::{self, Trials};
@@ -157,7 +157,7 @@ impl Anonymizer {
         then: impl FnOnce(&Self, Snapshot, &dyn Progress) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let (workspace, _stop) = Workspace::new(context, metrics);
-        let span = Step::Survey.begin(progress.as_ref(), None);
+        let span = Stage::Survey.begin(progress.as_ref(), None);
         let seed = self.content_seed();
         let read = async {
             let snapshot = Snapshot::read(input, context, &self.binding, seed, &workspace, progress).await?;

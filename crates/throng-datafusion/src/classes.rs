@@ -19,7 +19,7 @@ use throng_policy::Budget;
 use crate::Error;
 use crate::anonymizer::Anonymizer;
 use crate::groups::Groups;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, Stage};
 use crate::snapshot::Snapshot;
 use crate::workspace::{Workspace, reserve};
 
@@ -57,7 +57,7 @@ impl Classes {
         let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace);
         let mut of_part = Vec::new();
         if parts > 1 {
-            progress.begin(Step::Cluster, Some(groups.count));
+            progress.begin(Stage::Cluster, Some(groups.count));
         }
         for part in 0..parts {
             snapshot.workspace.check()?;
@@ -79,7 +79,7 @@ impl Classes {
             let clusters = gathered.recoder.clusters();
             tracing::info!(parts, leaves = gathered.leaves, clusters, "parts cut into leaves and clustered");
         }
-        let _recode = Step::Recode.begin(progress, None).entered();
+        let _recode = Stage::Recode.begin(progress, None).entered();
         let group_of = groups.in_order(of_part);
         drop(groups);
         let classes = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
@@ -248,18 +248,18 @@ impl<'a> Work<'a> {
 
     /// Forms the classes of a part.
     pub(crate) fn form(&self, table: &Table, allowed: &Allowed) -> Result<FormedPart, Error> {
-        let begin = |step: Step, total| match self.is_one_of_several {
+        let begin = |stage: Stage, total| match self.is_one_of_several {
             true => tracing::Span::current(),
-            false => step.begin(self.progress, total),
+            false => stage.begin(self.progress, total),
         };
-        let leaves = begin(Step::Partition, None).in_scope(|| {
+        let leaves = begin(Stage::Partition, None).in_scope(|| {
             let leaves = self.method.leaves(allowed, table, self.privacy)?;
             if !self.is_one_of_several {
                 tracing::info!(leaves = leaves.len(), "table cut into leaves");
             }
             Ok::<_, Error>(leaves)
         })?;
-        let formed = begin(Step::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
+        let formed = begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
             let watch = PartWatch { work: self, search_until: self.time.map(|time| Instant::now() + time) };
             let formed = self.method.classes(&leaves, table, self.privacy, &watch);
             if !self.is_one_of_several {

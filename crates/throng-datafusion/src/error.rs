@@ -1,4 +1,4 @@
-//! What can go wrong between a query and its release.
+//! Errors between a query and its release.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
@@ -8,6 +8,7 @@ use crate::redact::redacted;
 
 /// An error of this crate.
 #[derive(Debug, ThisError)]
+#[non_exhaustive]
 pub enum Error {
     /// The data can't be anonymized.
     #[error(transparent)]
@@ -16,10 +17,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] throng_policy::PolicyError),
     /// More rows would have to be left out than the policy allows.
-    #[error(
-        "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
-         {most}; raise a `limit` or `suppression_limit`, or lower k or p"
-    )]
+    #[error("the privacy target can't be met: {}", too_many_suppressed(*.rows, *.suppressed, *.limit, *.most))]
     Suppression {
         /// Rows of the input.
         rows: u64,
@@ -30,7 +28,7 @@ pub enum Error {
         /// As many rows.
         most: f64,
     },
-    /// The query failed. Its own message may quote values of the data, so whoever shows it must take care.
+    /// The query failed. Its own message may quote values of the data, so it must be passed through [`classify`](crate::classify) and not be shown.
     #[error("the input could not be read")]
     Read(#[source] DataFusionError),
     /// Rows that do not fit into memory could not be written to disk or read back.
@@ -50,7 +48,7 @@ pub enum Error {
     /// Rows were read that had not been there when the table was surveyed.
     #[error("the input has changed while it was read; try again")]
     Changed,
-    /// Nobody waits for the release any more.
+    /// The caller has dropped the query.
     #[error("the query was cancelled")]
     Cancelled,
     /// A part of a plan could not be read.
@@ -64,6 +62,28 @@ pub enum Error {
     Task,
 }
 
+impl Error {
+    /// Returns the reasons for which no release of the input can keep the promise; none for any other error.
+    pub fn shortfalls(&self) -> Option<Vec<String>> {
+        match self {
+            Self::Core(throng_core::Error::Infeasible(shortfalls)) => {
+                Some(shortfalls.iter().map(ToString::to_string).collect())
+            }
+            Self::Suppression { rows, suppressed, limit, most } => {
+                Some(vec![too_many_suppressed(*rows, *suppressed, *limit, *most)])
+            }
+            _ => None,
+        }
+    }
+}
+
+fn too_many_suppressed(rows: u64, suppressed: u64, limit: f64, most: f64) -> String {
+    format!(
+        "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
+         {most}; raise a `limit` or `suppression_limit`, or lower k or p"
+    )
+}
+
 impl From<Error> for DataFusionError {
     /// An error of the query itself keeps its kind and its place, and loses the values that it quotes.
     fn from(error: Error) -> Self {
@@ -75,7 +95,7 @@ impl From<Error> for DataFusionError {
 }
 
 impl From<DataFusionError> for Error {
-    /// What was ours before it went through the engine is ours again.
+    /// Unwraps an error of this crate that went through the engine.
     fn from(error: DataFusionError) -> Self {
         match error {
             DataFusionError::External(inner) => match inner.downcast::<Self>() {

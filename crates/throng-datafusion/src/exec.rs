@@ -20,7 +20,7 @@ use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
 use crate::anonymizer::Anonymizer;
-use crate::progress::{Progress, Step};
+use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
 use crate::verified::verify;
 
@@ -238,8 +238,9 @@ fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
     }
 }
 
-/// Times the steps, and passes what it hears on.
+/// Times the stages of the operator, and passes progress on.
 struct Timed {
+    /// By stage, up to `Recode`.
     times: [Time; 4],
     current: Mutex<Option<ScopedTimer>>,
     listener: Option<Arc<dyn Progress>>,
@@ -270,12 +271,12 @@ impl Timed {
 }
 
 impl Progress for Timed {
-    fn begin(&self, step: Step, total: Option<u64>) {
-        let time = self.times[step as usize].clone();
-        let timer = ScopedTimer { time, start: std::time::Instant::now() };
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(timer);
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        let time = self.times.get(stage as usize).cloned();
+        let timer = time.map(|time| ScopedTimer { time, start: std::time::Instant::now() });
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = timer;
         if let Some(listener) = &self.listener {
-            listener.begin(step, total);
+            listener.begin(stage, total);
         }
     }
 

@@ -1,50 +1,69 @@
-//! What the operator tells while it works.
+//! Progress of the operator and of a job.
 
-/// A step of the operator, in the order in which they come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+use std::fmt;
+
+/// A stage of a job, in the order in which they come. The operator does those up to `Recode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Stage {
     /// Reading the input.
     Survey,
-    /// Cutting the table into leaves.
+    /// Splitting the table into leaves.
     Partition,
     /// Forming classes.
     Cluster,
     /// Generalizing values and ordering rows.
     Recode,
+    /// Writing staged files.
+    Write,
+    /// Reading them back.
+    Verify,
+    /// Making them visible.
+    Publish,
 }
 
-impl Step {
-    /// The name of the step in logs.
+impl Stage {
+    /// The name of the stage in logs, spans and the sidecar.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Survey => "survey",
             Self::Partition => "partition",
             Self::Cluster => "cluster",
             Self::Recode => "recode",
+            Self::Write => "write",
+            Self::Verify => "verify",
+            Self::Publish => "publish",
         }
     }
 
-    /// Tells that the step begins, and gives the span in which its work belongs.
-    pub(crate) fn begin(self, progress: &dyn Progress, total: Option<u64>) -> tracing::Span {
+    /// Reports that the stage begins, and returns the span of its work.
+    pub fn begin(self, progress: &dyn Progress, total: Option<u64>) -> tracing::Span {
         progress.begin(self, total);
         tracing::info_span!("stage", stage = self.as_str())
     }
 }
 
-/// Hears of nothing.
-pub(crate) struct NoProgress;
-
-impl Progress for NoProgress {
-    fn begin(&self, _: Step, _: Option<u64>) {}
-
-    fn advance(&self, _: u64) {}
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
 }
 
-/// Hears of the progress of the operator.
+/// Receives the progress of the operator or of a job. Its methods are called from several threads, and must not block.
 pub trait Progress: Send + Sync {
-    /// A step begins. `total` says how many units of work it has, where that is known.
-    fn begin(&self, step: Step, total: Option<u64>);
+    /// A stage begins, and with it ends the one before. `total` is the number of its units of work, where it is known.
+    fn begin(&self, stage: Stage, total: Option<u64>);
 
-    /// So many more units of the current step are done: rows of the survey, cells of the clustering.
+    /// `units` more units of the current stage are done: rows of the survey, cells of the clustering, rows written or read.
     fn advance(&self, units: u64);
+}
+
+/// Ignores progress.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProgress;
+
+impl Progress for NoProgress {
+    fn begin(&self, _: Stage, _: Option<u64>) {}
+
+    fn advance(&self, _: u64) {}
 }

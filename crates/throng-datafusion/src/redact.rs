@@ -1,4 +1,8 @@
-//! Errors of an input, without the values that they quote.
+//! Classifies errors of the engine without quoting a value of the data.
+//!
+//! A CSV reader quotes the whole row of a value that does not fit, identifiers included, and a cast quotes the value. Neither may
+//! be shown or logged. [`classify`] is the only code that reads such messages: it returns the kind of the failure and its
+//! position in the file, and callers choose their own words.
 
 use std::error::Error as StdError;
 use std::io;
@@ -10,129 +14,206 @@ use datafusion::parquet::errors::ParquetError;
 
 use crate::guard::Damaged;
 
-/// The same error without the values that its message may quote: its kind, and the place where it happened.
+/// The cause of an engine error. Holds no value of the data.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum EngineFailure<'a> {
+    /// Storage or the network failed, also below a decoder.
+    Storage(&'a object_store::Error),
+    /// A text file can't be split into lines, because a quoted value does not end.
+    UnterminatedQuote,
+    /// A Parquet file can't be read.
+    Parquet(ParquetDamage),
+    /// A decoder panicked.
+    DecoderPanic,
+    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. Counted from one, where it is known.
+    CsvLine(Option<u64>),
+    /// A value of a text file does not fit the type of its column. Its column and line, counted from zero, where they are known.
+    TextValue(Option<(u64, u64)>),
+    /// A text can't be parsed as the type that it is converted to.
+    Conversion,
+    /// A value can't be cast to another type.
+    Cast,
+    /// A number is divided by zero.
+    DivideByZero,
+    /// A result is too large for its type.
+    Overflow,
+    /// The memory of the session does not suffice.
+    Memory,
+    /// Reading or writing a local file failed.
+    Io(io::ErrorKind),
+    /// The engine reports a bug of its own.
+    Internal,
+    /// Anything else.
+    Other,
+}
+
+/// The part of a Parquet file that can't be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParquetDamage {
+    /// The file ends too early.
+    Truncated,
+    /// The file uses a feature that is not supported.
+    Unsupported,
+    /// The footer is damaged or missing.
+    Footer,
+    /// The pages are damaged.
+    Pages,
+}
+
+/// Returns the cause of an error of the engine, which may be wrapped in other errors.
 ///
-/// The message of a CSV file quotes the whole row of a value that does not fit, identifiers included, and that of a cast
-/// quotes the value. Whoever asks for a release must not see either. Errors of storage, of memory and of planning speak of
-/// paths, bytes and columns, and stay what they are; so do errors whose kind is known, with words of ours.
+/// The innermost error that is known decides, except that damage of a Parquet file is not taken for a value of it.
+pub fn classify<'a>(error: &'a (dyn StdError + 'static)) -> EngineFailure<'a> {
+    use EngineFailure as Failure;
+    let mut found = Failure::Other;
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<object_store::Error>() {
+            return match error {
+                object_store::Error::Generic { store: "LineDelimiter", .. } => Failure::UnterminatedQuote,
+                error => Failure::Storage(error),
+            };
+        } else if error.is::<Damaged>() {
+            return Failure::DecoderPanic;
+        } else if let Some(error) = error.downcast_ref::<ParquetError>() {
+            found = Failure::Parquet(parquet_damage(error));
+        } else if let Some(error) = error.downcast_ref::<ArrowError>() {
+            found = arrow_failure(error, found);
+        } else if let Some(error) = error.downcast_ref::<DataFusionError>() {
+            match (error, found) {
+                (DataFusionError::ResourcesExhausted(_), _) => return Failure::Memory,
+                (DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_), Failure::Other) => {
+                    found = Failure::Internal;
+                }
+                _ => {}
+            }
+        } else if let (Some(error), Failure::Other) = (error.downcast_ref::<io::Error>(), found) {
+            found = Failure::Io(error.kind());
+        }
+        next = error.source();
+    }
+    found
+}
+
+fn arrow_failure<'a>(error: &ArrowError, found: EngineFailure<'a>) -> EngineFailure<'a> {
+    use EngineFailure as Failure;
+    match (found, error) {
+        (Failure::Parquet(_), _) => found,
+        // Arrow keeps only the text of an error of Parquet.
+        (_, ArrowError::ParquetError(_)) => Failure::Parquet(ParquetDamage::Pages),
+        (_, ArrowError::CsvError(text)) => {
+            let line = text.rsplit_once("line ").and_then(|(_, rest)| leading_number(rest));
+            Failure::CsvLine(line.map(|(line, _)| line))
+        }
+        (_, ArrowError::ParseError(text)) if text.contains(" column ") => Failure::TextValue(position_of_value(text)),
+        (_, ArrowError::ParseError(_)) => Failure::Conversion,
+        (Failure::Other, ArrowError::CastError(_)) => Failure::Cast,
+        (Failure::Other, ArrowError::DivideByZero) => Failure::DivideByZero,
+        (Failure::Other, ArrowError::ArithmeticOverflow(_)) => Failure::Overflow,
+        _ => found,
+    }
+}
+
+fn parquet_damage(error: &ParquetError) -> ParquetDamage {
+    match error {
+        ParquetError::EOF(_) => ParquetDamage::Truncated,
+        ParquetError::NYI(_) => ParquetDamage::Unsupported,
+        ParquetError::General(text) if text.contains("magic") || text.contains("footer") => ParquetDamage::Footer,
+        _ => ParquetDamage::Pages,
+    }
+}
+
+/// Returns the column and line that the message of a parse error names. The message quotes the value and its row too, which may
+/// look like a position themselves: if there are two, none is returned.
+fn position_of_value(text: &str) -> Option<(u64, u64)> {
+    let mut positions = text.match_indices(" column ").filter_map(|(at, word)| {
+        let (column, rest) = leading_number(&text[at + word.len()..])?;
+        let (line, rest) = leading_number(rest.strip_prefix(" at line ")?)?;
+        rest.starts_with([':', '.']).then_some((column, line))
+    });
+    let position = positions.next()?;
+    positions.next().is_none().then_some(position)
+}
+
+/// Returns the number at the beginning of a text, and the rest of the text.
+fn leading_number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+/// Returns an error of the same kind, without the values that its message may quote. [`classify`] gives the same for both.
+///
+/// Errors of storage, of memory and of planning speak of paths, bytes and columns, and are returned as they are.
 pub(crate) fn redacted(error: DataFusionError) -> DataFusionError {
-    let Some(kind) = kind_of(&error) else { return error };
-    match kind {
-        Kind::Arrow(error) => DataFusionError::ArrowError(Box::new(error), None),
-        Kind::Parquet(error) => DataFusionError::ParquetError(Box::new(error)),
-        Kind::Io(kind) => DataFusionError::IoError(kind.into()),
-        Kind::Other => DataFusionError::Execution(
-            "the input could not be read; the reason may quote values of the data and is not told: read the input itself \
+    use DataFusionError as Engine;
+    if matches!(error.find_root(), Engine::Plan(_) | Engine::SchemaError(..) | Engine::NotImplemented(_)) {
+        return error;
+    }
+    let arrow = |error| Engine::ArrowError(Box::new(error), None);
+    match classify(&error) {
+        EngineFailure::Storage(_)
+        | EngineFailure::UnterminatedQuote
+        | EngineFailure::DecoderPanic
+        | EngineFailure::Memory => error,
+        EngineFailure::Parquet(damage) => Engine::ParquetError(Box::new(match damage {
+            ParquetDamage::Truncated => ParquetError::EOF("the file ends too early".to_owned()),
+            ParquetDamage::Unsupported => {
+                ParquetError::NYI("the file uses a feature that is not supported".to_owned())
+            }
+            ParquetDamage::Footer => ParquetError::General("the footer of the file is damaged or missing".to_owned()),
+            ParquetDamage::Pages => ParquetError::General("pages of the file are damaged".to_owned()),
+        })),
+        EngineFailure::CsvLine(line) => {
+            let line = line.map(|line| format!(" for line {line}")).unwrap_or_default();
+            let text = format!("another number of fields than in the first line, or not UTF-8 text,{line}");
+            arrow(ArrowError::CsvError(text))
+        }
+        EngineFailure::TextValue(position) => {
+            let position = position.map(|(column, line)| format!(" in column {column} at line {line}"));
+            let text = format!("a value{}: it does not fit the type of its column", position.unwrap_or_default());
+            arrow(ArrowError::ParseError(text))
+        }
+        EngineFailure::Conversion => {
+            arrow(ArrowError::ParseError("a value: it does not fit the type of its column".to_owned()))
+        }
+        EngineFailure::Cast => {
+            arrow(ArrowError::CastError("a value does not fit the type that it is cast to".to_owned()))
+        }
+        EngineFailure::Io(kind) => Engine::IoError(kind.into()),
+        EngineFailure::DivideByZero
+        | EngineFailure::Overflow
+        | EngineFailure::Internal
+        | EngineFailure::Other => Engine::Execution(
+            "the input could not be read; the reason may quote values of the data and is not shown: read the input itself \
              to see it"
                 .to_owned(),
         ),
     }
 }
 
-/// What an error becomes.
-enum Kind {
-    Arrow(ArrowError),
-    Parquet(ParquetError),
-    Io(io::ErrorKind),
-    Other,
-}
-
-/// The kind of the innermost error that we know; none where the error can stay what it is.
-fn kind_of(error: &DataFusionError) -> Option<Kind> {
-    use DataFusionError as Engine;
-    if matches!(error.find_root(), Engine::Plan(_) | Engine::SchemaError(..) | Engine::NotImplemented(_)) {
-        return None;
-    }
-    let mut found = Kind::Other;
-    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(error) = next {
-        let exhausted = matches!(error.downcast_ref::<Engine>(), Some(Engine::ResourcesExhausted(_)));
-        if exhausted || error.is::<object_store::Error>() || error.is::<Damaged>() {
-            return None;
-        } else if let Some(error) = error.downcast_ref::<ParquetError>() {
-            found = Kind::Parquet(parquet(error));
-        } else if let (Some(error), false) = (error.downcast_ref::<ArrowError>(), matches!(found, Kind::Parquet(_))) {
-            found = arrow(error).map_or(found, Kind::Arrow);
-        } else if let (Some(error), Kind::Other) = (error.downcast_ref::<io::Error>(), &found) {
-            found = Kind::Io(error.kind());
-        }
-        next = error.source();
-    }
-    Some(found)
-}
-
-fn parquet(error: &ParquetError) -> ParquetError {
-    match error {
-        ParquetError::EOF(_) => ParquetError::EOF("the file ends too early".to_owned()),
-        ParquetError::NYI(_) => ParquetError::NYI("the file uses a feature that is not supported".to_owned()),
-        ParquetError::General(text) if text.contains("magic") || text.contains("footer") => {
-            ParquetError::General("the footer of the file is damaged or missing".to_owned())
-        }
-        _ => ParquetError::General("pages of the file are damaged".to_owned()),
-    }
-}
-
-fn arrow(error: &ArrowError) -> Option<ArrowError> {
-    match error {
-        ArrowError::ParquetError(_) => Some(ArrowError::ParquetError("pages of the file are damaged".to_owned())),
-        ArrowError::CsvError(text) => {
-            let line = text.rsplit_once("line ").and_then(|(_, rest)| number(rest));
-            let line = line.map(|(line, _)| format!(" for line {line}")).unwrap_or_default();
-            let text = format!("another number of fields than in the first line, or not UTF-8 text,{line}");
-            Some(ArrowError::CsvError(text))
-        }
-        ArrowError::ParseError(text) => {
-            // Columns and lines are counted as the engine counts them, which the pipeline relies on.
-            let place = place_of_value(text).map(|(column, line)| format!(" in column {column} at line {line}"));
-            let text = format!("a value{}: it does not fit the type of its column", place.unwrap_or_default());
-            Some(ArrowError::ParseError(text))
-        }
-        ArrowError::CastError(_) => {
-            Some(ArrowError::CastError("a value does not fit the type that it is cast to".to_owned()))
-        }
-        _ => None,
-    }
-}
-
-/// The column and line of a value that could not be parsed, as they are in the message. It quotes the value and its row,
-/// which may look like a place themselves: where there are two, none is told.
-fn place_of_value(text: &str) -> Option<(u64, u64)> {
-    let mut places = text.match_indices(" column ").filter_map(|(at, word)| {
-        let (column, rest) = number(&text[at + word.len()..])?;
-        let (line, rest) = number(rest.strip_prefix(" at line ")?)?;
-        rest.starts_with([':', '.']).then_some((column, line))
-    });
-    let place = places.next()?;
-    places.next().is_none().then_some(place)
-}
-
-/// The number at the beginning of a text, and what follows.
-fn number(text: &str) -> Option<(u64, &str)> {
-    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
-    Some((text[..end].parse().ok()?, &text[end..]))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(error: ArrowError) -> String {
+    fn redacted_text(error: ArrowError) -> String {
         let error = DataFusionError::ArrowError(Box::new(error), None).context("reading x7");
         redacted(error).to_string()
     }
 
     #[test]
-    fn the_place_of_a_value_is_told_and_the_value_is_not() {
+    fn the_position_of_a_value_is_kept_and_the_value_is_not() {
         let text = "Error while parsing value 'x7' as type 'Int64' for column 1 at line 4. Row data: '[3,x7]'";
-        let message = told(ArrowError::ParseError(text.to_owned()));
+        let message = redacted_text(ArrowError::ParseError(text.to_owned()));
         assert!(message.contains("a value in column 1 at line 4: ") && !message.contains("x7"), "{message}");
     }
 
     #[test]
-    fn a_value_that_looks_like_a_place_is_not_told_either() {
+    fn a_value_that_looks_like_a_position_is_not_kept_either() {
         let value = "born for column 1907 at line 1843. X";
         let text = format!("Error while parsing value '{value}' for column 1 at line 4. Row data: '[{value}]'");
-        let message = told(ArrowError::ParseError(text));
+        let message = redacted_text(ArrowError::ParseError(text));
         assert!(!message.contains("1907") && !message.contains("line"), "{message}");
     }
 
@@ -145,7 +226,7 @@ mod tests {
             ArrowError::CsvError("incorrect number of fields for line 4, expected x7".to_owned()),
             ArrowError::from_external_error(Box::new(ParquetError::General("x7".to_owned()))),
         ] {
-            let message = told(error);
+            let message = redacted_text(error);
             assert!(!message.contains("x7"), "{message}");
         }
         for error in [
@@ -167,5 +248,24 @@ mod tests {
         assert!(matches!(exhausted, DataFusionError::ResourcesExhausted(_)));
         let full = redacted(DataFusionError::IoError(io::ErrorKind::StorageFull.into()));
         assert!(matches!(full, DataFusionError::IoError(error) if error.kind() == io::ErrorKind::StorageFull));
+    }
+
+    #[test]
+    fn a_redacted_error_has_the_class_of_the_original() {
+        let arrow = |error| DataFusionError::ArrowError(Box::new(error), None);
+        let position = "Error while parsing value 'x7' as type 'Int64' for column 1 at line 4. Row data: '[3,x7]'";
+        for error in [
+            arrow(ArrowError::ParseError(position.to_owned())),
+            arrow(ArrowError::ParseError("x7 as Date32".to_owned())),
+            arrow(ArrowError::CsvError("incorrect number of fields for line 4, expected 2 got 3".to_owned())),
+            arrow(ArrowError::CastError("x7".to_owned())),
+            arrow(ArrowError::ParquetError("x7".to_owned())),
+            DataFusionError::ParquetError(Box::new(ParquetError::EOF("x7".to_owned()))),
+            DataFusionError::ParquetError(Box::new(ParquetError::General("bad magic".to_owned()))),
+            DataFusionError::IoError(io::ErrorKind::StorageFull.into()),
+        ] {
+            let class = format!("{:?}", classify(&error));
+            assert_eq!(format!("{:?}", classify(&redacted(error))), class);
+        }
     }
 }

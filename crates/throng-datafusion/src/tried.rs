@@ -15,7 +15,7 @@ use crate::Error;
 use crate::anonymizer::Anonymizer;
 use crate::classes::Classes;
 use crate::groups::Groups;
-use crate::progress::{Progress, Step};
+use crate::progress::{NoProgress, Progress, Stage};
 use crate::snapshot::Snapshot;
 
 /// What came of policies that were tried out.
@@ -49,13 +49,13 @@ pub(crate) fn all(trials: &[Anonymizer], mut snapshot: Snapshot, progress: &dyn 
         return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
     }
     let domains = snapshot.domains()?;
-    progress.begin(Step::Cluster, Some(trials.len() as u64));
+    progress.begin(Stage::Cluster, Some(trials.len() as u64));
     let mut tried = Vec::with_capacity(trials.len());
     for trial in trials {
         let (start, privacy) = (Instant::now(), trial.binding().privacy());
         let groups = Groups::in_domains(&snapshot, domains.clone(), trial.method().0, &privacy, trial.part_sizes())?;
         let mut tables = Vec::new();
-        match Classes::of(trial, &snapshot, groups, &Unheard, &mut |table| tables.push(table)) {
+        match Classes::of(trial, &snapshot, groups, &NoProgress, &mut |table| tables.push(table)) {
             Ok(classes) => {
                 check(&classes.recoding, &tables, &privacy)?;
                 tried.push(Ok(Tried {
@@ -95,13 +95,4 @@ fn check(recoding: &Recoding, tables: &[Table], privacy: &Privacy) -> Result<(),
         .zip(recoding.class_rows())
         .all(|(class, rows)| class.rows() == *rows && privacy.is_satisfied(class));
     if is_kept { Ok(()) } else { Err(Error::Refused("a class does not satisfy the privacy model")) }
-}
-
-/// Nobody hears of the steps of a trial.
-struct Unheard;
-
-impl Progress for Unheard {
-    fn begin(&self, _step: Step, _total: Option<u64>) {}
-
-    fn advance(&self, _units: u64) {}
 }

@@ -80,7 +80,7 @@ async fn look(
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
-    let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let progress: Arc<dyn Progress> = Arc::new(Clock::start(options));
     let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
     let found = match is_predicted {
         true => anonymizer.preview(plan.input(), &context, &progress).await,
@@ -91,12 +91,8 @@ async fn look(
         Ok(found) => found,
     };
     source.check_rows(found.rows)?;
-    let shortfalls = match &found.refused {
-        Some(throng_datafusion::Error::Core(throng_core::Error::Infeasible(shortfalls))) => {
-            shortfalls.iter().map(ToString::to_string).collect()
-        }
-        refused => refused.iter().map(ToString::to_string).collect(),
-    };
+    let shortfalls = found.refused.as_ref().map(|refused| refused.shortfalls().unwrap_or(vec![refused.to_string()]));
+    let shortfalls = shortfalls.unwrap_or_default();
     let binding = anonymizer.binding();
     let checked = Checked {
         files: source.files.len() as u64,

@@ -1,17 +1,18 @@
-//! Times the stages of a job, and tells of their beginning.
+//! Times the stages of a job, and passes progress on.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use throng_datafusion::{Progress, Step};
-
-use crate::progress::{Observer, Stage};
+use crate::job::JobOptions;
+use crate::progress::{Progress, Stage};
+use crate::telemetry::Recorder;
 
 /// Measures one stage after the other.
 pub(crate) struct Clock {
     start: Instant,
     stages: Mutex<StageTimes>,
-    observer: Arc<dyn Observer>,
+    progress: Arc<dyn Progress>,
+    recorder: Option<Arc<Recorder>>,
 }
 
 /// How long stages have taken, one after the other.
@@ -47,20 +48,15 @@ impl StageTimes {
 }
 
 impl Clock {
-    pub(crate) fn start(observer: Arc<dyn Observer>) -> Self {
-        Self { start: Instant::now(), stages: Mutex::default(), observer }
+    /// Starts the clock of a job, which passes progress on to the observer and the recorder of the job.
+    pub(crate) fn start(options: &JobOptions) -> Self {
+        let (progress, recorder) = (Arc::clone(&options.observer), options.recorder.clone());
+        Self { start: Instant::now(), stages: Mutex::default(), progress, recorder }
     }
 
-    /// Ends the current stage and begins the next. Returns the span in which its work belongs.
+    /// Ends the current stage and begins the next. Returns the span of its work.
     pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
-        self.mark(stage, total);
-        tracing::info_span!("stage", stage = stage.as_str())
-    }
-
-    fn mark(&self, stage: Stage, total: Option<u64>) {
-        self.stages().begin(stage);
-        tracing::debug!(stage = stage.as_str(), "stage begins");
-        self.observer.begin(stage, total);
+        stage.begin(self, total)
     }
 
     /// The time of each stage so far, the current one included, and of everything together.
@@ -75,19 +71,17 @@ impl Clock {
     }
 }
 
-/// The operator has spans of its own.
 impl Progress for Clock {
-    fn begin(&self, step: Step, total: Option<u64>) {
-        let stage = match step {
-            Step::Survey => Stage::Survey,
-            Step::Partition => Stage::Partition,
-            Step::Cluster => Stage::Cluster,
-            Step::Recode => Stage::Recode,
-        };
-        self.mark(stage, total);
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        self.stages().begin(stage);
+        tracing::debug!(stage = stage.as_str(), "stage begins");
+        if let Some(recorder) = &self.recorder {
+            recorder.begin(stage);
+        }
+        self.progress.begin(stage, total);
     }
 
     fn advance(&self, units: u64) {
-        self.observer.advance(units);
+        self.progress.advance(units);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use throng_datafusion::{AnonymizedTable, Progress};
+use throng_datafusion::AnonymizedTable;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
@@ -14,7 +14,7 @@ use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::place::{Location, Place};
-use crate::progress::{Observer, Stage};
+use crate::progress::{NoProgress, Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{ReadBack, Written, read_back};
 use crate::resources::peak_memory_bytes;
@@ -22,8 +22,8 @@ use crate::sidecar::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
 use crate::source::Source;
-use crate::stop::Stop;
-use crate::telemetry::Origins;
+use crate::stop::{Stop, Stopper};
+use crate::telemetry::{Origins, Recorder};
 use crate::write::{ROW_GROUP_ROWS, check_writable, write};
 
 /// How a job runs; nothing here changes its result.
@@ -33,10 +33,25 @@ pub struct JobOptions {
     pub threads: usize,
     /// The memory that the process should keep within, in bytes.
     pub memory_limit: Option<u64>,
-    /// Hears of the progress.
-    pub observer: Arc<dyn Observer>,
-    /// Tells the job to stop.
+    /// Receives the progress.
+    pub observer: Arc<dyn Progress>,
+    /// Records the run, for telemetry.
+    pub recorder: Option<Arc<Recorder>>,
+    /// Stops the job.
     pub stop: Stop,
+}
+
+impl Default for JobOptions {
+    /// All cores, no limit of memory, no observer, and never stopped.
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_limit: None,
+            observer: Arc::new(NoProgress),
+            recorder: None,
+            stop: Stopper::new().1,
+        }
+    }
 }
 
 /// A published release.
@@ -62,7 +77,9 @@ pub async fn run_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) ->
 
 async fn run_with(policy: &Policy, options: &JobOptions, cluster: Option<&Cluster>) -> Result<Released, JobError> {
     let run_id = uuid::Uuid::new_v4().simple().to_string();
-    options.observer.started(&run_id);
+    if let Some(recorder) = &options.recorder {
+        recorder.started(&run_id);
+    }
     let span = tracing::info_span!("run", %run_id);
     async {
         if let Some(preset) = policy.privacy.preset {
@@ -116,10 +133,12 @@ async fn anonymize(
     staged: &Staged,
     run: &RunFacts,
 ) -> Result<Ready, JobError> {
-    let clock = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let clock = Arc::new(Clock::start(options));
     let session = session(options)?;
     let Bound { source, table } = bind(policy, &session).await?;
-    options.observer.bound(&Origins::of(table.anonymizer()));
+    if let Some(recorder) = &options.recorder {
+        recorder.bound(Origins::of(table.anonymizer()));
+    }
     #[cfg(feature = "leaky")]
     crate::leaky::look(&source);
     let anonymizer = Arc::clone(table.anonymizer());

@@ -55,7 +55,7 @@ pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{JobOptions, Released, run, run_on};
 pub use manifest::Manifest;
-pub use progress::{Observer, Silent, Stage};
+pub use progress::{NoProgress, Progress, Stage};
 pub use report::{read_sidecar, report};
 pub use risk::{RiskOptions, risk, risk_page};
 pub use sidecar::{Quantity, Sidecar};

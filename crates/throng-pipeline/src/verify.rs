@@ -20,7 +20,7 @@ use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::{Location, Place};
-use crate::progress::{Observer, Stage};
+use crate::progress::{Progress, Stage};
 use crate::source::{Source, SourceFile, format_of};
 use crate::write::digest;
 
@@ -165,7 +165,7 @@ pub(crate) async fn examine(
     promise: Promise,
     unchanged: Option<Unchanged>,
     is_together: bool,
-    observer: Arc<dyn Observer>,
+    observer: Arc<dyn Progress>,
 ) -> Result<Examined, JobError> {
     let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
@@ -206,7 +206,7 @@ pub(crate) async fn examine_stream(
     mut stream: SendableRecordBatchStream,
     mut verifier: Verifier,
     unchanged: Option<Unchanged>,
-    observer: Arc<dyn Observer>,
+    observer: Arc<dyn Progress>,
 ) -> Result<(Verifier, Checksum), JobError> {
     let schema = stream.schema();
     let mut checksum = Checksum::default();

@@ -5,7 +5,6 @@ use datafusion::parquet::arrow::ArrowWriter;
 
 use super::*;
 use crate::manifest::SCHEMA_VERSION;
-use crate::progress::Silent;
 
 /// A Parquet file in which every city has this many rows.
 fn table(rows_of_a_city: usize) -> Vec<u8> {
@@ -43,8 +42,7 @@ fn two_parts() -> tempfile::TempDir {
 
 async fn verify(location: &FilePath) -> Result<Findings, JobError> {
     let promise = Promise { quasi: vec!["city".to_owned()], k: 5, sensitive: Vec::new(), limits: Vec::new() };
-    let options =
-        JobOptions { threads: 1, memory_limit: None, observer: Arc::new(Silent), stop: crate::Stopper::new().1 };
+    let options = JobOptions { threads: 1, ..JobOptions::default() };
     verify_release(&[location.to_string_lossy().into_owned()], promise, None, &options).await
 }
 

@@ -23,7 +23,7 @@ const COMPOSE: &str = "deploy/compose/compose.yaml";
 const DAG: &str = "deploy/airflow/throng_dag.py";
 const CONTAINERFILE: &str = "deploy/Containerfile";
 
-/// How long a run may go on after SIGTERM, in seconds; see GRACE and LAST_WORK in main.rs.
+/// How long a run may go on after SIGTERM, in seconds; see GRACE and LAST_WORK in lib.rs.
 const LONGEST_STOP: i64 = 35;
 
 /// A process stays within so many times its `--memory-limit`.

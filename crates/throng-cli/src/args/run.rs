@@ -1,15 +1,18 @@
-//! What `throng run` takes besides a policy.
+//! The command line of `throng run`.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::PolicyArgs;
+use super::{ClusterArgs, PolicyArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) policy: PolicyArgs,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 
     /// Do nothing if the release at the output was made from the same input by the same policy and version
     ///

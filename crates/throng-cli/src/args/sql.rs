@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 
+use super::ClusterArgs;
+
 #[derive(Debug, Args)]
 pub(crate) struct SqlArgs {
     #[command(flatten)]
@@ -17,6 +19,9 @@ pub(crate) struct SqlArgs {
     /// Show at most so many rows of a table [default: 100 on a terminal, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max_rows: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
 }
 
 /// How results are written.
@@ -44,18 +49,18 @@ pub(crate) enum Script {
 }
 
 impl SqlArgs {
-    /// Whether statements are typed by somebody.
+    /// Whether statements are typed at a terminal.
     pub(crate) fn is_shell(&self) -> bool {
         self.scripts.0.is_empty() && std::io::stdin().is_terminal()
     }
 
-    /// What is to be run, where nobody types.
+    /// The scripts to run, outside of the shell.
     pub(crate) fn scripts(&self) -> Vec<Script> {
         if self.scripts.0.is_empty() { vec![Script::Stdin] } else { self.scripts.0.clone() }
     }
 }
 
-/// What -c and -f gave, in the order in which they were written. Clap's derive keeps no order between options.
+/// The values of -c and -f, in the order in which they were written. Clap's derive keeps no order between options.
 #[derive(Debug)]
 struct Scripts(Vec<Script>);
 

@@ -9,7 +9,7 @@ use throng_policy::{Overrides, Policy};
 
 use super::{generate, verify};
 use crate::args::DemoArgs;
-use crate::outcome::{Outcome, tell};
+use crate::outcome::{Outcome, eprint_line};
 
 /// The policy and its hierarchies, as they are in `configs/`.
 const FILES: [(&str, &str); 3] = [
@@ -24,7 +24,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     let (input, output) = (folder.join("input"), folder.join("release"));
     let census = CensusOptions::new(args.rows).with_overwrite(true);
     let made = generate::write(input.clone(), census).await?;
-    tell(&format!("made {} people in {}", made.rows, input.display()));
+    eprint_line(&format!("made {} people in {}", made.rows, input.display()));
 
     let overrides = Overrides {
         input: Some(vec![input.display().to_string()]),
@@ -35,7 +35,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     let mut policy = Policy::load(&folder.join("census.toml"), &overrides)?;
     policy.output.report = true;
     let released = throng_pipeline::run(&policy, &job()).await?;
-    tell(&released.to_text());
+    eprint_line(&released.to_text());
 
     let (promise, columns) = policy.promise();
     let locations = [output.display().to_string()];

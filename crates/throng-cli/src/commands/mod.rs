@@ -33,7 +33,7 @@ pub(crate) async fn run(
     files: &RunFiles,
 ) -> Outcome {
     // The progress bar of a job goes away with its options, before the last words.
-    let job = || JobOptions { threads, memory_limit, observer: observer(), stop: stop.clone() };
+    let job = || JobOptions { threads, memory_limit, observer: observer(), recorder: None, stop: stop.clone() };
     let result = match command {
         Command::Run(args) => run::run(&args, job(), files).await,
         Command::Check(args) => check::check(&args, &job()).await,

@@ -1,10 +1,13 @@
 //! `throng run`
 
+use std::sync::Arc;
+
 use serde_json::json;
 use throng_pipeline::{JobError, JobOptions, Standing};
 use throng_policy::Policy;
 
 use crate::args::RunArgs;
+use crate::backend::Backend;
 use crate::outcome::Outcome;
 use crate::telemetry::RunFiles;
 
@@ -17,8 +20,8 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     {
         return Ok(unchanged(&standing));
     }
-    let job = JobOptions { observer: recorder.listen(job.observer), ..job };
-    let released = throng_pipeline::run(&policy, &job).await?;
+    let job = JobOptions { recorder: Some(Arc::clone(recorder)), ..job };
+    let released = Backend::from_args(&args.cluster).run(&policy, &job).await?;
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))
 }

@@ -1,6 +1,6 @@
 //! Refusals that travel as answers.
 //!
-//! What an engine tells of an error that happened elsewhere is a text. A refusal (no release can keep the promise, a value
+//! An engine passes on only the text of an error that happened elsewhere. A refusal (no release can keep the promise, a value
 //! is missing from its hierarchy) is an answer to the question that was asked, and would be the same if the task were tried
 //! again. So it travels as rows.
 
@@ -22,8 +22,7 @@ impl Refusal {
     /// The refusal that an error is; none where another attempt may succeed, or where it is a bug.
     pub(super) fn of(error: &Error) -> Option<Self> {
         match error {
-            Error::Core(Core::Infeasible(_)) => Some(Self::Infeasible(error.to_string())),
-            Error::Suppression { .. } => Some(Self::Infeasible(format!("the privacy target can't be met: {error}"))),
+            Error::Core(Core::Infeasible(_)) | Error::Suppression { .. } => Some(Self::Infeasible(error.to_string())),
             Error::Core(Core::Kernel(..) | Core::Misplaced { .. }) => None,
             Error::Core(_) => Some(Self::BadData(error.to_string())),
             _ => None,

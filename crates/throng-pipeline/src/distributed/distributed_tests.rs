@@ -1,5 +1,4 @@
 use std::path::Path;
-use std::sync::Arc;
 
 use datafusion::prelude::{SessionConfig, SessionContext};
 use throng_policy::{Overrides, Policy, Secret};
@@ -7,8 +6,6 @@ use throng_policy::{Overrides, Policy, Secret};
 use super::*;
 use crate::generate::{CensusOptions, write_census};
 use crate::job::{JobOptions, Released, run, run_on};
-use crate::progress::Silent;
-use crate::stop::Stopper;
 
 /// A session that is no cluster, and does what one does: its tasks know nothing of each other.
 fn cluster(partitions: usize) -> Cluster {
@@ -17,8 +14,7 @@ fn cluster(partitions: usize) -> Cluster {
 }
 
 fn options() -> JobOptions {
-    let (_, stop) = Stopper::new();
-    JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop }
+    JobOptions { threads: 2, ..JobOptions::default() }
 }
 
 struct Workplace {

@@ -16,7 +16,7 @@ use throng_policy::Policy;
 use super::Cluster;
 use super::make::run;
 use crate::error::JobError;
-use crate::progress::Silent;
+use crate::progress::NoProgress;
 use crate::source::Source;
 use crate::verify::{Unchanged, examine_stream};
 
@@ -78,7 +78,7 @@ impl Task for Verifies {
             let verifier = Verifier::new(promise, &rows.schema()).map_err(|error| failed(error.into()))?;
             let rows = guarded_stream(rows);
             let (verifier, checksum) =
-                examine_stream(rows, verifier, Some(unchanged), Arc::new(Silent)).await.map_err(failed)?;
+                examine_stream(rows, verifier, Some(unchanged), Arc::new(NoProgress)).await.map_err(failed)?;
             let sum = [checksum.sum() as u64, (checksum.sum() >> 64) as u64, checksum.rows()];
             let numbers = sum.into_iter().chain(verifier.summary());
             let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();

@@ -25,7 +25,7 @@ use throng_policy::CsvOptions;
 use crate::engine::session;
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
-use crate::progress::{Observer, Stage};
+use crate::progress::{Progress, Stage};
 use crate::source::Source;
 
 /// What is asked about a table.
@@ -86,7 +86,7 @@ impl From<throng_core::Error> for Failure {
 /// Counts distinct combinations.
 struct Counting<'a> {
     session: &'a SessionContext,
-    observer: Arc<dyn Observer>,
+    observer: Arc<dyn Progress>,
 }
 
 impl Counting<'_> {

@@ -1,16 +1,16 @@
-//! What can go wrong with a statement, without a value of the data.
+//! Errors of a statement, without a value of the data.
 //!
-//! Before rows are read, an engine can only speak of the statement's own text and of names and types, so its words are
-//! shown. Afterwards it quotes the values that it stumbled over, and only the kind of the failure is told.
+//! Before rows are read, an engine can only speak of the statement's own text and of names and types, so its message is shown.
+//! Afterwards it may quote values, and the error is classified and described in words of ours.
 
 use std::error::Error as StdError;
 
-use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
+use throng_datafusion::{EngineFailure, classify};
 use throng_policy::PolicyError;
 
-use crate::error::{Cause, JobError, Kind, cause, core_kind};
+use crate::error::{JobError, Kind};
 
 /// How a message calls the tables of a statement.
 const TABLES: &str = "a table of the statement";
@@ -26,59 +26,49 @@ pub(super) enum Phase {
     Run,
 }
 
-/// An error of the engine before it has read a row, as a caller may see it.
+/// Returns an error of the engine before it has read a row, as a caller may see it.
 pub fn planning_failure(error: &DataFusionError) -> JobError {
     sorted(error, Phase::Plan)
 }
 
-/// An error of the engine on rows, as a caller may see it.
-pub fn running_failure(error: &DataFusionError) -> JobError {
-    sorted(error, Phase::Run)
+/// Returns an error of the engine, or of Arrow or a file below it, on rows, as a caller may see it.
+pub fn running_failure(error: &(dyn StdError + 'static)) -> JobError {
+    ours(error).unwrap_or_else(|| failed(error))
 }
 
 /// An error of the engine, as a caller may see it.
 pub(super) fn sorted(error: &DataFusionError, phase: Phase) -> JobError {
+    if phase == Phase::Run {
+        return running_failure(error);
+    }
     if let Some(ours) = ours(error) {
         return ours;
     }
-    if let Some(words) = (phase != Phase::Run).then(|| words(error, phase)).flatten() {
-        let missing = words.starts_with("No files found at ");
-        return JobError::new(if missing { Kind::NoInput } else { Kind::BadQuery }, words);
+    match words(error, phase) {
+        Some(words) => {
+            let missing = words.starts_with("No files found at ");
+            JobError::new(if missing { Kind::NoInput } else { Kind::BadQuery }, words)
+        }
+        None => failed(error),
     }
-    failed(error)
 }
 
-/// What Throng itself had to say, before it went through the engine. It never quotes a value.
-pub(crate) fn ours(error: &DataFusionError) -> Option<JobError> {
-    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
+/// Returns the error of ours that went through the engine, if there is one. It quotes no value.
+pub(crate) fn ours(error: &(dyn StdError + 'static)) -> Option<JobError> {
+    let mut next = Some(error);
     while let Some(error) = next {
         if let Some(error) = error.downcast_ref::<JobError>() {
-            return Some(JobError::new(error.kind(), error.to_string()));
+            return Some(error.clone());
         } else if let Some(error) = error.downcast_ref::<PolicyError>() {
             return Some(JobError::new(Kind::BadPolicy, error.to_string()));
         } else if let Some(error) = error.downcast_ref::<throng_core::Error>() {
-            return Some(JobError::new(core_kind(error), error.to_string()));
+            return Some(JobError::from_core(error));
         } else if let Some(error) = error.downcast_ref::<throng_datafusion::Error>() {
-            return Some(of_operator(error));
+            return Some(JobError::from_operator(error, |error| running_failure(error)));
         }
         next = error.source();
     }
     None
-}
-
-fn of_operator(error: &throng_datafusion::Error) -> JobError {
-    use throng_datafusion::Error as Operator;
-    let kind = match error {
-        Operator::Core(error) => core_kind(error),
-        Operator::Policy(_) => Kind::BadPolicy,
-        Operator::Suppression { .. } => Kind::Infeasible,
-        Operator::Read(error) => return sorted(error, Phase::Run),
-        Operator::Refused(_) => Kind::Verification,
-        Operator::Memory(_) | Operator::Spill(_) | Operator::Store(_) | Operator::Changed => Kind::TemporaryIo,
-        Operator::Cancelled => Kind::Stopped,
-        Operator::Kernel(..) | Operator::Task | Operator::Codec(_) => Kind::Internal,
-    };
-    JobError::new(kind, error.to_string())
 }
 
 /// The engine's own words, where they speak of the statement.
@@ -109,48 +99,31 @@ fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
 }
 
 /// A failure on the data or of storage.
-fn failed(error: &DataFusionError) -> JobError {
-    match cause(error) {
-        // A text that was read as CSV has a place; other texts are those of a cast.
-        Cause::Values(ArrowError::ParseError(text)) if !text.contains(" column ") => not_converted(),
-        Cause::Other => of_values(error),
+fn failed(error: &(dyn StdError + 'static)) -> JobError {
+    let bad = |text: &str| JobError::new(Kind::BadData, text);
+    match classify(error) {
+        EngineFailure::Conversion | EngineFailure::Cast => {
+            bad("a value can't be converted to the type that the statement asks for; TRY_CAST makes it null")
+        }
+        EngineFailure::DivideByZero => bad("a number is divided by zero"),
+        EngineFailure::Overflow => bad("a result is too large for its type; cast to a wider one"),
+        EngineFailure::Internal => JobError::internal("the engine failed on this statement"),
+        EngineFailure::Io(kind) => {
+            let text = format!("reading or writing failed: {kind}; check locations and permissions");
+            JobError::new(Kind::TemporaryIo, text)
+        }
+        EngineFailure::Other => {
+            bad("the statement failed on the data; the engine's message may quote values, so that it is not shown")
+        }
         _ => JobError::reading(TABLES, error),
     }
-}
-
-fn not_converted() -> JobError {
-    let text = "a value can't be converted to the type that the statement asks for; TRY_CAST makes it null";
-    JobError::new(Kind::BadData, text)
-}
-
-fn of_values(error: &DataFusionError) -> JobError {
-    let mut next: Option<&(dyn StdError + 'static)> = Some(error);
-    while let Some(error) = next {
-        match error.downcast_ref::<ArrowError>() {
-            Some(ArrowError::CastError(_) | ArrowError::ParseError(_)) => return not_converted(),
-            Some(ArrowError::DivideByZero) => return JobError::new(Kind::BadData, "a number is divided by zero"),
-            Some(ArrowError::ArithmeticOverflow(_)) => {
-                return JobError::new(Kind::BadData, "a result is too large for its type; cast to a wider one");
-            }
-            _ => {}
-        }
-        let engine = error.downcast_ref::<DataFusionError>();
-        if let Some(DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_)) = engine {
-            return JobError::internal("the engine failed on this statement");
-        }
-        if let Some(error) = error.downcast_ref::<std::io::Error>() {
-            let text = format!("reading or writing failed: {}; check locations and permissions", error.kind());
-            return JobError::new(Kind::TemporaryIo, text);
-        }
-        next = error.source();
-    }
-    let text = "the statement failed on the data; the engine's message may quote values, so that it is not shown";
-    JobError::new(Kind::BadData, text)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use datafusion::arrow::error::ArrowError;
 
     use super::*;
 
@@ -175,18 +148,18 @@ mod tests {
                 Phase::Run,
             ),
         ] {
-            let told = sorted(&error, phase);
-            assert_eq!(told.kind(), Kind::BadData, "{told}");
-            assert!(!told.to_string().contains("cancer"), "{told}");
+            let failure = sorted(&error, phase);
+            assert_eq!(failure.kind(), Kind::BadData, "{failure}");
+            assert!(!failure.to_string().contains("cancer"), "{failure}");
         }
     }
 
     #[test]
-    fn what_throng_said_keeps_its_kind_through_the_engine() {
+    fn an_error_of_ours_keeps_its_kind_through_the_engine() {
         let ours = throng_datafusion::Error::Suppression { rows: 10, suppressed: 4, limit: 0.1, most: 1.0 };
         let error = DataFusionError::Shared(Arc::new(DataFusionError::from(ours).context("making it")));
-        let told = sorted(&error, Phase::Run);
-        assert_eq!(told.kind(), Kind::Infeasible);
-        assert!(told.to_string().starts_with("4 of 10 rows"), "{told}");
+        let failure = sorted(&error, Phase::Run);
+        assert_eq!(failure.kind(), Kind::Infeasible);
+        assert!(failure.to_string().starts_with("the privacy target can't be met: 4 of 10 rows"), "{failure}");
     }
 }

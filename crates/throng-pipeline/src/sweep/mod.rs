@@ -124,7 +124,7 @@ async fn try_out(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<O
     let schema = table.anonymizer().input_schema();
     let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
     let anonymizers = anonymizers.collect::<Result<Vec<_>, _>>()?;
-    let progress: Arc<dyn Progress> = Arc::new(Clock::start(Arc::clone(&options.observer)));
+    let progress: Arc<dyn Progress> = Arc::new(Clock::start(options));
     let context = session.task_ctx();
     let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress);
     match tried.await {

@@ -1,6 +1,6 @@
-//! Hears of a run while it goes on, and can tell at any moment how far it has come.
+//! Records a run while it goes on, so that it can be reported however it ends.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use throng_policy::Policy;
@@ -9,10 +9,10 @@ use super::Origins;
 use crate::clock::StageTimes;
 use crate::job::Released;
 use crate::manifest::policy_digest;
-use crate::progress::{Observer, Stage};
+use crate::progress::Stage;
 use crate::resources::peak_memory_bytes;
 
-/// Hears of one run.
+/// Records one run, if it is given to the job as [`JobOptions::recorder`](crate::JobOptions::recorder).
 #[derive(Debug)]
 pub struct Recorder {
     job: String,
@@ -21,7 +21,7 @@ pub struct Recorder {
     known: Mutex<Known>,
 }
 
-/// What a run has made known of itself so far.
+/// The facts about a run that are known so far.
 #[derive(Clone, Debug, Default)]
 struct Known {
     run_id: Option<String>,
@@ -31,7 +31,7 @@ struct Known {
     released: Option<Released>,
 }
 
-/// What telemetry tells of a policy.
+/// The facts about a policy that telemetry reports.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyFacts {
     pub(super) digest: String,
@@ -44,7 +44,7 @@ pub(super) struct PolicyFacts {
 pub struct Ending<'a> {
     /// The exit code of the process; zero means that a release is published.
     pub exit_code: u8,
-    /// What people were told, if it failed.
+    /// The message for people, if it failed.
     pub error: Option<&'a str>,
     /// Whether it was stopped from outside.
     pub stopped: bool,
@@ -72,9 +72,19 @@ impl Recorder {
         Self { job: job.into(), start: SystemTime::now(), clock: Instant::now(), known: Mutex::default() }
     }
 
-    /// An observer that tells this recorder what it hears, and passes it on.
-    pub fn listen(self: &Arc<Self>, next: Arc<dyn Observer>) -> Arc<dyn Observer> {
-        Arc::new(Listening { recorder: Arc::clone(self), next })
+    /// A run begins under this name.
+    pub(crate) fn started(&self, run_id: &str) {
+        self.known().run_id = Some(run_id.to_owned());
+    }
+
+    /// The policy fits the input; the origin of each column of the release is known.
+    pub(crate) fn bound(&self, origins: Origins) {
+        self.known().origins = Some(origins);
+    }
+
+    /// A stage begins.
+    pub(crate) fn begin(&self, stage: Stage) {
+        self.known().stages.begin(stage);
     }
 
     /// The policy is understood.
@@ -123,32 +133,5 @@ impl Record<'_> {
 
     pub(super) fn end(&self) -> SystemTime {
         self.start + self.time
-    }
-}
-
-/// Between a job and those who watch it.
-struct Listening {
-    recorder: Arc<Recorder>,
-    next: Arc<dyn Observer>,
-}
-
-impl Observer for Listening {
-    fn begin(&self, stage: Stage, total: Option<u64>) {
-        self.recorder.known().stages.begin(stage);
-        self.next.begin(stage, total);
-    }
-
-    fn advance(&self, steps: u64) {
-        self.next.advance(steps);
-    }
-
-    fn started(&self, run_id: &str) {
-        self.recorder.known().run_id = Some(run_id.to_owned());
-        self.next.started(run_id);
-    }
-
-    fn bound(&self, origins: &Origins) {
-        self.recorder.known().origins = Some(origins.clone());
-        self.next.bound(origins);
     }
 }

@@ -34,8 +34,6 @@ use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
-use crate::progress::Silent;
-use crate::stop::Stopper;
 use strings::StringChunk;
 use upload::Upload;
 
@@ -94,8 +92,7 @@ pub(crate) async fn write_file(
     place: Place,
     name: String,
 ) -> Result<FileEntry, JobError> {
-    let (_stopper, stop) = Stopper::new();
-    let options = JobOptions { threads: 1, memory_limit: None, observer: Arc::new(Silent), stop };
+    let options = JobOptions { threads: 1, ..JobOptions::default() };
     let mut parts: Vec<_> = place.path.parts().collect();
     parts.pop();
     let folder = place.at(parts.into_iter().collect());

@@ -9,17 +9,18 @@ use std::path::Path;
 use throng_pipeline::{JobError, Kind, SqlSession, Statement};
 
 use crate::args::{Script, SqlArgs};
+use crate::backend::Backend;
 use crate::outcome::Outcome;
 use print::{Printer, Unprinted};
 
 pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>) -> Outcome {
-    let ended = match SqlSession::new(threads, memory_limit) {
+    let ended = match Backend::from_args(&args.cluster).sql_session(threads, memory_limit).await {
         Ok(session) if args.is_shell() => shell::shell(&session, &Printer::new(&args)).await,
         Ok(session) => run_scripts(&session, &Printer::new(&args), &args.scripts()).await,
         Err(error) => Err(error.into()),
     };
     match ended {
-        // Whoever reads the results has seen enough.
+        // The reader of the results has closed the pipe.
         Ok(()) | Err(Unprinted::Closed) => Outcome::printed(),
         Err(Unprinted::Job(error)) => Outcome::broken(error.kind().exit_code(), &error.to_string()),
     }
@@ -29,19 +30,19 @@ pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>
 async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), Unprinted> {
     let mut before = 0;
     for script in scripts {
-        let numbered = |index: usize, error: &JobError| {
+        let numbered = |index: usize, error: JobError| {
             let name = if let Script::File(path) = script { format!("{}: ", path.display()) } else { String::new() };
-            JobError::new(error.kind(), format!("{name}statement {}: {error}", before + index + 1))
+            error.with_prefix(format_args!("{name}statement {}: ", before + index + 1))
         };
         let mut statements: Vec<Statement> = Vec::new();
         for (index, statement) in session.parse(&text(script)?).into_iter().enumerate() {
-            statements.push(statement.map_err(|error| numbered(index, &error))?);
+            statements.push(statement.map_err(|error| numbered(index, error))?);
         }
         let count = statements.len();
         for (index, statement) in statements.into_iter().enumerate() {
             let shown = show(session, printer, statement).await;
             shown.map_err(|unprinted| match unprinted {
-                Unprinted::Job(error) => Unprinted::Job(numbered(index, &error)),
+                Unprinted::Job(error) => Unprinted::Job(numbered(index, error)),
                 Unprinted::Closed => Unprinted::Closed,
             })?;
         }
@@ -50,7 +51,7 @@ async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]
     Ok(())
 }
 
-/// Runs a statement and prints what it gives. Tells how many rows there were, or nothing for a definition.
+/// Runs a statement and prints its result. Returns the number of rows; none for a definition.
 async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, Unprinted> {
     let mut rows = session.run(statement).await?;
     printer.print(&mut rows).await

@@ -14,7 +14,7 @@ use arrow::util::pretty::pretty_format_batches_with_options;
 use throng_pipeline::{JobError, Kind, Rows};
 
 use crate::args::{SqlArgs, SqlFormat};
-use crate::outcome::tell;
+use crate::outcome::eprint_line;
 
 /// How many rows of a table a terminal shows, unless told otherwise.
 const TERMINAL_ROWS: usize = 100;
@@ -88,7 +88,7 @@ impl Printer {
         let table = pretty_format_batches_with_options(&batches, &options)?;
         write(format!("{table}\n").as_bytes())?;
         if more {
-            tell(&format!("only the first {count} rows are shown; --max-rows N shows more, --format csv all"));
+            eprint_line(&format!("only the first {count} rows are shown; --max-rows N shows more, --format csv all"));
         }
         Ok(count)
     }

@@ -14,7 +14,7 @@ use throng_pipeline::{JobError, Kind, SqlSession, is_complete};
 
 use super::print::{Printer, Unprinted};
 use super::show;
-use crate::outcome::tell;
+use crate::outcome::eprint_line;
 
 const PROMPT: &str = "throng> ";
 
@@ -35,21 +35,21 @@ const TABLES: &str = "SELECT table_schema AS schema, table_name AS name, table_t
 /// Reads and runs statements until somebody leaves.
 pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(), Unprinted> {
     let mut typed = Typed::new()?;
-    tell(GREETING);
+    eprint_line(GREETING);
     loop {
         let Some(line) = tokio::task::block_in_place(|| typed.next())? else { return Ok(()) };
         let text = match line.trim().trim_end_matches(';').trim_end() {
             "" => continue,
             "\\q" | "quit" | "exit" => return Ok(()),
             "\\?" => {
-                tell(HELP);
+                eprint_line(HELP);
                 continue;
             }
             "\\d" => TABLES.to_owned(),
             command if command.starts_with('\\') => match command.strip_prefix("\\d ") {
                 Some(name) => format!("DESCRIBE {}", name.trim()),
                 None => {
-                    tell("error: there is no such command; \\? lists them");
+                    eprint_line("error: there is no such command; \\? lists them");
                     continue;
                 }
             },
@@ -57,7 +57,7 @@ pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(),
         };
         tokio::select! {
             biased;
-            _ = tokio::signal::ctrl_c() => tell("stopped"),
+            _ = tokio::signal::ctrl_c() => eprint_line("stopped"),
             ended = run(session, printer, &text) => ended?,
         }
     }
@@ -69,18 +69,18 @@ async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), 
     let statements = match statements {
         Ok(statements) => statements,
         Err(error) => {
-            tell(&format!("error: {error}"));
+            eprint_line(&format!("error: {error}"));
             return Ok(());
         }
     };
     for statement in statements {
         let start = Instant::now();
         match show(session, printer, statement).await {
-            Ok(None) => tell(&format!("done ({:.3} s)", start.elapsed().as_secs_f64())),
-            Ok(Some(1)) => tell(&format!("1 row ({:.3} s)", start.elapsed().as_secs_f64())),
-            Ok(Some(rows)) => tell(&format!("{rows} rows ({:.3} s)", start.elapsed().as_secs_f64())),
+            Ok(None) => eprint_line(&format!("done ({:.3} s)", start.elapsed().as_secs_f64())),
+            Ok(Some(1)) => eprint_line(&format!("1 row ({:.3} s)", start.elapsed().as_secs_f64())),
+            Ok(Some(rows)) => eprint_line(&format!("{rows} rows ({:.3} s)", start.elapsed().as_secs_f64())),
             Err(Unprinted::Job(error)) => {
-                tell(&format!("error: {error}"));
+                eprint_line(&format!("error: {error}"));
                 return Ok(());
             }
             Err(Unprinted::Closed) => return Err(Unprinted::Closed),

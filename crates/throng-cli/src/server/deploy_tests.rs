@@ -1,5 +1,5 @@
-//! What lies in `deploy/` for clusters fits the binary: variables are known, ports are those that are let through, exit codes
-//! mean what they mean, and limits leave room. What only an engine can tell (images, clusters) is not tested here.
+//! The files of `deploy/` for clusters fit the binaries: variables are known, ports are those that are let through, exit codes
+//! are those of the binary, and limits leave room. Images and clusters themselves are not tested here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,7 @@ use yaml_rust2::Yaml;
 
 use super::args::{Args, Command};
 use super::{GRACE, LAST_WORK};
+use crate::args::{Args as ThrongArgs, Command as ThrongCommand};
 
 #[allow(dead_code, reason = "the tests of `throng` use all of it")]
 #[path = "../../../../tests/cli/deploy/files.rs"]
@@ -19,31 +20,44 @@ use files::{bytes, numbers, stages, strings, text, yaml};
 const COMPOSE: &str = "deploy/compose/cluster.yaml";
 const KUBERNETES: &str = "deploy/kubernetes/cluster.yaml";
 
-/// A process stays within so many times its memory limit.
+/// The factor of its memory limit that a process stays within.
 const MEMORY_MARGIN: f64 = 1.2;
 
-/// A container: its name, its arguments, its variables.
+/// A container: its name, what it runs, its variables.
 struct Container {
     name: String,
+    /// The binary that it runs instead of that of the image.
+    entrypoint: Option<String>,
     arguments: Vec<String>,
     variables: BTreeMap<String, String>,
     memory: String,
 }
 
 impl Container {
-    /// The command line that means the same as its variables.
+    /// The command line of a server that means the same as its variables.
     fn parsed(&self) -> Args {
-        let command = Args::command();
-        let server = command.find_subcommand(&self.arguments[0]).unwrap();
-        let mut line = vec!["throng-cluster".to_owned()];
+        assert_eq!(self.entrypoint, None, "{}", self.name);
+        self.parse()
+    }
+
+    /// The command line of a release, as `throng` parses it.
+    fn release(&self) -> ThrongCommand {
+        assert_eq!(self.entrypoint.as_deref(), Some("/usr/bin/throng"), "{}", self.name);
+        self.parse::<ThrongArgs>().command
+    }
+
+    fn parse<A: Parser + CommandFactory>(&self) -> A {
+        let command = A::command();
+        let subcommand = command.find_subcommand(&self.arguments[0]).unwrap();
+        let mut line = vec![command.get_name().to_owned()];
         line.extend(self.arguments.iter().cloned());
         for (name, value) in self.variables.iter().filter(|(name, _)| name.starts_with("THRONG_")) {
-            let mut options = server.get_arguments().chain(command.get_arguments());
+            let mut options = subcommand.get_arguments().chain(command.get_arguments());
             let option = options.find(|option| option.get_env().is_some_and(|variable| variable == name.as_str()));
-            let option = option.unwrap_or_else(|| panic!("{}: nobody knows {name}", self.name));
+            let option = option.unwrap_or_else(|| panic!("{}: no option reads {name}", self.name));
             line.push(format!("--{}={value}", option.get_long().unwrap()));
         }
-        Args::try_parse_from(line).unwrap_or_else(|error| panic!("{}: {error}", self.name))
+        A::try_parse_from(line).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 }
 
@@ -55,6 +69,7 @@ fn of_compose(name: &str) -> Container {
         maps.flatten().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.as_str()?.to_owned())));
     Container {
         name: format!("{COMPOSE}: {name}"),
+        entrypoint: service["entrypoint"].as_vec().map(|words| words[0].as_str().unwrap().to_owned()),
         arguments: strings(&service["command"]),
         variables: values.collect(),
         memory: service["mem_limit"].as_str().unwrap_or_default().to_owned(),
@@ -84,6 +99,7 @@ fn of_pod(name: &str) -> Container {
     };
     Container {
         name: format!("{KUBERNETES}: {name}"),
+        entrypoint: container["command"].as_vec().map(|words| words[0].as_str().unwrap().to_owned()),
         arguments: strings(&container["args"]),
         variables: container["env"].as_vec().unwrap().iter().filter_map(variable).collect(),
         memory: container["resources"]["limits"]["memory"].as_str().unwrap().to_owned(),
@@ -102,12 +118,17 @@ fn servers_find_each_other() {
         assert!(options.bind.ip().is_unspecified(), "others must reach it");
         assert_eq!(options.advertise.as_deref(), Some(name), "{}", scheduler.name);
         let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
-        let reached = parsed.options().unwrap();
-        assert_eq!(reached.scheduler, (name.to_owned(), options.bind.port()), "{}", executor.name);
+        let reached = parsed.options();
+        assert_eq!(reached.scheduler.to_string(), format!("{name}:{}", options.bind.port()), "{}", executor.name);
         assert!(reached.bind.is_unspecified(), "others must reach it");
         assert!(options.executor_timeout_seconds >= 3 * reached.heartbeat_seconds);
-        let Command::Run(parsed) = release.parsed().command else { panic!("{}", release.name) };
-        assert_eq!(parsed.cluster.to_string(), format!("df://{name}:{}", options.bind.port()), "{}", release.name);
+        let ThrongCommand::Run(parsed) = release.release() else { panic!("{}", release.name) };
+        assert_eq!(
+            parsed.cluster.cluster.unwrap().to_string(),
+            format!("df://{name}:{}", options.bind.port()),
+            "{}",
+            release.name
+        );
     }
 }
 
@@ -115,7 +136,7 @@ fn servers_find_each_other() {
 fn limits_leave_room_for_what_a_process_takes() {
     for executor in [of_compose("executor"), of_pod("throng-executor")] {
         let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
-        let taken = parsed.options().unwrap().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
+        let taken = parsed.options().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
         assert!(taken <= bytes(&executor.memory) as f64, "{}", executor.name);
     }
     let longest = (GRACE + LAST_WORK).as_secs() as i64;
@@ -183,7 +204,7 @@ fn admitted(pod: &str) -> BTreeSet<(i64, String)> {
 fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
     let Command::Scheduler(scheduler) = of_pod("throng-scheduler").parsed().command else { panic!() };
     let Command::Executor(executor) = of_pod("throng-executor").parsed().command else { panic!() };
-    let (scheduler, executor) = (scheduler.options(), executor.options().unwrap());
+    let (scheduler, executor) = (scheduler.options(), executor.options());
     let set = |pairs: &[(u16, &str)]| pairs.iter().map(|(port, who)| (i64::from(*port), (*who).to_owned())).collect();
     let expected: [(&str, BTreeSet<(i64, String)>); 3] = [
         (
@@ -228,9 +249,14 @@ fn only_a_temporary_failure_is_tried_again() {
 fn the_image_is_made_like_the_other_one() {
     let (ours, other) = (stages("deploy/Containerfile.cluster"), stages("deploy/Containerfile"));
     let as_other = |(word, rest): &(String, String)| {
-        let rest = rest.replace("--package throng-ballista ", "").replace("throng-cluster", "throng");
-        (word.clone(), rest)
+        let rest = rest
+            .replace("--package throng-cli --features cluster --bin throng-cluster ", "")
+            .replace("&& install -m 0755 target/release/throng-cluster /image/usr/bin/throng-cluster", "")
+            .replace("throng-cluster", "throng");
+        (word.clone(), rest.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    let ours: Vec<Vec<_>> = ours.iter().map(|stage| stage.iter().map(as_other).collect()).collect();
-    assert_eq!(ours, other);
+    let in_words = |stages: Vec<Vec<(String, String)>>| -> Vec<Vec<_>> {
+        stages.iter().map(|stage| stage.iter().map(as_other).collect()).collect()
+    };
+    assert_eq!(in_words(ours), in_words(other));
 }

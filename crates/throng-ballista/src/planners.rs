@@ -1,4 +1,4 @@
-//! Planning with errors that find their way: on the scheduler they are told, at the client they are heard.
+//! Query planners: that of the scheduler, which encodes its errors, and that of the client, which decodes them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,21 +26,21 @@ use futures::TryStreamExt;
 use throng_pipeline::{JobError, Kind, planning_failure};
 
 use crate::codec;
-use crate::told::{Told, heard};
+use crate::error_wire::{WireError, decode_error};
 
-/// Plans as DataFusion does. What fails is sorted before it leaves the scheduler, see [`Told`].
+/// Plans as DataFusion does, on the scheduler. An error is classified and encoded before it leaves the process; see [`WireError`].
 #[derive(Debug)]
-pub(crate) struct TellingPlanner;
+pub(crate) struct ErrorTaggingPlanner;
 
 #[async_trait]
-impl QueryPlanner for TellingPlanner {
+impl QueryPlanner for ErrorTaggingPlanner {
     async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
         let planned = DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await;
-        planned.map_err(|error| Told::from(&planning_failure(&error)).into())
+        planned.map_err(|error| WireError::from(planning_failure(&error)).into())
     }
 }
 
-/// Sends plans to a scheduler, and hears what went wrong there.
+/// Sends plans to a scheduler, and decodes the errors of the cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterPlanner {
     inner: BallistaQueryPlanner<LogicalPlanNode>,
@@ -48,7 +48,7 @@ pub(crate) struct ClusterPlanner {
 }
 
 impl ClusterPlanner {
-    /// The scheduler's address, as HTTP and as people write it.
+    /// Takes the address of the scheduler, as HTTP and as a [`ClusterUrl`](crate::ClusterUrl).
     pub(crate) fn new(scheduler: String, cluster: &str, config: BallistaConfig) -> Self {
         let inner = BallistaQueryPlanner::with_extension(scheduler, config, codec::logical());
         Self { inner, cluster: Arc::from(cluster) }
@@ -65,26 +65,26 @@ impl QueryPlanner for ClusterPlanner {
             return Ok(Arc::new(EmptyExec::new(Arc::clone(empty.schema.inner()))));
         }
         let inner = self.inner.create_physical_plan(plan, session).await?;
-        Ok(Arc::new(HearingExec { inner, cluster: Arc::clone(&self.cluster) }))
+        Ok(Arc::new(ErrorDecodingExec { inner, cluster: Arc::clone(&self.cluster) }))
     }
 }
 
-/// A query on the cluster, of which errors are what was told.
+/// A query on the cluster. Decodes its errors.
 #[derive(Debug)]
-struct HearingExec {
+struct ErrorDecodingExec {
     inner: Arc<dyn ExecutionPlan>,
     cluster: Arc<str>,
 }
 
-impl DisplayAs for HearingExec {
+impl DisplayAs for ErrorDecodingExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "HearingExec: {}", self.cluster)
+        write!(f, "ErrorDecodingExec: {}", self.cluster)
     }
 }
 
-impl ExecutionPlan for HearingExec {
+impl ExecutionPlan for ErrorDecodingExec {
     fn name(&self) -> &str {
-        "HearingExec"
+        "ErrorDecodingExec"
     }
 
     fn properties(&self) -> &Arc<PlanProperties> {
@@ -108,7 +108,7 @@ impl ExecutionPlan for HearingExec {
         _options: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let (Some(inner), true) = (children.pop(), children.is_empty()) else {
-            return internal_err!("HearingExec has one input");
+            return internal_err!("ErrorDecodingExec has one input");
         };
         Ok(Arc::new(Self { inner, cluster: Arc::clone(&self.cluster) }))
     }
@@ -129,7 +129,7 @@ impl ExecutionPlan for HearingExec {
     }
 }
 
-/// Words of Ballista and of its connections, when somebody does not answer or is gone.
+/// Texts of Ballista and of its connections when a process does not answer or is gone.
 const GONE: [&str; 10] = [
     "ConnectError",
     "transport error",
@@ -140,15 +140,15 @@ const GONE: [&str; 10] = [
     "broken pipe",
     "connection closed",
     "all executors were lost",
-    // By the scheduler itself, when nobody worked on a job.
+    // By the scheduler itself, when a job had no running task.
     "Cancelled",
 ];
 
-/// What a caller may see of an error of the cluster. Its text is searched and never shown: it may quote a value.
+/// Returns an error of the cluster as a caller may see it. Its text is searched and never shown, since it may quote a value.
 fn failure(error: &DataFusionError, cluster: &str) -> JobError {
     let text = format!("{error:?}");
-    if let Some(told) = heard(&text) {
-        return told;
+    if let Some(error) = decode_error(&text) {
+        return error;
     }
     if text.contains("failed to serialize logical plan") {
         let why = "a table of the statement can't be sent to the cluster: it is known to this session only; read it from files";
@@ -160,7 +160,7 @@ fn failure(error: &DataFusionError, cluster: &str) -> JobError {
         return JobError::new(Kind::TemporaryIo, why);
     }
     let why =
-        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs tell where");
+        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs say where");
     JobError::new(Kind::Internal, why)
 }
 
@@ -169,10 +169,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_of_the_cluster_is_sorted_and_not_quoted() {
-        let told = Told::from(&JobError::new(Kind::Infeasible, "p = 9 can't be met"));
+    fn an_error_of_the_cluster_is_classified_and_not_quoted() {
+        let wire = WireError::from(JobError::new(Kind::Infeasible, "p = 9 can't be met"));
         let cases = [
-            (format!("Job 1 failed: cancer {told}"), Kind::Infeasible),
+            (format!("Job 1 failed: cancer {wire}"), Kind::Infeasible),
             ("tonic: transport error, cancer".to_owned(), Kind::TemporaryIo),
             ("failed to serialize logical plan: cancer".to_owned(), Kind::BadQuery),
             ("cancer".to_owned(), Kind::Internal),

@@ -1,4 +1,4 @@
-//! Whoever gathers reads everything.
+//! Optimizer rule: force a single input partition below nodes that coalesce.
 //!
 //! A task of Ballista runs a part of the partitions of its stage: before a plan is sent, its leaves are cut down to that part.
 //!
@@ -30,15 +30,15 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
 };
 
-/// Declares of every node that makes one partition of several that it needs all of them.
+/// Declares that every node that makes one partition of several requires a single input partition.
 #[derive(Debug)]
-pub struct ReadWhole;
+pub struct RequireSinglePartition;
 
-impl PhysicalOptimizerRule for ReadWhole {
+impl PhysicalOptimizerRule for RequireSinglePartition {
     fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _config: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         let declare = |node: Arc<dyn ExecutionPlan>| {
-            Ok(match gathers_unseen(&node) {
-                true => Transformed::yes(Arc::new(WholeExec { node }) as Arc<dyn ExecutionPlan>),
+            Ok(match coalesces_undeclared(&node) {
+                true => Transformed::yes(Arc::new(SinglePartitionInputExec { node }) as Arc<dyn ExecutionPlan>),
                 false => Transformed::no(node),
             })
         };
@@ -46,7 +46,7 @@ impl PhysicalOptimizerRule for ReadWhole {
     }
 
     fn name(&self) -> &str {
-        "read_whole"
+        "require_single_partition"
     }
 
     fn schema_check(&self) -> bool {
@@ -54,8 +54,8 @@ impl PhysicalOptimizerRule for ReadWhole {
     }
 }
 
-/// Whether a node makes one partition of several in a way that Ballista would not notice.
-fn gathers_unseen(node: &Arc<dyn ExecutionPlan>) -> bool {
+/// Whether a node makes one partition of several without declaring it, so that Ballista would not notice.
+fn coalesces_undeclared(node: &Arc<dyn ExecutionPlan>) -> bool {
     let [child] = node.children()[..] else { return false };
     let count = |node: &Arc<dyn ExecutionPlan>| node.output_partitioning().partition_count();
     let is_known =
@@ -65,25 +65,25 @@ fn gathers_unseen(node: &Arc<dyn ExecutionPlan>) -> bool {
     count(node) == 1 && count(child) > 1 && !is_known && !declares
 }
 
-/// A node that is what it was, and declares that it needs its whole input. Nobody who asks for the type of the node sees
-/// the difference, and it does not travel: an executor gets the node itself, with all of its input.
-struct WholeExec {
+/// A node that requires a single input partition, and delegates everything else to the node inside. Downcasts see that node, and
+/// only it is encoded: an executor gets the node inside, with all of its input.
+struct SinglePartitionInputExec {
     node: Arc<dyn ExecutionPlan>,
 }
 
-impl fmt::Debug for WholeExec {
+impl fmt::Debug for SinglePartitionInputExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node.fmt(f)
     }
 }
 
-impl DisplayAs for WholeExec {
+impl DisplayAs for SinglePartitionInputExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node.fmt_as(format, f)
     }
 }
 
-impl ExecutionPlan for WholeExec {
+impl ExecutionPlan for SinglePartitionInputExec {
     fn name(&self) -> &str {
         self.node.name()
     }

@@ -1,4 +1,4 @@
-//! Jobs that nobody works on.
+//! Cancels jobs that have no running task.
 //!
 //! After an executor is lost, Ballista takes tasks of other executors back and forgets their slots: a job is running, no task
 //! of it is, and its client waits for ever. Such a job is cancelled, so that it ends with an error and can be tried again,
@@ -28,14 +28,14 @@ async fn is_idle(jobs: &HashMap<JobId, JobInfoCache>) -> bool {
     true
 }
 
-/// All slots of all executors are free. One that was free before is given twice, which is less harm than none.
+/// Marks all slots of all executors as free. A slot that was free before is counted twice, which does less harm than none.
 async fn give_slots_back(scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>) -> Result<(), BallistaError> {
     let executors = scheduler.state.executor_manager.get_executors_state().await?;
     let slots = executors.into_iter().map(|(executor, _, _)| (executor.id, executor.specification.vcores)).collect();
     scheduler.state.executor_manager.unbind_tasks(slots).await
 }
 
-/// Looks after the jobs of a scheduler. One that has had no running task for so long, though executors are there, is cancelled.
+/// Watches the jobs of a scheduler, and cancels one that has had no running task for `patience` although there are executors.
 pub(crate) async fn cancel_stalled(
     scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
     patience: Duration,
@@ -52,7 +52,7 @@ pub(crate) async fn cancel_stalled(
             }
             let since = idle_since.entry(job.clone()).or_insert_with(Instant::now);
             if since.elapsed() > patience {
-                warn!(job = job.as_str(), "nobody works on a job; it is cancelled");
+                warn!(job = job.as_str(), "a job has no running task; it is cancelled");
                 idle_since.remove(job);
                 if is_idle(&jobs).await {
                     give_slots_back(scheduler).await?;

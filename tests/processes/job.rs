@@ -1,12 +1,11 @@
 //! The job on a cluster against the job in one process: the same bytes.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use throng_pipeline::JobOptions;
 use throng_pipeline::generate::{CensusOptions, write_census};
-use throng_pipeline::{JobOptions, Silent, Stopper};
 use throng_policy::{Overrides, Policy, Secret};
 
 use crate::bucket::{Bucket, server};
@@ -46,8 +45,7 @@ impl Census {
         let (input, output) = (Some(vec![path("census")]), Some(path("embedded")));
         let policy = Policy::load(&self.policy(), &Overrides { input, output, ..Overrides::default() }).unwrap();
         let policy = policy.with_secret(Secret::new(crate::process::SECRET).unwrap());
-        let (_stopper, stop) = Stopper::new();
-        let options = JobOptions { threads: 2, memory_limit: None, observer: Arc::new(Silent), stop };
+        let options = JobOptions { threads: 2, ..JobOptions::default() };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let released = runtime.block_on(throng_pipeline::run(&policy, &options)).unwrap();
         released.files.into_iter().map(|file| file.sha256).collect()

@@ -13,7 +13,7 @@ mod cluster;
 mod process;
 
 #[allow(dead_code, reason = "the tests of SQL use all of it")]
-#[path = "../../../../tests/sql/people.rs"]
+#[path = "../sql/people.rs"]
 mod people;
 
 mod errors;

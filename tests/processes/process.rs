@@ -31,9 +31,14 @@ pub struct Ended {
 /// The secret of every test: releases can be compared.
 pub const SECRET: &str = "the same secret in every test";
 
-/// The binary with its arguments, in an environment that holds nothing else of Throng.
+/// A binary with its arguments, in an environment that holds nothing else of Throng: `throng-cluster` for a server, `throng` for
+/// everything else.
 fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_throng-cluster"));
+    let is_server = ["scheduler", "executor"].contains(&arguments[0]);
+    let mut command = Command::new(match is_server {
+        true => env!("CARGO_BIN_EXE_throng-cluster"),
+        false => env!("CARGO_BIN_EXE_throng"),
+    });
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("THRONG_") || name.to_string_lossy().starts_with("AWS_") {
             command.env_remove(name);

@@ -1,0 +1,59 @@
+//! Where a job or a statement runs: in this process, or on a cluster.
+
+use throng_pipeline::{JobError, JobOptions, Released, SqlSession};
+use throng_policy::Policy;
+
+use crate::args::ClusterArgs;
+
+/// Where the work of a command is done. Both give the same results.
+pub(crate) enum Backend {
+    /// In this process.
+    Local,
+    /// On the executors of a cluster; this process plans and publishes.
+    #[cfg(feature = "cluster")]
+    Cluster {
+        /// The scheduler.
+        url: throng_ballista::ClusterUrl,
+        /// The number of partitions that rows are shuffled into.
+        partitions: usize,
+    },
+}
+
+impl Backend {
+    /// Returns the backend that the command line names.
+    pub(crate) fn from_args(args: &ClusterArgs) -> Self {
+        match &args.cluster {
+            None => Self::Local,
+            #[cfg(feature = "cluster")]
+            Some(url) => Self::Cluster { url: url.clone(), partitions: usize::from(args.shuffle_partitions) },
+            #[cfg(not(feature = "cluster"))]
+            Some(url) => match *url {},
+        }
+    }
+
+    /// Anonymizes the input of a policy, verifies the release and publishes it.
+    pub(crate) async fn run(&self, policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
+        match self {
+            Self::Local => throng_pipeline::run(policy, options).await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster { url, partitions } => {
+                throng_pipeline::run_on(&connect(url, *partitions).await?, policy, options).await
+            }
+        }
+    }
+
+    /// Returns a session for SQL. Threads and memory are those of this process.
+    pub(crate) async fn sql_session(&self, threads: usize, memory_limit: Option<u64>) -> Result<SqlSession, JobError> {
+        match self {
+            Self::Local => SqlSession::new(threads, memory_limit),
+            #[cfg(feature = "cluster")]
+            Self::Cluster { url, partitions } => Ok(SqlSession::over(connect(url, *partitions).await?.session)),
+        }
+    }
+}
+
+#[cfg(feature = "cluster")]
+async fn connect(url: &throng_ballista::ClusterUrl, partitions: usize) -> Result<throng_pipeline::Cluster, JobError> {
+    let options = throng_ballista::SessionOptions::default().with_shuffle_partitions(partitions);
+    Ok(throng_pipeline::Cluster { session: throng_ballista::session(url, &options).await?, partitions })
+}

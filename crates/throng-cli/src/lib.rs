@@ -1,0 +1,128 @@
+//! The command lines: `throng`, which turns a table of people into one that can be released, and `throng-cluster`, the
+//! processes of a cluster. Both binaries call this library.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod args;
+mod backend;
+mod commands;
+mod logging;
+#[cfg(feature = "otel")]
+mod otel;
+mod outcome;
+mod panics;
+mod progress;
+#[cfg(feature = "cluster")]
+mod server;
+mod signals;
+mod telemetry;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use throng_pipeline::Stopper;
+
+use args::{Args, Command};
+use logging::LogScope;
+use outcome::Outcome;
+use signals::stop_signal;
+use telemetry::RunFiles;
+
+#[cfg(feature = "cluster")]
+pub use server::throng_cluster;
+
+/// Runs `throng` with the arguments of this process, and returns its exit code. Sets the panic hook, the global pool of rayon
+/// and the logger of the process.
+pub fn throng() -> ExitCode {
+    panics::hide_panic_messages("throng");
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return report_usage_error(&error),
+    };
+    let scope = if args.command.runs_on_cluster() { LogScope::OwnTargets } else { LogScope::All };
+    let spans = logging::start(&args.logs, scope);
+    let files = match RunFiles::from_args(&args.command) {
+        Ok(files) => files,
+        Err(outcome) => return exit_with(&outcome),
+    };
+    let threads = args.threads();
+    let outcome = block_on(threads, LAST_WORK, until_stopped(args.command, threads, args.memory_limit, &files))
+        .unwrap_or_else(|error| Outcome::failure(75, &no_threads(&error)));
+    files.write(&outcome);
+    spans.finish();
+    exit_with(&outcome)
+}
+
+/// Runs a future on a runtime of its own. Threads that are still computing after it get `last_work` to return their spill files.
+fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output = T>) -> std::io::Result<T> {
+    // Fails when the pool exists already: it is set once per process, and no other code of the process sets it.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    let output = runtime.block_on(future);
+    runtime.shutdown_timeout(last_work);
+    Ok(output)
+}
+
+fn no_threads(error: &std::io::Error) -> String {
+    format!("no threads could be started: {error}")
+}
+
+/// Prints the outcome and returns the exit code.
+fn exit_with(outcome: &Outcome) -> ExitCode {
+    outcome.print();
+    ExitCode::from(outcome.exit_code())
+}
+
+/// Prints help if it was asked for, otherwise the error in the command line.
+fn report_usage_error(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    let text = error.render().to_string();
+    // The error ends at the first empty line; the usage comes after it.
+    let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    exit_with(&Outcome::usage(lines.join(" ").trim_start_matches("error: ")))
+}
+
+/// The time that computation may take after a command has ended.
+const LAST_WORK: Duration = Duration::from_secs(5);
+
+/// The time that a job may take to remove what it has staged, after a signal. Schedulers kill after 30 seconds or more.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Runs a command, or stops it when a signal arrives. A job then removes what it has staged; one that is already committing its
+/// release completes it, and its outcome is returned.
+async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>, files: &RunFiles) -> Outcome {
+    let (stopper, stop) = Stopper::new();
+    let stages = matches!(command, Command::Run(_) | Command::Demo(_));
+    let sql = matches!(command, Command::Sql(_));
+    if matches!(&command, Command::Sql(args) if args.is_shell()) {
+        // A signal ends a statement of the shell, and not the shell.
+        return commands::run(command, threads, memory_limit, stop, files).await;
+    }
+    let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop, files));
+    let signal = tokio::select! {
+        // The handlers are installed before the command begins, so that a signal never leaves staged files behind.
+        biased;
+        signal = stop_signal() => signal,
+        outcome = &mut running => return outcome,
+    };
+    let code = signal.exit_code();
+    stopper.stop();
+    if sql {
+        return Outcome::broken(code, "stopped by a signal");
+    }
+    let stopped = Outcome::failure(code, "stopped by a signal; nothing was published");
+    if !stages {
+        return stopped;
+    }
+    match tokio::time::timeout(GRACE, running).await {
+        Ok(outcome) if outcome.exit_code() == 0 => outcome,
+        Ok(_) => stopped,
+        Err(_) => {
+            Outcome::failure(code, "stopped by a signal while storage did not answer; look at the output location")
+        }
+    }
+}

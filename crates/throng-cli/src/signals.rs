@@ -1,0 +1,44 @@
+//! The signals that ask a process to end.
+
+/// A signal that asks the process to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    /// SIGINT, or Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    #[cfg(unix)]
+    Terminate,
+}
+
+impl Signal {
+    /// The exit code of a process that a signal has ended: 128 and the number of the signal.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Self::Interrupt => 130,
+            #[cfg(unix)]
+            Self::Terminate => 143,
+        }
+    }
+}
+
+/// Waits for a signal that asks the process to end.
+#[cfg(unix)]
+pub(crate) async fn stop_signal() -> Signal {
+    use tokio::signal::unix::{SignalKind, signal};
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => tokio::select! {
+            _ = interrupt.recv() => Signal::Interrupt,
+            _ = terminate.recv() => Signal::Terminate,
+        },
+        _ => std::future::pending().await,
+    }
+}
+
+/// Waits for a signal that asks the process to end.
+#[cfg(not(unix))]
+pub(crate) async fn stop_signal() -> Signal {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => Signal::Interrupt,
+        Err(_) => std::future::pending().await,
+    }
+}
