@@ -8,12 +8,13 @@ use std::process::Command;
 use serde_json::Value;
 
 /// What each crate may use of the others, besides in its tests.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 8] = [
     ("throng-core", &[]),
     ("throng-policy", &["throng-core"]),
     ("throng-datafusion", &["throng-core", "throng-policy"]),
     ("throng-pipeline", &["throng-core", "throng-policy", "throng-datafusion"]),
-    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline"]),
+    ("throng-synthetic", &[]),
+    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline", "throng-synthetic"]),
     ("throng-ballista", &["throng-core", "throng-policy", "throng-datafusion", "throng-pipeline"]),
     ("throng-testkit", &["throng-core"]),
 ];

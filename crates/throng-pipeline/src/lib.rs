@@ -18,7 +18,6 @@ mod distributed;
 mod draft;
 mod engine;
 mod error;
-pub mod generate;
 mod hierarchy;
 mod job;
 #[cfg(feature = "leaky")]

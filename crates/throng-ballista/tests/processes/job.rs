@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use throng_pipeline::generate::{CensusOptions, write_census};
 use throng_pipeline::{JobOptions, Silent, Stopper};
 use throng_policy::{Overrides, Policy};
+use throng_synthetic::{CensusOptions, write_census};
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;

@@ -1,9 +1,9 @@
 //! Hours of work, and income.
 
-use super::curve::by_age;
-use super::draws::Draws;
-use super::life::FEMALE;
-use super::occupation::{GROUPS, Occupation};
+use crate::age_profile::by_age;
+use crate::demographics::FEMALE;
+use crate::occupation::{GROUPS, Occupation};
+use crate::rng::Rng;
 
 /// The share of workers whose week has exactly forty hours.
 const FULL_WEEK: f64 = 0.48;
@@ -35,7 +35,7 @@ const OTHER_SPREAD: f64 = 0.7;
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Earnings {
+pub(crate) struct Earnings {
     hours: Vec<f64>,
     pay: Vec<f64>,
 }
@@ -48,13 +48,13 @@ impl Earnings {
 
     /// Draws the usual hours of work in a week: zero without work, from 1 to 99 with it.
     #[inline]
-    pub fn hours(&self, draws: &mut Draws, age: usize, occupation: Occupation) -> i32 {
+    pub fn hours(&self, rng: &mut Rng, age: usize, occupation: Occupation) -> i32 {
         let Some(group) = occupation.group else { return 0 };
         let factor = self.hours[age];
-        if draws.chance(FULL_WEEK * factor) {
+        if rng.chance(FULL_WEEK * factor) {
             return 40;
         }
-        let hours = GROUPS[group].hours * factor + HOURS_SPREAD * draws.normal();
+        let hours = GROUPS[group].hours * factor + HOURS_SPREAD * rng.normal();
         hours.round().clamp(1.0, 99.0) as i32
     }
 
@@ -62,7 +62,7 @@ impl Earnings {
     #[inline]
     pub fn income(
         &self,
-        draws: &mut Draws,
+        rng: &mut Rng,
         age: usize,
         sex: usize,
         education: usize,
@@ -76,17 +76,17 @@ impl Earnings {
                 (yearly * self.pay[age] * PAY_BY_EDUCATION[education] * women, PAY_SPREAD)
             }
             None if age >= PENSION_AGE => (PENSION * PAY_BY_EDUCATION[education], OTHER_SPREAD),
-            None if age >= INCOME_AGE && draws.chance(OTHER_INCOME.0) => (OTHER_INCOME.1, OTHER_SPREAD),
+            None if age >= INCOME_AGE && rng.chance(OTHER_INCOME.0) => (OTHER_INCOME.1, OTHER_SPREAD),
             None => return 0,
         };
-        ((median * (spread * draws.normal()).exp() / 100.0).round() * 100.0) as i32
+        ((median * (spread * rng.normal()).exp() / 100.0).round() * 100.0) as i32
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::generate::life::MALE;
+    use crate::demographics::MALE;
 
     fn median(mut values: Vec<i32>) -> i32 {
         values.sort_unstable();
@@ -95,18 +95,18 @@ mod tests {
 
     #[test]
     fn no_work_means_no_hours_and_children_have_no_income() {
-        let (earnings, mut draws) = (Earnings::new(), Draws::new(1, 1));
+        let (earnings, mut rng) = (Earnings::new(), Rng::new(1, 1));
         let none = Occupation { code: 0, group: None };
-        assert_eq!(earnings.hours(&mut draws, 50, none), 0);
-        assert!((0..1000).all(|_| earnings.income(&mut draws, 14, MALE, 5, none, 0) == 0));
+        assert_eq!(earnings.hours(&mut rng, 50, none), 0);
+        assert!((0..1000).all(|_| earnings.income(&mut rng, 14, MALE, 5, none, 0) == 0));
     }
 
     #[test]
     fn income_rises_with_education_and_hours() {
-        let (earnings, mut draws) = (Earnings::new(), Draws::new(1, 2));
+        let (earnings, mut rng) = (Earnings::new(), Rng::new(1, 2));
         let work = Occupation { code: 20, group: Some(0) };
         let mut income = |education, hours| {
-            median((0..4001).map(|_| earnings.income(&mut draws, 45, MALE, education, work, hours)).collect())
+            median((0..4001).map(|_| earnings.income(&mut rng, 45, MALE, education, work, hours)).collect())
         };
         let (low, high, half) = (income(9, 40), income(15, 40), income(9, 20));
         assert!(f64::from(high) > 1.5 * f64::from(low), "{high} {low}");

@@ -1,4 +1,4 @@
-//! What must hold for the rows, whatever the seed.
+//! Properties of the rows that hold for every seed.
 
 use std::collections::{HashMap, HashSet};
 

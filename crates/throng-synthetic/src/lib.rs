@@ -1,6 +1,6 @@
-//! Makes synthetic data for trials: a census extract of any size, with the skew and the dependencies of a real one.
+//! Synthetic data for trials: a census extract of any size, with the skew and the dependencies of a real one.
 //!
-//! Nobody in it exists. A row is drawn from tables that depend on each other, so that anonymization meets what it meets
+//! No person in it exists. A row is drawn from tables that depend on each other, so that anonymization meets what it meets
 //! in practice: a few places hold most people, some origins are rare, an age says much about marriage and schooling, and
 //! an occupation follows from schooling and sex.
 //!
@@ -23,23 +23,25 @@
 //! |---|---|
 //! | `census` | the stream of batches and its schema |
 //! | `person` | how one person is drawn, column after column |
-//! | `geography`, `origin`, `life`, `occupation`, `earnings`, `household`, `names` | one group of columns each |
-//! | `alias`, `draws`, `curve`, `identity` | skewed choices, random numbers, curves over age, identifiers |
+//! | `geography`, `nationality`, `demographics`, `occupation`, `earnings`, `household`, `names` | one group of columns each |
+//! | `alias`, `rng`, `age_profile`, `identity` | skewed choices, random numbers, curves over age, identifiers |
 //! | `write` | part files in a folder |
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod age_profile;
 mod alias;
 mod census;
-mod curve;
-mod draws;
+mod demographics;
 mod earnings;
 mod geography;
 mod household;
 mod identity;
-mod life;
 mod names;
+mod nationality;
 mod occupation;
-mod origin;
 mod person;
+mod rng;
 mod write;
 
 pub use census::{BATCH_ROWS, CensusBatches, census_schema};

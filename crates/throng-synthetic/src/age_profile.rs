@@ -1,10 +1,10 @@
 //! Quantities that change with age, written as a few points with straight lines between them.
 
-use super::life::AGES;
+use crate::demographics::AGES;
 
 /// The value of a curve at `x`: flat before the first point and after the last, straight between two. `points` is
 /// ordered by its first number and has at least one entry.
-pub(super) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
+pub(crate) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= x);
     match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
         (Some((x0, y0)), Some((x1, y1))) => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
@@ -14,7 +14,7 @@ pub(super) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
 }
 
 /// A curve at every age.
-pub(super) fn by_age(points: &[(f64, f64)]) -> Vec<f64> {
+pub(crate) fn by_age(points: &[(f64, f64)]) -> Vec<f64> {
     (0..AGES).map(|age| curve(points, age as f64)).collect()
 }
 

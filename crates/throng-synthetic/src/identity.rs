@@ -1,6 +1,6 @@
 //! Identifiers of persons: unique, and in an order that says nothing about the rows.
 
-use super::draws::scramble;
+use crate::rng::scramble;
 
 /// Bits that are shuffled; ids of extracts of up to 2^40 rows have at most 13 digits.
 const SHUFFLED_BITS: u32 = 40;
@@ -11,7 +11,7 @@ const ROUNDS: u64 = 4;
 /// A bijection from row numbers to identifiers: a Feistel network over the low 40 bits, keyed by the seed, with the
 /// bits above them left in place. So two rows never share an identifier, and no set of used ones has to be kept.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     keys: [u64; ROUNDS as usize],
 }
 

@@ -1,13 +1,13 @@
 //! How one person is drawn: every column after the ones that it depends on.
 
-use super::draws::Draws;
-use super::earnings::Earnings;
-use super::geography::Geography;
-use super::household::Household;
-use super::life::{FEMALE, Life};
-use super::names::{Name, Names, Surname};
-use super::occupation::Work;
-use super::origin::{Origin, is_asian};
+use crate::demographics::{Demographics, FEMALE};
+use crate::earnings::Earnings;
+use crate::geography::Geography;
+use crate::household::Household;
+use crate::names::{Name, Names, Surname};
+use crate::nationality::{Nationality, is_asian};
+use crate::occupation::Work;
+use crate::rng::Rng;
 
 /// The share of people with an Asian race, or born where Spanish is spoken, whose last name says so.
 const SURNAME_KEPT: f64 = 0.86;
@@ -16,7 +16,7 @@ const SPANISH_ELSEWHERE: f64 = 0.09;
 
 /// One person; categories are indexes into the labels of their column.
 #[derive(Debug)]
-pub(super) struct Person {
+pub(crate) struct Person {
     pub name: Name,
     pub age: usize,
     pub sex: usize,
@@ -35,11 +35,11 @@ pub(super) struct Person {
 
 /// All tables that persons are drawn from. They are the same for every seed.
 #[derive(Debug)]
-pub(super) struct Population {
+pub(crate) struct Population {
     pub geography: Geography,
     pub work: Work,
-    origin: Origin,
-    life: Life,
+    nationality: Nationality,
+    demographics: Demographics,
     earnings: Earnings,
     household: Household,
     names: Names,
@@ -51,8 +51,8 @@ impl Population {
         Self {
             geography: Geography::new(),
             work: Work::new(),
-            origin: Origin::new(),
-            life: Life::new(),
+            nationality: Nationality::new(),
+            demographics: Demographics::new(),
             earnings: Earnings::new(),
             household: Household::new(),
             names: Names::new(),
@@ -60,23 +60,23 @@ impl Population {
     }
 
     /// Draws the next person.
-    pub fn draw(&self, draws: &mut Draws) -> Person {
-        let region = self.geography.draw(draws);
+    pub fn draw(&self, rng: &mut Rng) -> Person {
+        let region = self.geography.draw(rng);
         let state = self.geography.state(region);
-        let race = self.origin.race(draws, state);
-        let age = self.life.age(draws);
-        let sex = self.life.sex(draws, age);
-        let birth_place = self.origin.birth_place(draws, race, age, state);
-        let marital_status = self.life.marital_status(draws, age, sex);
-        let education = self.life.education(draws, age);
-        let occupation = self.work.occupation(draws, age, sex, education);
-        let industry = self.work.industry(draws, occupation);
-        let hours = self.earnings.hours(draws, age, occupation);
-        let income = self.earnings.income(draws, age, sex, education, occupation, hours);
-        let household_size = self.household.size(draws, age, marital_status);
-        let weight = self.household.weight(draws, state, household_size);
-        let surname = self.surname(draws, race, birth_place);
-        let name = self.names.draw(draws, sex == FEMALE, surname);
+        let race = self.nationality.race(rng, state);
+        let age = self.demographics.age(rng);
+        let sex = self.demographics.sex(rng, age);
+        let birth_place = self.nationality.birth_place(rng, race, age, state);
+        let marital_status = self.demographics.marital_status(rng, age, sex);
+        let education = self.demographics.education(rng, age);
+        let occupation = self.work.occupation(rng, age, sex, education);
+        let industry = self.work.industry(rng, occupation);
+        let hours = self.earnings.hours(rng, age, occupation);
+        let income = self.earnings.income(rng, age, sex, education, occupation, hours);
+        let household_size = self.household.size(rng, age, marital_status);
+        let weight = self.household.weight(rng, state, household_size);
+        let surname = self.surname(rng, race, birth_place);
+        let name = self.names.draw(rng, sex == FEMALE, surname);
         Person {
             name,
             age,
@@ -96,9 +96,9 @@ impl Population {
     }
 
     /// The list of a last name.
-    fn surname(&self, draws: &mut Draws, race: usize, birth_place: usize) -> Surname {
-        let luck = draws.unit();
-        if self.origin.is_spanish_speaking(birth_place) && luck < SURNAME_KEPT {
+    fn surname(&self, rng: &mut Rng, race: usize, birth_place: usize) -> Surname {
+        let luck = rng.unit();
+        if self.nationality.is_spanish_speaking(birth_place) && luck < SURNAME_KEPT {
             Surname::Spanish
         } else if is_asian(race) && luck < SURNAME_KEPT {
             Surname::Asian

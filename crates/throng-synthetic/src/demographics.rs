@@ -1,30 +1,30 @@
-//! What an age brings: sex, marriage, schooling.
+//! Columns that depend on age: sex, marriage, schooling.
 
-use super::alias::Alias;
-use super::curve::{by_age, curve};
-use super::draws::Draws;
+use crate::age_profile::{by_age, curve};
+use crate::alias::Alias;
+use crate::rng::Rng;
 
 /// Ages run from 0 to 100; the last one stands for itself and everything above.
-pub(super) const AGES: usize = 101;
+pub(crate) const AGES: usize = 101;
 
-/// Nobody is married, or works, below this age.
-pub(super) const ADULT_LIFE: usize = 16;
+/// The age below which no person is married or works.
+pub(crate) const ADULT_LIFE: usize = 16;
 
 /// Labels of the sexes; [`FEMALE`] and [`MALE`] index them.
-pub(super) const SEXES: [&str; 2] = ["Female", "Male"];
+pub(crate) const SEXES: [&str; 2] = ["Female", "Male"];
 /// Index of the label "Female".
-pub(super) const FEMALE: usize = 0;
+pub(crate) const FEMALE: usize = 0;
 /// Index of the label "Male".
-pub(super) const MALE: usize = 1;
+pub(crate) const MALE: usize = 1;
 
 /// Labels of the marital statuses.
-pub(super) const MARITAL_STATUSES: [&str; 6] =
+pub(crate) const MARITAL_STATUSES: [&str; 6] =
     ["Never married", "Married, spouse present", "Married, spouse absent", "Separated", "Divorced", "Widowed"];
 /// Index of "Married, spouse present".
-pub(super) const SPOUSE_PRESENT: usize = 1;
+pub(crate) const SPOUSE_PRESENT: usize = 1;
 
 /// Labels of the levels of education, from low to high.
-pub(super) const EDUCATIONS: [&str; 16] = [
+pub(crate) const EDUCATIONS: [&str; 16] = [
     "No schooling",
     "Preschool",
     "Grade 1-4",
@@ -92,19 +92,19 @@ const ADULT_EDUCATION: [f64; 16] =
     [8.0, 1.0, 5.0, 9.0, 10.0, 12.0, 14.0, 17.0, 16.0, 258.0, 175.0, 45.0, 58.0, 235.0, 103.0, 34.0];
 /// The youngest age at which a level can be completed.
 const YOUNGEST: [usize; 16] = [0, 3, 6, 10, 12, 14, 15, 16, 17, 18, 18, 20, 20, 21, 23, 25];
-/// The age from which adults are told apart from pupils, who have the level of their age.
+/// The age from which adults are distinguished from pupils, who have the level of their age.
 const LEAVES_SCHOOL: usize = 18;
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(crate) struct Demographics {
     ages: Alias,
     female: Vec<f64>,
     marital: Vec<Alias>,
     education: Vec<Alias>,
 }
 
-impl Life {
+impl Demographics {
     /// Builds the tables.
     pub fn new() -> Self {
         Self {
@@ -117,26 +117,26 @@ impl Life {
 
     /// Draws an age.
     #[inline]
-    pub fn age(&self, draws: &mut Draws) -> usize {
-        self.ages.pick(draws)
+    pub fn age(&self, rng: &mut Rng) -> usize {
+        self.ages.pick(rng)
     }
 
     /// Draws a sex.
     #[inline]
-    pub fn sex(&self, draws: &mut Draws, age: usize) -> usize {
-        if draws.chance(self.female[age]) { FEMALE } else { MALE }
+    pub fn sex(&self, rng: &mut Rng, age: usize) -> usize {
+        if rng.chance(self.female[age]) { FEMALE } else { MALE }
     }
 
     /// Draws a marital status.
     #[inline]
-    pub fn marital_status(&self, draws: &mut Draws, age: usize, sex: usize) -> usize {
-        self.marital[age * 2 + sex].pick(draws)
+    pub fn marital_status(&self, rng: &mut Rng, age: usize, sex: usize) -> usize {
+        self.marital[age * 2 + sex].pick(rng)
     }
 
     /// Draws a level of education.
     #[inline]
-    pub fn education(&self, draws: &mut Draws, age: usize) -> usize {
-        self.education[age].pick(draws)
+    pub fn education(&self, rng: &mut Rng, age: usize) -> usize {
+        self.education[age].pick(rng)
     }
 }
 

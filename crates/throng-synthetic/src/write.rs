@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnPath;
 use rayon::prelude::*;
 use thiserror::Error;
 
-use super::census::{CensusBatches, census_schema};
+use crate::census::{CensusBatches, census_schema};
 
 /// Rows of a part file when the number of files is not given.
 pub const DEFAULT_FILE_ROWS: u64 = 1_000_000;
@@ -29,7 +29,7 @@ pub const DEFAULT_SEED: u64 = 0;
 /// Rows of a row group: small enough to hold one per thread, large enough for dictionaries to pay.
 const ROW_GROUP_ROWS: usize = 262_144;
 
-/// What to generate.
+/// The extract to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CensusOptions {
     /// How many rows.
@@ -43,7 +43,7 @@ pub struct CensusOptions {
 }
 
 impl CensusOptions {
-    /// So many rows, with the defaults for everything else.
+    /// An extract of `rows` rows, with the defaults for everything else.
     pub fn new(rows: u64) -> Self {
         Self { rows, seed: DEFAULT_SEED, files: None, overwrite: false }
     }
@@ -74,7 +74,7 @@ impl CensusOptions {
     }
 }
 
-/// What was generated.
+/// Size of a generated extract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GenerateSummary {
     /// Rows in all files.
@@ -97,7 +97,7 @@ pub enum GenerateError {
     /// The file system refused.
     #[error("could not {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         action: &'static str,
         /// On which file or folder.
         path: PathBuf,
@@ -156,8 +156,8 @@ fn publish(old: &[PathBuf], parts: &[Part]) -> Result<(), GenerateError> {
     Ok(())
 }
 
-/// Removes a file on the way out of a failure. That failure is the one worth telling, and a file that was never made
-/// needs no removal, so that nothing is said about this one.
+/// Removes a file on the way out of a failure. That failure is the one to report, and a file that was never made
+/// needs no removal, so an error of this removal is ignored.
 fn discard(path: &Path) {
     let _ = fs::remove_file(path);
 }

@@ -3,11 +3,11 @@
 //! A state owns a run of three-digit prefixes, and its codes are filled into them from the largest to the smallest, so
 //! neighbouring codes are in the same place: `90001` and `90021` share `900**`, and all of the Pacific coast `9****`.
 
-use super::alias::{Alias, zipf_weights};
-use super::draws::Draws;
+use crate::alias::{Alias, zipf_weights};
+use crate::rng::Rng;
 
 /// A state: name, inhabitants in units of ten thousand, first three-digit prefix of its region codes.
-pub(super) struct State {
+pub(crate) struct State {
     pub name: &'static str,
     pub inhabitants: u32,
     pub prefix: u32,
@@ -18,7 +18,7 @@ const fn state(name: &'static str, inhabitants: u32, prefix: u32) -> State {
 }
 
 /// The fifty states and the federal district, from large to small.
-pub(super) const STATES: [State; 51] = [
+pub(crate) const STATES: [State; 51] = [
     state("California", 3954, 900),
     state("Texas", 2915, 750),
     state("Florida", 2154, 320),
@@ -83,7 +83,7 @@ const SIZE_EXPONENT: f64 = 2.2;
 
 /// All regions, with their sizes.
 #[derive(Debug)]
-pub(super) struct Geography {
+pub(crate) struct Geography {
     sizes: Alias,
     codes: Vec<String>,
     states: Vec<usize>,
@@ -109,8 +109,8 @@ impl Geography {
 
     /// Draws a region.
     #[inline]
-    pub fn draw(&self, draws: &mut Draws) -> usize {
-        self.sizes.pick(draws)
+    pub fn draw(&self, rng: &mut Rng) -> usize {
+        self.sizes.pick(rng)
     }
 
     /// The codes of all regions.
@@ -126,7 +126,7 @@ impl Geography {
 }
 
 /// The zone of a state: the first digit of its codes.
-pub(super) fn zone(state: usize) -> usize {
+pub(crate) fn zone(state: usize) -> usize {
     (STATES[state].prefix / 100) as usize
 }
 

@@ -1,10 +1,10 @@
 //! Skewed choices in constant time: Walker's alias method, with the tables built as Vose describes.
 
-use super::draws::Draws;
+use crate::rng::Rng;
 
 /// A choice among `0..len` with given weights. One look-up and one random number per choice.
 #[derive(Debug)]
-pub(super) struct Alias {
+pub(crate) struct Alias {
     slots: Vec<Slot>,
 }
 
@@ -45,8 +45,8 @@ impl Alias {
 
     /// Chooses.
     #[inline]
-    pub fn pick(&self, draws: &mut Draws) -> usize {
-        let bits = draws.bits();
+    pub fn pick(&self, rng: &mut Rng) -> usize {
+        let bits = rng.bits();
         let index = (((bits >> 32) * self.slots.len() as u64) >> 32) as usize;
         let slot = &self.slots[index];
         if (bits as u32) < slot.keep { index } else { slot.other as usize }
@@ -54,7 +54,7 @@ impl Alias {
 }
 
 /// Weights that fall like `1 / (rank + shift)^exponent`; ranks count from one.
-pub(super) fn zipf_weights(len: usize, shift: f64, exponent: f64) -> Vec<f64> {
+pub(crate) fn zipf_weights(len: usize, shift: f64, exponent: f64) -> Vec<f64> {
     (1..=len).map(|rank| (rank as f64 + shift).powf(-exponent)).collect()
 }
 
@@ -65,10 +65,10 @@ mod tests {
     #[test]
     fn chooses_in_proportion_to_the_weights() {
         let alias = Alias::new(&[1.0, 0.0, 6.0, 3.0]);
-        let mut draws = Draws::new(1, 0);
+        let mut rng = Rng::new(1, 0);
         let mut counts = [0_u32; 4];
         for _ in 0..100_000 {
-            counts[alias.pick(&mut draws)] += 1;
+            counts[alias.pick(&mut rng)] += 1;
         }
         assert_eq!(counts[1], 0);
         for (index, expected) in [(0, 10_000), (2, 60_000), (3, 30_000)] {
@@ -79,8 +79,8 @@ mod tests {
     #[test]
     fn a_single_weight_is_always_chosen() {
         let alias = Alias::new(&[0.0, 0.0, 0.25]);
-        let mut draws = Draws::new(2, 0);
-        assert!((0..1000).all(|_| alias.pick(&mut draws) == 2));
+        let mut rng = Rng::new(2, 0);
+        assert!((0..1000).all(|_| alias.pick(&mut rng) == 2));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Race, and where a person was born.
 
-use super::alias::Alias;
-use super::curve::by_age;
-use super::draws::Draws;
-use super::geography::{STATES, zone};
+use crate::age_profile::by_age;
+use crate::alias::Alias;
+use crate::geography::{STATES, zone};
+use crate::rng::Rng;
 
 /// Labels of the races.
-pub(super) const RACES: [&str; 13] = [
+pub(crate) const RACES: [&str; 13] = [
     "White",
     "Black",
     "American Indian",
@@ -157,13 +157,13 @@ const fn broad_origin(race: usize) -> usize {
 }
 
 /// Whether a race is one of the Asian ones.
-pub(super) fn is_asian(race: usize) -> bool {
+pub(crate) fn is_asian(race: usize) -> bool {
     broad_origin(race) == 3
 }
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Origin {
+pub(crate) struct Nationality {
     races: Vec<Alias>,
     outside: Vec<Alias>,
     outside_by_age: Vec<f64>,
@@ -172,7 +172,7 @@ pub(super) struct Origin {
     spanish_speaking: Vec<bool>,
 }
 
-impl Origin {
+impl Nationality {
     /// Builds the tables.
     pub fn new() -> Self {
         let inhabitants: Vec<f64> = STATES.iter().map(|state| f64::from(state.inhabitants)).collect();
@@ -188,19 +188,19 @@ impl Origin {
 
     /// Draws a race.
     #[inline]
-    pub fn race(&self, draws: &mut Draws, state: usize) -> usize {
-        self.races[state].pick(draws)
+    pub fn race(&self, rng: &mut Rng, state: usize) -> usize {
+        self.races[state].pick(rng)
     }
 
     /// Draws a birth place, as an index into [`birth_places`].
     #[inline]
-    pub fn birth_place(&self, draws: &mut Draws, race: usize, age: usize, state: usize) -> usize {
-        if draws.chance(BORN_OUTSIDE[race] * self.outside_by_age[age]) {
-            STATES.len() + self.outside[race].pick(draws)
-        } else if draws.chance(self.stayed[age]) {
+    pub fn birth_place(&self, rng: &mut Rng, race: usize, age: usize, state: usize) -> usize {
+        if rng.chance(BORN_OUTSIDE[race] * self.outside_by_age[age]) {
+            STATES.len() + self.outside[race].pick(rng)
+        } else if rng.chance(self.stayed[age]) {
             state
         } else {
-            self.states.pick(draws)
+            self.states.pick(rng)
         }
     }
 
@@ -212,7 +212,7 @@ impl Origin {
 }
 
 /// Labels of the birth places: the states, then the places outside.
-pub(super) fn birth_places() -> Vec<&'static str> {
+pub(crate) fn birth_places() -> Vec<&'static str> {
     STATES.iter().map(|state| state.name).chain(OUTSIDE.iter().map(|place| place.name)).collect()
 }
 
@@ -244,10 +244,10 @@ mod tests {
 
     #[test]
     fn a_birth_place_follows_race_and_residence() {
-        let (origin, places) = (Origin::new(), birth_places());
-        let mut draws = Draws::new(9, 0);
+        let (nationality, places) = (Nationality::new(), birth_places());
+        let mut rng = Rng::new(9, 0);
         let mut count = |race, age, name: &str| {
-            (0..10_000).filter(|_| places[origin.birth_place(&mut draws, race, age, 0)] == name).count()
+            (0..10_000).filter(|_| places[nationality.birth_place(&mut rng, race, age, 0)] == name).count()
         };
         assert!(count(0, 5, "California") > 9_000);
         assert!(count(5, 40, "India") > 6_500);

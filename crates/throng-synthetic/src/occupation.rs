@@ -5,13 +5,13 @@
 //! working (preschool, school, retirement, care) is as telling as an occupation, and because a class of children
 //! could otherwise never hold different sensitive values.
 
-use super::alias::{Alias, zipf_weights};
-use super::curve::by_age;
-use super::draws::Draws;
-use super::life::{ADULT_LIFE, FEMALE};
+use crate::age_profile::by_age;
+use crate::alias::{Alias, zipf_weights};
+use crate::demographics::{ADULT_LIFE, FEMALE};
+use crate::rng::Rng;
 
 /// A major group of occupations.
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The first two digits of its codes.
     number: u32,
     /// How many detailed occupations it has.
@@ -37,7 +37,7 @@ const fn group(
 
 /// The major groups.
 #[rustfmt::skip]
-pub(super) const GROUPS: [Group; 22] = [
+pub(crate) const GROUPS: [Group; 22] = [
     group(11, 19, [20.0,  60.0, 140.0, 170.0], 0.40, 43.0, 78.0, [10, 6, 12]),  // management
     group(13, 18, [5.0,   32.0, 105.0,  85.0], 0.54, 41.0, 62.0, [8, 10, 17]),  // business and finance
     group(15, 11, [1.0,   14.0,  62.0,  60.0], 0.26, 41.0, 84.0, [10, 7, 8]),   // computing
@@ -68,7 +68,7 @@ const DETAILS_PER_MINOR: u32 = 9;
 const DETAIL_EXPONENT: f64 = 0.9;
 
 /// Labels of the industries.
-pub(super) const INDUSTRIES: [&str; 20] = [
+pub(crate) const INDUSTRIES: [&str; 20] = [
     "Agriculture and forestry",
     "Mining and energy",
     "Construction",
@@ -129,9 +129,9 @@ const WORKS: [(f64, f64); 12] = [
 /// The same share of women, as a factor.
 const WORKING_WOMEN: f64 = 0.89;
 
-/// What a person does.
+/// The occupation of one person.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Occupation {
+pub(crate) struct Occupation {
     /// Index into [`Work::codes`].
     pub code: usize,
     /// Index into [`GROUPS`], for those who work.
@@ -140,7 +140,7 @@ pub(super) struct Occupation {
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(crate) struct Work {
     codes: Vec<String>,
     group_of: Vec<usize>,
     works: Vec<f64>,
@@ -183,19 +183,19 @@ impl Work {
 
     /// Draws an occupation.
     #[inline]
-    pub fn occupation(&self, draws: &mut Draws, age: usize, sex: usize, education: usize) -> Occupation {
+    pub fn occupation(&self, rng: &mut Rng, age: usize, sex: usize, education: usize) -> Occupation {
         let factor = if sex == FEMALE { WORKING_WOMEN } else { 1.0 };
-        if age < ADULT_LIFE || !draws.chance(self.works[age] * factor) {
-            return Occupation { code: self.not_working[age].pick(draws), group: None };
+        if age < ADULT_LIFE || !rng.chance(self.works[age] * factor) {
+            return Occupation { code: self.not_working[age].pick(rng), group: None };
         }
-        let detail = self.working[tier(education) * 2 + sex].pick(draws);
+        let detail = self.working[tier(education) * 2 + sex].pick(rng);
         Occupation { code: NOT_WORKING.len() + detail, group: Some(self.group_of[detail]) }
     }
 
     /// Draws the industry, as an index into [`INDUSTRIES`].
     #[inline]
-    pub fn industry(&self, draws: &mut Draws, occupation: Occupation) -> usize {
-        occupation.group.map_or(NO_INDUSTRY, |group| self.industries[group].pick(draws))
+    pub fn industry(&self, rng: &mut Rng, occupation: Occupation) -> usize {
+        occupation.group.map_or(NO_INDUSTRY, |group| self.industries[group].pick(rng))
     }
 }
 
@@ -236,7 +236,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::generate::life::{AGES, MALE};
+    use crate::demographics::{AGES, MALE};
 
     #[test]
     fn there_are_some_three_hundred_distinct_codes() {
@@ -256,9 +256,9 @@ mod tests {
 
     #[test]
     fn education_and_sex_decide_the_group() {
-        let (work, mut draws) = (Work::new(), Draws::new(8, 0));
+        let (work, mut rng) = (Work::new(), Rng::new(8, 0));
         let mut share = |group: u32, sex, education| {
-            let drawn: Vec<Occupation> = (0..20_000).map(|_| work.occupation(&mut draws, 40, sex, education)).collect();
+            let drawn: Vec<Occupation> = (0..20_000).map(|_| work.occupation(&mut rng, 40, sex, education)).collect();
             let working: Vec<usize> = drawn.iter().filter_map(|o| o.group).collect();
             working.iter().filter(|g| GROUPS[**g].number == group).count() as f64 / working.len() as f64
         };

@@ -1,7 +1,7 @@
 //! Names: common first names by sex and common last names by origin, the first of each list the most frequent.
 
-use super::alias::Alias;
-use super::draws::Draws;
+use crate::alias::Alias;
+use crate::rng::Rng;
 
 /// First names of women.
 #[rustfmt::skip]
@@ -70,7 +70,7 @@ const SHIFT: f64 = 3.0;
 
 /// The list from which a last name comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Surname {
+pub(crate) enum Surname {
     /// Mostly of English origin, with others of old immigration.
     General,
     /// Spanish.
@@ -81,7 +81,7 @@ pub(super) enum Surname {
 
 /// A first and a last name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(crate) struct Name {
     first: &'static str,
     last: &'static str,
 }
@@ -99,7 +99,7 @@ impl Name {
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(crate) struct Names {
     first: Alias,
     general: Alias,
     other: Alias,
@@ -117,12 +117,12 @@ impl Names {
 
     /// Draws a name.
     #[inline]
-    pub fn draw(&self, draws: &mut Draws, female: bool, surname: Surname) -> Name {
-        let first = self.first.pick(draws);
+    pub fn draw(&self, rng: &mut Rng, female: bool, surname: Surname) -> Name {
+        let first = self.first.pick(rng);
         let last = match surname {
-            Surname::General => self.general.pick(draws),
-            Surname::Spanish => SPANISH + self.other.pick(draws),
-            Surname::Asian => ASIAN + self.other.pick(draws),
+            Surname::General => self.general.pick(rng),
+            Surname::Spanish => SPANISH + self.other.pick(rng),
+            Surname::Asian => ASIAN + self.other.pick(rng),
         };
         Name { first: if female { WOMEN[first] } else { MEN[first] }, last: LAST[last] }
     }
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn a_name_is_first_and_last() {
-        let mut draws = Draws::new(1, 0);
-        let name = Names::new().draw(&mut draws, true, Surname::Asian);
+        let mut rng = Rng::new(1, 0);
+        let name = Names::new().draw(&mut rng, true, Surname::Asian);
         let mut text = String::from("before");
         name.write_to(&mut text);
         let (first, last) = text.split_once(' ').unwrap();

@@ -1,4 +1,4 @@
-//! What must hold for the files.
+//! Properties of the files.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -7,12 +7,12 @@ use arrow::array::{ArrayRef, Float64Builder, Int32Builder, Int64Builder, StringB
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use arrow::record_batch::RecordBatch;
 
-use super::draws::Draws;
-use super::identity::Identity;
-use super::life::{EDUCATIONS, MARITAL_STATUSES, SEXES};
-use super::occupation::INDUSTRIES;
-use super::origin::{RACES, birth_places};
-use super::person::{Person, Population};
+use crate::demographics::{EDUCATIONS, MARITAL_STATUSES, SEXES};
+use crate::identity::Identity;
+use crate::nationality::{RACES, birth_places};
+use crate::occupation::INDUSTRIES;
+use crate::person::{Person, Population};
+use crate::rng::Rng;
 
 /// Rows of a batch. Part of what a seed means: another size would give other rows.
 pub const BATCH_ROWS: u64 = 8192;
@@ -51,7 +51,7 @@ static POPULATION: LazyLock<Population> = LazyLock::new(Population::new);
 /// whatever part of them is asked for, and in whatever order.
 ///
 /// ```
-/// use throng_pipeline::generate::{BATCH_ROWS, CensusBatches};
+/// use throng_synthetic::{BATCH_ROWS, CensusBatches};
 ///
 /// let rows: usize = CensusBatches::new(10_000, 42).map(|batch| batch.num_rows()).sum();
 /// assert_eq!(rows, 10_000);
@@ -81,11 +81,11 @@ impl CensusBatches {
     #[expect(clippy::expect_used, reason = "builders match the schema field by field and take one value per row")]
     fn batch(&self, index: u64, rows: u64) -> RecordBatch {
         let population: &Population = &POPULATION;
-        let mut draws = Draws::new(self.seed, index);
+        let mut rng = Rng::new(self.seed, index);
         let mut columns = Columns::with_capacity(rows as usize);
         let first = index * BATCH_ROWS;
         for row in first..first + rows {
-            columns.push(self.identity.of_row(row), &population.draw(&mut draws), population);
+            columns.push(self.identity.of_row(row), &population.draw(&mut rng), population);
         }
         let columns = columns.finish();
         RecordBatch::try_new(self.schema.clone(), columns).expect("fifteen columns of one length in schema order")

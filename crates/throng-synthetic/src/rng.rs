@@ -1,15 +1,15 @@
 //! The random numbers behind the rows.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
 /// A stream of random numbers, given by a seed and the number of the stream.
 #[derive(Debug)]
-pub(super) struct Draws {
+pub(crate) struct Rng {
     source: Xoshiro256PlusPlus,
 }
 
-impl Draws {
+impl Rng {
     /// The start of stream `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { source: Xoshiro256PlusPlus::seed_from_u64(scramble(scramble(seed) ^ stream)) }
@@ -46,7 +46,7 @@ impl Draws {
 }
 
 /// The finalizer of SplitMix64, a bijection in which every bit of the input moves every bit of the output.
-pub(super) fn scramble(value: u64) -> u64 {
+pub(crate) fn scramble(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn streams_of_one_seed_and_seeds_of_one_stream_differ() {
-        let first = |seed, stream| Draws::new(seed, stream).bits();
+        let first = |seed, stream| Rng::new(seed, stream).bits();
         assert_eq!(first(1, 2), first(1, 2));
         assert_ne!(first(1, 2), first(1, 3));
         assert_ne!(first(1, 2), first(2, 2));
@@ -68,8 +68,8 @@ mod tests {
 
     #[test]
     fn normal_has_mean_zero_and_variance_one() {
-        let mut draws = Draws::new(7, 0);
-        let values: Vec<f64> = (0..100_000).map(|_| draws.normal()).collect();
+        let mut rng = Rng::new(7, 0);
+        let values: Vec<f64> = (0..100_000).map(|_| rng.normal()).collect();
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         let variance = values.iter().map(|v| v * v).sum::<f64>() / values.len() as f64 - mean * mean;
         assert!(mean.abs() < 0.015, "mean {mean}");
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn a_chance_of_zero_never_happens_and_of_one_always() {
-        let mut draws = Draws::new(3, 0);
-        assert!((0..1000).all(|_| !draws.chance(0.0) && draws.chance(1.0)));
+        let mut rng = Rng::new(3, 0);
+        assert!((0..1000).all(|_| !rng.chance(0.0) && rng.chance(1.0)));
     }
 }

@@ -1,9 +1,9 @@
 //! The size of a person's household, and its survey weight.
 
-use super::alias::Alias;
-use super::draws::Draws;
-use super::geography::STATES;
-use super::life::SPOUSE_PRESENT;
+use crate::alias::Alias;
+use crate::demographics::SPOUSE_PRESENT;
+use crate::geography::STATES;
+use crate::rng::Rng;
 
 /// Thousandths of persons by the size of their household, from 1 to 9, one line per situation in life.
 const SIZES: [[f64; 9]; 7] = [
@@ -27,7 +27,7 @@ const WEIGHT_SPREAD: f64 = 0.22;
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(super) struct Household {
+pub(crate) struct Household {
     sizes: Vec<Alias>,
     base_weights: Vec<f64>,
 }
@@ -45,7 +45,7 @@ impl Household {
 
     /// Draws the number of people in the household.
     #[inline]
-    pub fn size(&self, draws: &mut Draws, age: usize, marital_status: usize) -> i32 {
+    pub fn size(&self, rng: &mut Rng, age: usize, marital_status: usize) -> i32 {
         let with_spouse = usize::from(marital_status == SPOUSE_PRESENT);
         let situation = match age {
             0..=17 if with_spouse == 0 => 0,
@@ -53,14 +53,14 @@ impl Household {
             35..=64 => 3 + with_spouse,
             _ => 5 + with_spouse,
         };
-        self.sizes[situation].pick(draws) as i32 + 1
+        self.sizes[situation].pick(rng) as i32 + 1
     }
 
     /// Draws the weight of the household, to the hundredth. Large households answer more readily and count less.
     #[inline]
-    pub fn weight(&self, draws: &mut Draws, state: usize, size: i32) -> f64 {
+    pub fn weight(&self, rng: &mut Rng, state: usize, size: i32) -> f64 {
         let response = 1.12 - 0.04 * f64::from(size);
-        let weight = self.base_weights[state] * response * (WEIGHT_SPREAD * draws.normal()).exp();
+        let weight = self.base_weights[state] * response * (WEIGHT_SPREAD * rng.normal()).exp();
         (weight * 100.0).round() / 100.0
     }
 }
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn nobody_lives_alone_with_a_spouse_and_weights_are_positive() {
-        let (household, mut draws) = (Household::new(), Draws::new(4, 0));
+        let (household, mut rng) = (Household::new(), Rng::new(4, 0));
         for i in 0..20_000 {
-            let size = household.size(&mut draws, 18 + i % 80, SPOUSE_PRESENT);
+            let size = household.size(&mut rng, 18 + i % 80, SPOUSE_PRESENT);
             assert!((2..=9).contains(&size));
-            let weight = household.weight(&mut draws, i % STATES.len(), size);
+            let weight = household.weight(&mut rng, i % STATES.len(), size);
             assert!((10.0..600.0).contains(&weight), "{weight}");
         }
     }
