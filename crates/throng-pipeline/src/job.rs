@@ -6,6 +6,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use throng_datafusion::{AnonymizedTable, Progress};
 use throng_policy::{Binding, Policy};
+use throng_report::document::{
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
+};
 use tracing::Instrument;
 
 use crate::clock::Clock;
@@ -18,9 +21,6 @@ use crate::progress::{Observer, Stage};
 use crate::publish::Staged;
 use crate::readback::{ReadBack, Written, read_back};
 use crate::resources::peak_memory_bytes;
-use crate::sidecar::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
-};
 use crate::source::Source;
 use crate::stop::Stop;
 use crate::telemetry::Origins;
