@@ -1,13 +1,14 @@
 //! How a quasi-identifier is generalized, as lines of a policy with the reason for them.
 //!
 //! Widths are round numbers that follow from the spread between two quantiles, never from the smallest and largest value,
-//! so that nobody's age or salary is in a draft.
+//! so that no value of a person is in a draft.
 
+use arrow::datatypes::DataType;
 use throng_core::profile::{Profile, Shape, ValueKind};
 
 use super::names::has_word;
 
-/// Lines of a column: the reason, and what is set.
+/// The generalization of a column: its line in the policy, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Builder {
     pub(super) why: String,
@@ -15,17 +16,17 @@ pub(super) struct Builder {
     pub(super) line: Option<String>,
 }
 
-/// Codes have so many characters at most.
+/// The most characters of a code.
 const LONGEST_CODE: usize = 16;
-/// So many values can be read in a set.
+/// The most values of a column that is released as sets.
 const SET: u64 = 20;
 /// Where nearly all values look like a code, they are codes.
 const NEARLY_ALL: f64 = 0.95;
-/// A calendar that spreads over more than so many days has decades.
+/// Days beyond which a calendar has decades.
 const DECADES: f64 = 20.0 * 365.25;
 
-/// How a column is best generalized.
-pub(super) fn builder(name: &str, profile: &Profile, data_type: &arrow::datatypes::DataType) -> Builder {
+/// Returns the generalization that suits a column.
+pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Builder {
     let is_postal = has_word(name, &["zip", "zipcode", "postcode", "postal", "plz"]);
     match profile.kind() {
         ValueKind::Date | ValueKind::Timestamp => calendar(profile, data_type),
@@ -61,7 +62,7 @@ fn mask(why: &str) -> Builder {
     Builder { why: why.to_owned(), line: Some("hierarchy = { mask = \"right\" }".to_owned()) }
 }
 
-fn calendar(profile: &Profile, data_type: &arrow::datatypes::DataType) -> Builder {
+fn calendar(profile: &Profile, data_type: &DataType) -> Builder {
     // A date is a day already.
     let day = if profile.kind() == ValueKind::Timestamp { "\"day\", " } else { "" };
     let is_long = profile.spread(data_type).is_some_and(|days| days > DECADES);
@@ -72,7 +73,7 @@ fn calendar(profile: &Profile, data_type: &arrow::datatypes::DataType) -> Builde
     }
 }
 
-fn numbers(profile: &Profile, data_type: &arrow::datatypes::DataType) -> Builder {
+fn numbers(profile: &Profile, data_type: &DataType) -> Builder {
     let line = Some("release = \"interval\"".to_owned());
     let why = "intervals such as [25-39], whose borders follow from the classes";
     let is_whole = profile.kind() == ValueKind::Integer;

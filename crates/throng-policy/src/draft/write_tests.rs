@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
-use throng_policy::{Overrides, Policy};
 
 use super::*;
 use crate::draft::role::guess;
+use crate::{Overrides, Policy};
 
 fn column(name: &str, values: ArrayRef) -> Column {
     let mut profile = Profile::new(values.data_type());

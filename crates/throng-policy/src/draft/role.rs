@@ -1,4 +1,4 @@
-//! A guess at the role of a column, with the reason for it; or a question, where only people can know.
+//! The likely role of a column, with the reason for it, or a question where the data does not decide.
 //!
 //! A guess is written down only where a mistake is on the safe side: leaving a column out, generalizing it, or counting it
 //! as sensitive when its name says so. That a column needs no protection is never guessed.
@@ -7,7 +7,7 @@ use throng_core::profile::{Profile, Shape, ValueKind};
 
 use super::names::{Said, said};
 
-/// What a column is taken for.
+/// The likely role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Identifier,
@@ -29,7 +29,7 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guess {
     pub(super) role: Role,
-    /// Whether somebody has to confirm it.
+    /// Whether the user must confirm it.
     pub(super) is_question: bool,
     /// The reason, in a sentence.
     pub(super) why: String,
@@ -43,16 +43,16 @@ fn question(role: Role, why: impl Into<String>) -> Guess {
     Guess { role, is_question: true, why: why.into() }
 }
 
-/// Where so many rows have a value of their own, the value as good as names them.
+/// The share of unique values from which a column identifies rows.
 const MOSTLY: f64 = 0.9;
-/// Where fewer rows than one in so many bring a new value, a number stands for a group and not for a person.
+/// Rows per distinct value from which a number refers to a group and not to a person.
 const ROWS_PER_GROUP: u64 = 20;
-/// The most values of a column that others are likely to know, when nothing else tells.
+/// The most values of a column that others are likely to know, in the absence of other evidence.
 const FEW: u64 = 50;
 /// Where nearly all values look like something, they are that.
 const NEARLY_ALL: f64 = 0.95;
 
-/// What a column is likely to be.
+/// Returns the likely role of a column.
 pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     let (valued, distinct) = (profile.valued(), profile.distinct());
     let is_unique = valued > 1 && profile.unique_share() >= MOSTLY;

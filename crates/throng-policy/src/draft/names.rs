@@ -1,6 +1,6 @@
-//! What the name of a column tells: words that name a person, by which one is found, or that one would not tell.
+//! Evidence in the name of a column: words for identifiers, for quasi-identifiers and for private facts.
 
-/// What a name says a column is.
+/// The meaning of a word in a column name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     /// It names a person, whatever its values look like.
@@ -9,7 +9,7 @@ pub(super) enum Said {
     Reference,
     /// Others can know it.
     Known,
-    /// One would not tell.
+    /// People keep it private.
     Private,
 }
 
@@ -245,7 +245,7 @@ const PRIVATE: &[&str] = &[
     "grievance",
 ];
 
-/// What a name says, with the word that says so; none when it says nothing, or two things at once.
+/// Returns the meaning of a column name, with the word that carries it; `None` when no word or two contradicting words are known.
 pub(super) fn said(name: &str) -> Option<(Said, &'static str)> {
     let words = words(name);
     let find = |list: &'static [&'static str]| list.iter().copied().find(|word| words.iter().any(|own| own == word));

@@ -4,19 +4,21 @@ use std::fmt::Write;
 
 use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
-use throng_policy::{OPEN_QUESTION, Preset, highest_risk, toml_quoted};
 
 use super::builder::builder;
 use super::role::Role;
 use super::{Column, share_of};
+use crate::preset::{Preset, highest_risk};
+use crate::question::OPEN as OPEN_QUESTION;
+use crate::text::quoted as toml_quoted;
 
-/// So many rows are enough for larger classes.
+/// Rows from which larger classes are suggested.
 const LARGE: u64 = 1000;
 
 /// Comments are broken at about this width.
 const WIDTH: usize = 110;
 
-/// How many questions the draft of these columns asks: one for each that is unclear, and one for p.
+/// Number of open questions: one for each unclear column, and one for p.
 pub(super) fn questions(columns: &[Column]) -> usize {
     1 + columns.iter().filter(|column| column.guess.is_question).count()
 }
@@ -32,7 +34,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: 
     };
     let mut quasi: Vec<&Column> = of(Role::Quasi, false).collect();
     let share = |column: &Column| share_of(risk, &column.name).unwrap_or(0.0);
-    // Where everybody is unique without any one column too, what a column tells alone decides.
+    // Columns of equal share are ordered by their distinct values.
     quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
     section("Identifiers: left out of the release.", of(Role::Identifier, false), risk, &mut text);
     section(
@@ -177,7 +179,7 @@ fn write_column(column: &Column, risk: Option<&Risk>, text: &mut String) {
     }
 }
 
-/// What was counted.
+/// The counts of a column in words.
 fn facts(profile: &Profile, share: Option<f64>) -> String {
     if profile.kind() == ValueKind::Other {
         return format!("Seen: {} rows with a value.", profile.valued());
