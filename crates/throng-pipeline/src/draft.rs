@@ -7,14 +7,14 @@ use futures::TryStreamExt;
 use rayon::prelude::*;
 use throng_core::profile::Profile;
 use throng_core::risk::DEFAULT_THRESHOLD;
-use throng_policy::{CsvOptions, PolicyDraft};
+use throng_policy::{PolicyDraft, Store};
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::input::{Input, open_locations};
 use crate::job::JobOptions;
 use crate::progress::Stage;
 use crate::risk::{RiskOptions, risk_of};
-use crate::source::Source;
 
 /// A draft of a policy.
 #[derive(Clone, Debug)]
@@ -32,11 +32,10 @@ pub struct Draft {
 /// Drafts a policy for the table at these locations.
 pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, JobError> {
     let session = session(options)?;
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::open(&session, locations, None, csv).await?;
-    check_names(&source)?;
-    let profiles = profiles(&source, &session, options).await?;
-    let draft = PolicyDraft::new(source.schema.fields().iter().map(AsRef::as_ref).zip(profiles));
+    let input = open_locations(&session, locations, &Store::default()).await?;
+    check_names(input.as_ref())?;
+    let profiles = profiles(input.as_ref(), &session, options).await?;
+    let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
     if draft.rows() == 0 {
         return Err(JobError::new(Kind::BadData, "the table has no rows, so that nothing can be told of its columns"));
     }
@@ -44,7 +43,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
         names if names.is_empty() => None,
         quasi => {
             let asked = RiskOptions { quasi, sensitive: Vec::new(), threshold: DEFAULT_THRESHOLD };
-            Some(risk_of(&source, &session, &asked, options).await?)
+            Some(risk_of(input.as_ref(), &session, &asked, options).await?)
         }
     };
     let text = draft.text(locations, risk.as_ref());
@@ -52,11 +51,11 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
 }
 
 /// Reads all rows for the profiles of their columns.
-async fn profiles(source: &Source, session: &SessionContext, options: &JobOptions) -> Result<Vec<Profile>, JobError> {
+async fn profiles(input: &dyn Input, session: &SessionContext, options: &JobOptions) -> Result<Vec<Profile>, JobError> {
     let failed = |error| JobError::reading("the input", &error);
-    let fields = source.schema.fields();
+    let fields = input.schema().fields();
     let mut profiles: Vec<Profile> = fields.iter().map(|field| Profile::new(field.data_type())).collect();
-    let mut stream = source.frame(session)?.execute_stream().await.map_err(failed)?;
+    let mut stream = input.rows(session)?.execute_stream().await.map_err(failed)?;
     options.observer.begin(Stage::Survey, None);
     loop {
         match stream.try_next().await {
@@ -67,15 +66,15 @@ async fn profiles(source: &Source, session: &SessionContext, options: &JobOption
             Ok(None) => return Ok(profiles),
             Err(error) => {
                 let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
-                return Err(source.failure(session, &names, &error).await);
+                return Err(input.locate(session, &names, &error).await);
             }
         }
     }
 }
 
 /// A policy names columns, so that two of one name can't have roles.
-fn check_names(source: &Source) -> Result<(), JobError> {
-    let mut names: Vec<&str> = source.schema.fields().iter().map(|field| field.name().as_str()).collect();
+fn check_names(input: &dyn Input) -> Result<(), JobError> {
+    let mut names: Vec<&str> = input.schema().fields().iter().map(|field| field.name().as_str()).collect();
     names.sort_unstable();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => {

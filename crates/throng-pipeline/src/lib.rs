@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  survey ─► partition ─► cluster ─► recode ─► write ─► verify ─► publish
-//!  source/   throng-core             write.rs           verify.rs  publish/
+//!  input/    throng-core             write/             verify.rs  publish/
 //! ```
 //!
 //! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
@@ -19,6 +19,7 @@ mod draft;
 mod engine;
 mod error;
 mod hierarchy;
+mod input;
 mod job;
 #[cfg(feature = "leaky")]
 mod leaky;
@@ -31,7 +32,6 @@ mod readback;
 mod released;
 mod resources;
 mod risk;
-mod source;
 mod sql;
 mod stop;
 mod store;

@@ -16,13 +16,13 @@ use throng_core::compact::Compactor;
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::Risk;
 use throng_core::survey::{Survey, SurveySpec, Tuples};
-use throng_policy::CsvOptions;
+use throng_policy::Store;
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::input::{Input, open_locations};
 use crate::job::JobOptions;
 use crate::progress::{Observer, Stage};
-use crate::source::Source;
 
 /// What is asked about a table.
 #[derive(Clone, Debug)]
@@ -38,9 +38,8 @@ pub struct RiskOptions {
 /// The risk of a table: a file, a folder, a glob or a URL. A table without rows has none to tell.
 pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOptions) -> Result<Risk, JobError> {
     let session = session(options)?;
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::open(&session, locations, None, csv).await?;
-    let risk = risk_of(&source, &session, asked, options).await?;
+    let input = open_locations(&session, locations, &Store::default()).await?;
+    let risk = risk_of(input.as_ref(), &session, asked, options).await?;
     match risk.rows {
         0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
         _ => Ok(risk),
@@ -49,21 +48,21 @@ pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOption
 
 /// The risk of a table that is open.
 pub(crate) async fn risk_of(
-    source: &Source,
+    input: &dyn Input,
     session: &SessionContext,
     asked: &RiskOptions,
     options: &JobOptions,
 ) -> Result<Risk, JobError> {
-    check_columns(asked, &source.schema)?;
+    check_columns(asked, input.schema())?;
     let names: Vec<&str> = asked.quasi.iter().chain(&asked.sensitive).map(String::as_str).collect();
     let failed = |error| JobError::reading("the input", &error);
-    let frame = source.frame(session)?.select_columns(&names).map_err(failed)?;
+    let frame = input.rows(session)?.select_columns(&names).map_err(failed)?;
     let stream = frame.execute_stream().await.map_err(failed)?;
     let counting = Counting { session, observer: Arc::clone(&options.observer) };
     let tuples = match counting.tuples(stream, asked).await {
         Ok(tuples) => tuples,
         Err(Failure::Job(error)) => return Err(error),
-        Err(Failure::Engine(error)) => return Err(source.failure(session, &names, &error).await),
+        Err(Failure::Engine(error)) => return Err(input.locate(session, &names, &error).await),
     };
     Ok(Risk::of(&tuples, &asked.quasi, &asked.sensitive, asked.threshold)?)
 }

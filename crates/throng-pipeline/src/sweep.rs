@@ -71,7 +71,7 @@ pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) 
 async fn try_out(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Option<Trials>, JobError> {
     let Some((_, first)) = trials.first() else { return Ok(None) };
     let session = session(options)?;
-    let Bound { source, table } = bind(first, &session).await?;
+    let Bound { input, table } = bind(first, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let schema = table.anonymizer().input_schema();
     let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
@@ -81,7 +81,7 @@ async fn try_out(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<O
     let tried = table.anonymizer().try_out(anonymizers, plan.input(), &context, &progress);
     match tried.await {
         Ok(trials) => Ok(Some(trials)),
-        Err(error) => Err(failure(error, &table, &source, &session).await),
+        Err(error) => Err(failure(error, &table, input.as_ref(), &session).await),
     }
 }
 

@@ -11,10 +11,10 @@ use object_store::ObjectStoreExt;
 use throng_policy::Policy;
 
 use crate::error::JobError;
+use crate::input::current_fingerprint;
 use crate::manifest::{MANIFEST, Manifest};
 use crate::place::Place;
 use crate::publish::{METRICS, SUCCESS};
-use crate::source::identity_of_input;
 use crate::write::digest;
 
 /// A release that a run would only repeat.
@@ -33,7 +33,7 @@ pub async fn unchanged(policy: &Policy) -> Result<Option<Standing>, JobError> {
     let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
         && manifest.policy_digest == digest(policy.canonical_json().as_bytes())
         && manifest.input_digest.is_some()
-        && manifest.input_digest == identity_of_input(policy).await?;
+        && manifest.input_digest == current_fingerprint(policy).await?;
     Ok(is_same.then(|| Standing { location: output.to_string(), manifest }))
 }
 

@@ -9,26 +9,26 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use throng_datafusion::{guarded, guarded_stream};
 
-use super::Source;
+use super::{FileInput, Input};
 use crate::error::JobError;
 
-/// The schema of a CSV source in which a column with a value that a number would change is text. Reads all rows, so that
+/// The schema of a CSV input in which a column with a value that a number would change is text. Reads all rows, so that
 /// the answer does not depend on their order.
-pub(super) async fn keep_codes(session: &SessionContext, source: &Source) -> Result<SchemaRef, JobError> {
+pub(super) async fn keep_codes(session: &SessionContext, input: &FileInput) -> Result<SchemaRef, JobError> {
     let is_number = |field: &Field| matches!(field.data_type(), DataType::Int64 | DataType::Float64);
-    let fields = source.schema.fields();
+    let fields = input.schema().fields();
     let mut numbers: Vec<String> =
         fields.iter().filter(|field| is_number(field)).map(|field| field.name().clone()).collect();
     if numbers.is_empty() {
-        return Ok(Arc::clone(&source.schema));
+        return Ok(Arc::clone(input.schema()));
     }
-    let texts = Source { schema: as_text(&source.schema, &numbers), ..source.clone() };
+    let texts = input.with_schema(as_text(input.schema(), &numbers));
     let codes = find_codes(session, &texts, &numbers).await.map_err(|error| match error {
         Failure::Job(error) => error,
         Failure::Engine(error) => JobError::reading("the input", &error),
     })?;
     numbers.retain(|name| codes.contains(name));
-    Ok(as_text(&source.schema, &numbers))
+    Ok(as_text(input.schema(), &numbers))
 }
 
 enum Failure {
@@ -36,9 +36,9 @@ enum Failure {
     Engine(DataFusionError),
 }
 
-async fn find_codes(session: &SessionContext, texts: &Source, columns: &[String]) -> Result<Vec<String>, Failure> {
+async fn find_codes(session: &SessionContext, texts: &FileInput, columns: &[String]) -> Result<Vec<String>, Failure> {
     let names: Vec<&str> = columns.iter().map(String::as_str).collect();
-    let frame = texts.frame(session).map_err(Failure::Job)?.select_columns(&names).map_err(Failure::Engine)?;
+    let frame = texts.rows(session).map_err(Failure::Job)?.select_columns(&names).map_err(Failure::Engine)?;
     let mut rows = guarded_stream(guarded(frame.execute_stream()).await.map_err(Failure::Engine)?);
     let mut codes: Vec<String> = Vec::new();
     while let Some(batch) = rows.try_next().await.map_err(Failure::Engine)? {

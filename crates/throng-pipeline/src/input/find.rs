@@ -4,7 +4,7 @@ use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use throng_policy::{Format, Store};
 
-use super::SourceFile;
+use super::InputFile;
 use crate::error::{JobError, Kind};
 use crate::place::{Location, Place};
 
@@ -13,8 +13,8 @@ pub(super) async fn find(
     locations: &[String],
     format: Option<Format>,
     settings: &Store,
-) -> Result<(Vec<SourceFile>, Format), JobError> {
-    let mut files: Vec<SourceFile> = Vec::new();
+) -> Result<(Vec<InputFile>, Format), JobError> {
+    let mut files: Vec<InputFile> = Vec::new();
     for text in locations {
         let location = Location::parse_with(text, settings)?;
         let found = find_one(&location, format).await?;
@@ -37,9 +37,9 @@ pub(super) async fn find(
     Ok((files, format))
 }
 
-async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<SourceFile>, JobError> {
+async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<InputFile>, JobError> {
     let place = &location.place;
-    let file = |meta: ObjectMeta| SourceFile { place: place.at(meta.location.clone()), meta };
+    let file = |meta: ObjectMeta| InputFile { place: place.at(meta.location.clone()), meta };
     // What a web server answers for a folder is a page for people.
     let is_page = place.is_web() && (location.is_folder || place.path.as_ref().is_empty());
     if location.pattern.is_none() && !place.path.as_ref().is_empty() && !is_page {
@@ -74,13 +74,13 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Sou
     Ok(listed.into_iter().filter(|meta| visible(meta) && matches(meta) && has_format(meta)).map(file).collect())
 }
 
-/// Most web servers can't tell which files they have.
+/// The error for a folder of a web server that does not list its files.
 fn unlisted(place: &Place) -> JobError {
     let text = format!("{place} is a folder of a web server that does not list its files (WebDAV); name each file");
     JobError::new(Kind::BadPolicy, text)
 }
 
-fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
+fn common_format(files: &[InputFile]) -> Result<Format, JobError> {
     let mut formats = files.iter().map(|file| (format_of(&file.place.path), &file.place));
     let unknown = |place| {
         let text = format!(
@@ -104,7 +104,7 @@ fn common_format(files: &[SourceFile]) -> Result<Format, JobError> {
     Ok(first)
 }
 
-/// The format that the name of a file tells.
+/// Returns the format by the extension of a file name.
 pub(crate) fn format_of(path: &object_store::path::Path) -> Option<Format> {
     match path.extension()?.to_ascii_lowercase().as_str() {
         "parquet" | "parq" | "pq" => Some(Format::Parquet),

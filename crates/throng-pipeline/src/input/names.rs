@@ -16,7 +16,7 @@ use object_store::ObjectStoreExt;
 use throng_datafusion::guarded;
 use throng_policy::CsvOptions;
 
-use super::SourceFile;
+use super::InputFile;
 use crate::error::{JobError, Kind};
 
 /// How much of the beginning of a file is looked at: enough for the header of any table.
@@ -25,7 +25,7 @@ const BEGINNING: u64 = 4 << 20;
 const ARROW_TAIL: u64 = 10;
 
 /// Refuses names that repeat, and a table without any.
-pub(super) fn check<'a>(file: &SourceFile, names: impl IntoIterator<Item = &'a str>) -> Result<(), JobError> {
+pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a str>) -> Result<(), JobError> {
     let mut seen = HashSet::new();
     let repeated = names.into_iter().find(|name| !seen.insert(*name));
     let wrong = match repeated {
@@ -37,7 +37,7 @@ pub(super) fn check<'a>(file: &SourceFile, names: impl IntoIterator<Item = &'a s
 }
 
 /// Checks the first line of a CSV file.
-pub(super) async fn check_csv(file: &SourceFile, options: CsvOptions) -> Result<(), JobError> {
+pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<(), JobError> {
     if !options.header {
         return Ok(());
     }
@@ -45,13 +45,13 @@ pub(super) async fn check_csv(file: &SourceFile, options: CsvOptions) -> Result<
     let format = CsvReader::default().with_header(true).with_delimiter(options.delimiter);
     match format.infer_schema(Cursor::new(beginning), Some(0)) {
         Ok((schema, _)) => check_schema(file, &schema),
-        // Whoever reads the file tells better what is wrong with it.
+        // The reader of the file reports the fault in more detail.
         Err(_) => Ok(()),
     }
 }
 
 /// Checks the schema of an Arrow file or stream.
-pub(super) async fn check_arrow(file: &SourceFile) -> Result<(), JobError> {
+pub(super) async fn check_arrow(file: &InputFile) -> Result<(), JobError> {
     let size = file.meta.size;
     let tail = read(file, size.saturating_sub(ARROW_TAIL), size).await?;
     let footer = match tail.as_ref() {
@@ -79,11 +79,11 @@ pub(super) async fn check_arrow(file: &SourceFile) -> Result<(), JobError> {
     }
 }
 
-fn check_schema(file: &SourceFile, schema: &Schema) -> Result<(), JobError> {
+fn check_schema(file: &InputFile, schema: &Schema) -> Result<(), JobError> {
     check(file, schema.fields().iter().map(|field| field.name().as_str()))
 }
 
-async fn read(file: &SourceFile, start: u64, end: u64) -> Result<Bytes, JobError> {
+async fn read(file: &InputFile, start: u64, end: u64) -> Result<Bytes, JobError> {
     let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
     file.place.store.get_range(&file.place.path, start..end).await.map_err(failed)
 }

@@ -1,20 +1,9 @@
-//! The input: files found at the locations of a policy, with one schema, as a DataFrame.
-
-mod codes;
-mod find;
-mod footer;
-mod identity;
-mod names;
-mod pinned;
-mod schema;
-mod thrift;
-
-pub(crate) use find::format_of;
-pub(crate) use identity::identity_of_input;
+//! Files on object stores as an input: found at the locations of a policy, with one schema.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
@@ -25,74 +14,70 @@ use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use throng_datafusion::{guarded, guarded_stream};
-use throng_policy::{CsvOptions, Format, Input, Store};
+use throng_policy::{CsvOptions, Format, Store};
 
+use super::{Input, InputDescription, find, fingerprint, leading_zeros, pinned, schema};
 use crate::error::{JobError, Kind};
 use crate::place::Place;
 
-/// How many records of CSV decide the types of its columns.
+/// Records of a CSV file that decide the types of its columns.
 const CSV_INFERENCE_RECORDS: usize = 100_000;
 
 /// Files that together are one table.
 #[derive(Clone, Debug)]
-pub(crate) struct Source {
-    pub(crate) files: Vec<SourceFile>,
-    pub(crate) schema: SchemaRef,
-    /// How many rows the files promise, where files do.
-    rows: Option<u64>,
-    /// What tells this input from another, where a job reads it and it can be told.
-    pub(crate) identity: Option<String>,
+pub(crate) struct FileInput {
+    files: Vec<InputFile>,
+    schema: SchemaRef,
+    /// The rows that the files declare, where their format does.
+    expected_rows: Option<u64>,
+    fingerprint: Option<String>,
     format: Format,
     csv: CsvOptions,
 }
 
 /// One file of a table.
 #[derive(Clone, Debug)]
-pub(crate) struct SourceFile {
+pub(crate) struct InputFile {
     pub(crate) place: Place,
     pub(crate) meta: object_store::ObjectMeta,
 }
 
-impl Source {
+impl FileInput {
     /// Finds the files of these locations and checks that their schemas agree.
-    pub(crate) async fn open(
+    pub(super) async fn open(
         session: &SessionContext,
         locations: &[String],
-        format: Option<Format>,
-        csv: CsvOptions,
-    ) -> Result<Self, JobError> {
-        Self::open_with(session, locations, format, csv, &Store::default()).await
-    }
-
-    /// The same, on stores as a policy has them.
-    pub(crate) async fn open_with(
-        session: &SessionContext,
-        locations: &[String],
-        format: Option<Format>,
-        csv: CsvOptions,
         settings: &Store,
     ) -> Result<Self, JobError> {
-        let (files, format) = find::find(locations, format, settings).await?;
-        Self::of_files(session, files, format, csv).await
+        let (files, format) = find::find(locations, None, settings).await?;
+        Self::of_files(session, files, format, CsvOptions::default()).await
     }
 
-    /// The input of a policy, whose files must stay as they are: stores refuse to send anything of a file that has
-    /// changed since it was found. See [`Source::check_unchanged`] for the others.
-    pub(crate) async fn of_job(session: &SessionContext, input: &Input, settings: &Store) -> Result<Self, JobError> {
+    /// Opens the input of a policy, whose files must not change: stores refuse to send anything of a file that has changed
+    /// since it was found. [`Input::check_unchanged`] detects changes of the others.
+    pub(super) async fn pinned(
+        session: &SessionContext,
+        input: &throng_policy::Input,
+        settings: &Store,
+    ) -> Result<Self, JobError> {
         let (files, format) = find::find(&input.locations, input.format, settings).await?;
-        let identity = identity::identity(&files, format, input.csv, SystemTime::now());
+        let fingerprint = fingerprint::fingerprint(&files, format, input.csv, SystemTime::now());
         let files = pinned::pin(files);
         match Self::of_files(session, files.clone(), format, input.csv).await {
-            Ok(source) => Ok(Self { identity, ..source }),
+            Ok(input) => Ok(Self { fingerprint, ..input }),
             // A file that is being replaced may look damaged.
             Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         }
     }
 
-    /// A table of these files.
-    pub(crate) async fn of_files(
+    /// Opens the Parquet files of a release.
+    pub(crate) async fn of_release(session: &SessionContext, files: Vec<InputFile>) -> Result<Self, JobError> {
+        Self::of_files(session, files, Format::Parquet, CsvOptions::default()).await
+    }
+
+    async fn of_files(
         session: &SessionContext,
-        files: Vec<SourceFile>,
+        files: Vec<InputFile>,
         format: Format,
         csv: CsvOptions,
     ) -> Result<Self, JobError> {
@@ -101,36 +86,26 @@ impl Source {
             session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
         }
         let (schema, rows) = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
-        let source = Self { files, schema, rows, identity: None, format, csv };
+        let input = Self { files, schema, expected_rows: rows, fingerprint: None, format, csv };
         match format {
-            Format::Csv => Ok(Self { schema: codes::keep_codes(session, &source).await?, ..source }),
-            Format::Parquet | Format::Arrow => Ok(source),
+            Format::Csv => Ok(input.with_schema(leading_zeros::keep_codes(session, &input).await?)),
+            Format::Parquet | Format::Arrow => Ok(input),
         }
     }
 
-    /// Makes sure, after reading, that all files are still those that were found.
-    pub(crate) async fn check_unchanged(&self) -> Result<(), JobError> {
-        pinned::check_unchanged(&self.files).await
+    /// The same files, read with other types of columns.
+    pub(super) fn with_schema(&self, schema: SchemaRef) -> Self {
+        Self { schema, ..self.clone() }
+    }
+}
+
+#[async_trait]
+impl Input for FileInput {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
     }
 
-    /// The size of all files.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.files.iter().map(|file| file.meta.size).sum()
-    }
-
-    /// Refuses an input of which other rows were read than its files promise: pages are missing, or were left out.
-    pub(crate) fn check_rows(&self, read: u64) -> Result<(), JobError> {
-        let Some(told) = self.rows.filter(|told| *told != read) else { return Ok(()) };
-        let what = match self.files.as_slice() {
-            [file] => file.place.to_string(),
-            files => format!("the {} files of the input", files.len()),
-        };
-        let text = format!("{what} should have {told} rows, and {read} were read: pages are damaged or missing");
-        Err(JobError::new(Kind::BadData, format!("{text}; write the files again")))
-    }
-
-    /// All rows of the table.
-    pub(crate) fn frame(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
+    fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
         let failed = |error| JobError::reading("the input", &error);
         let options = ListingOptions::new(file_format(self.format, self.csv)).with_file_extension("");
         // A listing reads from one store only.
@@ -147,17 +122,23 @@ impl Source {
                 None => part,
             });
         }
-        frame.ok_or_else(|| JobError::internal("a source without files"))
+        frame.ok_or_else(|| JobError::internal("an input without files"))
     }
 
-    /// An error of the engine while it read these columns, with the file in which it fails. The engine does not tell
-    /// which one that is, so that they are read again one by one.
-    pub(crate) async fn failure(
-        &self,
-        session: &SessionContext,
-        columns: &[&str],
-        error: &DataFusionError,
-    ) -> JobError {
+    fn expected_rows(&self) -> Option<u64> {
+        self.expected_rows
+    }
+
+    fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
+    }
+
+    async fn check_unchanged(&self) -> Result<(), JobError> {
+        pinned::check_unchanged(&self.files).await
+    }
+
+    /// The engine does not report which file failed, so the files are read again one by one.
+    async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError {
         if let Err(changed) = self.check_unchanged().await {
             return changed;
         }
@@ -166,18 +147,26 @@ impl Source {
         }
         for file in &self.files {
             let alone = Self { files: vec![file.clone()], ..self.clone() };
-            let Ok(frame) = alone.frame(session) else { continue };
+            let Ok(frame) = alone.rows(session) else { continue };
             if let Err(error) = read_through(frame, columns).await {
                 return JobError::reading(&file.place.to_string(), &error);
             }
         }
         JobError::reading("the input", error)
     }
+
+    fn describe(&self) -> InputDescription {
+        InputDescription {
+            locations: self.files.iter().map(|file| file.place.to_string()).collect(),
+            files: self.files.len() as u64,
+            bytes: self.files.iter().map(|file| file.meta.size).sum(),
+        }
+    }
 }
 
 /// The engine knows a store by its scheme and host, so that two containers of one account would be taken for one.
-fn check_stores(files: &[SourceFile]) -> Result<(), JobError> {
-    let host = |file: &SourceFile| {
+fn check_stores(files: &[InputFile]) -> Result<(), JobError> {
+    let host = |file: &InputFile| {
         let root = &file.place.root;
         (root.scheme().to_owned(), root.host_str().map(str::to_owned), root.port())
     };

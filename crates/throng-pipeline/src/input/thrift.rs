@@ -64,7 +64,7 @@ impl Walk<'_> {
         }
     }
 
-    /// So many times the values of these kinds. Each has a byte at least.
+    /// Repetitions of values of these kinds, each of at least one byte.
     fn items(&mut self, length: u64, kinds: &[u8], depth: usize) -> Option<()> {
         if length > self.rest.len() as u64 {
             return None;
@@ -123,7 +123,7 @@ mod tests {
             &[0x1b, 0x01, 0x58, 0x07, 0x01, b'z'], // 8: a map of a number to a text
             &[0x1b, 0x00],                         // 9: an empty map
             &[0x1c, 0x15, 0x02, 0x00],             // 10: a structure with a number
-            &[0x05, 0x28, 0x01],                   // 20: a number whose field is told in full
+            &[0x05, 0x28, 0x01],                   // 20: a number whose field id is written in full
             &[0x00, 0xff],                         // the end, and what follows
         ];
         let walked = fields(&bytes.concat());

@@ -17,7 +17,7 @@ use object_store::{
 };
 use url::Url;
 
-use super::SourceFile;
+use super::InputFile;
 use crate::error::{JobError, Kind};
 use crate::place::Place;
 
@@ -32,7 +32,7 @@ struct Pinned {
 
 /// The files on stores that send them in the version which was found, and in no other. Local files are read as they are:
 /// asking for their version costs as much as reading them, and they are looked at afterwards.
-pub(super) fn pin(files: Vec<SourceFile>) -> Vec<SourceFile> {
+pub(super) fn pin(files: Vec<InputFile>) -> Vec<InputFile> {
     let mut versions: HashMap<Url, HashMap<Path, String>> = HashMap::new();
     for file in files.iter().filter(|file| file.place.local_path().is_none()) {
         // A weak tag never matches in a request.
@@ -48,7 +48,7 @@ pub(super) fn pin(files: Vec<SourceFile>) -> Vec<SourceFile> {
         let store = stores
             .entry(root.clone())
             .or_insert_with(|| Arc::new(Pinned { store: Arc::clone(&file.place.store), versions: of_store.clone() }));
-        SourceFile { place: Place { store: Arc::clone(store), ..file.place }, ..file }
+        InputFile { place: Place { store: Arc::clone(store), ..file.place }, ..file }
     });
     pinned.collect()
 }
@@ -60,7 +60,7 @@ fn in_requests(tag: &str, root: &Url) -> String {
 }
 
 /// Makes sure, after reading, that all files are still those that were found. What was read is of no use else.
-pub(super) async fn check_unchanged(files: &[SourceFile]) -> Result<(), JobError> {
+pub(super) async fn check_unchanged(files: &[InputFile]) -> Result<(), JobError> {
     let looks = files.iter().map(|file| {
         let file = file.clone();
         async move {
@@ -74,7 +74,7 @@ pub(super) async fn check_unchanged(files: &[SourceFile]) -> Result<(), JobError
     futures::stream::iter(looks.collect::<Vec<_>>()).buffered(CONCURRENT_LOOKS).try_collect().await
 }
 
-/// Whether two looks at a file saw the same version. Stores tell the time of an object to the second in one answer and more
+/// Whether two looks at a file saw the same version. Stores give the time of an object to the second in one answer and more
 /// exactly in another, so that it counts only where there is no tag, and to the second.
 fn is_same(one: &ObjectMeta, other: &ObjectMeta) -> bool {
     let has_same_version = one.version.is_none() || other.version.is_none() || one.version == other.version;
@@ -146,11 +146,11 @@ mod tests {
 
     use super::*;
 
-    async fn file(store: &Arc<dyn ObjectStore>, name: &str) -> SourceFile {
+    async fn file(store: &Arc<dyn ObjectStore>, name: &str) -> InputFile {
         let path = Path::from(name);
         store.put(&path, "one".into()).await.unwrap();
         let place = Place { store: Arc::clone(store), root: Url::parse("memory:///").unwrap(), path: path.clone() };
-        SourceFile { place, meta: store.head(&path).await.unwrap() }
+        InputFile { place, meta: store.head(&path).await.unwrap() }
     }
 
     #[tokio::test]

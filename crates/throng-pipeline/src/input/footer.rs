@@ -19,18 +19,18 @@ use datafusion::prelude::SessionContext;
 use object_store::ObjectStoreExt;
 use throng_datafusion::guarded;
 
-use super::{SourceFile, names, thrift};
+use super::{InputFile, names, thrift};
 use crate::error::{JobError, Kind};
 
 /// The length of the footer and four letters.
 const TAIL: u64 = 8;
-/// The field of a footer that tells how columns are encrypted.
+/// The field of a footer that describes the encryption of columns.
 const ENCRYPTION: i16 = 8;
 /// How much of the end of a file is read at first, unless the session says otherwise. Most footers fit.
 const FIRST_READ: usize = 512 << 10;
 
-/// Reads the footer of a file, and refuses one that does not go with the file. Tells how many rows it promises.
-pub(super) async fn check_footer(session: &SessionContext, file: &SourceFile) -> Result<u64, JobError> {
+/// Reads the footer of a file, and refuses one that does not match the file. Returns the rows that it declares.
+pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<u64, JobError> {
     let hint = session.copied_config().options().execution.parquet.metadata_size_hint.unwrap_or(FIRST_READ);
     let size = file.meta.size;
     let start = size.saturating_sub((hint as u64).max(TAIL));
@@ -56,7 +56,7 @@ pub(super) async fn check_footer(session: &SessionContext, file: &SourceFile) ->
     Ok(rows)
 }
 
-async fn read(file: &SourceFile, range: std::ops::Range<u64>) -> Result<Bytes, JobError> {
+async fn read(file: &InputFile, range: std::ops::Range<u64>) -> Result<Bytes, JobError> {
     let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
     let length = range.end - range.start;
     let bytes = file.place.store.get_range(&file.place.path, range).await.map_err(failed)?;
@@ -69,11 +69,11 @@ async fn read(file: &SourceFile, range: std::ops::Range<u64>) -> Result<Bytes, J
     }
 }
 
-fn unreadable(file: &SourceFile, reason: &str) -> JobError {
+fn unreadable(file: &InputFile, reason: &str) -> JobError {
     JobError::new(Kind::BadData, format!("{} is not readable as Parquet: {reason}; write the file again", file.place))
 }
 
-/// The length of the footer that the end of a file tells.
+/// The length of the footer, as declared at the end of a file.
 fn footer_length(end: &[u8], size: u64) -> Result<u64, &'static str> {
     let tail = end.last_chunk::<{ TAIL as usize }>().ok_or("it ends too early (truncated)")?;
     let [l0, l1, l2, l3, magic @ ..] = *tail;
@@ -134,7 +134,7 @@ fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), 
 
 /// The footer with the index of its pages, where it has one.
 async fn with_page_index(
-    file: &SourceFile,
+    file: &InputFile,
     metadata: ParquetMetaData,
     (start, end): (u64, Bytes),
 ) -> Result<Arc<ParquetMetaData>, JobError> {

@@ -11,22 +11,22 @@ use throng_datafusion::guarded;
 use throng_policy::{CsvOptions, Format};
 
 use super::footer::check_footer;
-use super::{SourceFile, names};
+use super::{InputFile, names};
 use crate::error::{JobError, Kind};
 
 /// How many footers are read at the same time.
 const CONCURRENT_FOOTERS: usize = 16;
 
-/// The schema of all files, and how many rows they promise, where files do.
+/// Returns the schema of all files, and the number of rows that they declare, where their format does.
 pub(super) async fn common_schema(
     session: &SessionContext,
-    files: &[SourceFile],
+    files: &[InputFile],
     format: &Arc<dyn FileFormat>,
     kind: Format,
     csv: CsvOptions,
 ) -> Result<(SchemaRef, Option<u64>), JobError> {
     let state = session.state();
-    let read = |file: &SourceFile| {
+    let read = |file: &InputFile| {
         let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
         async move {
             if file.meta.size == 0 {
@@ -45,14 +45,14 @@ pub(super) async fn common_schema(
             Ok(((file, schema), rows))
         }
     };
-    let read: Vec<((SourceFile, SchemaRef), Option<u64>)> =
+    let read: Vec<((InputFile, SchemaRef), Option<u64>)> =
         futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
             .buffered(CONCURRENT_FOOTERS)
             .try_collect()
             .await?;
     let (schemas, rows): (Vec<_>, Vec<_>) = read.into_iter().unzip();
     let rows = rows.into_iter().try_fold(0_u64, |sum, rows| Some(sum.saturating_add(rows?)));
-    let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("a source without files")) };
+    let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("an input without files")) };
     for other in rest {
         compare(first, other, kind)?;
     }
@@ -69,7 +69,7 @@ pub(super) async fn common_schema(
 }
 
 /// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
-fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> SchemaRef {
+fn merged_types(schemas: &[(InputFile, SchemaRef)]) -> SchemaRef {
     use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
     let (_, first) = &schemas[0];
     let fields = first.fields().iter().map(|field| {
@@ -86,7 +86,7 @@ fn merged_types(schemas: &[(SourceFile, SchemaRef)]) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-fn compare(first: &(SourceFile, SchemaRef), other: &(SourceFile, SchemaRef), kind: Format) -> Result<(), JobError> {
+fn compare(first: &(InputFile, SchemaRef), other: &(InputFile, SchemaRef), kind: Format) -> Result<(), JobError> {
     let columns = |schema: &SchemaRef| -> BTreeMap<String, String> {
         schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
     };
