@@ -64,7 +64,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Repetitions of values of these kinds, each of at least one byte.
+    /// Skips `length` items, each a sequence of values of these kinds; an item has at least one byte.
     fn items(&mut self, length: u64, kinds: &[u8], depth: usize) -> Option<()> {
         if length > self.rest.len() as u64 {
             return None;
