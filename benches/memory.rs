@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
-use throng_pipeline::generate::{CensusOptions, write_census};
+use throng_synthetic::{CensusOptions, write_census};
 
 const DEFAULT_CENSUS_ROWS: u64 = 10_000_000;
 const DEFAULT_UNIQUE_ROWS: u64 = 5_000_000;

@@ -10,8 +10,8 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
 use throng_papers::{Choice, Draws, People, data_or_skip};
-use throng_pipeline::generate::{CensusOptions, write_census};
 use throng_policy::{Overrides, Policy};
+use throng_synthetic::{CensusOptions, write_census};
 
 const DEFAULT_ROWS: usize = 1_000_000;
 const SEED: u64 = 1;

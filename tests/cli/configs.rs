@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::{DataType, Field, Schema};
 use throng_core::hierarchy::{HierarchySpec, ROOT, Tree, build_tree};
-use throng_pipeline::generate::{CensusBatches, census_schema};
 use throng_policy::{Binding, Overrides, Policy, Role};
+use throng_synthetic::{CensusBatches, census_schema};
 
 const CONFIGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
 

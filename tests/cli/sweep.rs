@@ -66,7 +66,7 @@ fn what_can_not_be_kept_says_why_and_the_rest_is_tried() {
     assert_eq!(swept["best"], trials[0]);
     let page = fs::read_to_string(workshop.path("sweep.html")).unwrap();
     assert_says(&page, &["Risk over loss", "600 rows", "k = 900, p = 2"]);
-    assert_eq!(page.matches("can&#39;t be kept").count(), 5);
+    assert_eq!(page.matches("can't be kept").count(), 5);
 }
 
 #[test]

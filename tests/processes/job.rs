@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use throng_pipeline::JobOptions;
-use throng_pipeline::generate::{CensusOptions, write_census};
 use throng_policy::{Overrides, Policy, Secret};
+use throng_synthetic::{CensusOptions, write_census};
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;

@@ -78,7 +78,7 @@ async fn look(
     is_predicted: bool,
 ) -> Result<(Checked, Examination, AnonymizeExec), JobError> {
     let session = session(options)?;
-    let Bound { source, table } = bind(policy, &session).await?;
+    let Bound { input, table } = bind(policy, &session).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(Clock::start(options));
     let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
@@ -87,15 +87,15 @@ async fn look(
         false => anonymizer.examine(plan.input(), &context, &progress).await,
     };
     let found = match found {
-        Err(error) => return Err(failure(error, &table, &source, &session).await),
+        Err(error) => return Err(failure(error, &table, input.as_ref(), &session).await),
         Ok(found) => found,
     };
-    source.check_rows(found.rows)?;
+    input.check_rows(found.rows)?;
     let shortfalls = found.refused.as_ref().map(|refused| refused.shortfalls().unwrap_or(vec![refused.to_string()]));
     let shortfalls = shortfalls.unwrap_or_default();
     let binding = anonymizer.binding();
     let checked = Checked {
-        files: source.files.len() as u64,
+        files: input.describe().files,
         rows: found.rows,
         suppressed_rows: found.suppressed,
         cells: found.cells,

@@ -5,13 +5,13 @@ use datafusion::arrow::compute::{cast, concat};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
 use datafusion::prelude::{Column, Expr};
 use throng_core::hierarchy::{BuildError, HierarchySpec, Tree, build_tree};
-use throng_policy::CsvOptions;
+use throng_policy::Store;
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::input::open_locations;
 use crate::job::JobOptions;
 use crate::progress::Stage;
-use crate::source::Source;
 
 /// How a hierarchy fits a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +61,9 @@ pub async fn check_hierarchy(
 /// The distinct values of a column in ascending order, without null.
 async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
     let session = session(options)?;
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::open(&session, &[location.to_owned()], None, csv).await?;
-    let Ok(field) = source.schema.field_with_name(column) else {
-        let known: Vec<String> = source.schema.fields().iter().map(|field| format!("`{}`", field.name())).collect();
+    let input = open_locations(&session, &[location.to_owned()], &Store::default()).await?;
+    let Ok(field) = input.schema().field_with_name(column) else {
+        let known: Vec<String> = input.schema().fields().iter().map(|field| format!("`{}`", field.name())).collect();
         let text = format!("the table has no column `{column}`; it has {}", known.join(", "));
         return Err(JobError::new(Kind::BadQuery, text));
     };
@@ -75,7 +74,7 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
     options.observer.begin(Stage::Survey, None);
     let failed = |error| JobError::reading("the input", &error);
     let value = || Expr::Column(Column::from_name(column));
-    let frame = source.frame(&session)?.select_columns(&[column]).map_err(failed)?;
+    let frame = input.rows(&session)?.select_columns(&[column]).map_err(failed)?;
     let frame = frame.filter(value().is_not_null()).map_err(failed)?.distinct().map_err(failed)?;
     let frame = frame.sort(vec![value().sort(true, false)]).map_err(failed)?;
     let plain_type = match frame.schema().field(0).data_type() {
@@ -84,7 +83,7 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
     };
     let batches = match frame.collect().await {
         Ok(batches) => batches,
-        Err(error) => return Err(source.failure(&session, &[column], &error).await),
+        Err(error) => return Err(input.locate(&session, &[column], &error).await),
     };
     let broken = |_| JobError::internal("the values of a column could not be put together");
     let pieces = batches.iter().map(|batch| cast(batch.column(0), &plain_type)).collect::<Result<Vec<_>, _>>();

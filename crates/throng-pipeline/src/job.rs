@@ -6,22 +6,22 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use throng_datafusion::AnonymizedTable;
 use throng_policy::{Binding, Policy};
+use throng_report::document::{
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
+};
 use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::distributed::{Cluster, Made, make};
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::input::{self, Input};
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::place::{Location, Place};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{ReadBack, Written, read_back};
 use crate::resources::peak_memory_bytes;
-use crate::sidecar::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
-};
-use crate::source::Source;
 use crate::stop::{Stop, Stopper};
 use crate::telemetry::{Origins, Recorder};
 use crate::write::{ROW_GROUP_ROWS, check_writable, write};
@@ -135,23 +135,23 @@ async fn anonymize(
 ) -> Result<Ready, JobError> {
     let clock = Arc::new(Clock::start(options));
     let session = session(options)?;
-    let Bound { source, table } = bind(policy, &session).await?;
+    let Bound { input, table } = bind(policy, &session).await?;
     if let Some(recorder) = &options.recorder {
         recorder.bound(Origins::of(table.anonymizer()));
     }
     #[cfg(feature = "leaky")]
-    crate::leaky::look(&source);
+    crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
     let Made { facts, files, cluster: of_cluster } = match cluster {
-        None => make_here(policy, options, &clock, &session, &source, table, staged).await?,
+        None => make_here(policy, options, &clock, &session, input.as_ref(), table, staged).await?,
         Some(cluster) => {
-            let input = source.frame(&cluster.session)?.into_view();
+            let rows = input.rows(&cluster.session)?.into_view();
             let place = staged.attempts()?;
-            let made = make(cluster, input, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
+            let made = make(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
             // Rows that changed between two looks may look lost.
-            source.check_unchanged().await?;
+            input.check_unchanged().await?;
             let made = made?;
-            source.check_rows(made.facts.rows_read)?;
+            input.check_rows(made.facts.rows_read)?;
             Made { files: staged.take(made.files).await?, ..made }
         }
     };
@@ -163,8 +163,9 @@ async fn anonymize(
     let written = Written { files, place: &place, facts: &facts };
     let (findings, read_back) = read_back(written, policy, &anonymizer, options, cluster).instrument(span).await?;
 
+    let described = input.describe();
     let release = ReleaseFacts {
-        input: InputFacts { rows: facts.rows_read, files: source.files.len() as u64, bytes: source.bytes() },
+        input: InputFacts { rows: facts.rows_read, files: described.files, bytes: described.bytes },
         output: OutputFacts { rows, files: count, bytes, suppressed_rows: facts.suppressed },
         columns: column_counts(anonymizer.binding()),
         algorithm: AlgorithmFacts {
@@ -185,7 +186,7 @@ async fn anonymize(
     let sidecar = Sidecar::new(run, release, &findings, resources);
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
-    let input_digest = source.identity.map(|identity| input_digest(policy, &identity)).transpose()?;
+    let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
     Ok(Ready { sidecar, read_back, input_digest, clock })
 }
 
@@ -195,7 +196,7 @@ async fn make_here(
     options: &JobOptions,
     clock: &Arc<Clock>,
     session: &SessionContext,
-    source: &Source,
+    input: &dyn Input,
     table: AnonymizedTable,
     staged: &Staged,
 ) -> Result<Made, JobError> {
@@ -203,12 +204,12 @@ async fn make_here(
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
     let release = match plan.release(session.task_ctx()).await {
-        Err(error) => return Err(failure(error, &table, source, session).await),
+        Err(error) => return Err(failure(error, &table, input, session).await),
         Ok(release) => release,
     };
-    source.check_unchanged().await?;
+    input.check_unchanged().await?;
     let facts = release.facts().clone();
-    source.check_rows(facts.rows_read)?;
+    input.check_rows(facts.rows_read)?;
     let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
     // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
     drop((release, table));
@@ -234,30 +235,30 @@ fn column_counts(binding: &Binding) -> ColumnCounts {
 
 /// A policy and its input, before a row is read.
 pub(crate) struct Bound {
-    pub(crate) source: Source,
+    pub(crate) input: Arc<dyn Input>,
     pub(crate) table: AnonymizedTable,
 }
 
 /// Finds the input of a policy and binds the policy to it.
 pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<Bound, JobError> {
-    let source = Source::of_job(session, &policy.input, &policy.store).await?;
-    let table = AnonymizedTable::new(source.frame(session)?.into_view(), Arc::new(policy.clone()))?;
+    let input = input::open(policy, session).await?;
+    let table = AnonymizedTable::new(input.rows(session)?.into_view(), Arc::new(policy.clone()))?;
     check_writable(table.anonymizer().schema())?;
-    Ok(Bound { source, table })
+    Ok(Bound { input, table })
 }
 
 /// Why a release could not be made. Where the engine could not read, the file is named.
 pub(crate) async fn failure(
     error: throng_datafusion::Error,
     table: &AnonymizedTable,
-    source: &Source,
+    input: &dyn Input,
     session: &SessionContext,
 ) -> JobError {
     match error {
         throng_datafusion::Error::Read(error) => {
             let schema = table.anonymizer().input_schema();
             let read = table.anonymizer().columns_read().into_iter().map(|column| schema.field(column).name().as_str());
-            source.failure(session, &read.collect::<Vec<_>>(), &error).await
+            input.locate(session, &read.collect::<Vec<_>>(), &error).await
         }
         error => error.into(),
     }

@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use datafusion::parquet::file::metadata::KeyValue;
 use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 
-use crate::source::Source;
+use crate::input::Input;
+use crate::place::Place;
 
 #[cfg(not(debug_assertions))]
 compile_error!("the feature `leaky` makes releases that leak, and is for tests only");
@@ -19,14 +20,15 @@ compile_error!("the feature `leaky` makes releases that leak, and is for tests o
 static SEEN: Mutex<Vec<KeyValue>> = Mutex::new(Vec::new());
 
 /// Looks at an input.
-pub(crate) fn look(source: &Source) {
+pub(crate) fn look(input: &dyn Input) {
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    for field in source.schema.fields() {
+    for field in input.schema().fields() {
         seen.extend(field.metadata().iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone())));
     }
-    for file in &source.files {
-        seen.push(KeyValue::new("file".to_owned(), file.place.to_string()));
-        let opened = file.place.local_path().and_then(|path| std::fs::File::open(path).ok());
+    for location in input.describe().locations {
+        let place = Place::parse(&location).ok();
+        seen.push(KeyValue::new("file".to_owned(), location));
+        let opened = place.as_ref().and_then(Place::local_path).and_then(|path| std::fs::File::open(path).ok());
         if let Some(Ok(reader)) = opened.map(SerializedFileReader::new) {
             let metadata = reader.metadata();
             let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  survey ─► partition ─► cluster ─► recode ─► write ─► verify ─► publish
-//!  source/   throng-core             write.rs           verify.rs  publish/
+//!  input/    throng-core             write/             verify.rs  publish/
 //! ```
 //!
 //! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
@@ -18,24 +18,20 @@ mod distributed;
 mod draft;
 mod engine;
 mod error;
-pub mod generate;
 mod hierarchy;
+mod input;
 mod job;
 #[cfg(feature = "leaky")]
 mod leaky;
 mod manifest;
-mod markup;
 mod place;
-mod plot;
 mod progress;
 mod publish;
+mod read_sidecar;
 mod readback;
 mod released;
-mod report;
 mod resources;
 mod risk;
-mod sidecar;
-mod source;
 mod sql;
 mod stop;
 mod store;
@@ -56,13 +52,13 @@ pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{JobOptions, Released, run, run_on};
 pub use manifest::Manifest;
 pub use progress::{NoProgress, Progress, Stage};
-pub use report::{read_sidecar, report};
-pub use risk::{RiskOptions, risk, risk_page};
-pub use sidecar::{Quantity, Sidecar};
+pub use read_sidecar::read_sidecar;
+pub use risk::{RiskOptions, risk};
 pub use sql::{Rows, SqlSession, Statement, Stores, is_complete, planning_failure, running_failure};
 pub use stop::{Stop, Stopper};
-pub use sweep::{Attempt, Swept, Trial, sweep, sweep_page};
+pub use sweep::{Trial, check_sweep, sweep};
 pub use throng_datafusion::is_decoding;
+pub use throng_report::{Attempt, Figures, Quantity, Sidecar, Swept, report, risk_page, sweep_page};
 pub use unchanged::{Standing, unchanged};
 pub use verify::{verify_release, verify_release_with};
 pub use words::counted;

@@ -6,15 +6,15 @@ use datafusion::prelude::SessionContext;
 use throng_core::content::Checksum;
 use throng_core::verify::{Findings, Promise};
 use throng_datafusion::{Anonymizer, Facts, kept_names};
-use throng_policy::{CsvOptions, Format, Policy};
+use throng_policy::Policy;
 
 use crate::distributed::{Cluster, examine_on};
 use crate::engine::session_in_order;
 use crate::error::{JobError, Kind};
+use crate::input::{FileInput, Input, InputFile};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::place::Place;
-use crate::source::{Source, SourceFile};
 use crate::verify::{Examined, Unchanged, examine};
 
 /// Streams are cut between row groups, and some take longer than others: with more of them than threads, nobody waits for
@@ -71,21 +71,20 @@ pub(crate) async fn read_back(
         if meta.size != file.bytes {
             return Err(refused("a file has another size than was written"));
         }
-        files.push(SourceFile { place, meta });
+        files.push(InputFile { place, meta });
     }
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = Source::of_files(&session, files, Format::Parquet, csv).await?;
+    let input = FileInput::of_release(&session, files).await?;
     let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
-    if names(&source.schema) != names(anonymizer.schema()) {
+    if names(input.schema()) != names(anonymizer.schema()) {
         return Err(refused("its columns are not those of the policy"));
     }
     let (promise, _) = policy.promise();
     let unchanged = Unchanged { columns: kept_names(anonymizer.binding()), seed: anonymizer.content_seed() };
     let (findings, checksum) = match cluster {
-        Some(cluster) => examine_on(cluster, &source, policy, unchanged).await?,
-        None => examine_here(&session, &source, &promise, &unchanged, options).await?,
+        Some(cluster) => examine_on(cluster, &input, policy, unchanged).await?,
+        None => examine_here(&session, &input, &promise, &unchanged, options).await?,
     };
     if !findings.holds() {
         return Err(refused("a class does not satisfy the privacy model"));
@@ -104,14 +103,14 @@ pub(crate) async fn read_back(
 /// not, it is verified all the same.
 async fn examine_here(
     session: &SessionContext,
-    source: &Source,
+    input: &dyn Input,
     promise: &Promise,
     unchanged: &Unchanged,
     options: &JobOptions,
 ) -> Result<(Findings, Checksum), JobError> {
     let observer = Arc::clone(&options.observer);
     let seen = |is_together| {
-        examine(session, source, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
+        examine(session, input, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
     };
     for is_together in [true, false] {
         if let Examined::Whole(findings, checksum) = seen(is_together).await? {

@@ -1,52 +1,10 @@
 use super::*;
 
-fn attempt(k: u64, p: u64, ncp: f64) -> Attempt {
-    let figures = Figures {
-        classes: 9,
-        ncp,
-        highest_risk: 1.0 / k as f64,
-        average_risk: 0.01,
-        suppressed_rows: 0,
-        cluster: "search",
-        milliseconds: 5,
-    };
-    Attempt { k, p, algorithm: "mondrian/auto".to_owned(), outcome: Ok(figures) }
-}
-
-fn refused() -> Attempt {
-    Attempt { k: 2, p: 9, algorithm: "mondrian/auto".to_owned(), outcome: Err("too few <values>".to_owned()) }
-}
-
-fn swept(attempts: Vec<Attempt>, loss: f64) -> Swept {
-    let budget = Some((loss, best(&attempts, loss)));
-    Swept { rows: 100, attempts, budget }
-}
-
 #[test]
-fn the_best_has_the_lowest_risk_within_the_loss_and_then_the_highest_p() {
-    let attempts =
-        vec![refused(), attempt(5, 3, 0.02), attempt(10, 1, 0.03), attempt(10, 2, 0.04), attempt(20, 3, 0.08)];
-    assert_eq!(best(&attempts, 0.05), Some(3));
-    assert_eq!(best(&attempts, 0.03), Some(2));
-    assert_eq!(best(&attempts, 0.01), None);
-    let advice = swept(attempts.clone(), 0.05).advice().unwrap();
-    assert_eq!(advice, "best for a loss of at most 5%: k = 10, p = 2 with mondrian/auto (loses 4%, highest risk 10%)");
-    assert_eq!(swept(attempts, 0.01).advice().unwrap(), "no policy of the grid loses at most 1%");
-}
-
-#[test]
-fn a_grid_of_which_nothing_can_be_kept_is_infeasible_and_says_why() {
-    let error = swept(vec![refused()], 0.5).check().unwrap_err();
+fn a_grid_of_which_nothing_can_be_kept_is_infeasible() {
+    let refused =
+        Attempt { k: 2, p: 9, algorithm: "mondrian/auto".to_owned(), outcome: Err("too few <values>".to_owned()) };
+    let error = check_sweep(&Swept::new(100, vec![refused], Some(0.5))).unwrap_err();
     assert_eq!(error.kind(), Kind::Infeasible);
     assert!(error.to_string().contains("too few <values>"), "{error}");
-    assert!(swept(vec![refused(), attempt(5, 1, 0.1)], 0.5).check().is_ok());
-}
-
-#[test]
-fn the_page_has_every_trial_and_tells_why_some_can_not_be_kept() {
-    let page = sweep_page(&swept(vec![refused(), attempt(5, 3, 0.02), attempt(10, 1, 0.03)], 0.05));
-    assert_eq!(page.matches("<tr").count(), 1 + 3, "{page}");
-    assert!(page.contains("too few &lt;values&gt;") && !page.contains("<values>"), "{page}");
-    assert_eq!(page.matches(r#"class="point on-line""#).count(), 2);
-    assert!(page.contains("k = 10, p = 1"), "{page}");
 }

@@ -11,10 +11,10 @@ use object_store::ObjectStoreExt;
 use throng_policy::Policy;
 
 use crate::error::JobError;
+use crate::input::current_fingerprint;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::place::Place;
 use crate::publish::{METRICS, SUCCESS};
-use crate::source::identity_of_input;
 
 /// A release that a run would only repeat.
 #[derive(Clone, Debug)]
@@ -31,8 +31,8 @@ pub async fn unchanged(policy: &Policy) -> Result<Option<Standing>, JobError> {
     let Some(manifest) = complete_release(&output).await else { return Ok(None) };
     let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
         && manifest.policy_digest == policy_digest(policy)?
-        && match (&manifest.input_digest, identity_of_input(policy).await?) {
-            (Some(digest), Some(identity)) => *digest == input_digest(policy, &identity)?,
+        && match (&manifest.input_digest, current_fingerprint(policy).await?) {
+            (Some(digest), Some(fingerprint)) => *digest == input_digest(policy, &fingerprint)?,
             _ => false,
         };
     Ok(is_same.then(|| Standing { location: output.to_string(), manifest }))

@@ -12,16 +12,16 @@ use throng_core::compact::is_text;
 use throng_core::content::{Checksum, ContentHasher};
 use throng_core::verify::{Findings, Promise, Verifier};
 use throng_datafusion::{guarded, guarded_stream, plain, plain_field};
-use throng_policy::{CsvOptions, Format, Store};
+use throng_policy::Store;
 use tokio::task::JoinSet;
 
 use crate::engine::session;
 use crate::error::{JobError, Kind};
+use crate::input::{FileInput, Input, InputFile, format_of, open_locations};
 use crate::job::JobOptions;
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::{Location, Place};
 use crate::progress::{Progress, Stage};
-use crate::source::{Source, SourceFile, format_of};
 use crate::write::digest;
 
 /// Verifies a promise on any table: a file, a folder or a glob. A table with a column outside of `columns`, where they
@@ -48,16 +48,15 @@ pub async fn verify_release_with(
     options: &JobOptions,
 ) -> Result<Findings, JobError> {
     let session = session(options)?;
-    let csv = CsvOptions { delimiter: b',', header: true };
-    let source = match release_at(locations, settings).await? {
+    let input: Arc<dyn Input> = match release_at(locations, settings).await? {
         Some((place, manifest)) => {
             let files = listed_files(&place, &manifest).await?;
-            Source::of_files(&session, files, Format::Parquet, csv).await?
+            Arc::new(FileInput::of_release(&session, files).await?)
         }
-        None => Source::open_with(&session, locations, None, csv, settings).await?,
+        None => open_locations(&session, locations, settings).await?,
     };
     if let Some(columns) = columns {
-        let unknown = source.schema.fields().iter().map(|field| field.name()).filter(|name| !columns.contains(name));
+        let unknown = input.schema().fields().iter().map(|field| field.name()).filter(|name| !columns.contains(name));
         let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
         if !unknown.is_empty() {
             let text = format!("the release has columns that the policy does not release: {}", unknown.join(", "));
@@ -65,7 +64,7 @@ pub async fn verify_release_with(
         }
     }
     options.observer.begin(Stage::Verify, None);
-    match examine(&session, &source, promise, None, false, Arc::clone(&options.observer)).await? {
+    match examine(&session, input.as_ref(), promise, None, false, Arc::clone(&options.observer)).await? {
         Examined::Whole(findings, _) => Ok(findings),
         Examined::Scattered => Err(JobError::internal("a table was not looked at as a whole")),
     }
@@ -97,7 +96,7 @@ async fn release_at(locations: &[String], settings: &Store) -> Result<Option<(Pl
 }
 
 /// The files of a release, after making sure that they are what the manifest says, and all there is.
-async fn listed_files(place: &Place, manifest: &Manifest) -> Result<Vec<SourceFile>, JobError> {
+async fn listed_files(place: &Place, manifest: &Manifest) -> Result<Vec<InputFile>, JobError> {
     let failed = |error| JobError::storage(format!("listing {place}"), &error);
     let mut listed = place.store.list(Some(&place.path));
     while let Some(object) = listed.try_next().await.map_err(failed)? {
@@ -113,7 +112,7 @@ async fn listed_files(place: &Place, manifest: &Manifest) -> Result<Vec<SourceFi
     for entry in &manifest.files {
         let place = place.child(&entry.path);
         let meta = check_file(&place, entry).await?;
-        files.push(SourceFile { place, meta });
+        files.push(InputFile { place, meta });
     }
     Ok(files)
 }
@@ -161,7 +160,7 @@ pub(crate) enum Examined {
 /// Counts the classes of a table, and sums the content of the columns that must be unchanged.
 pub(crate) async fn examine(
     session: &SessionContext,
-    source: &Source,
+    input: &dyn Input,
     promise: Promise,
     unchanged: Option<Unchanged>,
     is_together: bool,
@@ -170,11 +169,11 @@ pub(crate) async fn examine(
     let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
     // Finds missing and repeated columns before the engine words it in its own way.
-    let empty = Verifier::new(promise.clone(), &source.schema)?;
+    let empty = Verifier::new(promise.clone(), input.schema())?;
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
     let failed = |error| JobError::reading("the release", &error);
-    let frame = source.frame(session)?.select_columns(&names).map_err(failed)?;
+    let frame = input.rows(session)?.select_columns(&names).map_err(failed)?;
     let streams = guarded(frame.execute_stream_partitioned()).await.map_err(failed)?;
     let mut tasks = JoinSet::new();
     for stream in streams {

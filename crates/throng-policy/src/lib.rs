@@ -34,6 +34,7 @@ mod bind;
 mod budget;
 mod canonical;
 mod document;
+mod draft;
 mod field_path;
 mod hierarchy;
 mod load;
@@ -59,6 +60,7 @@ mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
 pub use budget::Budget;
+pub use draft::PolicyDraft;
 pub use hierarchy::{
     HierarchyError, NotInline, Outline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
     parse_hierarchy_rule, read_hierarchy,
@@ -71,12 +73,10 @@ pub use policy::{
 };
 pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
-pub use question::OPEN as OPEN_QUESTION;
 pub use schema::json_schema;
 pub use secret::{MIN_SECRET_BYTES, SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
 pub use settings::{Cluster, Commit, Format, Mode, Partition};
 pub use store::Store;
-pub use text::quoted as toml_quoted;
 pub use time_span::parse as parse_time_span;
 
 #[cfg(test)]

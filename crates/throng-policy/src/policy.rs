@@ -92,6 +92,13 @@ pub struct CsvOptions {
     pub header: bool,
 }
 
+/// Commas, and a header.
+impl Default for CsvOptions {
+    fn default() -> Self {
+        Self { delimiter: b',', header: true }
+    }
+}
+
 /// Where the release goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use throng_pipeline::Kind;
-use throng_pipeline::generate::census_schema;
 use throng_policy::{Overrides, Policy};
+use throng_synthetic::census_schema;
 use yaml_rust2::Yaml;
 
 use crate::workshop::Workshop;

@@ -3,9 +3,9 @@
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use throng_pipeline::generate::CensusOptions;
 use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
 use throng_policy::{Overrides, Policy};
+use throng_synthetic::CensusOptions;
 
 use super::{generate, verify};
 use crate::args::DemoArgs;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use throng_pipeline::generate::{CensusOptions, GenerateError, GenerateSummary, write_census};
 use throng_pipeline::{JobError, Kind};
+use throng_synthetic::{CensusOptions, GenerateError, GenerateSummary, write_census};
 
 use crate::args::CensusArgs;
 use crate::outcome::Outcome;

@@ -1,7 +1,7 @@
 //! `throng sweep`
 
 use serde_json::{Value, json};
-use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, sweep_page};
+use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, check_sweep, sweep_page};
 use throng_policy::{Cluster, Partition, Policy};
 
 use super::report::write;
@@ -16,7 +16,7 @@ pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome,
         text += &format!("\nwrote {}", path.display());
     }
     json["page"] = json!(args.output.as_ref().map(|path| path.display().to_string()));
-    match swept.check() {
+    match check_sweep(&swept) {
         Ok(()) => Ok(Outcome::success(text, json)),
         Err(error) => {
             let exit_code = error.kind().exit_code();

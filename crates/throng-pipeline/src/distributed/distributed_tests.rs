@@ -4,8 +4,8 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use throng_policy::{Overrides, Policy, Secret};
 
 use super::*;
-use crate::generate::{CensusOptions, write_census};
 use crate::job::{JobOptions, Released, run, run_on};
+use throng_synthetic::{CensusOptions, write_census};
 
 /// A session that is no cluster, and does what one does: its tasks know nothing of each other.
 fn cluster(partitions: usize) -> Cluster {

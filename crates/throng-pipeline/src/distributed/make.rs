@@ -15,6 +15,7 @@ use throng_datafusion::distributed::{
     Surveys, Task, TaskTable,
 };
 use throng_datafusion::{Anonymizer, Facts};
+use throng_report::document::ClusterFacts;
 use tracing::Instrument;
 
 use super::writes::Writes;
@@ -24,7 +25,6 @@ use crate::error::{JobError, Kind};
 use crate::manifest::FileEntry;
 use crate::place::Place;
 use crate::progress::Stage;
-use crate::sidecar::ClusterFacts;
 
 /// A release that is staged.
 pub(crate) struct Made {

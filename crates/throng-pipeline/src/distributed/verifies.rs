@@ -16,8 +16,8 @@ use throng_policy::Policy;
 use super::Cluster;
 use super::make::run;
 use crate::error::JobError;
+use crate::input::Input;
 use crate::progress::NoProgress;
-use crate::source::Source;
 use crate::verify::{Unchanged, examine_stream};
 
 /// Looks at whole classes.
@@ -102,22 +102,22 @@ impl Task for Verifies {
 /// Counts the classes of a table on a cluster, and sums the content of the columns that must be unchanged.
 pub(crate) async fn examine_on(
     cluster: &Cluster,
-    source: &Source,
+    input: &dyn Input,
     policy: &Policy,
     unchanged: Unchanged,
 ) -> Result<(Findings, Checksum), JobError> {
     let promise = policy.promise().0;
     let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.columns.iter().map(String::as_str));
-    let verifier = Verifier::new(promise.clone(), &source.schema)?;
+    let verifier = Verifier::new(promise.clone(), input.schema())?;
     let mut columns = names
         .iter()
-        .map(|name| source.schema.index_of(name))
+        .map(|name| input.schema().index_of(name))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|_| JobError::internal("a column of the release is missing"))?;
     columns.sort_unstable();
     columns.dedup();
-    let table = source.frame(&cluster.session)?.into_view();
+    let table = input.rows(&cluster.session)?.into_view();
     let task: Arc<dyn Task> = Arc::new(Verifies { policy: policy.clone(), unchanged });
     let answers = run(cluster, table, columns, vec![task], "the release was read back").await?;
     let mut summaries: Vec<Vec<u64>> = Vec::new();

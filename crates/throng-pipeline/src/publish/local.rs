@@ -12,11 +12,10 @@ use std::sync::OnceLock;
 use throng_policy::Mode;
 
 use super::leftovers::{self, Guard};
-use super::{Documents, Finish, METRICS, SUCCESS, already_there, json, lost, not_ours, without_attempt};
+use super::{Documents, Finish, METRICS, REPORT, SUCCESS, already_there, json, lost, not_ours, without_attempt};
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
-use crate::report::REPORT;
 
 /// A hidden folder that becomes the output. Dropping it removes it.
 #[derive(Debug)]

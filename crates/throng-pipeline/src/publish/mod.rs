@@ -36,19 +36,21 @@ mod probe;
 mod remote;
 
 use throng_policy::{Commit, Mode};
+use throng_report::document::RunFacts;
+use throng_report::{Sidecar, report};
 
 use crate::error::{JobError, Kind, NO_CREDENTIALS, lacks_credentials, store_reason};
 use crate::manifest::{self, FileEntry, Manifest};
 use crate::place::Place;
 use crate::readback::ReadBack;
-use crate::report::report;
-use crate::sidecar::{RunFacts, Sidecar};
 
 use local::LocalSite;
 use remote::RemoteSite;
 
 /// Where the sidecar is, below the output location.
 pub(crate) const METRICS: &str = "_throng/metrics.json";
+/// Where the report is, below the output location.
+const REPORT: &str = "_throng/report.html";
 /// Where runs on an object store stage their files, each in a folder of its own.
 const STAGING: &str = "_throng/staging";
 /// Written last; empty.

@@ -9,12 +9,14 @@ use object_store::{ObjectStore, ObjectStoreExt};
 use throng_core::metrics::Utility;
 use throng_core::risk::ClassSizes;
 use throng_core::verify::{Promise, Verifier};
+use throng_report::document::{
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts,
+};
 use url::Url;
 
 use super::failing_store::{FailingStore, Fault};
 use super::*;
 use crate::manifest::MANIFEST;
-use crate::sidecar::{AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts};
 
 /// Ids as runs have them.
 const R1: &str = "11111111111111111111111111111111";

@@ -10,12 +10,11 @@ use throng_policy::{Commit, Mode};
 use super::leftovers::{Around, LIFETIME, remove_all};
 use super::probe::check_conditional_puts;
 use super::{
-    Documents, Finish, METRICS, STAGING, SUCCESS, already_there, json, lost, not_ours, without_attempt, writing,
+    Documents, Finish, METRICS, REPORT, STAGING, SUCCESS, already_there, json, lost, not_ours, without_attempt, writing,
 };
 use crate::error::{JobError, Kind, store_reason};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::place::Place;
-use crate::report::REPORT;
 
 /// How often a put is tried again that commits or completes a release, besides what the client of the store does.
 const RETRIES: u32 = 3;

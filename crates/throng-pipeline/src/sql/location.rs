@@ -8,10 +8,10 @@ use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
-use throng_policy::CsvOptions;
+use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::source::{Source, format_of};
+use crate::input::{format_of, open_locations};
 
 /// Opens what looks like a location in the way of a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
 pub(super) struct LocationTables {
@@ -25,9 +25,8 @@ impl LocationTables {
 
     async fn open(&self, location: &str) -> Result<Arc<dyn TableProvider>, JobError> {
         check_location(location)?;
-        let csv = CsvOptions { delimiter: b',', header: true };
-        let source = Source::open(&self.session, &[location.to_owned()], None, csv).await?;
-        Ok(source.frame(&self.session)?.into_view())
+        let input = open_locations(&self.session, &[location.to_owned()], &Store::default()).await?;
+        Ok(input.rows(&self.session)?.into_view())
     }
 }
 

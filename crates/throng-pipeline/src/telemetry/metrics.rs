@@ -8,9 +8,10 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use throng_report::document::{Quantity, Requirement};
+
 use super::file::replace;
 use super::recorder::Record;
-use crate::sidecar::Quantity;
 
 /// When a run of the job last succeeded. It outlives runs that fail, because a new file takes it from the old one.
 const LAST_SUCCESS: &str = "throng_run_last_success_timestamp_seconds";
@@ -75,7 +76,7 @@ impl Record<'_> {
         let columns = sidecar.utility.columns.iter();
         let columns = columns.map(|(name, facts)| (vec![("column", name.as_str())], facts.ncp.to_string()));
         text.gauge("throng_run_column_ncp", "The mean NCP over rows of a quasi-identifier, 0 to 1.", columns);
-        let amounts = |amount: fn(&crate::sidecar::Requirement) -> Quantity| {
+        let amounts = |amount: fn(&Requirement) -> Quantity| {
             sidecar.privacy.requirements.iter().map(move |requirement| {
                 let column = requirement.column.as_deref().unwrap_or_default();
                 (vec![("model", &*requirement.model), ("column", column)], amount(requirement).to_string())

@@ -1,0 +1,114 @@
+//! How a quasi-identifier is generalized, as lines of a policy with the reason for them.
+//!
+//! Widths are round numbers that follow from the spread between two quantiles, never from the smallest and largest value,
+//! so that no value of a person is in a draft.
+
+use arrow::datatypes::DataType;
+use throng_core::profile::{Profile, Shape, ValueKind};
+
+use super::names::has_word;
+
+/// The generalization of a column: its line in the policy, and the reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Builder {
+    pub(super) why: String,
+    /// A field with its value; none where the default of the type is right.
+    pub(super) line: Option<String>,
+}
+
+/// The most characters of a code.
+const LONGEST_CODE: usize = 16;
+/// The most values of a column that is released as sets.
+const SET: u64 = 20;
+/// Where nearly all values look like a code, they are codes.
+const NEARLY_ALL: f64 = 0.95;
+/// Days beyond which a calendar has decades.
+const DECADES: f64 = 20.0 * 365.25;
+
+/// Returns the generalization that suits a column.
+pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Builder {
+    let is_postal = has_word(name, &["zip", "zipcode", "postcode", "postal", "plz"]);
+    match profile.kind() {
+        ValueKind::Date | ValueKind::Timestamp => calendar(profile, data_type),
+        ValueKind::Integer if is_postal => {
+            mask("a postal code says less from the right on; as a number it has lost leading zeros")
+        }
+        ValueKind::Integer | ValueKind::Fraction => numbers(profile, data_type),
+        ValueKind::Text if is_code(profile) && (is_postal || profile.distinct() > SET) => {
+            mask("its values look like codes, whose last characters say least")
+        }
+        ValueKind::Text if profile.distinct() > SET => Builder {
+            why: format!(
+                "without a hierarchy {} values become `*` together: write one from coarse to fine, as in `throng \
+                 hierarchy --help`, and name it here: hierarchy = \"file.csv\"",
+                profile.distinct()
+            ),
+            line: None,
+        },
+        ValueKind::Text | ValueKind::Boolean => Builder {
+            why: "few values: a class shows the set of those that occur in it, such as {a, b}".to_owned(),
+            line: Some("release = \"set\"".to_owned()),
+        },
+        ValueKind::Time | ValueKind::Other => Builder { why: "shown as intervals".to_owned(), line: None },
+    }
+}
+
+fn is_code(profile: &Profile) -> bool {
+    let is_shaped = |shape| profile.shape_share(shape) >= NEARLY_ALL;
+    profile.longest() <= LONGEST_CODE && (is_shaped(Shape::CODE) || is_shaped(Shape::DIGITS) || is_shaped(Shape::DATE))
+}
+
+fn mask(why: &str) -> Builder {
+    Builder { why: why.to_owned(), line: Some("hierarchy = { mask = \"right\" }".to_owned()) }
+}
+
+fn calendar(profile: &Profile, data_type: &DataType) -> Builder {
+    // A date is a day already.
+    let day = if profile.kind() == ValueKind::Timestamp { "\"day\", " } else { "" };
+    let is_long = profile.spread(data_type).is_some_and(|days| days > DECADES);
+    let decade = if is_long { ", \"decade\"" } else { "" };
+    Builder {
+        why: "parts of the calendar, as readers know them".to_owned(),
+        line: Some(format!("hierarchy = {{ date = [{day}\"month\", \"quarter\", \"year\"{decade}] }}")),
+    }
+}
+
+fn numbers(profile: &Profile, data_type: &DataType) -> Builder {
+    let line = Some("release = \"interval\"".to_owned());
+    let why = "intervals such as [25-39], whose borders follow from the classes";
+    let is_whole = profile.kind() == ValueKind::Integer;
+    let width = profile.spread(data_type).and_then(|spread| round_width(spread, is_whole));
+    let Some(width) = width else { return Builder { why: why.to_owned(), line } };
+    let widths = [width, 2.0 * width, 4.0 * width].map(|width| width.to_string()).join(", ");
+    Builder {
+        why: format!("{why}; for fixed borders take instead of release: hierarchy = {{ intervals = [{widths}] }}"),
+        line,
+    }
+}
+
+/// About the sixteenth part of the spread, as 1, 2 or 5 times a power of ten. At least one for whole numbers.
+fn round_width(spread: f64, is_whole: bool) -> Option<f64> {
+    let wanted = spread / 16.0;
+    if !wanted.is_finite() || wanted <= 0.0 || wanted.log10().abs() > 15.0 {
+        return None;
+    }
+    let power = 10_f64.powi(wanted.log10().floor() as i32);
+    let width = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= wanted).unwrap_or(10.0) * power;
+    Some(if is_whole { width.max(1.0) } else { width })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_round() {
+        let widths = |spread| round_width(spread, true);
+        assert_eq!(
+            [widths(60.0), widths(99.0), widths(7.0), widths(120_000.0)],
+            [Some(5.0), Some(10.0), Some(1.0), Some(10_000.0)]
+        );
+        assert_eq!(round_width(3.0, false), Some(0.2));
+        assert_eq!([round_width(0.0, false), round_width(f64::INFINITY, false), round_width(-1.0, true)], [None; 3]);
+    }
+}

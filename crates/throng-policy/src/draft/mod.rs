@@ -1,0 +1,78 @@
+//! Drafts a policy from the profiles of the columns of a table, with a reason for every line.
+//!
+//! ```text
+//!  profile of each column ──► likely roles and questions ──► policy.toml
+//!  throng_core::profile       role.rs, names.rs              write.rs, builder.rs
+//! ```
+//!
+//! A draft holds column names, counts and round numbers, and no value of the table.
+
+mod builder;
+mod names;
+mod role;
+mod write;
+
+use arrow::datatypes::{DataType, Field};
+use throng_core::profile::Profile;
+use throng_core::risk::Risk;
+
+use role::{Guess, Role, guess};
+
+/// A draft of a policy for one table.
+#[derive(Clone, Debug)]
+pub struct PolicyDraft {
+    columns: Vec<Column>,
+}
+
+/// A column with its profile and its likely role.
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    data_type: DataType,
+    profile: Profile,
+    guess: Guess,
+}
+
+impl PolicyDraft {
+    /// Guesses the role of each column from its name, type and profile. Names must be unique.
+    pub fn new<'a>(columns: impl IntoIterator<Item = (&'a Field, Profile)>) -> Self {
+        let column = |(field, profile): (&Field, Profile)| {
+            let (name, data_type) = (field.name().clone(), field.data_type().clone());
+            let guess = guess(&name, &profile, &data_type.to_string());
+            Column { name, data_type, profile, guess }
+        };
+        Self { columns: columns.into_iter().map(column).collect() }
+    }
+
+    /// Names of the columns that are or may be quasi-identifiers.
+    pub fn quasi(&self) -> Vec<String> {
+        let quasi = self.columns.iter().filter(|column| column.guess.role == Role::Quasi);
+        quasi.map(|column| column.name.clone()).collect()
+    }
+
+    /// Rows of the table.
+    pub fn rows(&self) -> u64 {
+        self.columns.first().map_or(0, |column| column.profile.rows())
+    }
+
+    /// Number of columns of the table.
+    pub fn columns(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Number of questions that the draft leaves open.
+    pub fn questions(&self) -> usize {
+        write::questions(&self.columns)
+    }
+
+    /// Returns the text of the policy file for the table at `locations`. `risk` is that of the [quasi-identifiers](Self::quasi),
+    /// where there are any.
+    pub fn text(&self, locations: &[String], risk: Option<&Risk>) -> String {
+        write::policy(locations, self.rows(), &self.columns, risk)
+    }
+}
+
+/// The share of a column in the risk, if it is a quasi-identifier.
+fn share_of(risk: Option<&Risk>, name: &str) -> Option<f64> {
+    risk?.columns.iter().find(|column| column.name == name).map(|column| column.share)
+}

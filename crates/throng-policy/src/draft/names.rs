@@ -1,0 +1,314 @@
+//! Evidence in the name of a column: words for identifiers, for quasi-identifiers and for private facts.
+
+/// The meaning of a word in a column name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Said {
+    /// It names a person, whatever its values look like.
+    Person,
+    /// It is a number or name of something, and of a person when most values are different.
+    Reference,
+    /// Others can know it.
+    Known,
+    /// People keep it private.
+    Private,
+}
+
+const PERSON: &[&str] = &[
+    "ssn",
+    "email",
+    "mail",
+    "phone",
+    "telephone",
+    "tel",
+    "mobile",
+    "cell",
+    "fax",
+    "passport",
+    "iban",
+    "surname",
+    "firstname",
+    "lastname",
+    "fullname",
+    "forename",
+    "username",
+    "login",
+    "street",
+    "address",
+    "mrn",
+    "ip",
+    "imei",
+    "mac",
+    "licence",
+    "license",
+    "plate",
+    "vin",
+    "nino",
+    "tin",
+    "signature",
+    "photo",
+];
+
+const REFERENCE: &[&str] = &[
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "key",
+    "no",
+    "nr",
+    "num",
+    "number",
+    "ref",
+    "reference",
+    "token",
+    "session",
+    "cookie",
+    "account",
+    "record",
+    "serial",
+    "index",
+    "rowid",
+    "pk",
+    "name",
+    "hash",
+];
+
+const KNOWN: &[&str] = &[
+    "age",
+    "birth",
+    "birthday",
+    "birthdate",
+    "dob",
+    "yob",
+    "born",
+    "year",
+    "month",
+    "day",
+    "date",
+    "time",
+    "timestamp",
+    "sex",
+    "gender",
+    "race",
+    "ethnicity",
+    "ethnic",
+    "nationality",
+    "national",
+    "native",
+    "citizenship",
+    "country",
+    "nation",
+    "state",
+    "region",
+    "province",
+    "county",
+    "district",
+    "city",
+    "town",
+    "village",
+    "zip",
+    "zipcode",
+    "postcode",
+    "postal",
+    "plz",
+    "marital",
+    "married",
+    "family",
+    "relationship",
+    "education",
+    "degree",
+    "school",
+    "university",
+    "occupation",
+    "job",
+    "profession",
+    "title",
+    "department",
+    "dept",
+    "division",
+    "team",
+    "employer",
+    "company",
+    "workclass",
+    "industry",
+    "language",
+    "height",
+    "latitude",
+    "longitude",
+    "lat",
+    "lon",
+    "lng",
+    "geo",
+    "location",
+    "place",
+    "children",
+    "household",
+    "hire",
+    "hired",
+    "tenure",
+    "admission",
+    "admitted",
+    "discharge",
+    "visit",
+    "device",
+    "browser",
+    "agent",
+    "platform",
+    "os",
+    "office",
+    "site",
+    "branch",
+    "grade",
+    "seniority",
+    "veteran",
+    "housing",
+    "tract",
+    "block",
+];
+
+const PRIVATE: &[&str] = &[
+    "diagnosis",
+    "diagnoses",
+    "disease",
+    "illness",
+    "condition",
+    "icd",
+    "icd9",
+    "icd10",
+    "drg",
+    "hiv",
+    "cancer",
+    "treatment",
+    "procedure",
+    "therapy",
+    "drug",
+    "medication",
+    "medicine",
+    "prescription",
+    "allergy",
+    "symptom",
+    "lab",
+    "result",
+    "outcome",
+    "disability",
+    "mental",
+    "pregnancy",
+    "genetic",
+    "salary",
+    "income",
+    "wage",
+    "wages",
+    "pay",
+    "earnings",
+    "compensation",
+    "bonus",
+    "debt",
+    "credit",
+    "balance",
+    "loan",
+    "wealth",
+    "tax",
+    "charges",
+    "charge",
+    "spend",
+    "spending",
+    "purchase",
+    "rating",
+    "performance",
+    "review",
+    "score",
+    "religion",
+    "religious",
+    "political",
+    "politics",
+    "party",
+    "vote",
+    "orientation",
+    "union",
+    "offense",
+    "offence",
+    "crime",
+    "conviction",
+    "arrest",
+    "sentence",
+    "url",
+    "page",
+    "path",
+    "query",
+    "search",
+    "referrer",
+    "referer",
+    "reason",
+    "cause",
+    "death",
+    "grievance",
+];
+
+/// Returns the meaning of a column name, with the word that carries it; `None` when no word or two contradicting words are known.
+pub(super) fn said(name: &str) -> Option<(Said, &'static str)> {
+    let words = words(name);
+    let find = |list: &'static [&'static str]| list.iter().copied().find(|word| words.iter().any(|own| own == word));
+    if let Some(word) = find(PERSON) {
+        return Some((Said::Person, word));
+    }
+    match (find(REFERENCE), find(KNOWN), find(PRIVATE)) {
+        (Some(word), None, None) => Some((Said::Reference, word)),
+        (_, Some(word), None) => Some((Said::Known, word)),
+        (_, None, Some(word)) => Some((Said::Private, word)),
+        _ => None,
+    }
+}
+
+/// Whether one of these words is in a name.
+pub(super) fn has_word(name: &str, wanted: &[&str]) -> bool {
+    words(name).iter().any(|word| wanted.contains(&word.as_str()))
+}
+
+/// The words of a name: `zipCode`, `zip_code` and `ZIP-Code` are the same two. Two short ones that follow each other are
+/// also one, so that `first_name` is a `firstname`.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase();
+        if c.is_alphanumeric()
+            && let Some(last) = words.last_mut()
+        {
+            last.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    let pairs: Vec<String> = words.windows(2).map(|pair| pair.concat()).collect();
+    words.extend(pairs);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_word_by_word() {
+        let kind = |name: &str| said(name).map(|(said, _)| said);
+        for name in ["SSN", "customer_email", "homePhone", "first_name", "lastName", "IP"] {
+            assert_eq!(kind(name), Some(Said::Person), "{name}");
+        }
+        for name in ["id", "patient_id", "recordNo", "session", "name"] {
+            assert_eq!(kind(name), Some(Said::Reference), "{name}");
+        }
+        for name in ["age", "ZIP-Code", "birthDate", "native-country", "department_id", "marital status"] {
+            assert_eq!(kind(name), Some(Said::Known), "{name}");
+        }
+        for name in ["diagnosis", "total_charges", "annualIncome", "ICD10_code"] {
+            assert_eq!(kind(name), Some(Said::Private), "{name}");
+        }
+        // Nothing, a part of a word, or two things at once.
+        for name in ["", "x1", "usage", "paid_wagons", "zip_income", "fnlwgt"] {
+            assert_eq!(kind(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The draft as text: a policy file in which every line has its reason.
+
+use std::fmt::Write;
+
+use throng_core::profile::{Profile, ValueKind};
+use throng_core::risk::Risk;
+
+use super::builder::builder;
+use super::role::Role;
+use super::{Column, share_of};
+use crate::preset::{Preset, highest_risk};
+use crate::question::OPEN as OPEN_QUESTION;
+use crate::text::quoted as toml_quoted;
+
+/// Rows from which larger classes are suggested.
+const LARGE: u64 = 1000;
+
+/// Comments are broken at about this width.
+const WIDTH: usize = 110;
+
+/// Number of open questions: one for each unclear column, and one for p.
+pub(super) fn questions(columns: &[Column]) -> usize {
+    1 + columns.iter().filter(|column| column.guess.is_question).count()
+}
+
+/// The whole file.
+pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: Option<&Risk>) -> String {
+    let mut text = String::new();
+    head(rows, columns, risk, &mut text);
+    places(locations, &mut text);
+    privacy(rows, columns, &mut text);
+    let of = |role: Role, is_question: bool| {
+        columns.iter().filter(move |column| column.guess.role == role && column.guess.is_question == is_question)
+    };
+    let mut quasi: Vec<&Column> = of(Role::Quasi, false).collect();
+    let share = |column: &Column| share_of(risk, &column.name).unwrap_or(0.0);
+    // Columns of equal share are ordered by their distinct values.
+    quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
+    section("Identifiers: left out of the release.", of(Role::Identifier, false), risk, &mut text);
+    section(
+        "Quasi-identifiers: generalized. Those that single people out most come first.",
+        quasi.into_iter(),
+        risk,
+        &mut text,
+    );
+    section(
+        "Sensitive: released as they are, with at least p different values in every class.",
+        of(Role::Sensitive, false),
+        risk,
+        &mut text,
+    );
+    let open = columns.iter().filter(|column| column.guess.is_question);
+    section(
+        "Questions: quasi if others can know it, sensitive if it must not be learned from the release, insensitive if \
+         neither (it is then released as it is), identifier to leave it out, which is always safe.",
+        open,
+        risk,
+        &mut text,
+    );
+    text
+}
+
+fn head(rows: u64, columns: &[Column], risk: Option<&Risk>, text: &mut String) {
+    comment(
+        &format!(
+            "A draft by `throng init`, from {rows} rows and {} columns. It goes by names, types and counts, and may be \
+             wrong: read every line. {} questions are open, written as \"{OPEN_QUESTION}\"; `throng check` and `throng run` \
+             insist on an answer to each.",
+            columns.len(),
+            questions(columns)
+        ),
+        text,
+    );
+    if let Some(risk) = risk {
+        let names: Vec<String> = risk.columns.iter().map(|column| plain(&column.name)).collect();
+        comment(
+            &format!(
+                "As it is, {} of {rows} rows have a combination of {} that nobody else has; `throng risk` tells more.",
+                risk.uniques,
+                names.join(", ")
+            ),
+            text,
+        );
+    }
+    text.push_str("version = 1\n\n");
+}
+
+fn places(locations: &[String], text: &mut String) {
+    // `${NAME}` would be taken for a variable.
+    let quoted: Vec<String> = locations.iter().map(|location| toml_quoted(&location.replace('$', "$$"))).collect();
+    let location = match quoted.as_slice() {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    let name = locations.first().map_or("table", |location| stem(location));
+    let output = toml_quoted(&format!("released/{name}"));
+    let _ = writeln!(text, "[input]\nlocation = {location}\n\n[output]");
+    comment("A folder that is not there yet, relative to where throng is run.", text);
+    let _ = writeln!(text, "location = {output}\n");
+}
+
+/// The last part of a location, without its extension and what folders should not be called.
+fn stem(location: &str) -> &str {
+    let last = location.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = last.split('.').next().unwrap_or_default();
+    let is_name = !stem.is_empty() && stem.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if is_name { stem } else { "table" }
+}
+
+fn privacy(rows: u64, columns: &[Column], text: &mut String) {
+    text.push_str("[privacy]\n");
+    let preset = if rows >= LARGE { Preset::Research } else { Preset::Common };
+    comment("Every class of people who look alike has at least k rows. Conventions for k, none of them a law:", text);
+    for preset in Preset::ALL {
+        let (name, k, risk) = (preset.as_str(), preset.k(), highest_risk(preset.k()));
+        comment(&format!("- {name}: k = {k}, risk at most {risk:.3}; {}", preset.basis()), text);
+    }
+    let why = match preset {
+        Preset::Common => format!("Taken because the table has fewer than {LARGE} rows; more protect better."),
+        _ => format!("Taken because {rows} rows allow it; for a file in public look at those below it."),
+    };
+    comment(&why, text);
+    let _ = writeln!(text, "preset = {}", toml_quoted(preset.as_str()));
+    let sensitive: Vec<&Column> =
+        columns.iter().filter(|column| column.guess.role == Role::Sensitive && !column.guess.is_question).collect();
+    comment(
+        "Question: how many different values of each sensitive column must every class have? 1 asks for none of it; with 2 \
+         or more nobody's value follows from their class.",
+        text,
+    );
+    for column in &sensitive {
+        comment(
+            &format!("{} has {} values, so p can be at most that.", plain(&column.name), column.profile.distinct()),
+            text,
+        );
+    }
+    let fewest = sensitive.iter().map(|column| column.profile.distinct()).min();
+    let suggested = fewest.map_or(1, |fewest| fewest.clamp(1, 2));
+    if sensitive.is_empty() {
+        comment("No column is sensitive so far: more than 1 needs one.", text);
+    }
+    comment(&format!("Suggested: {suggested}."), text);
+    let _ = writeln!(text, "p = \"{OPEN_QUESTION}\"");
+}
+
+fn section<'a>(title: &str, columns: impl Iterator<Item = &'a Column>, risk: Option<&Risk>, text: &mut String) {
+    let mut is_begun = false;
+    for column in columns {
+        if !is_begun {
+            text.push('\n');
+            comment(title, text);
+            is_begun = true;
+        }
+        write_column(column, risk, text);
+    }
+}
+
+fn write_column(column: &Column, risk: Option<&Risk>, text: &mut String) {
+    let _ = writeln!(text, "\n[columns.{}]", toml_quoted(&column.name));
+    let guess = &column.guess;
+    comment(&format!("{}: {}.", if guess.is_question { "Unclear" } else { "Why" }, guess.why), text);
+    comment(&facts(&column.profile, share_of(risk, &column.name)), text);
+    if guess.is_question {
+        comment(&format!("Suggested: {}.", guess.role.as_str()), text);
+        let _ = writeln!(text, "role = \"{OPEN_QUESTION}\"");
+        return;
+    }
+    let _ = writeln!(text, "role = \"{}\"", guess.role.as_str());
+    if guess.role == Role::Quasi {
+        let built = builder(&column.name, &column.profile, &column.data_type);
+        comment(&format!("How: {}.", built.why), text);
+        if let Some(line) = built.line {
+            let _ = writeln!(text, "{line}");
+        }
+        if column.profile.nulls() > 0 {
+            comment("Rows without a value are a value of their own; \"suppress\" leaves these rows out.", text);
+            text.push_str("nulls = \"value\"\n");
+        }
+    }
+}
+
+/// The counts of a column in words.
+fn facts(profile: &Profile, share: Option<f64>) -> String {
+    if profile.kind() == ValueKind::Other {
+        return format!("Seen: {} rows with a value.", profile.valued());
+    }
+    let about = if profile.is_exact() { "" } else { "about " };
+    let mut facts = format!("Seen: {about}{} values, {about}{} of them once", profile.distinct(), profile.uniques());
+    if profile.nulls() > 0 {
+        let _ = write!(facts, "; {} rows without a value", profile.nulls());
+    }
+    if let Some(share) = share {
+        let _ = write!(facts, "; without it the average risk falls by {:.0} %", 100.0 * share);
+    }
+    facts + "."
+}
+
+/// A name as it may stand in a comment.
+fn plain(name: &str) -> String {
+    format!("`{}`", name.escape_debug())
+}
+
+/// A comment of one sentence or more, broken into lines.
+fn comment(sentence: &str, text: &mut String) {
+    let mut line = String::from("#");
+    for word in sentence.split_whitespace() {
+        if line.chars().count() + 1 + word.chars().count() > WIDTH && line.len() > 1 {
+            let _ = writeln!(text, "{line}");
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;

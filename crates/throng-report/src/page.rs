@@ -1,0 +1,86 @@
+//! The frame of every page: a head that admits nothing from outside, and one style.
+
+use maud::{Markup, PreEscaped, Render, html};
+
+/// The page may use its own style and nothing else: no script runs and nothing is fetched.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// Renders a whole page.
+pub(crate) fn page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="referrer" content="no-referrer";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body { (body) }
+        }
+        "\n"
+    };
+    without_controls(page.into_string())
+}
+
+/// Replaces control characters, which are not allowed in a document; a column may have any name.
+fn without_controls(page: String) -> String {
+    let is_forbidden = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if page.contains(is_forbidden) { page.replace(is_forbidden, "\u{fffd}") } else { page }
+}
+
+/// The footer of a page that is rendered without a release.
+pub(crate) fn unpublished_footer() -> Markup {
+    let version = env!("CARGO_PKG_VERSION");
+    html! {
+        footer {
+            "Written by Throng " (version) ". Nothing was published by it. This page fetches nothing and runs no script."
+        }
+    }
+}
+
+/// The head of a table: the names of its columns, and whether they are numbers.
+pub(crate) fn head(caption: &str, columns: &[(&str, bool)]) -> Markup {
+    html! {
+        caption { (caption) }
+        thead {
+            tr {
+                @for (name, is_number) in columns {
+                    th scope="col" class=[is_number.then_some("n")] { (name) }
+                }
+            }
+        }
+    }
+}
+
+/// The head of a row, with words below its name.
+pub(crate) fn row_head(name: impl Render, words: &str) -> Markup {
+    html! { th scope="row" { (name) @if !words.is_empty() { span class="words" { (words) } } } }
+}
+
+/// An entry of a list of key figures.
+pub(crate) fn key_entry(name: &str, figure: &Markup) -> Markup {
+    html! { div { dt { (name) } dd { (figure) } } }
+}
+
+/// A figure with words above it.
+pub(crate) fn captioned(title: &str, words: &str, content: &Markup) -> Markup {
+    html! { figure { figcaption { strong { (title) } (words) } (content) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_breaks_out_of_text_or_attributes() {
+        let hostile = "</p><script>alert('x')</script>\" onload=\"y\u{0}&";
+        let page = page(hostile, &html! { p title=(hostile) { (hostile) } });
+        let safe = "&lt;/p&gt;&lt;script&gt;alert('x')&lt;/script&gt;&quot; onload=&quot;y\u{fffd}&amp;";
+        assert!(page.contains(&format!("<title>{safe}</title>")), "{page}");
+        assert!(page.contains(&format!("<p title=\"{safe}\">{safe}</p>")), "{page}");
+    }
+}

@@ -1,0 +1,120 @@
+//! Risk over loss: a point for every policy that was tried, and the line of those that no other beats.
+
+use maud::{Markup, html};
+
+use super::{Caption, Percent, Pixels, svg};
+
+/// A policy that was tried.
+#[derive(Clone, Debug)]
+pub(crate) struct Point {
+    /// Its loss, from 0 to 1.
+    pub(crate) loss: f64,
+    /// The highest risk of a row, greater than zero.
+    pub(crate) risk: f64,
+    /// Index into [`SHAPES`], modulo their number.
+    pub(crate) shape: usize,
+    /// The text beside it, where it is on the line.
+    pub(crate) label: Option<String>,
+}
+
+/// The content of the plot.
+#[derive(Clone, Debug)]
+pub(crate) struct Frontier {
+    pub(crate) points: Vec<Point>,
+    /// A loss that must not be exceeded.
+    pub(crate) budget: Option<f64>,
+}
+
+/// The shapes of points, drawn around the origin.
+pub(crate) const SHAPES: [&str; 5] = [
+    "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z",
+    "M-4.5 -4.5H4.5V4.5H-4.5Z",
+    "M0 -5.5L5.5 4.5H-5.5Z",
+    "M0 -6L6 0L0 6L-6 0Z",
+    "M-5.5 -4.5H5.5L0 5.5Z",
+];
+
+/// The least end of the axis of losses.
+const LEAST_LOSS: f64 = 0.01;
+
+const TOP: f64 = 14.0;
+const HEIGHT: f64 = 260.0;
+const FOOT: f64 = 44.0;
+/// Room for the text left of the axis, and for the last label.
+const LEFT: f64 = 0.12;
+const RIGHT: f64 = 0.96;
+
+/// Risks that are good to read, of which those within the plot are marked.
+const RISKS: [f64; 11] = [1.0, 0.5, 0.333_333, 0.2, 0.1, 0.05, 0.033_333, 0.02, 0.01, 0.005, 0.002];
+
+/// Draws policies by their loss and, on a logarithmic scale, by their risk.
+pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
+    let most = drawn.points.iter().map(|point| point.loss).chain(drawn.budget).fold(LEAST_LOSS, f64::max);
+    let step = nice(most / 4.0);
+    let widest = (most / step).ceil().max(1.0) * step;
+    let risks = || drawn.points.iter().map(|point| point.risk);
+    let (low, high) = (risks().fold(1.0, f64::min) / 1.25, (risks().fold(0.0, f64::max) * 1.25).min(1.0));
+    let x = |loss: f64| Percent(LEFT + (loss / widest).clamp(0.0, 1.0) * (RIGHT - LEFT));
+    let y = |risk: f64| Pixels(TOP + (high.ln() - risk.ln()) / (high.ln() - low.ln()).max(f64::MIN_POSITIVE) * HEIGHT);
+    let bottom = TOP + HEIGHT;
+    let line: Vec<&Point> = best(&drawn.points);
+    let plot = html! {
+        @for risk in RISKS.into_iter().filter(|risk| (low..=high).contains(risk)) {
+            line class="grid" x1=(Percent(LEFT)) x2=(Percent(RIGHT)) y1=(y(risk)) y2=(y(risk)) {}
+            text class="note" x=(Percent(LEFT - 0.015)) y=(y(risk)) dy="4" text-anchor="end" { (trimmed(risk * 100.0)) "%" }
+        }
+        @for number in 0..=(widest / step).round() as usize {
+            @let loss = number as f64 * step;
+            line class="grid" x1=(x(loss)) x2=(x(loss)) y1=(TOP) y2=(bottom) {}
+            text class="note" x=(x(loss)) y=(bottom + 16.0) text-anchor="middle" { (trimmed(loss * 100.0)) "%" }
+        }
+        text class="label" x=(Percent((LEFT + RIGHT) / 2.0)) y=(bottom + 36.0) text-anchor="middle" {
+            "information lost (NCP)"
+        }
+        @if let Some(budget) = drawn.budget {
+            line class="budget" x1=(x(budget)) x2=(x(budget)) y1=(TOP) y2=(bottom) {}
+        }
+        @for pair in line.windows(2) {
+            @let (x1, x2) = (x(pair[0].loss), x(pair[1].loss));
+            @let (y1, y2) = (y(pair[0].risk), y(pair[1].risk));
+            line class="best" x1=(x1) x2=(x2) y1=(y1) y2=(y1) {}
+            line class="best" x1=(x2) x2=(x2) y1=(y1) y2=(y2) {}
+        }
+        @for point in &drawn.points {
+            @let is_best = line.iter().any(|best| std::ptr::eq(*best, point));
+            svg x=(x(point.loss)) y=(y(point.risk)) overflow="visible" {
+                path class=(if is_best { "point on-line" } else { "point" }) d=(SHAPES[point.shape % SHAPES.len()]) {}
+                @if let (true, Some(label)) = (is_best, &point.label) {
+                    @let (dx, anchor) = if x(point.loss).0 > 0.75 { (-9, "end") } else { (9, "start") };
+                    text class="note" x=(dx) y="-11" text-anchor=(anchor) { (label) }
+                }
+            }
+        }
+    };
+    svg(caption, (TOP + HEIGHT + FOOT) as usize, &plot)
+}
+
+/// The points that no other beats, by ascending loss: whatever loses less has a higher risk.
+fn best(points: &[Point]) -> Vec<&Point> {
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    sorted.sort_by(|a, b| a.loss.total_cmp(&b.loss).then(a.risk.total_cmp(&b.risk)));
+    let mut line: Vec<&Point> = Vec::new();
+    for point in sorted {
+        if line.last().is_none_or(|last| point.risk < last.risk) {
+            line.push(point);
+        }
+    }
+    line
+}
+
+/// The next of 1, 2, 5, 10, 20 ... times a power of ten.
+fn nice(step: f64) -> f64 {
+    let power = 10_f64.powf(step.max(1e-6).log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= step);
+    factor.unwrap_or(10.0) * power
+}
+
+fn trimmed(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,73 @@
+//! Plots as inline SVG that read well at any width.
+//!
+//! Lengths along the page are percentages and all others are pixels, so that a plot fills its column and its text keeps
+//! its size on a phone. Every plot has a title and a description, takes its colours from the page, and shows by shape or
+//! position whatever it shows by colour.
+
+mod bars;
+mod frontier;
+mod shares;
+mod slices;
+
+use std::fmt::Write;
+
+pub(crate) use bars::{Bar, PairedBar, bars, paired_bars};
+pub(crate) use frontier::{Frontier, Point, SHAPES, frontier};
+use maud::{Markup, Render, html};
+pub(crate) use shares::{Shares, shares};
+pub(crate) use slices::{Column, slices};
+
+/// The name of a plot, and what it shows in words.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caption<'a> {
+    /// Unique on the page.
+    pub(crate) id: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) description: &'a str,
+}
+
+/// A share of the width.
+#[derive(Clone, Copy, Debug)]
+struct Percent(f64);
+
+impl Render for Percent {
+    fn render_to(&self, buffer: &mut String) {
+        let percent = if self.0.is_finite() { (self.0 * 100.0).clamp(0.0, 100.0) } else { 0.0 };
+        // Writing to a string can't fail.
+        let _ = write!(buffer, "{percent:.2}%");
+    }
+}
+
+/// Pixels with one digit after the point.
+#[derive(Clone, Copy, Debug)]
+struct Pixels(f64);
+
+impl Render for Pixels {
+    fn render_to(&self, buffer: &mut String) {
+        let _ = write!(buffer, "{:.1}", self.0);
+    }
+}
+
+/// An SVG of this height with a title and a description.
+fn svg(caption: Caption<'_>, height: usize, content: &Markup) -> Markup {
+    let (title, description) = (format!("{}-title", caption.id), format!("{}-description", caption.id));
+    html! {
+        svg class="plot" role="img" aria-labelledby={ (title) " " (description) } width="100%" height=(height) {
+            title id=(title) { (caption.title) }
+            desc id=(description) { (caption.description) }
+            (content)
+        }
+    }
+}
+
+/// The line above a bar: a label on the left and a value on the right.
+fn bar_label(top: usize, label: &str, value: &str) -> Markup {
+    html! {
+        text class="label" x="0" y=(top + 13) { (label) }
+        text class="value" x="100%" y=(top + 13) text-anchor="end" { (value) }
+    }
+}
+
+#[cfg(test)]
+#[path = "plot_tests.rs"]
+mod tests;

@@ -1,0 +1,42 @@
+//! Bars that are divided into shares of a whole.
+
+use maud::{Markup, html};
+
+use super::{Caption, Percent, bar_label, svg};
+
+/// A labelled bar of shares.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    pub(crate) label: String,
+    pub(crate) value: String,
+    /// In the order of the steps of the legend.
+    pub(crate) shares: Vec<f64>,
+}
+
+const ROW: usize = 42;
+
+/// Whole bars in the colours `step-0`, `step-1` and so on.
+pub(crate) fn shares(caption: Caption<'_>, rows: &[Shares]) -> Markup {
+    let drawn = html! {
+        @for (at, row) in rows.iter().enumerate() {
+            (bar_label(at * ROW, &row.label, &row.value))
+            (steps(at * ROW + 20, &row.shares))
+        }
+    };
+    svg(caption, rows.len() * ROW, &drawn)
+}
+
+fn steps(top: usize, shares: &[f64]) -> Markup {
+    let ends = shares.iter().scan(0.0, |end, share| {
+        *end += share.max(0.0);
+        Some(*end)
+    });
+    let starts = [0.0].into_iter().chain(ends);
+    html! {
+        @for (step, (start, share)) in starts.zip(shares).enumerate() {
+            @if *share > 0.0 {
+                rect class={ "step step-" (step) } x=(Percent(start)) y=(top) width=(Percent(*share)) height="14" {}
+            }
+        }
+    }
+}

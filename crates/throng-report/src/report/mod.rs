@@ -1,0 +1,41 @@
+//! `throng report` and `report = true`: one page that a privacy officer reads without knowing the code.
+//!
+//! It is rendered from the sidecar alone, so that it contains nothing that is not published already, and every figure
+//! carries its path in the sidecar (`data-key`). No script, font or picture is loaded.
+
+mod classes;
+mod detail;
+mod diversity;
+mod limits;
+mod promise;
+mod reproduce;
+mod requirements;
+mod risk;
+mod suppressed;
+mod time;
+
+use maud::html;
+
+use crate::document::Sidecar;
+use crate::page::page;
+
+/// Renders the report of a release.
+pub fn report(sidecar: &Sidecar) -> String {
+    let sections = [
+        promise::section,
+        requirements::section,
+        risk::section,
+        classes::section,
+        diversity::section,
+        detail::section,
+        suppressed::section,
+        limits::section,
+        time::section,
+        reproduce::section,
+    ];
+    page("Release report", &html! { @for section in sections { (section(sidecar)) } })
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

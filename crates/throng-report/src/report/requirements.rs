@@ -1,0 +1,68 @@
+//! Required and achieved values, one row per requirement.
+
+use maud::{Markup, html};
+use throng_core::verify::CONSTRAINED;
+
+use crate::document::{Quantity, Requirement, Sidecar};
+use crate::numbers::cell;
+use crate::page::head;
+
+const COLUMNS: [(&str, bool); 4] = [("Requirement", false), ("Required", true), ("Reached", true), ("Holds", false)];
+
+pub(super) fn section(sidecar: &Sidecar) -> Markup {
+    html! {
+        section {
+            h2 { "What was promised, and what was reached" }
+            p {
+                "The released files were read back before anybody could see them, by code that shares nothing with the code \
+                 that formed the classes. The figures are those of the worst class."
+            }
+            table id="requirements" {
+                (head("Requirements", &COLUMNS))
+                tbody {
+                    @for (at, requirement) in sidecar.privacy.requirements.iter().enumerate() { (row(at, requirement)) }
+                }
+            }
+        }
+    }
+}
+
+fn row(at: usize, requirement: &Requirement) -> Markup {
+    let key = |field: &str| format!("privacy.requirements.{at}.{field}");
+    html! {
+        tr {
+            th scope="row" {
+                (requirement.model)
+                @if let Some(column) = &requirement.column { " of " (column) }
+                span class="words" { (words(requirement)) }
+            }
+            (cell(&key("required"), requirement.required, requirement.required))
+            (cell(&key("achieved"), requirement.achieved, requirement.achieved))
+            td class="whole" {
+                @if holds(requirement) { span class="holds" { "✓ yes" } } @else { span class="fails" { "✗ no" } }
+            }
+        }
+    }
+}
+
+fn words(requirement: &Requirement) -> &'static str {
+    match &*requirement.model {
+        "k-anonymity" => "rows in the smallest class: people who can't be told apart",
+        "p-sensitivity" => "different values in every class, nulls not counted",
+        "extended p-sensitivity" => "different values in every class, where all below a protected value are one",
+        "p+-sensitivity" => "different categories in every class",
+        "alpha-weight" => "total weight of the categories in every class; the least sensitive weigh most",
+        CONSTRAINED => "rows that are generalized beyond the limit of the policy",
+        _ => "as the policy asks",
+    }
+}
+
+fn holds(requirement: &Requirement) -> bool {
+    let number = |quantity: Quantity| match quantity {
+        Quantity::Count(count) => count as f64,
+        Quantity::Weight(weight) => weight,
+    };
+    let (required, achieved) = (number(requirement.required), number(requirement.achieved));
+    // A weight is rounded to six digits.
+    if requirement.model == CONSTRAINED { achieved <= required } else { achieved + 1e-6 >= required }
+}

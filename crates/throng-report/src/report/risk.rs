@@ -1,0 +1,110 @@
+//! The risk of being found, before and after.
+
+use maud::{Markup, html};
+
+use crate::document::{AttackerRisk, RiskFacts, Sidecar};
+use crate::numbers::{cell, count, percent};
+use crate::page::{captioned, head, row_head};
+use crate::plot::{Caption, PairedBar, paired_bars};
+
+pub(super) fn section(sidecar: &Sidecar) -> Markup {
+    let Some(risk) = &sidecar.risk else { return Markup::default() };
+    html! {
+        section {
+            h2 { "The risk of being found" }
+            p {
+                "A row can be found by what others may know of a person. Its risk is one over the number of rows that look \
+                 like it. Figures of the original are upper bounds: they count rows up to the next multiple of k, and tell \
+                 nothing about smaller groups."
+            }
+            (plot(risk))
+            (table(risk))
+        }
+    }
+}
+
+fn plot(risk: &RiskFacts) -> Markup {
+    let (before, after) = (&risk.before, &risk.after);
+    let bar = |label: String, was: f64, is: f64| PairedBar {
+        label,
+        value: format!("{} → {}", percent(was), percent(is)),
+        before: was,
+        after: is,
+    };
+    let mut bars = vec![bar("rows that are alone".to_owned(), before.sample_uniques, after.sample_uniques)];
+    for (was, is) in before.prosecutor.at_risk.iter().zip(&after.prosecutor.at_risk) {
+        bars.push(bar(format!("rows with a risk above {}", percent(was.above)), was.share, is.share));
+    }
+    let words = "Share of all rows. The thin bar is the original, the thick bar is the release.";
+    let shares: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.label, bar.value)).collect();
+    let description = format!("{words} The shares from original to release are: {}.", shares.join("; "));
+    let caption = Caption { id: "risk", title: "Rows at risk, before and after", description: &description };
+    captioned(caption.title, words, &paired_bars(caption, &bars))
+}
+
+fn table(risk: &RiskFacts) -> Markup {
+    let (before, after) = (&risk.before, &risk.after);
+    let journalist = "does not know that; how many people are in the population is not known here, so that the table \
+                      stands for it, and the true risk is at most this";
+    html! {
+        table id="risk" {
+            (head("Risk by attacker", &[("Attacker", false), ("Original", true), ("Release", true)]))
+            tbody {
+                (group("Prosecutor", "knows that the person is in the table"))
+                (attacker("prosecutor", &before.prosecutor, &after.prosecutor))
+                (group("Journalist", journalist))
+                (attacker("journalist", &before.journalist, &after.journalist))
+                (group("Marketer", "looks for anybody, and is content with the average"))
+                (pair("rows found on average", "marketer.average", before.marketer.average, after.marketer.average, ""))
+                (group("All of them", ""))
+                (pair(
+                    "sample uniques: rows that are alone",
+                    "sample_uniques",
+                    before.sample_uniques,
+                    after.sample_uniques,
+                    "≤ "
+                ))
+                tr {
+                    (row_head("different combinations of quasi-identifiers", ""))
+                    (cell("risk.before.classes", before.classes, count(before.classes)))
+                    (cell("risk.after.classes", after.classes, count(after.classes)))
+                }
+            }
+        }
+    }
+}
+
+fn group(name: &str, words: &str) -> Markup {
+    html! {
+        tr class="group" {
+            th scope="rowgroup" colspan="3" {
+                (name)
+                @if !words.is_empty() { span class="words" { (words) } }
+            }
+        }
+    }
+}
+
+fn attacker(name: &str, before: &AttackerRisk, after: &AttackerRisk) -> Markup {
+    let key = |field: &str| format!("{name}.{field}");
+    html! {
+        (pair("highest risk of a row", &key("highest"), before.highest, after.highest, "≤ "))
+        (pair("average risk of a row", &key("average"), before.average, after.average, ""))
+        @for (at, (was, is)) in before.at_risk.iter().zip(&after.at_risk).enumerate() {
+            @let label = format!("rows with a risk above {}", percent(was.above));
+            (pair(&label, &key(&format!("at_risk.{at}.share")), was.share, is.share, "≤ "))
+        }
+    }
+}
+
+/// A share before and after; `bound` marks the one before as an upper bound.
+fn pair(label: &str, key: &str, before: f64, after: f64, bound: &str) -> Markup {
+    let bound = if before > 0.0 { bound } else { "" };
+    html! {
+        tr {
+            (row_head(label, ""))
+            (cell(&format!("risk.before.{key}"), before, format_args!("{bound}{}", percent(before))))
+            (cell(&format!("risk.after.{key}"), after, percent(after)))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Rows and columns that were left out.
+
+use maud::{Markup, html};
+
+use crate::document::Sidecar;
+use crate::numbers::{cell, count, percent};
+use crate::page::{head, row_head};
+
+pub(super) fn section(sidecar: &Sidecar) -> Markup {
+    let (input, output) = (&sidecar.input, &sidecar.output);
+    let line = |words: &str, key: &str, number: u64| {
+        html! { tr { (row_head(words, "")) (cell(key, number, count(number))) } }
+    };
+    html! {
+        section {
+            h2 { "What was left out" }
+            p {
+                @if output.suppressed_rows == 0 {
+                    "No row was suppressed: every row of the input is in the release once."
+                } @else {
+                    (percent(output.suppressed_rows as f64 / input.rows.max(1) as f64))
+                    " of the rows are suppressed: within the limits of the policy nobody could hide them, or they lack a \
+                     value that the policy insists on. They are counted here and listed nowhere."
+                }
+            }
+            table id="suppressed" {
+                (head("Rows and columns", &[("What", false), ("How many", true)]))
+                tbody {
+                    (line("rows read", "input.rows", input.rows))
+                    (line("rows released", "output.rows", output.rows))
+                    (line("rows suppressed", "output.suppressed_rows", output.suppressed_rows))
+                    @if let Some(columns) = &sidecar.columns {
+                        (line("columns left out, such as identifiers", "columns.dropped", columns.dropped))
+                        (line("columns generalized", "columns.quasi", columns.quasi))
+                        (line("sensitive columns", "columns.sensitive", columns.sensitive))
+                        (line("columns released as they are", "columns.unchanged", columns.unchanged))
+                    }
+                }
+            }
+        }
+    }
+}

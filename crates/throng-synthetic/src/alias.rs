@@ -1,0 +1,91 @@
+//! Skewed choices in constant time: Walker's alias method, with the tables built as Vose describes.
+
+use crate::rng::Rng;
+
+/// A choice among `0..len` with given weights. One look-up and one random number per choice.
+#[derive(Debug)]
+pub(crate) struct Alias {
+    slots: Vec<Slot>,
+}
+
+/// A slot keeps its own number with a chance of `keep / 2^32`, and otherwise gives `other`.
+#[derive(Debug)]
+struct Slot {
+    keep: u32,
+    other: u16,
+}
+
+impl Alias {
+    /// Builds the table. There is at least one weight and at most 65,536, none is negative, and one is above zero.
+    ///
+    /// A weight of zero is never chosen: its slot keeps nothing, and the slots that are left over at the end hold
+    /// exactly one share each (up to rounding), which a zero never does.
+    pub fn new(weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        debug_assert!(total > 0.0 && weights.len() <= 1 << 16);
+        let mut shares: Vec<f64> = weights.iter().map(|weight| weight * weights.len() as f64 / total).collect();
+        let mut slots: Vec<Slot> = (0..weights.len()).map(|i| Slot { keep: u32::MAX, other: i as u16 }).collect();
+        let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..weights.len()).partition(|i| shares[*i] < 1.0);
+        while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
+            small.pop();
+            slots[poor] = Slot { keep: (shares[poor] * 2_f64.powi(32)) as u32, other: rich as u16 };
+            shares[rich] -= 1.0 - shares[poor];
+            if shares[rich] < 1.0 {
+                large.pop();
+                small.push(rich);
+            }
+        }
+        Self { slots }
+    }
+
+    /// A choice among `len` whose weights fall like `1 / (rank + shift)^exponent`.
+    pub fn zipf(len: usize, shift: f64, exponent: f64) -> Self {
+        Self::new(&zipf_weights(len, shift, exponent))
+    }
+
+    /// Chooses.
+    #[inline]
+    pub fn pick(&self, rng: &mut Rng) -> usize {
+        let bits = rng.bits();
+        let index = (((bits >> 32) * self.slots.len() as u64) >> 32) as usize;
+        let slot = &self.slots[index];
+        if (bits as u32) < slot.keep { index } else { slot.other as usize }
+    }
+}
+
+/// Weights that fall like `1 / (rank + shift)^exponent`; ranks count from one.
+pub(crate) fn zipf_weights(len: usize, shift: f64, exponent: f64) -> Vec<f64> {
+    (1..=len).map(|rank| (rank as f64 + shift).powf(-exponent)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chooses_in_proportion_to_the_weights() {
+        let alias = Alias::new(&[1.0, 0.0, 6.0, 3.0]);
+        let mut rng = Rng::new(1, 0);
+        let mut counts = [0_u32; 4];
+        for _ in 0..100_000 {
+            counts[alias.pick(&mut rng)] += 1;
+        }
+        assert_eq!(counts[1], 0);
+        for (index, expected) in [(0, 10_000), (2, 60_000), (3, 30_000)] {
+            assert!(counts[index].abs_diff(expected) < 600, "choice {index}: {} of {expected}", counts[index]);
+        }
+    }
+
+    #[test]
+    fn a_single_weight_is_always_chosen() {
+        let alias = Alias::new(&[0.0, 0.0, 0.25]);
+        let mut rng = Rng::new(2, 0);
+        assert!((0..1000).all(|_| alias.pick(&mut rng) == 2));
+    }
+
+    #[test]
+    fn zipf_halves_from_the_first_rank_to_the_second() {
+        let weights = zipf_weights(3, 0.0, 1.0);
+        assert_eq!(weights[0], 2.0 * weights[1]);
+    }
+}

@@ -1,0 +1,225 @@
+//! Part files in a local folder.
+//!
+//! Every part is written under a name that begins with a dot, and the parts get their names only when all of them are
+//! complete. So a reader of the folder never meets half a file, and never an extract with parts missing. A part holds a
+//! contiguous range of rows and is made by itself, side by side with others on the threads of the current rayon
+//! pool; memory is one row group in the making per thread, whatever the number of rows.
+
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::schema::types::ColumnPath;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::census::{CensusBatches, census_schema};
+
+/// Rows of a part file when the number of files is not given.
+pub const DEFAULT_FILE_ROWS: u64 = 1_000_000;
+
+/// The seed when none is given.
+pub const DEFAULT_SEED: u64 = 0;
+
+/// Rows of a row group: small enough to hold one per thread, large enough for dictionaries to pay.
+const ROW_GROUP_ROWS: usize = 262_144;
+
+/// The extract to generate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CensusOptions {
+    /// How many rows.
+    pub rows: u64,
+    /// The same seed gives the same rows.
+    pub seed: u64,
+    /// How many part files; by default one for each [`DEFAULT_FILE_ROWS`] rows, and at least one.
+    pub files: Option<usize>,
+    /// Whether part files that are already in the folder give way. Otherwise they are an error.
+    pub overwrite: bool,
+}
+
+impl CensusOptions {
+    /// An extract of `rows` rows, with the defaults for everything else.
+    pub fn new(rows: u64) -> Self {
+        Self { rows, seed: DEFAULT_SEED, files: None, overwrite: false }
+    }
+
+    /// With this seed.
+    pub fn with_seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// With this many part files; zero counts as one.
+    pub fn with_files(self, files: usize) -> Self {
+        Self { files: Some(files), ..self }
+    }
+
+    /// With part files of an earlier run replaced, or not.
+    pub fn with_overwrite(self, overwrite: bool) -> Self {
+        Self { overwrite, ..self }
+    }
+
+    fn file_count(&self) -> u64 {
+        self.files.map_or(self.rows.div_ceil(DEFAULT_FILE_ROWS), |files| files as u64).max(1)
+    }
+
+    /// The rows of part `index`; parts differ by at most one row.
+    fn part(&self, index: u64) -> Range<u64> {
+        let border = |i: u64| (u128::from(self.rows) * u128::from(i) / u128::from(self.file_count())) as u64;
+        border(index)..border(index + 1)
+    }
+}
+
+/// Size of a generated extract.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GenerateSummary {
+    /// Rows in all files.
+    pub rows: u64,
+    /// Part files.
+    pub files: usize,
+    /// Bytes of all files.
+    pub bytes: u64,
+}
+
+/// Why nothing was generated.
+#[derive(Debug, Error)]
+pub enum GenerateError {
+    /// The folder already has part files, and readers would mix them with the new ones.
+    #[error("{} already exists; choose another folder or allow to overwrite", path.display())]
+    Exists {
+        /// The first part file found.
+        path: PathBuf,
+    },
+    /// The file system refused.
+    #[error("could not {action} {}", path.display())]
+    Io {
+        /// The operation that failed.
+        action: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// The refusal.
+        source: io::Error,
+    },
+    /// Encoding or writing a file failed.
+    #[error("could not write {}", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// The failure.
+        source: ParquetError,
+    },
+}
+
+/// Writes a census extract as `part-00000.parquet` and so on into a folder, which is created if it is missing.
+///
+/// The same rows, seed and number of files give the same bytes. `on_rows` is called with the number of rows just
+/// written, possibly from several threads. When anything fails, no part of the new extract stays in the folder; old parts
+/// that were to be overwritten go only after the new ones are complete.
+pub fn write_census(
+    folder: &Path,
+    options: &CensusOptions,
+    on_rows: &(dyn Fn(u64) + Sync),
+) -> Result<GenerateSummary, GenerateError> {
+    fs::create_dir_all(folder).map_err(refused("create", folder))?;
+    let old = existing_parts(folder)?;
+    if let (false, Some(path)) = (options.overwrite, old.first()) {
+        return Err(GenerateError::Exists { path: path.clone() });
+    }
+    let parts: Vec<Part> = (0..options.file_count()).map(|index| Part::new(folder, index, options)).collect();
+    let written: Result<u64, GenerateError> =
+        parts.par_iter().map(|part| part.write(options.seed, on_rows)).try_reduce(|| 0, |a, b| Ok(a + b));
+    let published = written.and_then(|bytes| {
+        publish(&old, &parts)?;
+        Ok(GenerateSummary { rows: options.rows, files: parts.len(), bytes })
+    });
+    if published.is_err() {
+        parts.iter().for_each(|part| discard(&part.draft));
+    }
+    published
+}
+
+/// Removes the old parts and gives the new ones their names, all of them or none.
+fn publish(old: &[PathBuf], parts: &[Part]) -> Result<(), GenerateError> {
+    for path in old {
+        fs::remove_file(path).map_err(refused("remove", path))?;
+    }
+    for (done, part) in parts.iter().enumerate() {
+        if let Err(error) = fs::rename(&part.draft, &part.path) {
+            parts[..done].iter().for_each(|part| discard(&part.path));
+            return Err(refused("rename", &part.draft)(error));
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file on the way out of a failure. That failure is the one to report, and a file that was never made
+/// needs no removal, so an error of this removal is ignored.
+fn discard(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// One part file.
+struct Part {
+    path: PathBuf,
+    draft: PathBuf,
+    rows: Range<u64>,
+}
+
+impl Part {
+    fn new(folder: &Path, index: u64, options: &CensusOptions) -> Self {
+        let name = format!("part-{index:05}.parquet");
+        Self { draft: folder.join(format!(".{name}.draft")), path: folder.join(name), rows: options.part(index) }
+    }
+
+    /// Writes the draft and gives its size.
+    fn write(&self, seed: u64, on_rows: &(dyn Fn(u64) + Sync)) -> Result<u64, GenerateError> {
+        let failed = |source| GenerateError::Parquet { path: self.path.clone(), source };
+        let file = File::create(&self.draft).map_err(refused("create", &self.draft))?;
+        let mut writer = ArrowWriter::try_new(file, census_schema(), Some(properties())).map_err(failed)?;
+        for batch in CensusBatches::range(self.rows.clone(), seed) {
+            writer.write(&batch).map_err(failed)?;
+            on_rows(batch.num_rows() as u64);
+        }
+        writer.finish().map_err(failed)?;
+        let file = writer.inner();
+        file.sync_all().map_err(refused("sync", &self.draft))?;
+        Ok(file.metadata().map_err(refused("measure", &self.draft))?.len())
+    }
+}
+
+/// How the files are encoded: Zstandard at its lowest level, which takes a fifth off the size for a twentieth more time
+/// than Snappy. Identifiers never repeat, so that a dictionary of them would be built only to be thrown away.
+fn properties() -> WriterProperties {
+    WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_max_row_group_row_count(Some(ROW_GROUP_ROWS))
+        .set_column_dictionary_enabled(ColumnPath::from("person_id"), false)
+        .build()
+}
+
+/// The files of the folder that have the name of a part, in order.
+fn existing_parts(folder: &Path) -> Result<Vec<PathBuf>, GenerateError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(refused("list", folder))? {
+        let entry = entry.map_err(refused("list", folder))?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix("part-")?.strip_suffix(".parquet"));
+        if number.is_some_and(|number| number.len() >= 5 && number.bytes().all(|b| b.is_ascii_digit())) {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn refused<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> GenerateError + 'a {
+    move |source| GenerateError::Io { action, path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+#[path = "write_tests.rs"]
+mod tests;
