@@ -13,10 +13,10 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("throng-policy", &["throng-core"]),
     ("throng-datafusion", &["throng-core", "throng-policy"]),
     ("throng-report", &["throng-core"]),
-    ("throng-pipeline", &["throng-core", "throng-policy", "throng-datafusion", "throng-report"]),
+    ("throng-job", &["throng-core", "throng-policy", "throng-datafusion", "throng-report"]),
     ("throng-synthetic", &[]),
-    ("throng-ballista", &["throng-core", "throng-policy", "throng-datafusion", "throng-pipeline"]),
-    ("throng-cli", &["throng-core", "throng-policy", "throng-pipeline", "throng-ballista"]),
+    ("throng-cluster", &["throng-core", "throng-policy", "throng-datafusion", "throng-job"]),
+    ("throng-cli", &["throng-core", "throng-policy", "throng-job", "throng-cluster"]),
     ("throng-testkit", &["throng-core"]),
 ];
 

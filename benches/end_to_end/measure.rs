@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use datafusion::config::{ConfigNonZeroUsize, ParquetOptions, TableParquetOptions};
 use datafusion::dataframe::DataFrameWriteOptions;
 use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use throng_pipeline::JobOptions;
+use throng_job::JobOptions;
 use throng_policy::{Overrides, Role};
 
 use crate::tables::{DataSet, utf8};
@@ -92,7 +92,7 @@ pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads
     forget_peak_memory();
     let options = JobOptions { threads, ..JobOptions::default() };
     let start = Instant::now();
-    let released = throng_pipeline::run(&policy, &options).await?;
+    let released = throng_job::run(&policy, &options).await?;
     let seconds = start.elapsed().as_secs_f64();
     let sidecar = released.sidecar;
     Ok(Run {

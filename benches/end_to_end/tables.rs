@@ -9,7 +9,7 @@ use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::{Compression, ZstdLevel};
 use datafusion::parquet::file::properties::WriterProperties;
-use throng_papers::{Choice, Draws, People, data_or_skip};
+use throng_papers::{Choice, People, SampleRng, data_or_skip};
 use throng_policy::{Overrides, Policy};
 use throng_synthetic::{CensusOptions, write_census};
 
@@ -97,7 +97,7 @@ fn policy(columns: usize, release: &str) -> String {
 
 /// Adult, drawn with repetition.
 fn write_adult(folder: &Path, people: &People, rows: usize) -> Result<()> {
-    let mut draws = Draws::new(SEED);
+    let mut draws = SampleRng::new(SEED);
     write(folder, rows, |count| {
         let records: Vec<usize> = (0..count).map(|_| draws.below(people.len())).collect();
         let numbers = ADULT_NUMBERS.map(|name| Ok((name.to_owned(), people.numbers(name, &records)?)));
@@ -109,7 +109,7 @@ fn write_adult(folder: &Path, people: &People, rows: usize) -> Result<()> {
 /// People with measures that are different for nearly everybody. Half of each measure is the same for a person, so that
 /// measures go together as they do in practice, and what is left makes their lowest digits their own.
 fn write_people(folder: &Path, columns: usize, rows: usize) -> Result<()> {
-    let mut draws = Draws::new(SEED);
+    let mut draws = SampleRng::new(SEED);
     write(folder, rows, |count| {
         let mut measures = vec![Vec::with_capacity(count); columns];
         let mut diagnoses = Vec::with_capacity(count);

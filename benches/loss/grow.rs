@@ -1,4 +1,4 @@
-//! Greedy clustering of rows, as k-member (Byun et al. 2007) with p: the baseline that clustering on cells is compared to.
+//! Greedy clustering of rows, as k-member [Byun 2007] with p: the baseline that clustering on cells is compared to.
 //!
 //! A class begins at the row furthest from the seed before, and takes the row that widens its box least, again and again,
 //! until it has k rows and p distinct values. While there is room for it any row will do; once the rows still missing must
@@ -93,10 +93,10 @@ impl RowTable<'_> {
             }
             next = match need {
                 _ if pace == Pace::Literal => {
-                    let helps = |row| need != Need::Helping || self.privacy.helps(&tally, self.codes(row));
+                    let helps = |row| need != Need::DiverseRow || self.privacy.helps(&tally, self.codes(row));
                     pool.nearest_of_all(self, &class.span, helps)
                 }
-                Need::Helping => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
+                Need::DiverseRow => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
                 _ => pool.nearest(self.loss(&class.span)),
             };
         }

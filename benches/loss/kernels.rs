@@ -14,14 +14,14 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::DataType;
 use criterion::{BatchSize, Criterion, Throughput};
-use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice, Unwatched};
-use throng_core::cluster::{Cluster, Greedy};
+use throng_core::anonymize::{ClusterChoice, IgnoreProgress, Method, PartitionChoice};
+use throng_core::cluster::{ClusterMethod, Greedy};
 use throng_core::columns::SensitiveSpec;
-use throng_core::domain::Kind;
+use throng_core::domain::DomainKind;
+use throng_core::local_search::{Effort, improve};
 use throng_core::model::Privacy;
-use throng_core::partition::{Allowed, Mondrian, Partition};
+use throng_core::partition::{FeasibleRegions, Mondrian, PartitionMethod};
 use throng_core::recode::Recoding;
-use throng_core::search::{Effort, improve};
 use throng_core::survey::{Survey, SurveySpec};
 use throng_core::table::Table;
 use throng_core::verify::{Promise, SensitivePromise, Verifier};
@@ -37,8 +37,8 @@ fn main() -> Result<()> {
     let data_set = DataSet::make(&choice)?.context("a generated data set")?;
     let (table, privacy) = (data_set.table(), Privacy::p_sensitive_k_anonymity(K, P, data_set.sensitive));
     let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Greedy);
-    let leaves = method.leaves(&Allowed::of(table, &privacy), table, &privacy)?;
-    let classes = method.classes(&leaves, table, &privacy, &Unwatched).classes;
+    let leaves = method.leaves(&FeasibleRegions::of(table, &privacy), table, &privacy)?;
+    let classes = method.classes(&leaves, table, &privacy, &IgnoreProgress).classes;
     let recoding = Recoding::new(table, &classes)?;
     let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
     let leaf = leaves.iter().max_by_key(|leaf| leaf.cells.len()).context("a leaf")?;
@@ -64,7 +64,7 @@ fn main() -> Result<()> {
         );
     });
     group.bench_function("search: one cycle", |bencher| {
-        let effort = Effort { cycles: 1, seed: 0, goes_on: &|| true };
+        let effort = Effort { cycles: 1, seed: 0, may_continue: &|| true };
         bencher.iter_batched(
             || classes.clone(),
             |classes| improve(table, &privacy, classes, effort),
@@ -105,8 +105,8 @@ fn columns(table: &Table) -> Result<Vec<ArrayRef>> {
     let quasi = table.quasi().iter().enumerate().map(|(at, quasi)| {
         let positions = rows(table).map(|(cell, _)| table.positions(cell)[at]);
         Ok(match quasi.domain.kind() {
-            Kind::Ordered { values, .. } => take(values, &positions.collect::<UInt32Array>(), None)?,
-            Kind::Category(tree) => {
+            DomainKind::Ordered { values, .. } => take(values, &positions.collect::<UInt32Array>(), None)?,
+            DomainKind::Category(tree) => {
                 Arc::new(positions.map(|leaf| Some(tree.label(tree.leaf_node(leaf)))).collect::<StringArray>())
             }
         })
@@ -122,8 +122,8 @@ fn spec(table: &Table, columns: &[ArrayRef]) -> SurveySpec {
     let types: Vec<DataType> = columns.iter().map(|column| column.data_type().clone()).collect();
     let quasi = table.quasi().iter().zip(&types).map(|(quasi, data_type)| {
         let spec = match quasi.domain.kind() {
-            Kind::Ordered { .. } => interval(&quasi.spec.name),
-            Kind::Category(_) => category(&quasi.spec.name, (*quasi.spec.hierarchy).clone()),
+            DomainKind::Ordered { .. } => interval(&quasi.spec.name),
+            DomainKind::Category(_) => category(&quasi.spec.name, (*quasi.spec.hierarchy).clone()),
         };
         (spec, data_type.clone())
     });

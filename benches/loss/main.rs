@@ -16,9 +16,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use throng_core::anonymize::Unwatched;
+use throng_core::anonymize::IgnoreProgress;
 use throng_core::model::Privacy;
-use throng_core::partition::Allowed;
+use throng_core::partition::FeasibleRegions;
 use throng_loss::{
     BASELINE_LEAVES, BASELINE_LITERAL, BASELINE_WHOLE, DataSet, Outcome, STRICT, THRONG, Trial, svg, trials,
 };
@@ -124,12 +124,12 @@ fn compare_threads(choice: &Choice) -> Result<()> {
     let table = data_set.table();
     let (k, p) = PICTURED;
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, data_set.sensitive);
-    let leaves = THRONG.leaves(&Allowed::of(table, &privacy), table, &privacy)?;
+    let leaves = THRONG.leaves(&FeasibleRegions::of(table, &privacy), table, &privacy)?;
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pools = [pool(1)?, pool(2)?];
     let cluster = |at: usize| {
         let start = Instant::now();
-        let formed = pools[at].install(|| THRONG.classes(&leaves, table, &privacy, &Unwatched));
+        let formed = pools[at].install(|| THRONG.classes(&leaves, table, &privacy, &IgnoreProgress));
         (start.elapsed().as_secs_f64(), formed.classes)
     };
     println!("Clustering of {}, k = {k}, p = {p}, {} leaves\n", data_set.title, leaves.len());

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 use throng_core::cluster::{Class, Portion};
-use throng_core::domain::Kind;
+use throng_core::domain::DomainKind;
 use throng_core::model::{Privacy, Tally};
 use throng_core::table::{QuasiColumn, Table};
 
@@ -98,10 +98,10 @@ impl Column {
     fn new(quasi: &QuasiColumn, positions: Vec<u32>) -> Self {
         let domain = &quasi.domain;
         match domain.kind() {
-            Kind::Ordered { .. } => {
+            DomainKind::Ordered { .. } => {
                 Self::Number(positions.iter().map(|position| domain.loss(0, *position) as f32).collect())
             }
-            Kind::Category(_) => {
+            DomainKind::Category(_) => {
                 let count = domain.len() as u32;
                 let pairs = (0..count).flat_map(|lo| (0..count).map(move |hi| (lo, hi)));
                 let loss = pairs.map(|(lo, hi)| domain.loss(lo.min(hi), lo.max(hi)) as f32).collect();

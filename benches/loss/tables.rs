@@ -8,7 +8,7 @@ use throng_core::anonymize::{Method, PartitionChoice};
 use throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng_core::hierarchy::{HierarchySpec, MaskSide, Tree};
 use throng_core::table::Table;
-use throng_papers::{Choice, Draws, People, category, data_or_skip, interval, survey};
+use throng_papers::{Choice, People, SampleRng, category, data_or_skip, interval, survey};
 
 /// The part of Adult that most papers use: the training records without missing values.
 const ADULT_ROWS: usize = 30_162;
@@ -112,7 +112,7 @@ fn adult(people: &People, rows: usize, is_three: bool) -> Result<Columns> {
 
 /// Six quasi-identifiers that depend on each other and have skew; about half of the rows of 100,000 are in small cells.
 fn census(rows: usize) -> Result<Columns> {
-    let mut draws = Draws::new(SEED);
+    let mut draws = SampleRng::new(SEED);
     let (mut ages, mut hours) = (Vec::new(), Vec::new());
     let (mut sexes, mut statuses, mut origins, mut regions) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut occupations = Vec::new();
@@ -160,7 +160,7 @@ const ORIGINS: [&str; 12] = [
 /// Numbers that are different for nearly everybody. Half of each is the same for a person, so that they go together.
 fn rich(rows: usize) -> Result<Columns> {
     const NAMES: [&str; RICH_COLUMNS] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-    let mut draws = Draws::new(SEED);
+    let mut draws = SampleRng::new(SEED);
     let mut measures: Vec<Vec<i64>> = vec![Vec::new(); RICH_COLUMNS];
     let mut diagnoses = Vec::new();
     for _ in 0..rows {
@@ -179,7 +179,7 @@ fn rich(rows: usize) -> Result<Columns> {
 }
 
 /// A number below `end`, of which low ones are common and high ones rare.
-fn skewed(draws: &mut Draws, end: usize) -> usize {
+fn skewed(draws: &mut SampleRng, end: usize) -> usize {
     (end as f64 * draws.share() * draws.share() * draws.share()) as usize
 }
 

@@ -5,9 +5,9 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A stream of random choices.
 #[derive(Debug)]
-pub struct Draws(Xoshiro256PlusPlus);
+pub struct SampleRng(Xoshiro256PlusPlus);
 
-impl Draws {
+impl SampleRng {
     /// The stream of a seed.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))

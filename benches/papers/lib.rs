@@ -8,6 +8,6 @@ mod table;
 
 pub use choice::Choice;
 pub use data::{Census, People, data_or_skip};
-pub use draws::Draws;
+pub use draws::SampleRng;
 pub use run::{Formed, Surveyed, category, form, interval, mean, survey};
 pub use table::{Rows, markdown};

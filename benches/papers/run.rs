@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use arrow::array::{Array, ArrayRef};
-use throng_core::anonymize::{Method, Unwatched};
+use throng_core::anonymize::{IgnoreProgress, Method};
 use throng_core::cluster::Class;
-use throng_core::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release, SensitiveSpec};
+use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::metrics::{Utility, avg, dm};
 use throng_core::model::Privacy;
-use throng_core::partition::Allowed;
+use throng_core::partition::FeasibleRegions;
 use throng_core::recode::Recoding;
 use throng_core::survey::{Survey, SurveySpec};
 use throng_core::table::Table;
 
-fn spec(name: &str, release: Release, hierarchy: HierarchySpec) -> QuasiSpec {
+fn spec(name: &str, release: ColumnRecoding, hierarchy: HierarchySpec) -> QuasiSpec {
     let hierarchy = Arc::new(hierarchy);
     let name = name.to_owned();
     QuasiSpec { name, release, weight: DEFAULT_WEIGHT, nulls: Nulls::Value, hierarchy, limit: None }
@@ -24,17 +24,17 @@ fn spec(name: &str, release: Release, hierarchy: HierarchySpec) -> QuasiSpec {
 
 /// A number that is released as an interval.
 pub fn interval(name: &str) -> QuasiSpec {
-    spec(name, Release::Interval, HierarchySpec::Flat)
+    spec(name, ColumnRecoding::Interval, HierarchySpec::Flat)
 }
 
 /// A number that is released as a mean.
 pub fn mean(name: &str) -> QuasiSpec {
-    spec(name, Release::Mean, HierarchySpec::Flat)
+    spec(name, ColumnRecoding::Mean, HierarchySpec::Flat)
 }
 
 /// A category that is released as an ancestor.
 pub fn category(name: &str, hierarchy: HierarchySpec) -> QuasiSpec {
-    spec(name, Release::Ancestor, hierarchy)
+    spec(name, ColumnRecoding::Ancestor, hierarchy)
 }
 
 /// A table as the algorithms see it.
@@ -66,7 +66,7 @@ pub struct Formed {
     /// The clusters as formed; two of them may release the same values.
     pub clusters: Vec<Class>,
     /// What could not be released.
-    pub allowed: Allowed,
+    pub allowed: FeasibleRegions,
     /// The release.
     pub recoding: Recoding,
     /// The measures of the release.
@@ -95,11 +95,11 @@ impl Formed {
 /// Anonymizes a table.
 pub fn form(table: &Table, method: Method, privacy: &Privacy, k: u64) -> Result<Formed> {
     let start = Instant::now();
-    let allowed = Allowed::of(table, privacy);
+    let allowed = FeasibleRegions::of(table, privacy);
     let leaves = method.leaves(&allowed, table, privacy)?;
-    let clusters = method.classes(&leaves, table, privacy, &Unwatched).classes;
+    let clusters = method.classes(&leaves, table, privacy, &IgnoreProgress).classes;
     let time = start.elapsed();
-    let recoding = Recoding::without(table, &clusters, &allowed.out)?;
+    let recoding = Recoding::without(table, &clusters, &allowed.suppressed_cells)?;
     let utility = Utility::of(table, &recoding, k);
     Ok(Formed { clusters, allowed, recoding, utility, time })
 }

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Once};
 use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use throng_pipeline::{JobError, JobOptions, Kind, Released};
+use throng_job::{JobError, JobOptions, Kind, PublishedRelease};
 use throng_policy::Policy;
 use tokio::runtime::Runtime;
 
@@ -22,7 +22,7 @@ fn expect_decoders_to_panic() {
     ONCE.call_once(|| {
         let others = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            if !throng_pipeline::is_decoding() {
+            if !throng_job::is_decoding() {
                 others(panic);
             }
         }));
@@ -31,10 +31,10 @@ fn expect_decoders_to_panic() {
 
 /// Runs a policy from `input/` to `out/release` of a folder. A refusal must be the caller's to mend, and leave nothing
 /// behind.
-pub fn run(policy: &Policy, folder: &Path) -> Option<Released> {
+pub fn run(policy: &Policy, folder: &Path) -> Option<PublishedRelease> {
     expect_decoders_to_panic();
     let options = JobOptions { threads: 1, ..JobOptions::default() };
-    match RUNTIME.block_on(throng_pipeline::run(policy, &options)) {
+    match RUNTIME.block_on(throng_job::run(policy, &options)) {
         Ok(released) => Some(released),
         Err(error) => {
             check_refusal(&error);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::workshop::Workshop;
+use crate::sandbox::Workshop;
 use chrome::Browser;
 
 const CHECKS: &str = include_str!("checks.js");

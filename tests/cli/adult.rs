@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 
-use crate::released::{Rows, data_files, read};
+use crate::release_files::{Rows, data_files, read};
+use crate::sandbox::Workshop;
 use crate::tables::Draws;
-use crate::workshop::Workshop;
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/adult.csv");
 const CONFIGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
@@ -101,9 +101,9 @@ fn adult_is_released_whole_with_its_promise_and_little_loss() {
     let kept = ["fnlwgt", "education", "occupation", "hours-per-week", "income"];
     let before: Vec<Vec<String>> = kept.map(column).to_vec();
     let before =
-        crate::released::multiset((0..ROWS).map(|row| before.iter().map(|c| c[row].clone()).collect::<Vec<_>>()));
+        crate::release_files::multiset((0..ROWS).map(|row| before.iter().map(|c| c[row].clone()).collect::<Vec<_>>()));
     let of_row = |cells: Vec<&Option<String>>| cells.into_iter().map(|cell| cell.clone().unwrap()).collect::<Vec<_>>();
-    assert_eq!(crate::released::multiset(release.tuples(&kept).into_iter().map(of_row)), before);
+    assert_eq!(crate::release_files::multiset(release.tuples(&kept).into_iter().map(of_row)), before);
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float32Array, Float64Array, Int64Array, RecordBatch};
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
-use crate::workshop::{Workshop, assert_says};
 
 fn workshop() -> Workshop {
     Workshop::with(&people(200), 3, 1, COLUMNS)
@@ -106,10 +106,13 @@ fn columns_in_another_order_are_no_drift() {
     let backwards: Vec<usize> = (0..people.num_columns()).rev().collect();
     write_parquet(&workshop.path("input/second.parquet"), &halves[1].project(&backwards).unwrap());
     workshop.run(&[]);
-    let release = crate::released::Rows::of(&crate::released::read(&workshop.release()));
-    let input = crate::released::Rows::of(&people);
-    let kept = &crate::people::KEPT;
-    assert_eq!(crate::released::multiset(release.tuples(kept)), crate::released::multiset(input.tuples(kept)));
+    let release = crate::release_files::Rows::of(&crate::release_files::read(&workshop.release()));
+    let input = crate::release_files::Rows::of(&people);
+    let kept = &crate::fixture_table::KEPT;
+    assert_eq!(
+        crate::release_files::multiset(release.tuples(kept)),
+        crate::release_files::multiset(input.tuples(kept))
+    );
 }
 
 #[test]

@@ -17,9 +17,9 @@ use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop, assert_says};
 use crate::tables::{Draws, write_csv, write_ipc};
-use crate::workshop::{Ended, Workshop, assert_says};
 
 /// The rows of a row group.
 const GROUP: usize = 100;

@@ -1,7 +1,7 @@
 //! Hierarchy files that are no hierarchies: exit code 78, the line, and nothing left behind.
 
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{strings, table};
-use crate::workshop::{Workshop, assert_says};
 
 #[test]
 fn a_hierarchy_that_is_none_is_told_with_its_line() {

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, assert_says, contents};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, assert_says, contents};
 
 fn workshop() -> Workshop {
     Workshop::with(&people(100), 3, 1, COLUMNS)
@@ -133,5 +133,5 @@ fn two_runs_to_one_output_leave_one_release() {
     let lost = |code: &Option<i32>| matches!(code, Some(75 | 78));
     assert!(codes[0] == Some(0) && codes[1..].iter().all(lost), "{codes:?}");
     assert_eq!(workshop.out(), ["release"]);
-    assert_eq!(crate::released::read(&workshop.release()).num_rows(), 2000);
+    assert_eq!(crate::release_files::read(&workshop.release()).num_rows(), 2000);
 }

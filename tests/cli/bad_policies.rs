@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::{Int64Array, ListArray};
 use arrow::datatypes::Int64Type;
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::table;
-use crate::workshop::{Workshop, assert_says};
 
 #[test]
 fn a_column_that_the_policy_does_not_name_is_refused_by_name() {

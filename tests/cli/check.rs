@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, multiset};
-use crate::workshop::{Workshop, contents, names};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, multiset};
+use crate::sandbox::{Workshop, contents, names};
 
 #[test]
 fn a_feasible_policy_is_told_so_and_nothing_is_written() {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Workshop, assert_says, contents, names};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, assert_says, contents, names};
 
 const DEAD: &str = ".release.throng-dddddddddddddddddddddddddddddddd";
 const OTHER: &str = ".release.throng-eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";

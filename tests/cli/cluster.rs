@@ -2,8 +2,8 @@
 //!
 //! `cargo test --workspace` builds `throng` with clusters, `cargo test -p throng-cli` without.
 
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Workshop, assert_says};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, assert_says};
 
 /// A port of the loopback interface on which no process listens.
 const NOWHERE: &str = "df://127.0.0.1:1";

@@ -1,7 +1,7 @@
 //! What is particular to CSV: types are guessed, and columns have places instead of names.
 
-use crate::released::{Rows, read};
-use crate::workshop::Workshop;
+use crate::release_files::{Rows, read};
+use crate::sandbox::Workshop;
 
 const COLUMNS: &str = "[columns.name]\nrole = \"identifier\"\n[columns.city]\nrole = \"insensitive\"\n\
                        [columns.age]\nrole = \"quasi\"\n";

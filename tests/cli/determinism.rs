@@ -5,10 +5,10 @@ use std::fs;
 
 use arrow::array::RecordBatch;
 
-use crate::people::{COLUMNS, KEPT, QUASI, people};
-use crate::released::{Rows, data_files, multiset, read};
+use crate::fixture_table::{COLUMNS, KEPT, QUASI, people};
+use crate::release_files::{Rows, data_files, multiset, read};
+use crate::sandbox::Workshop;
 use crate::tables::{pieces, shuffled, write_csv, write_ipc, write_parquet};
-use crate::workshop::Workshop;
 
 const K: u64 = 5;
 

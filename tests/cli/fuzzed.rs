@@ -8,8 +8,8 @@ mod targets;
 use std::fs;
 use std::path::Path;
 
+use crate::sandbox::names;
 use crate::tables::Draws;
-use crate::workshop::names;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");
 

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::released::{Rows, data_files, read, read_file};
-use crate::workshop::{Workshop, contents, names};
+use crate::release_files::{Rows, data_files, read, read_file};
+use crate::sandbox::{Workshop, contents, names};
 
 #[test]
 fn the_schema_of_the_policy_file_is_json_schema() {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{Date32Array, Int64Array};
 
-use crate::people::people;
+use crate::fixture_table::people;
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{strings, table, write_parquet};
-use crate::workshop::{Workshop, assert_says};
 
 const COUNTRIES: &str = "France;Europe;*\nItaly;Europe;*\nSpain;Europe;*\nChina;Asia;*\nJapan;Asia;*\nKenya;Africa;*\n";
 
@@ -120,7 +120,7 @@ fn a_file_becomes_a_tree_of_a_policy_and_comes_back() {
     let line = ended.stdout.clone();
     assert!(line.starts_with("hierarchy = { tree = { \"Europe\" = ["), "{line}");
     // It can be put into a policy as it is.
-    let columns = crate::people::COLUMNS;
+    let columns = crate::fixture_table::COLUMNS;
     let tree = columns.lines().find(|line| line.starts_with("hierarchy = { tree")).unwrap();
     workshop.write("country.csv", format!("{COUNTRIES}Ghana;Africa;*\n"));
     let line = workshop.throng(&["hierarchy", "convert", "country.csv"]).stdout;

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, contents};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, contents};
 
 const IF_CHANGED: [&str; 2] = ["--if-changed", "--overwrite"];
 

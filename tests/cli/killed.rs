@@ -8,8 +8,8 @@ use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::released::{data_files, read_file};
-use crate::workshop::{Ended, Workshop, names};
+use crate::release_files::{data_files, read_file};
+use crate::sandbox::{Ended, Workshop, names};
 
 /// Enough people that there is time to stop a run.
 const ROWS: &str = "300000";

@@ -8,10 +8,10 @@ use arrow::array::{ArrayRef, Int64Array};
 use parquet::arrow::ArrowWriter;
 use parquet::file::properties::WriterProperties;
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Ended, Workshop, assert_says, names, policy_text};
 use crate::tables::{strings, table, write_csv, write_parquet};
-use crate::workshop::{Ended, Workshop, assert_says, names, policy_text};
 
 #[test]
 fn five_thousand_columns_are_dropped_by_default() {

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Workshop, names};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, names};
 
 const FILE: [&str; 2] = ["--lineage-file", "lineage.json"];
 

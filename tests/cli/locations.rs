@@ -4,10 +4,10 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::people::{COLUMNS, people};
-use crate::released::{Rows, read};
+use crate::fixture_table::{COLUMNS, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::Workshop;
 use crate::tables::{pieces, write_csv, write_parquet};
-use crate::workshop::Workshop;
 
 /// The rows of the release, by their ids.
 fn ids(workshop: &Workshop) -> Vec<i64> {
@@ -76,7 +76,7 @@ fn several_inputs_are_one_table_and_no_file_is_read_twice() {
     workshop.run(&["--input", "input/a.parquet", "-i", "input/c.parquet", "-i", "input/a*"]);
     assert_eq!(ids(&workshop), [expected(0..100), expected(200..300)].concat());
     let list =
-        crate::workshop::policy_text("x", 4, 1, COLUMNS).replace("\"x\"", "[\"input/b.parquet\", \"input/c.parquet\"]");
+        crate::sandbox::policy_text("x", 4, 1, COLUMNS).replace("\"x\"", "[\"input/b.parquet\", \"input/c.parquet\"]");
     workshop.write("policy.toml", list);
     workshop.run(&["--overwrite"]);
     assert_eq!(ids(&workshop), expected(100..300));
@@ -138,9 +138,9 @@ fn folders_above_the_output_are_made() {
 #[test]
 fn environment_variables_stand_in_locations() {
     let workshop = three_files(["a.parquet", "b.parquet", "c.parquet"]);
-    workshop.write("policy.toml", crate::workshop::policy_text("${PEOPLE_FOLDER}/a.parquet", 4, 1, COLUMNS));
+    workshop.write("policy.toml", crate::sandbox::policy_text("${PEOPLE_FOLDER}/a.parquet", 4, 1, COLUMNS));
     let output = workshop.command(&["run", "policy.toml"]).env("PEOPLE_FOLDER", "input").output().unwrap();
-    assert_eq!(crate::workshop::Ended::from(output).done()["rows"], Value::from(100));
+    assert_eq!(crate::sandbox::Ended::from(output).done()["rows"], Value::from(100));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn csv_has_its_own_delimiter_and_may_lack_a_header() {
     for (number, name) in names.iter().enumerate() {
         columns = columns.replace(&format!("[columns.{name}]"), &format!("[columns.column_{}]", number + 1));
     }
-    let policy = crate::workshop::policy_text("input/people.txt", 4, 1, &columns)
+    let policy = crate::sandbox::policy_text("input/people.txt", 4, 1, &columns)
         .replace("[output]", "format = \"csv\"\ndelimiter = \";\"\nheader = false\n[output]");
     workshop.write("policy.toml", policy);
     assert_eq!(workshop.run(&[])["rows"], 100);

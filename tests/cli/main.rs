@@ -10,13 +10,13 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-mod cover;
-mod exposition;
-mod people;
-mod released;
+mod fixture_table;
+mod label_covers;
+mod prometheus_parser;
+mod release_files;
+mod sandbox;
 mod tables;
 mod web;
-mod workshop;
 
 #[path = "../browser/mod.rs"]
 mod browser;
@@ -40,6 +40,7 @@ mod generate;
 mod guide;
 mod hierarchies;
 mod if_changed;
+mod init_end_to_end;
 mod killed;
 mod large;
 mod leaks;
@@ -50,7 +51,6 @@ mod messages;
 mod metrics_file;
 mod models;
 mod nested;
-mod never_seen;
 mod odd_columns;
 #[cfg(feature = "otel")]
 mod otel;

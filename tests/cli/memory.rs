@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::people::{COLUMNS, people};
-use crate::released::data_files;
-use crate::workshop::{Workshop, assert_says, names};
+use crate::fixture_table::{COLUMNS, people};
+use crate::release_files::data_files;
+use crate::sandbox::{Workshop, assert_says, names};
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
 
@@ -12,7 +12,7 @@ fn release(workshop: &Workshop, output: &str, more: &[&str]) -> Vec<Vec<u8>> {
     let arguments = [&["run", POLICY, "--input", "input/census/", "--output", output], more].concat();
     let mut command = workshop.command(&arguments);
     command.env("TMPDIR", workshop.path("spill"));
-    let ended: crate::workshop::Ended = command.output().unwrap().into();
+    let ended: crate::sandbox::Ended = command.output().unwrap().into();
     let spilled = ended.stderr.contains("spilled=true");
     assert_eq!(spilled, !more.is_empty(), "{}", ended.stderr);
     ended.done();

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use arrow::array::Int64Array;
 
-use crate::people::{COLUMNS, people};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop, policy_text};
 use crate::tables::{strings, table, write_parquet};
-use crate::workshop::{Ended, Workshop, policy_text};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/messages.txt");
 

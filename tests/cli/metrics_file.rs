@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::exposition::Samples;
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Workshop, assert_says, names};
+use crate::fixture_table::{COLUMNS, people};
+use crate::prometheus_parser::Samples;
+use crate::sandbox::{Workshop, assert_says, names};
 
 const FILE: [&str; 2] = ["--metrics-file", "metrics/people.prom"];
 

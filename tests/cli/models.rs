@@ -6,10 +6,10 @@ use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::datatypes::DataType;
 use serde_json::Value;
 
-use crate::people::people;
-use crate::released::{Cell, Rows, read};
+use crate::fixture_table::people;
+use crate::release_files::{Cell, Rows, read};
+use crate::sandbox::{Workshop, assert_says, contents};
 use crate::tables::{Draws, strings, table};
-use crate::workshop::{Workshop, assert_says, contents};
 
 /// Jobs in three categories, the most sensitive first.
 const JOBS: [(&str, [&str; 2]); 3] =
@@ -228,7 +228,7 @@ fn limits_that_leave_nothing_to_release_are_named() {
 
 #[test]
 fn a_column_may_have_a_p_of_its_own() {
-    let own = crate::people::COLUMNS.replace("[columns.diagnosis]\n", "[columns.diagnosis]\np = 4\n");
+    let own = crate::fixture_table::COLUMNS.replace("[columns.diagnosis]\n", "[columns.diagnosis]\np = 4\n");
     let workshop = Workshop::with(&people(400), 6, 1, &own);
     workshop.run(&[]);
     let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);
@@ -253,7 +253,7 @@ fn every_algorithm_of_the_policy_file_keeps_the_promise() {
         let workshop = Workshop::new();
         crate::tables::write_parquet(&workshop.path("input/people.parquet"), &input);
         let algorithm = format!("[algorithm]\npartition = \"{partition}\"\ncluster = \"{cluster}\"\n");
-        workshop.policy(5, 3, &(algorithm + crate::people::COLUMNS));
+        workshop.policy(5, 3, &(algorithm + crate::fixture_table::COLUMNS));
         workshop.run(&[]);
         let released = Rows::of(&read(&workshop.release()));
         let count = released.count(&QUASI, &["diagnosis"]);
@@ -270,7 +270,7 @@ fn full_domain_generalization_shows_one_level_of_each_hierarchy() {
     let workshop = Workshop::new();
     crate::tables::write_parquet(&workshop.path("input/people.parquet"), &people(400));
     let algorithm = "[algorithm]\npartition = \"incognito\"\n";
-    workshop.policy(5, 2, &(algorithm.to_owned() + crate::people::COLUMNS));
+    workshop.policy(5, 2, &(algorithm.to_owned() + crate::fixture_table::COLUMNS));
     workshop.run(&[]);
     let released = Rows::of(&read(&workshop.release()));
     let stars = |zip: &Cell| text(zip).matches('*').count();

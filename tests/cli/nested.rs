@@ -11,9 +11,9 @@ use arrow::array::{Int64Builder, LargeBinaryArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Fields, Int32Type, Int64Type};
 
-use crate::released::{Rows, read};
+use crate::release_files::{Rows, read};
+use crate::sandbox::Workshop;
 use crate::tables::{table, write_ipc};
-use crate::workshop::Workshop;
 
 const ROWS: usize = 30;
 

@@ -9,10 +9,10 @@ use parquet::data_type::Int64Type;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use crate::cover::{Domain, set_covers};
-use crate::released::{Rows, multiset, read};
+use crate::label_covers::{Domain, set_covers};
+use crate::release_files::{Rows, multiset, read};
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{strings, table, texts, write_csv, write_ipc, write_parquet};
-use crate::workshop::{Workshop, assert_says};
 
 const AGE: &str = "[columns.age]\nrole = \"quasi\"\n";
 

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Ended, Workshop};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop};
 
 /// A collector on this machine: where it is, and what it was sent.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {

@@ -2,10 +2,10 @@
 
 use std::fs;
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Workshop, contents, names};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, contents, names};
 
 #[test]
 fn overwrite_replaces_all_of_a_release() {

@@ -1,9 +1,9 @@
 //! Presets: what they print, what they ask for, and that a release keeps their k.
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::write_parquet;
-use crate::workshop::{Workshop, assert_says};
 
 fn workshop(privacy: &str) -> Workshop {
     let workshop = Workshop::new();

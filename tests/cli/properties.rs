@@ -9,17 +9,17 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{Array, ArrayRef, Int64Array, RecordBatch};
 use proptest::prelude::*;
 use proptest::sample::select;
-use throng_core::columns::{Nulls, QuasiSpec, Release};
+use throng_core::columns::{ColumnRecoding, Nulls, QuasiSpec};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
-use throng_pipeline::{JobError, JobOptions, Kind, Quantity, Released};
+use throng_job::{JobError, JobOptions, Kind, PublishedRelease, Quantity};
 use throng_policy::{Overrides, Policy};
 use throng_testkit::{RandomTable, cases, tables};
 use tokio::runtime::Runtime;
 
-use crate::cover::{Domain, ancestor_covers, set_covers};
-use crate::released::{Rows, multiset, read};
+use crate::label_covers::{Domain, ancestor_covers, set_covers};
+use crate::release_files::{Rows, multiset, read};
+use crate::sandbox::names;
 use crate::tables::{pieces, table, texts, write_parquet};
-use crate::workshop::names;
 
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
@@ -113,7 +113,7 @@ impl Job {
     }
 
     /// Runs the job in a folder.
-    fn run(&self, folder: &Path) -> Result<Released, JobError> {
+    fn run(&self, folder: &Path) -> Result<PublishedRelease, JobError> {
         for name in ["input", "out"] {
             fs::create_dir(folder.join(name)).unwrap();
         }
@@ -121,19 +121,19 @@ impl Job {
             write_parquet(&folder.join(format!("input/{number}.parquet")), piece);
         }
         let policy = self.policy(folder);
-        RUNTIME.block_on(throng_pipeline::run(&policy, &JobOptions { threads: 2, ..JobOptions::default() }))
+        RUNTIME.block_on(throng_job::run(&policy, &JobOptions { threads: 2, ..JobOptions::default() }))
     }
 }
 
-fn release_name(release: Release) -> &'static str {
+fn release_name(release: ColumnRecoding) -> &'static str {
     match release {
-        Release::Interval => "interval",
-        Release::Bounds => "bounds",
-        Release::Ancestor => "ancestor",
-        Release::Set => "set",
-        Release::Mean => "mean",
-        Release::Median => "median",
-        Release::Mode => "mode",
+        ColumnRecoding::Interval => "interval",
+        ColumnRecoding::Bounds => "bounds",
+        ColumnRecoding::Ancestor => "ancestor",
+        ColumnRecoding::Set => "set",
+        ColumnRecoding::Mean => "mean",
+        ColumnRecoding::Median => "median",
+        ColumnRecoding::Mode => "mode",
     }
 }
 
@@ -192,25 +192,27 @@ fn check_labels(spec: &QuasiSpec, column: &ArrayRef, rows: &[usize], release: &R
         let label = |name: &str| &release.column(name)[place];
         let name = spec.name.as_str();
         let (covers, shown) = match spec.release {
-            Release::Bounds => {
+            ColumnRecoding::Bounds => {
                 let (low, high) = (label(&format!("{name}_min")), label(&format!("{name}_max")));
                 (domain.bounds_cover((low, high), value), format!("{low:?} {high:?}"))
             }
-            Release::Interval => (domain.interval_covers(label(name), value), format!("{:?}", label(name))),
-            Release::Set => (set_covers(label(name), value), format!("{:?}", label(name))),
-            Release::Ancestor => (ancestor_covers(&spec.hierarchy, label(name), value), format!("{:?}", label(name))),
+            ColumnRecoding::Interval => (domain.interval_covers(label(name), value), format!("{:?}", label(name))),
+            ColumnRecoding::Set => (set_covers(label(name), value), format!("{:?}", label(name))),
+            ColumnRecoding::Ancestor => {
+                (ancestor_covers(&spec.hierarchy, label(name), value), format!("{:?}", label(name)))
+            }
             // A stand-in for the class; the conformance suite compares it with the class.
-            Release::Median | Release::Mode => {
+            ColumnRecoding::Median | ColumnRecoding::Mode => {
                 (values.contains(label(name)) || label(name).is_none(), "others".to_owned())
             }
-            Release::Mean => continue,
+            ColumnRecoding::Mean => continue,
         };
         prop_assert!(covers, "{} {value:?} is released as {shown}", column.data_type());
     }
     Ok(())
 }
 
-fn check_release(job: &Job, rows: &[usize], folder: &Path, released: &Released) -> Result<(), TestCaseError> {
+fn check_release(job: &Job, rows: &[usize], folder: &Path, released: &PublishedRelease) -> Result<(), TestCaseError> {
     let release = Rows::of(&read(&folder.join("out/release")));
     let quasi: Vec<String> = job.table.quasi.iter().flat_map(|(spec, _)| spec.released_names()).collect();
     let quasi: Vec<&str> = quasi.iter().map(String::as_str).collect();

@@ -5,9 +5,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
-use crate::workshop::{Workshop, assert_says, names};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Workshop, assert_says, names};
 
 const K: u64 = 4;
 const ROWS: usize = 2001;

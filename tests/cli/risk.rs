@@ -6,11 +6,11 @@ use std::sync::Arc;
 use arrow::array::Int64Array;
 use serde_json::json;
 
-use crate::people::{QUASI, people};
-use crate::released::{Rows, multiset};
+use crate::fixture_table::{QUASI, people};
+use crate::release_files::{Rows, multiset};
 use crate::report::figures;
+use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{strings, table, write_parquet};
-use crate::workshop::{Workshop, assert_says};
 
 fn workshop() -> Workshop {
     let workshop = Workshop::new();

@@ -9,11 +9,11 @@ use arrow::datatypes::{DataType, Field, Schema};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use crate::cover::{Domain, set_covers};
-use crate::people::{COLUMNS, KEPT, QUASI, REGIONS, people};
-use crate::released::{Cell, Rows, data_files, multiset, read, read_file};
+use crate::fixture_table::{COLUMNS, KEPT, QUASI, REGIONS, people};
+use crate::label_covers::{Domain, set_covers};
+use crate::release_files::{Cell, Rows, data_files, multiset, read, read_file};
+use crate::sandbox::{Workshop, names};
 use crate::tables::table;
-use crate::workshop::{Workshop, names};
 
 const K: u64 = 5;
 const P: u64 = 2;

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::people::{COLUMNS, QUASI, REGIONS, people};
-use crate::released::{Rows, data_files, read, read_file};
-use crate::workshop::Workshop;
+use crate::fixture_table::{COLUMNS, QUASI, REGIONS, people};
+use crate::release_files::{Rows, data_files, read, read_file};
+use crate::sandbox::Workshop;
 
 const K: u64 = 4;
 

@@ -3,8 +3,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Ended, Workshop, assert_says};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop, assert_says};
 
 /// A few statements that need no file.
 const TABLE: &str = "CREATE TABLE t AS VALUES (1, 'a;b', 2.5), (2, NULL, NULL)";

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
-use crate::workshop::{Workshop, assert_says, contents};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Workshop, assert_says, contents};
 
 fn workshop() -> Workshop {
     Workshop::with(&people(600), 4, 2, COLUMNS)

@@ -2,8 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use crate::people::{COLUMNS, people};
-use crate::workshop::{Ended, Workshop, assert_says};
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop, assert_says};
 
 /// What begins a colour or bold letters.
 const COLOURS: [&str; 3] = ["\u{1b}[1m", "\u{1b}[3", "\u{1b}[2m"];

@@ -9,10 +9,10 @@ use arrow::array::{
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Int32Type, TimeUnit};
 
-use crate::cover::{Domain, flat_covers, set_covers};
-use crate::released::{Rows, multiset, read};
+use crate::label_covers::{Domain, flat_covers, set_covers};
+use crate::release_files::{Rows, multiset, read};
+use crate::sandbox::Workshop;
 use crate::tables::{table, texts};
-use crate::workshop::Workshop;
 
 const ROWS: i64 = 36;
 const K: u64 = 5;

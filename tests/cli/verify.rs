@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 
-use crate::people::{COLUMNS, QUASI, people};
-use crate::released::{Rows, read};
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Ended, Workshop};
 use crate::tables::{strings, table, write_csv, write_parquet};
-use crate::workshop::{Ended, Workshop};
 
 const K: u64 = 5;
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow::array::RecordBatch;
 
-use crate::people::{COLUMNS, people};
-use crate::released::read;
+use crate::fixture_table::{COLUMNS, people};
+use crate::release_files::read;
+use crate::sandbox::{Ended, Workshop, assert_says, contents};
 use crate::tables::{write_csv, write_parquet};
 use crate::web::{Request, Response, Server};
-use crate::workshop::{Ended, Workshop, assert_says, contents};
 
 /// In every credential of a test.
 const CANARY: &str = "canary";

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod covered;
+mod label_covers;
 mod models;
 
 use std::collections::HashSet;
@@ -17,22 +17,22 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
-use throng_core::Error;
-use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice, Unwatched};
+use throng_core::CoreError;
+use throng_core::anonymize::{ClusterChoice, IgnoreProgress, Method, PartitionChoice};
 use throng_core::cluster::{Class, Portion};
-use throng_core::content::ContentHasher;
 use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
 use throng_core::metrics::Utility;
 use throng_core::model::{Privacy, Tally};
-use throng_core::partition::Allowed;
+use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoding, ReleaseOrder};
+use throng_core::row_hash::RowHasher;
 use throng_core::survey::SUPPRESSED;
 use throng_core::table::Table;
 use throng_core::verify::Verifier;
 use throng_testkit::{RandomTable, cases, set_partitions, tables};
 
-use covered::not_covered;
+use label_covers::not_covered;
 use models::MODELS;
 
 /// Random k from 2 to 8, and p from 1 to k.
@@ -40,10 +40,10 @@ fn k_and_p() -> impl Strategy<Value = (u64, u64)> {
     (2_u64..=8).prop_flat_map(|k| (Just(k), 1..=k))
 }
 
-fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &Allowed) -> Recoding {
+fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &FeasibleRegions) -> Recoding {
     let leaves = method.leaves(allowed, table, privacy).unwrap();
-    let classes = method.classes(&leaves, table, privacy, &Unwatched).classes;
-    Recoding::without(table, &classes, &allowed.out).unwrap()
+    let classes = method.classes(&leaves, table, privacy, &IgnoreProgress).classes;
+    Recoding::without(table, &classes, &allowed.suppressed_cells).unwrap()
 }
 
 fn cells(table: &Table) -> std::ops::Range<u32> {
@@ -51,7 +51,7 @@ fn cells(table: &Table) -> std::ops::Range<u32> {
 }
 
 /// The worst release there is: every value is generalized as far as it may be.
-fn worst(table: &Table, allowed: &Allowed) -> Recoding {
+fn worst(table: &Table, allowed: &FeasibleRegions) -> Recoding {
     let class = |cells: &Vec<u32>| {
         let cover = table.quasi().iter().enumerate().map(|(column, quasi)| {
             let domain = &quasi.domain;
@@ -62,7 +62,7 @@ fn worst(table: &Table, allowed: &Allowed) -> Recoding {
         });
         Class { cover: Some(cover.collect()), ..Class::of_cells(table, cells) }
     };
-    Recoding::without(table, &allowed.classes.iter().map(class).collect::<Vec<_>>(), &allowed.out).unwrap()
+    Recoding::without(table, &allowed.classes.iter().map(class).collect::<Vec<_>>(), &allowed.suppressed_cells).unwrap()
 }
 
 /// A release as a reader gets it, and where each of its rows comes from.
@@ -76,7 +76,7 @@ struct Released {
 fn release(table: &RandomTable, groups: &[u32], recoding: &Recoding) -> Released {
     let sensitive: Vec<ArrayRef> = table.sensitive.iter().map(|(_, column)| column.clone()).collect();
     let types: Vec<DataType> = sensitive.iter().map(|column| column.data_type().clone()).collect();
-    let content = ContentHasher::new(&types, 42).unwrap().hash(&sensitive, table.rows).unwrap();
+    let content = RowHasher::new(&types, 42).unwrap().hash(&sensitive, table.rows).unwrap();
     let order = ReleaseOrder::new(recoding, groups, &content, ReleaseKey::new(&[4; 32], 42));
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, labels) in recoding.columns().iter().enumerate() {
@@ -136,7 +136,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
         let input = model.table(whole);
         let (merged, groups) = match input.survey() {
             Ok(found) => found,
-            Err(Error::NoRows { suppressed }) => {
+            Err(CoreError::NoRows { suppressed }) => {
                 prop_assert_eq!(suppressed, input.rows as u64);
                 return Ok(());
             }
@@ -144,7 +144,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
         };
         let table = &merged.table;
         let privacy = model.privacy(k, p);
-        let allowed = Allowed::of(table, &privacy);
+        let allowed = FeasibleRegions::of(table, &privacy);
         let feasibility = Feasibility::of(table, &privacy, &allowed);
         prop_assert_eq!(feasibility.shortfalls.is_empty(), !allowed.classes.is_empty(), "{}", model.name);
         if !model.limited {
@@ -154,7 +154,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
         if allowed.classes.is_empty() {
             continue;
         }
-        let out: HashSet<u32> = allowed.out.iter().flat_map(|cell| table.groups(*cell)).collect();
+        let out: HashSet<u32> = allowed.suppressed_cells.iter().flat_map(|cell| table.groups(*cell)).collect();
         let worst = Utility::of(table, &worst(table, &allowed), k);
         for method in Method::ALL {
             let context = format!("{method:?}, {}, k = {k}, p = {p}", model.name);
@@ -197,7 +197,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             prop_assert_eq!(shown(&release(&input, &groups, &again).batch), shown(&released.batch), "{}", context);
             let other = input.reordered(&shuffled(input.rows, seed));
             let (other_merged, other_groups) = other.survey().unwrap();
-            let other_allowed = Allowed::of(&other_merged.table, &privacy);
+            let other_allowed = FeasibleRegions::of(&other_merged.table, &privacy);
             let other_recoding = recode(method, &other_merged.table, &privacy, &other_allowed);
             let other_released = release(&other, &other_groups, &other_recoding);
             prop_assert_eq!(shown(&other_released.batch), shown(&released.batch), "{}", context);
@@ -292,7 +292,7 @@ fn tiny_tables_come_close_to_the_optimum() {
             if !privacy.is_satisfied(&Tally::of_cells(table, cells(table))) {
                 return Ok(());
             }
-            let allowed = Allowed::of(table, &privacy);
+            let allowed = FeasibleRegions::of(table, &privacy);
             let least = optimum(table, &groups, &privacy, k);
             for (index, method) in Method::ALL.into_iter().enumerate() {
                 let found = Utility::of(table, &recode(method, table, &privacy, &allowed), k).ncp;

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use throng_core::columns::{Facet, Limit, QuasiSpec, Release};
+use throng_core::columns::{ColumnRecoding, Limit, QuasiSpec, SensitiveCoding};
 use throng_core::hierarchy::{HierarchySpec, Tree};
-use throng_core::model::{CategoryWeight, Counted, KAnonymity, Model, PSensitive, Privacy};
-use throng_core::verify::{AllowedValues, LimitPromise, Promise, Reading, SensitivePromise};
-use throng_testkit::{Look, RandomTable};
+use throng_core::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy};
+use throng_core::verify::{AllowedValues, LimitPromise, Promise, SensitivePromise, SensitiveReading};
+use throng_testkit::{RandomCoding, RandomTable};
 
 /// A privacy model, for any k and p.
 pub struct ModelCase {
@@ -21,17 +21,17 @@ pub struct ModelCase {
 /// What is asked of a sensitive column.
 #[derive(Clone, Copy)]
 struct Ask {
-    look: Look,
+    look: RandomCoding,
     /// The p of the column, given that of the case.
     p: fn(u64) -> u64,
     alpha: Option<f64>,
 }
 
-const VALUES: Ask = Ask { look: Look::Values, p: |p| p, alpha: None };
-const TWO_VALUES: Ask = Ask { look: Look::Values, p: |_| 2, alpha: None };
-const STRONG: Ask = Ask { look: Look::Strong, p: |p| p, alpha: None };
-const CATEGORIES: Ask = Ask { look: Look::Categories, p: |p| p.min(3), alpha: None };
-const WEIGHTED: Ask = Ask { look: Look::Categories, p: |p| p.min(3), alpha: Some(1.5) };
+const VALUES: Ask = Ask { look: RandomCoding::Values, p: |p| p, alpha: None };
+const TWO_VALUES: Ask = Ask { look: RandomCoding::Values, p: |_| 2, alpha: None };
+const STRONG: Ask = Ask { look: RandomCoding::Strong, p: |p| p, alpha: None };
+const CATEGORIES: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), alpha: None };
+const WEIGHTED: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), alpha: Some(1.5) };
 
 pub const MODELS: [ModelCase; 11] = [
     ModelCase { name: "k-anonymity", asks: &[], limited: false },
@@ -50,7 +50,7 @@ pub const MODELS: [ModelCase; 11] = [
 impl ModelCase {
     /// The table as this model sees it.
     pub fn table(&self, whole: &RandomTable) -> RandomTable {
-        let looks: Vec<Look> = self.asks.iter().map(|ask| ask.look).collect();
+        let looks: Vec<RandomCoding> = self.asks.iter().map(|ask| ask.look).collect();
         let table = whole.with_looks(&looks);
         if self.limited { table.with_limits() } else { table }
     }
@@ -59,9 +59,9 @@ impl ModelCase {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
         for (column, ask) in self.asks.iter().enumerate() {
             let counted = match ask.look {
-                Look::Values => Counted::Values,
-                Look::Strong => Counted::StrongValues,
-                Look::Categories => Counted::Categories,
+                RandomCoding::Values => CodeMeaning::Values,
+                RandomCoding::Strong => CodeMeaning::StrongValues,
+                RandomCoding::Categories => CodeMeaning::Categories,
             };
             if (ask.p)(p) > 1 {
                 models.push(Arc::new(PSensitive::new((ask.p)(p), column, counted)));
@@ -90,21 +90,27 @@ impl ModelCase {
     }
 }
 
-fn reading(facet: &Facet) -> Reading {
+fn reading(facet: &SensitiveCoding) -> SensitiveReading {
     match facet {
-        Facet::Values => Reading::Values,
-        Facet::Strong(protection) => {
-            let HierarchySpec::Tree(tree) = &*protection.hierarchy else { return Reading::Strong(Arc::default()) };
+        SensitiveCoding::Values => SensitiveReading::Values,
+        SensitiveCoding::Strong(protection) => {
+            let HierarchySpec::Tree(tree) = &*protection.hierarchy else {
+                return SensitiveReading::Strong(Arc::default());
+            };
             let strong = |path: Vec<String>| {
                 let above = path.iter().rfind(|label| protection.protected.contains(label)).unwrap_or(&path[0]);
                 (path[0].clone(), above.clone())
             };
-            Reading::Strong(Arc::new(paths(tree).into_iter().map(strong).collect::<HashMap<_, _>>()))
+            SensitiveReading::Strong(Arc::new(paths(tree).into_iter().map(strong).collect::<HashMap<_, _>>()))
         }
-        Facet::Categories(categories) => {
+        SensitiveCoding::Categories(categories) => {
             let lists = categories.list.iter().zip(0..);
             let of = lists.flat_map(|(category, number)| category.values.iter().map(move |v| (v.clone(), number)));
-            Reading::Categories { of: Arc::new(of.collect()), count: categories.list.len() as u32, labels: None }
+            SensitiveReading::Categories {
+                of: Arc::new(of.collect()),
+                count: categories.list.len() as u32,
+                labels: None,
+            }
         }
     }
 }
@@ -113,7 +119,7 @@ fn reading(facet: &Facet) -> Reading {
 fn limit(spec: &QuasiSpec) -> Option<LimitPromise> {
     let allowed = match (spec.limit.as_ref()?, &*spec.hierarchy) {
         (Limit::Bands(borders), _) => AllowedValues::Bands { columns: spec.released_names(), borders: borders.clone() },
-        (Limit::Level(level), HierarchySpec::Tree(tree)) if spec.release != Release::Set => {
+        (Limit::Level(level), HierarchySpec::Tree(tree)) if spec.release != ColumnRecoding::Set => {
             let below = |path: Vec<String>| path.into_iter().take(*level as usize + 1);
             AllowedValues::Labels(Arc::new(paths(tree).into_iter().flat_map(below).collect::<HashSet<_>>()))
         }

@@ -5,25 +5,25 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use throng_testkit::s3::{Judge, Proxy, Request, Server, Treatment};
+use throng_testkit::s3::{FaultPolicy, Proxy, Request, Server, WireFault};
 
 use crate::bucket::Bucket;
+use crate::sandbox::Ended;
 use crate::setting::{number, say, server};
 use crate::state::look;
 use crate::trial::{Run, Trial, listed, wait};
-use crate::workshop::Ended;
 
 const JOBS: usize = 6;
 
 /// Lets the manifests of all runs through at the same moment.
 struct Gate(Barrier);
 
-impl Judge for Gate {
-    fn before(&self, request: &Request) -> Treatment {
+impl FaultPolicy for Gate {
+    fn before(&self, request: &Request) -> WireFault {
         if request.method == "PUT" && request.target.contains("manifest.json") {
             self.0.wait();
         }
-        Treatment::Pass(Duration::ZERO)
+        WireFault::Pass(Duration::ZERO)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::sandbox::{Ended, assert_says};
 use crate::setting::say;
 use crate::state::look_at_folder;
 use crate::trial::Trial;
-use crate::workshop::{Ended, assert_says};
 
 /// Runs a script in which a small disk can be mounted that nobody else sees; none where the machine does not allow it.
 fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
@@ -21,7 +21,7 @@ fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
     Some(
         command
             .env("THRONG", env!("CARGO_BIN_EXE_throng"))
-            .env("THRONG_SECRET", crate::workshop::SECRET)
+            .env("THRONG_SECRET", crate::sandbox::SECRET)
             .output()
             .unwrap()
             .into(),
@@ -90,7 +90,7 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
         let ended = Ended::from(
             command
                 .env("THRONG", env!("CARGO_BIN_EXE_throng"))
-                .env("THRONG_SECRET", crate::workshop::SECRET)
+                .env("THRONG_SECRET", crate::sandbox::SECRET)
                 .output()
                 .unwrap(),
         );

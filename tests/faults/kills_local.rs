@@ -7,12 +7,12 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use throng_testkit::Draws;
+use throng_testkit::TestRng;
 
+use crate::sandbox::{Ended, names};
 use crate::setting::{number, say, seed};
 use crate::state::look_at_folder;
 use crate::trial::{Run, Trial};
-use crate::workshop::{Ended, names};
 
 /// Calls of the system that give, take or change a name, or make bytes last, and how often one thread of a run makes them.
 /// The commit lies between the last two flushes, or is the `renameat2` where a release is replaced; then it is removed.
@@ -42,7 +42,7 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
     trial.workshop.throng(&strs(&run(0, false).arguments())).done();
     let time = start.elapsed();
 
-    let mut draws = Draws::of(seed, "local kills");
+    let mut draws = TestRng::of(seed, "local kills");
     let moments = moments(time, can_trace(), &mut draws);
     let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
     for (has_old, moment) in moments.into_iter().cycle() {
@@ -87,7 +87,7 @@ fn beside(trial: &Trial) -> Vec<String> {
 }
 
 /// Every moment once, in an order that the seed decides.
-fn moments(time: Duration, can_trace: bool, draws: &mut Draws) -> Vec<(bool, Moment)> {
+fn moments(time: Duration, can_trace: bool, draws: &mut TestRng) -> Vec<(bool, Moment)> {
     let calls = CALLS.iter().filter(|_| can_trace);
     let mut moments: Vec<Moment> =
         calls.flat_map(|(call, times)| (1..=*times).map(|number| Moment::Call(call, number))).collect();
@@ -121,7 +121,7 @@ fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
             let folder = trial.workshop.path("");
             traced.args(["-f", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]);
             traced.arg(env!("CARGO_BIN_EXE_throng")).args(&arguments).current_dir(folder).stdin(Stdio::null());
-            traced.env("THRONG_SECRET", crate::workshop::SECRET);
+            traced.env("THRONG_SECRET", crate::sandbox::SECRET);
             Ended::from(traced.output().unwrap()).code != Some(0)
         }
         Moment::Stage(stage) => {

@@ -7,8 +7,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use throng_testkit::Draws;
-use throng_testkit::s3::{Judge, Proxy, Request, Server, Treatment};
+use throng_testkit::TestRng;
+use throng_testkit::s3::{FaultPolicy, Proxy, Request, Server, WireFault};
 
 use crate::bucket::Bucket;
 use crate::setting::{number, say, seed, server};
@@ -52,13 +52,13 @@ impl Killer {
     }
 }
 
-impl Judge for Killer {
-    fn before(&self, request: &Request) -> Treatment {
+impl FaultPolicy for Killer {
+    fn before(&self, request: &Request) -> WireFault {
         if self.moment == Moment::Before(request.number) {
             self.kill();
-            return Treatment::Lose;
+            return WireFault::Lose;
         }
-        Treatment::Pass(Duration::ZERO)
+        WireFault::Pass(Duration::ZERO)
     }
 
     fn after(&self, request: &Request) {
@@ -74,7 +74,7 @@ fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
     let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
     let trial = Trial::new(2_000, 2);
     trial.upload(&Bucket::new(server, "killed-input"));
-    let mut draws = Draws::of(seed, "kills on S3");
+    let mut draws = TestRng::of(seed, "kills on S3");
     let moments = moments(&requests(server, &trial), &mut draws);
     let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
     for (number, (has_old, moment)) in moments.into_iter().cycle().enumerate() {
@@ -119,7 +119,7 @@ fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
 fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)> {
     let bucket = Bucket::new(server, "killed-never");
     let count = |has_old| {
-        let proxy = Proxy::start(server.address(), Arc::new(|_: &Request| Treatment::Pass(Duration::ZERO)));
+        let proxy = Proxy::start(server.address(), Arc::new(|_: &Request| WireFault::Pass(Duration::ZERO)));
         let start = Instant::now();
         let output = bucket.url("release");
         let run = Run { input: "s3://killed-input/input/", output: &output, release: 0, overwrite: has_old };
@@ -130,7 +130,7 @@ fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)>
 }
 
 /// Every moment once, in an order that the seed decides.
-fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut Draws) -> Vec<(bool, Moment)> {
+fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) -> Vec<(bool, Moment)> {
     let mut moments = Vec::new();
     for (has_old, (count, time)) in requests {
         for number in 0..*count {
@@ -155,7 +155,7 @@ fn kill(server: &Server, trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
         is_started: Condvar::new(),
         has_killed: AtomicBool::new(false),
     });
-    let proxy = Proxy::start(server.address(), Arc::clone(&killer) as Arc<dyn Judge>);
+    let proxy = Proxy::start(server.address(), Arc::clone(&killer) as Arc<dyn FaultPolicy>);
     *killer.run.lock().unwrap() = Some(trial.start(proxy.address(), run));
     killer.is_started.notify_all();
     if let Moment::Time(time) = moment {

@@ -20,14 +20,14 @@ mod state;
 mod trial;
 
 #[allow(dead_code, reason = "the tests of the binary use all of it")]
-#[path = "../cli/released.rs"]
-mod released;
+#[path = "../cli/release_files.rs"]
+mod release_files;
+#[allow(dead_code, reason = "the tests of the binary use all of it")]
+#[path = "../cli/sandbox.rs"]
+mod sandbox;
 #[allow(dead_code, reason = "the tests of the binary use all of it")]
 #[path = "../cli/tables.rs"]
 mod tables;
-#[allow(dead_code, reason = "the tests of the binary use all of it")]
-#[path = "../cli/workshop.rs"]
-mod workshop;
 
 mod concurrent;
 mod full;

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use throng_testkit::Draws;
-use throng_testkit::s3::{Judge, Proxy, Server, Weather};
+use throng_testkit::TestRng;
+use throng_testkit::s3::{FaultPolicy, FaultSchedule, Proxy, Server};
 
 use crate::bucket::Bucket;
+use crate::sandbox::Ended;
 use crate::setting::{number, say, seed, server};
 use crate::state::{State, look};
 use crate::trial::{PATIENCE, Run, Trial, wait};
-use crate::workshop::Ended;
 
 const ROWS: u64 = 3_000;
 const INPUT_FILES: u64 = 4;
@@ -54,7 +54,7 @@ fn faults_of_the_store_leave_the_old_state_or_the_whole_new_release() {
 
 /// One or two runs under the weather of a seed, and then one under a clear sky.
 fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
-    let mut draws = Draws::of(seed, "schedule");
+    let mut draws = TestRng::of(seed, "schedule");
     let bucket = Bucket::new(server, &format!("faults-{seed}"));
     let output = bucket.url("release");
     let old = draws.percent(60).then(|| draws.below(2) as usize);
@@ -67,8 +67,8 @@ fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
     // Where two runs meet they make the same release, so that it is known what stands if one of them wins.
     let jobs = if overwrite && draws.percent(25) { 2 } else { 1 };
 
-    let weather = Arc::new(Weather::new(seed, PATIENCE));
-    let proxy = Proxy::start(server.address(), Arc::clone(&weather) as Arc<dyn Judge>);
+    let weather = Arc::new(FaultSchedule::new(seed, PATIENCE));
+    let proxy = Proxy::start(server.address(), Arc::clone(&weather) as Arc<dyn FaultPolicy>);
     let started: Vec<_> = (0..jobs).map(|_| trial.start(proxy.address(), &run(new, overwrite))).collect();
     let ended: Vec<Ended> = started.into_iter().map(wait).collect();
     proxy.settle();

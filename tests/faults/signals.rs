@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use throng_testkit::s3::{Proxy, Request, Treatment};
+use throng_testkit::s3::{Proxy, Request, WireFault};
 
 use crate::bucket::Bucket;
 use crate::setting::server;
@@ -18,10 +18,10 @@ const FOREVER: Duration = Duration::from_secs(600);
 const SOON: Duration = Duration::from_secs(20);
 
 /// The first requests get through, and no other is answered.
-fn silent_after(count: usize) -> Arc<impl Fn(&Request) -> Treatment> {
+fn silent_after(count: usize) -> Arc<impl Fn(&Request) -> WireFault> {
     Arc::new(move |request: &Request| match request.number < count {
-        true => Treatment::Pass(Duration::ZERO),
-        false => Treatment::Stall(FOREVER),
+        true => WireFault::Pass(Duration::ZERO),
+        false => WireFault::Stall(FOREVER),
     })
 }
 
@@ -53,8 +53,8 @@ fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() 
             let run = Run { input: "s3://asked-input/input/", output: &output, release: 0, overwrite: false };
             // One request is never answered, so that the run is there when the signal comes.
             let one = move |request: &Request| match request.number == count {
-                false => Treatment::Pass(Duration::ZERO),
-                true => Treatment::Stall(FOREVER),
+                false => WireFault::Pass(Duration::ZERO),
+                true => WireFault::Stall(FOREVER),
             };
             let proxy = match answers {
                 true => Proxy::start(server.address(), Arc::new(one)),

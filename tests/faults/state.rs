@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::sandbox;
 use crate::trial::{Trial, digest, listed};
-use crate::workshop;
 
 const MANIFEST: &str = "_throng/manifest.json";
 const METRICS: &str = "_throng/metrics.json";
@@ -78,7 +78,7 @@ pub fn objects_of(folder: &Path) -> Objects {
         return Objects::new();
     }
     let name = |path: &Path| path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-    workshop::contents(folder).into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()
+    sandbox::contents(folder).into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()
 }
 
 /// A folder is whole when it is there: a rename brings all of it at once.

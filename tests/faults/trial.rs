@@ -10,8 +10,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::bucket::{Bucket, KEY_ID, SECRET};
-use crate::released::{data_files, read_file};
-use crate::workshop::{Ended, Workshop};
+use crate::release_files::{data_files, read_file};
+use crate::sandbox::{Ended, Workshop};
 
 /// How long a client waits for an answer.
 pub const PATIENCE: Duration = Duration::from_secs(1);

@@ -3,10 +3,10 @@
 use std::fs;
 
 use crate::bucket::Bucket;
+use crate::sandbox::Ended;
 use crate::setting::{number, say, server};
 use crate::state::look;
 use crate::trial::{Run, Trial, listed};
-use crate::workshop::Ended;
 
 const INPUT_FILES: u64 = 40;
 

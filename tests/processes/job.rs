@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use throng_pipeline::JobOptions;
+use throng_job::JobOptions;
 use throng_policy::{Overrides, Policy, Secret};
 use throng_synthetic::{CensusOptions, write_census};
 
@@ -47,7 +47,7 @@ impl Census {
         let policy = policy.with_secret(Secret::new(crate::process::SECRET).unwrap());
         let options = JobOptions { threads: 2, ..JobOptions::default() };
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let released = runtime.block_on(throng_pipeline::run(&policy, &options)).unwrap();
+        let released = runtime.block_on(throng_job::run(&policy, &options)).unwrap();
         released.files.into_iter().map(|file| file.sha256).collect()
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use arrow::json::WriterBuilder;
 use arrow::json::writer::{JsonArray, Writer};
 use serde_json::Value;
-use throng_pipeline::SqlSession;
+use throng_job::SqlSession;
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;

@@ -1,6 +1,6 @@
 //! Where a job or a statement runs: in this process, or on a cluster.
 
-use throng_pipeline::{JobError, JobOptions, Released, SqlSession};
+use throng_job::{JobError, JobOptions, PublishedRelease, SqlSession};
 use throng_policy::Policy;
 
 use crate::args::ClusterArgs;
@@ -13,7 +13,7 @@ pub(crate) enum Backend {
     #[cfg(feature = "cluster")]
     Cluster {
         /// The scheduler.
-        url: throng_ballista::ClusterUrl,
+        url: throng_cluster::ClusterUrl,
         /// The number of partitions that rows are shuffled into.
         partitions: usize,
     },
@@ -32,12 +32,12 @@ impl Backend {
     }
 
     /// Anonymizes the input of a policy, verifies the release and publishes it.
-    pub(crate) async fn run(&self, policy: &Policy, options: &JobOptions) -> Result<Released, JobError> {
+    pub(crate) async fn run(&self, policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
         match self {
-            Self::Local => throng_pipeline::run(policy, options).await,
+            Self::Local => throng_job::run(policy, options).await,
             #[cfg(feature = "cluster")]
             Self::Cluster { url, partitions } => {
-                throng_pipeline::run_on(&connect(url, *partitions).await?, policy, options).await
+                throng_job::run_on(&connect(url, *partitions).await?, policy, options).await
             }
         }
     }
@@ -53,7 +53,7 @@ impl Backend {
 }
 
 #[cfg(feature = "cluster")]
-async fn connect(url: &throng_ballista::ClusterUrl, partitions: usize) -> Result<throng_pipeline::Cluster, JobError> {
-    let options = throng_ballista::SessionOptions::default().with_shuffle_partitions(partitions);
-    Ok(throng_pipeline::Cluster { session: throng_ballista::session(url, &options).await?, partitions })
+async fn connect(url: &throng_cluster::ClusterUrl, partitions: usize) -> Result<throng_job::Cluster, JobError> {
+    let options = throng_cluster::SessionOptions::default().with_shuffle_partitions(partitions);
+    Ok(throng_job::Cluster { session: throng_cluster::session(url, &options).await?, partitions })
 }

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use throng_pipeline::Stopper;
+use throng_job::Stopper;
 
 use args::{Args, Command};
 use logging::LogScope;

@@ -11,7 +11,7 @@ use crate::args::{LogArgs, LogFormat};
 #[cfg(feature = "otel")]
 pub(crate) use crate::otel::Spans;
 
-/// Sets the level of logs by module, like `throng_pipeline=debug`.
+/// Sets the level of logs by module, like `throng_job=debug`.
 const LOG_VARIABLE: &str = "THRONG_LOG";
 
 /// Targets of clients and protocols. Below this level they may log what they send, which holds credentials.

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use serde_json::{Value, json};
-use throng_pipeline::JobError;
+use throng_job::JobError;
 
 /// The end of a command.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use crate::outcome::eprint_line;
 /// not reported at all.
 pub(crate) fn hide_panic_messages(binary: &'static str) {
     std::panic::set_hook(Box::new(move |panic| {
-        if !throng_pipeline::is_decoding() {
+        if !throng_job::is_decoding() {
             eprint_line(&report(binary, panic.location()));
         }
     }));

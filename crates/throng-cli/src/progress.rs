@@ -5,23 +5,23 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use throng_pipeline::{NoProgress, Progress, Stage};
+use throng_job::{NoProgress, Progress, Stage};
 
 /// One bar that shows the current stage.
-struct Bar {
+struct StageBar {
     bar: Mutex<ProgressBar>,
 }
 
 /// Returns a progress bar if stderr is a terminal.
 pub(crate) fn observer() -> Arc<dyn Progress> {
     if std::io::stderr().is_terminal() {
-        Arc::new(Bar { bar: Mutex::new(ProgressBar::hidden()) })
+        Arc::new(StageBar { bar: Mutex::new(ProgressBar::hidden()) })
     } else {
         Arc::new(NoProgress)
     }
 }
 
-impl Progress for Bar {
+impl Progress for StageBar {
     fn begin(&self, stage: Stage, total: Option<u64>) {
         let bar = stage_bar(stage.as_str(), total);
         let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
@@ -33,7 +33,7 @@ impl Progress for Bar {
     }
 }
 
-impl Drop for Bar {
+impl Drop for StageBar {
     fn drop(&mut self) {
         self.bar.lock().unwrap_or_else(PoisonError::into_inner).finish_and_clear();
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use throng_pipeline::telemetry::{Ending, Recorder, check_target};
+use throng_job::telemetry::{Ending, Recorder, check_target};
 
 use crate::args::Command;
 use crate::outcome::{Outcome, eprint_line};

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use crate::cluster::centroid;
-use crate::cluster::{Class, Cluster, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+use crate::cluster::{Class, ClusterMethod, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
 use crate::error::Result;
 use crate::key::ReleaseKey;
+use crate::local_search::{Effort, improve};
 use crate::model::Privacy;
-use crate::partition::{Allowed, BasicMondrian, Incognito, Leaf, Mdr, Mondrian, Partition, Whole};
+use crate::partition::{BasicMondrian, FeasibleRegions, Incognito, Leaf, Mdr, Mondrian, NoPartition, PartitionMethod};
 use crate::redistribute::redistribute;
-use crate::search::{Effort, improve};
 use crate::table::Table;
 
 /// How many cycles local search goes on when nothing else is said.
@@ -92,7 +92,7 @@ pub struct Method {
 
 /// The classes of a table, and how they came about.
 #[derive(Clone, Debug)]
-pub struct Formed {
+pub struct FormedClasses {
     /// The classes.
     pub classes: Vec<Class>,
     /// How many cycles of local search were done, at least, where classes could be changed.
@@ -100,7 +100,7 @@ pub struct Formed {
 }
 
 /// Hears of the progress of a method, and tells it to stop.
-pub trait Watch: Sync {
+pub trait ProgressSink: Sync {
     /// A leaf with so many cells is done. Once the answer is no, no further leaf is begun, and what is returned is of no
     /// use.
     fn leaf_done(&self, cells: usize) -> bool;
@@ -111,9 +111,9 @@ pub trait Watch: Sync {
 
 /// Nobody watches.
 #[derive(Clone, Copy, Debug)]
-pub struct Unwatched;
+pub struct IgnoreProgress;
 
-impl Watch for Unwatched {
+impl ProgressSink for IgnoreProgress {
     fn leaf_done(&self, _cells: usize) -> bool {
         true
     }
@@ -163,18 +163,18 @@ impl Method {
     }
 
     /// Cuts everything that may be released into leaves that satisfy the model.
-    pub fn leaves(&self, allowed: &Allowed, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
+    pub fn leaves(&self, allowed: &FeasibleRegions, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
         // Leaves that no clustering refines are cut as long as a cut is allowed.
         let is_final = self.cluster == ClusterChoice::None;
-        let partition: Box<dyn Partition> = match self.partition {
+        let partition: Box<dyn PartitionMethod> = match self.partition {
             // Where the search starts is its own choice: it crosses all borders.
             PartitionChoice::None if self.cluster == ClusterChoice::Search => {
                 Box::new(Mondrian::for_clustering(privacy))
             }
-            PartitionChoice::None => Box::new(Whole),
+            PartitionChoice::None => Box::new(NoPartition),
             PartitionChoice::Incognito => Box::new(Incognito),
             // Its search crosses the borders that Mondrian would draw.
-            PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(Whole),
+            PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(NoPartition),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
             PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering(privacy)),
             PartitionChoice::BasicMondrian if is_final => Box::new(BasicMondrian::strict()),
@@ -184,7 +184,7 @@ impl Method {
         };
         let of_block = |(block, cells): (usize, &Vec<u32>)| {
             let is_uncut = self.cluster == ClusterChoice::Search && Greedy::needs_no_cuts(cells, table, privacy);
-            let partition = if is_uncut { &Whole } else { partition.as_ref() };
+            let partition = if is_uncut { &NoPartition } else { partition.as_ref() };
             let leaves = partition.partition(cells.clone(), table, privacy)?;
             Ok(leaves.into_iter().map(|leaf| Leaf { block: block as u32, ..leaf }).collect::<Vec<_>>())
         };
@@ -194,13 +194,19 @@ impl Method {
 
     /// Forms the classes of all leaves, which come block by block. Rows of cells that several classes share are assigned
     /// at random, by the key.
-    pub fn classes(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Formed {
+    pub fn classes(
+        &self,
+        leaves: &[Leaf],
+        table: &Table,
+        privacy: &Privacy,
+        watch: &dyn ProgressSink,
+    ) -> FormedClasses {
         let mut formed = self.formed(leaves, table, privacy, watch);
         redistribute(table, privacy, &mut formed.classes, self.key);
         formed
     }
 
-    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Formed {
+    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn ProgressSink) -> FormedClasses {
         let clustering = self.clustering();
         let is_stopped = AtomicBool::new(false);
         let classes = |leaf: &Leaf| {
@@ -220,28 +226,28 @@ impl Method {
             classes
         };
         if self.cluster != ClusterChoice::Search || self.cycles == 0 {
-            return Formed { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 };
+            return FormedClasses { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 };
         }
-        let goes_on = || watch.may_search() && !is_stopped.load(Ordering::Relaxed);
+        let may_continue = || watch.may_search() && !is_stopped.load(Ordering::Relaxed);
         let seed = self.key.seed("search");
         let blocks: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
         let search = |leaves: &&[Leaf]| {
             let classes = leaves.par_iter().flat_map_iter(classes).collect();
-            improve(table, privacy, classes, Effort { cycles: self.cycles, seed, goes_on: &goes_on })
+            improve(table, privacy, classes, Effort { cycles: self.cycles, seed, may_continue: &may_continue })
         };
         let found: Vec<(Vec<Class>, u32)> = blocks.par_iter().map(search).collect();
         let cycles = found.iter().map(|(_, cycles)| *cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
-        Formed { classes: found.into_iter().flat_map(|(classes, _)| classes).collect(), cycles }
+        FormedClasses { classes: found.into_iter().flat_map(|(classes, _)| classes).collect(), cycles }
     }
 
-    fn centroid_classes(&self, leaf: &Leaf, table: &Table, privacy: &Privacy, watch: &dyn Watch) -> Vec<Class> {
+    fn centroid_classes(&self, leaf: &Leaf, table: &Table, privacy: &Privacy, watch: &dyn ProgressSink) -> Vec<Class> {
         let most = u64::from(self.cycles) * CENTROID_ROW_ROUNDS / (leaf.cells.len() as u64).max(1);
         let rounds = most.min(u64::from(self.cycles) * u64::from(centroid::DEFAULT_ROUNDS));
-        let goes_on = |cells: usize| watch.leaf_done(cells) && watch.may_search();
-        centroid::classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &goes_on)
+        let may_continue = |cells: usize| watch.leaf_done(cells) && watch.may_search();
+        centroid::classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &may_continue)
     }
 
-    fn clustering(&self) -> Option<Box<dyn Cluster>> {
+    fn clustering(&self) -> Option<Box<dyn ClusterMethod>> {
         match self.cluster {
             ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy { seed: self.key.seed("greedy") })),
             ClusterChoice::GreedyPk => Some(Box::new(GreedyPk)),

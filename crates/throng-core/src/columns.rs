@@ -11,7 +11,7 @@ pub const DEFAULT_WEIGHT: f64 = 1.0;
 
 /// How a generalized value is written into the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Release {
+pub enum ColumnRecoding {
     /// A number or date as text: `25` when the class has one value, `[25-39]` otherwise.
     Interval,
     /// A number or date as two columns of its own type, `NAME_min` and `NAME_max`.
@@ -28,7 +28,7 @@ pub enum Release {
     Mode,
 }
 
-impl Release {
+impl ColumnRecoding {
     /// Whether positions are values in ascending order, without a hierarchy.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::Interval | Self::Bounds | Self::Mean | Self::Median)
@@ -40,7 +40,7 @@ impl Release {
     }
 }
 
-/// How far a quasi-identifier may be generalized (the constrained model of paper C).
+/// How far a quasi-identifier may be generalized (the constrained model of [Campan 2010]).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
     /// Never above this level of the hierarchy; level 0 is the value itself.
@@ -69,8 +69,8 @@ pub enum Nulls {
 pub struct QuasiSpec {
     /// The name of the column in the input.
     pub name: String,
-    /// How it is released. [`Release::Interval`] and [`Release::Bounds`] have no hierarchy.
-    pub release: Release,
+    /// How it is released. [`ColumnRecoding::Interval`] and [`ColumnRecoding::Bounds`] have no hierarchy.
+    pub release: ColumnRecoding,
     /// Its weight in the loss that the search lowers; greater than zero.
     pub weight: f64,
     /// What happens to its nulls.
@@ -89,9 +89,9 @@ impl QuasiSpec {
 }
 
 /// The names that a column has in a release.
-pub fn released_names(name: &str, release: Release) -> Vec<String> {
+pub fn released_names(name: &str, release: ColumnRecoding) -> Vec<String> {
     match release {
-        Release::Bounds => vec![format!("{name}_min"), format!("{name}_max")],
+        ColumnRecoding::Bounds => vec![format!("{name}_min"), format!("{name}_max")],
         _ => vec![name.to_owned()],
     }
 }
@@ -102,28 +102,28 @@ pub struct SensitiveSpec {
     /// The name of the column in the input.
     pub name: String,
     /// How promises look at its values; at least one.
-    pub facets: Vec<Facet>,
+    pub facets: Vec<SensitiveCoding>,
 }
 
 impl SensitiveSpec {
     /// A column of which every value counts.
     pub fn plain(name: impl Into<String>) -> Self {
-        Self { name: name.into(), facets: vec![Facet::Values] }
+        Self { name: name.into(), facets: vec![SensitiveCoding::Values] }
     }
 }
 
 /// A way to look at the values of a sensitive column. Values with the same look are the same to a promise.
 #[derive(Clone, Debug)]
-pub enum Facet {
+pub enum SensitiveCoding {
     /// Every value is different from every other.
     Values,
-    /// Values below a protected value are that value (extended p-sensitivity, paper A).
+    /// Values below a protected value are that value (extended p-sensitivity, [Truta 2007]).
     Strong(Arc<Protection>),
-    /// Values are their category ((p+, alpha)-sensitivity, paper D).
+    /// Values are their category ((p+, alpha)-sensitivity, [Sun 2008]).
     Categories(Arc<Categories>),
 }
 
-impl Facet {
+impl SensitiveCoding {
     /// What is counted under this facet, for reports.
     pub fn counted(&self) -> &'static str {
         match self {
@@ -151,14 +151,14 @@ pub struct Categories {
 }
 
 impl Categories {
-    /// The weight of a category, counted from 0 (formula 1 of paper D): 0 for the most sensitive, 1 for the least.
+    /// The weight of a category, counted from 0 [Sun 2008, formula 1]: 0 for the most sensitive, 1 for the least.
     ///
     /// It tells how much a row with such a value hides the other rows of its class.
     pub fn weight(&self, category: usize) -> f64 {
         self.distance(0, category)
     }
 
-    /// The normalized distance of two categories, counted from 0 (section 3 of paper D), which is also the distance of
+    /// The normalized distance of two categories, counted from 0 [Sun 2008, section 3], which is also the distance of
     /// their values. The paper defines it for the more sensitive category first; here the order does not matter.
     pub fn distance(&self, a: usize, b: usize) -> f64 {
         let steps = self.list.len().saturating_sub(1).max(1);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Table 4 of paper D.
+/// [Sun 2008, Table 4].
 fn health_conditions() -> Categories {
     let category = |name: &str, values: [&str; 2]| Category {
         name: name.to_owned(),
@@ -21,7 +21,7 @@ fn category_of(categories: &Categories, value: &str) -> usize {
 }
 
 #[test]
-fn distances_of_paper_d() {
+fn distances_of_sun_2008() {
     let categories = health_conditions();
     let distance = |a, b| categories.distance(category_of(&categories, a), category_of(&categories, b));
     assert_eq!(distance("Cancer", "Flu"), 1.0);
@@ -31,7 +31,7 @@ fn distances_of_paper_d() {
 }
 
 #[test]
-fn weights_of_paper_d() {
+fn weights_of_sun_2008() {
     let categories = health_conditions();
     let weight = |value| categories.weight(category_of(&categories, value));
     assert_eq!(["Cancer", "Phthisis", "Asthma", "Flu"].map(weight), [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]);

@@ -10,9 +10,9 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
-use crate::error::{Error, Result};
+use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
-use crate::values::{coordinates, distances};
+use crate::numeric_view::{coordinates, distances};
 
 /// The code of a null, in place of a position or of a sensitive code, while a domain is being built.
 pub const NULL: u32 = u32::MAX;
@@ -20,7 +20,7 @@ pub const NULL: u32 = u32::MAX;
 /// The values of one quasi-identifier as positions.
 #[derive(Clone, Debug)]
 pub struct Domain {
-    kind: Kind,
+    kind: DomainKind,
     loss: Loss,
     /// For each position, the first one with the same maximum allowed generalization; none without a limit.
     blocks: Option<Arc<[u32]>>,
@@ -28,7 +28,7 @@ pub struct Domain {
 
 /// What positions stand for.
 #[derive(Clone, Debug)]
-pub enum Kind {
+pub enum DomainKind {
     /// Numbers, dates, times: the distinct values of the input in ascending order. With nulls, position 0 is null and
     /// the values follow.
     Ordered {
@@ -43,7 +43,7 @@ pub enum Kind {
 
 /// The distinct non-null values of a column, ascending, and the rows that have each of them.
 #[derive(Clone, Copy, Debug)]
-pub struct Distinct<'a> {
+pub struct DistinctValues<'a> {
     /// The values.
     pub values: &'a ArrayRef,
     /// How many rows have each value, where the hierarchy wants to know.
@@ -54,21 +54,24 @@ pub struct Distinct<'a> {
 
 impl Domain {
     /// Builds the domain of a column from its distinct values. Also tells the position of each.
-    pub fn build(spec: &QuasiSpec, distinct: Distinct<'_>) -> Result<(Self, Vec<u32>)> {
-        let Distinct { values, rows, has_null } = distinct;
+    pub fn build(spec: &QuasiSpec, distinct: DistinctValues<'_>) -> Result<(Self, Vec<u32>)> {
+        let DistinctValues { values, rows, has_null } = distinct;
         let (kind, positions) = if spec.release.is_ordered() {
             let first = u32::from(has_null);
-            (Kind::Ordered { values: Arc::clone(values), has_null }, (first..first + values.len() as u32).collect())
+            (
+                DomainKind::Ordered { values: Arc::clone(values), has_null },
+                (first..first + values.len() as u32).collect(),
+            )
         } else {
             let (tree, positions) = match rows {
                 Some(rows) => build_counted_tree(&spec.hierarchy, values, rows),
                 None => build_tree(&spec.hierarchy, values),
             }
-            .map_err(|source| Error::Hierarchy { column: spec.name.clone(), source })?;
+            .map_err(|source| CoreError::Hierarchy { column: spec.name.clone(), source })?;
             let tree = if has_null { tree.with_null() } else { tree };
-            (Kind::Category(Arc::new(tree)), positions)
+            (DomainKind::Category(Arc::new(tree)), positions)
         };
-        let type_error = || Error::Type {
+        let type_error = || CoreError::Type {
             column: spec.name.clone(),
             data_type: values.data_type().to_string(),
             role: "quasi-identifier with intervals",
@@ -76,7 +79,7 @@ impl Domain {
         let loss = Loss::of(&kind).ok_or_else(type_error)?;
         let blocks = match &spec.limit {
             Some(limit) => {
-                let blocks = blocks(&kind, limit).ok_or_else(|| Error::Limit { column: spec.name.clone() })?;
+                let blocks = blocks(&kind, limit).ok_or_else(|| CoreError::Limit { column: spec.name.clone() })?;
                 Some(blocks.into())
             }
             None => None,
@@ -85,15 +88,15 @@ impl Domain {
     }
 
     /// What the positions stand for.
-    pub fn kind(&self) -> &Kind {
+    pub fn kind(&self) -> &DomainKind {
         &self.kind
     }
 
     /// How many positions there are.
     pub fn len(&self) -> usize {
         match &self.kind {
-            Kind::Ordered { values, has_null } => values.len() + usize::from(*has_null),
-            Kind::Category(tree) => tree.leaf_count(),
+            DomainKind::Ordered { values, has_null } => values.len() + usize::from(*has_null),
+            DomainKind::Category(tree) => tree.leaf_count(),
         }
     }
 
@@ -105,8 +108,8 @@ impl Domain {
     /// The position of null, where the column has nulls.
     pub fn null_position(&self) -> Option<u32> {
         match &self.kind {
-            Kind::Ordered { has_null, .. } => has_null.then_some(0),
-            Kind::Category(tree) => tree.null_leaf(),
+            DomainKind::Ordered { has_null, .. } => has_null.then_some(0),
+            DomainKind::Category(tree) => tree.null_leaf(),
         }
     }
 
@@ -116,7 +119,7 @@ impl Domain {
     }
 
     /// What stands for the maximum allowed generalization of a position: equal for two positions if and only if they
-    /// may be in one class (MAGVal, Def. 4 of paper C).
+    /// may be in one class (MAGVal, [Campan 2010, Def. 4]).
     pub fn block(&self, position: u32) -> u32 {
         self.blocks.as_ref().map_or(0, |blocks| blocks[position as usize])
     }
@@ -144,12 +147,12 @@ impl Domain {
         }
     }
 
-    /// The information loss of a class that spans the positions `lo ..= hi` (Def. 9 of paper A): the width of a number
+    /// The information loss of a class that spans the positions `lo ..= hi` [Truta 2007, Def. 9]: the width of a number
     /// over its range, the height of a category's common ancestor over the height of its hierarchy.
     pub fn information_loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.kind {
-            Kind::Ordered { .. } => self.loss(lo, hi),
-            Kind::Category(tree) => {
+            DomainKind::Ordered { .. } => self.loss(lo, hi),
+            DomainKind::Category(tree) => {
                 let height = tree.height(tree.common_ancestor(lo, hi));
                 f64::from(height) / f64::from(tree.height(tree.root()).max(1))
             }
@@ -160,8 +163,8 @@ impl Domain {
     /// the lowest node above that range. Numbers may be cut anywhere.
     pub fn is_border(&self, range: (u32, u32), between: (u32, u32)) -> bool {
         match &self.kind {
-            Kind::Ordered { .. } => true,
-            Kind::Category(tree) => {
+            DomainKind::Ordered { .. } => true,
+            DomainKind::Category(tree) => {
                 tree.common_ancestor(between.0, between.1) == tree.common_ancestor(range.0, range.1)
             }
         }
@@ -171,16 +174,16 @@ impl Domain {
 /// For each position the first one of its block; none when the limit does not go with the kind.
 ///
 /// Null may only be in a class with other nulls, unless the limit allows the root.
-fn blocks(kind: &Kind, limit: &Limit) -> Option<Vec<u32>> {
+fn blocks(kind: &DomainKind, limit: &Limit) -> Option<Vec<u32>> {
     match (kind, limit) {
-        (Kind::Ordered { values, has_null }, Limit::Bands(borders)) => {
+        (DomainKind::Ordered { values, has_null }, Limit::Bands(borders)) => {
             let band = |value: &f64| borders.partition_point(|border| border <= value);
             let bands: Vec<usize> = as_written(values)?.iter().map(band).collect();
             let first = u32::from(*has_null);
             let start = |band: &usize| first + bands.partition_point(|other| other < band) as u32;
             Some(has_null.then_some(0).into_iter().chain(bands.iter().map(start)).collect())
         }
-        (Kind::Category(tree), Limit::Level(level)) => {
+        (DomainKind::Category(tree), Limit::Level(level)) => {
             // By height and not by steps: null and tails lie directly below the root, beside deeper branches.
             let top = |position: u32| {
                 let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
@@ -189,7 +192,7 @@ fn blocks(kind: &Kind, limit: &Limit) -> Option<Vec<u32>> {
             };
             Some((0..tree.leaf_count() as u32).map(|position| tree.leaf_range(top(position)).0).collect())
         }
-        (Kind::Category(tree), Limit::Values(values)) => {
+        (DomainKind::Category(tree), Limit::Values(values)) => {
             let top = |position: u32| {
                 let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
                 let listed = upwards.filter(|node| values.iter().any(|value| value == tree.label(*node)));
@@ -221,10 +224,10 @@ enum Loss {
 }
 
 impl Loss {
-    fn of(kind: &Kind) -> Option<Self> {
+    fn of(kind: &DomainKind) -> Option<Self> {
         match kind {
-            Kind::Category(tree) => Some(Self::Ancestor(Arc::clone(tree))),
-            Kind::Ordered { values, has_null } => {
+            DomainKind::Category(tree) => Some(Self::Ancestor(Arc::clone(tree))),
+            DomainKind::Ordered { values, has_null } => {
                 let raw = distances(values)?;
                 let range = raw.last().copied().unwrap_or(0.0);
                 let scale = |distance: &f64| if range > 0.0 { distance / range } else { 0.0 };

@@ -6,11 +6,11 @@ use thiserror::Error;
 use crate::feasibility::Shortfall;
 
 /// A result of the core.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type Result<T, E = CoreError> = std::result::Result<T, E>;
 
 /// An error of the core.
 #[derive(Debug, Error)]
-pub enum Error {
+pub enum CoreError {
     /// NaN or an infinity where a finite number is needed.
     #[error(
         "column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them"
@@ -137,6 +137,6 @@ fn list(shortfalls: &[Shortfall]) -> String {
 }
 
 /// Names the kernel that failed. Its own message may quote values, so it stays in the source.
-pub(crate) fn kernel(name: &'static str) -> impl FnOnce(ArrowError) -> Error {
-    move |source| Error::Kernel(name, source)
+pub(crate) fn kernel(name: &'static str) -> impl FnOnce(ArrowError) -> CoreError {
+    move |source| CoreError::Kernel(name, source)
 }

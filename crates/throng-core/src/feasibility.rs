@@ -1,8 +1,8 @@
-//! Whether a promise can be kept at all, before any work is done (Conditions 1 and 2 of paper A).
+//! Whether a promise can be kept at all, before any work is done [Truta 2007, Conditions 1 and 2].
 //!
 //! Condition 1: no class can have more distinct sensitive values than the whole table. Condition 2 bounds the number of
 //! classes: of the rows that do not carry one of the `p - i` most frequent values, every class needs at least `i`. With
-//! limits on quasi-identifiers both are asked of every class of the maximum allowed microdata ([`Allowed`]).
+//! limits on quasi-identifiers both are asked of every class of the maximum allowed microdata ([`FeasibleRegions`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::model::{Model, Privacy, Tally};
-use crate::partition::Allowed;
+use crate::partition::FeasibleRegions;
 use crate::table::{SensitiveColumn, Table};
 
 /// Cells that are counted at a time.
@@ -103,8 +103,8 @@ pub struct ColumnFeasibility {
 impl Feasibility {
     /// Examines a table. A class of the maximum allowed microdata is the last resort of every algorithm, and all models
     /// are monotone: so when it satisfies the models a release of its rows exists, and when it does not there is none.
-    pub fn of(table: &Table, privacy: &Privacy, allowed: &Allowed) -> Self {
-        let mut examined = Examined::new(table);
+    pub fn of(table: &Table, privacy: &Privacy, allowed: &FeasibleRegions) -> Self {
+        let mut examined = FeasibilityCounts::new(table);
         examined.add(table, allowed);
         examined.conclude(privacy)
     }
@@ -112,7 +112,7 @@ impl Feasibility {
 
 /// What is known of the parts of a table so far.
 #[derive(Clone, Debug)]
-pub struct Examined {
+pub struct FeasibilityCounts {
     sensitive: Arc<[SensitiveColumn]>,
     whole: Tally,
     suppressed: u64,
@@ -121,7 +121,7 @@ pub struct Examined {
     is_limited: bool,
 }
 
-impl Examined {
+impl FeasibilityCounts {
     /// No part yet, of a table or of one like it.
     pub fn new(table: &Table) -> Self {
         let is_limited = table.quasi().iter().any(|quasi| quasi.domain.is_limited());
@@ -132,9 +132,9 @@ impl Examined {
 
     /// Adds a part, which holds classes of the maximum allowed microdata with all of their rows, or a part of one that
     /// satisfies the models.
-    pub fn add(&mut self, part: &Table, allowed: &Allowed) {
+    pub fn add(&mut self, part: &Table, allowed: &FeasibleRegions) {
         self.suppressed += allowed.suppressed_rows(part);
-        self.whole.merge(&tally(part, &allowed.out));
+        self.whole.merge(&tally(part, &allowed.suppressed_cells));
         for cells in &allowed.classes {
             let class = tally(part, cells);
             self.whole.merge(&class);

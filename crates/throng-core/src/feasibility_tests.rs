@@ -3,7 +3,7 @@ use crate::test_tables::{interval, ints, maybe_texts, paper_figure_1, paper_tabl
 
 fn examine(table: &Table, k: u64, p: u64) -> Feasibility {
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, table.sensitive().len());
-    Feasibility::of(table, &privacy, &Allowed::of(table, &privacy))
+    Feasibility::of(table, &privacy, &FeasibleRegions::of(table, &privacy))
 }
 
 /// Every list of `values` counts, in descending order, that sums to at most `rows`.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::cluster::Cluster;
+use crate::cluster::ClusterMethod;
 use crate::test_tables::{interval, ints, survey, texts};
 
 /// A lonely person of age 0 beside a lender of age 1 with these counts of the values a, b, c, and so on.

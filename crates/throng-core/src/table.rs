@@ -21,7 +21,7 @@ pub struct QuasiColumn {
     pub domain: Domain,
 }
 
-/// A sensitive column of a table under one facet ([`crate::columns::Facet`]). Its values are codes.
+/// A sensitive column of a table under one facet ([`crate::columns::SensitiveCoding`]). Its values are codes.
 #[derive(Clone, Debug)]
 pub struct SensitiveColumn {
     /// The name of the column in the input.
@@ -106,7 +106,7 @@ impl TableBuilder {
 
 /// A piece of a table, to be filled cell by cell.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct TablePiece<'a> {
     positions: &'a mut [u32],
     first_group: &'a mut [u32],
     codes: &'a mut [u32],
@@ -119,7 +119,7 @@ pub(crate) struct Piece<'a> {
     groups: usize,
 }
 
-impl Piece<'_> {
+impl TablePiece<'_> {
     /// Begins a cell with these positions.
     pub(crate) fn push_cell(&mut self, positions: impl Iterator<Item = u32>) {
         let slots = &mut self.positions[self.cells * self.widths.0..][..self.widths.0];
@@ -150,7 +150,7 @@ impl Table {
     pub(crate) fn filled(
         domains: &Domains,
         sizes: &[(usize, usize)],
-        fill: impl Fn(usize, &mut Piece<'_>) + Sync,
+        fill: impl Fn(usize, &mut TablePiece<'_>) + Sync,
     ) -> Self {
         let (cells, groups) = sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
         let mut table = Self::empty(domains);
@@ -164,7 +164,7 @@ impl Table {
         let (mut codes, mut group_rows) = (&mut table.codes[..], &mut table.group_rows[..]);
         let (mut cell_rows, mut groups_before) = (&mut table.cell_rows[..], 0);
         let piece = |(cells, groups): &(usize, usize)| {
-            let piece = Piece {
+            let piece = TablePiece {
                 positions: cut_off(&mut positions, cells * widths.0),
                 first_group: cut_off(&mut first_group, *cells),
                 codes: cut_off(&mut codes, groups * widths.1),
@@ -178,7 +178,7 @@ impl Table {
             groups_before += *groups as u32;
             piece
         };
-        let pieces: Vec<Piece<'_>> = sizes.iter().map(piece).collect();
+        let pieces: Vec<TablePiece<'_>> = sizes.iter().map(piece).collect();
         pieces.into_par_iter().enumerate().for_each(|(number, mut piece)| fill(number, &mut piece));
         table.rows = table.cell_rows.iter().sum();
         table

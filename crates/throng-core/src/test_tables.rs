@@ -6,7 +6,7 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArr
 use proptest::test_runner::{Config, RngSeed};
 
 use crate::cluster::{Class, Portion};
-use crate::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release, SensitiveSpec};
+use crate::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
 use crate::hierarchy::{HierarchySpec, Tree};
 use crate::recode::Recoding;
 use crate::survey::{SUPPRESSED, Survey, SurveySpec};
@@ -17,7 +17,7 @@ pub(crate) fn cases(cases: u32) -> Config {
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(0x7468_726f_6e67), ..Config::default() }
 }
 
-pub(crate) fn quasi(name: &str, release: Release, hierarchy: HierarchySpec) -> QuasiSpec {
+pub(crate) fn quasi(name: &str, release: ColumnRecoding, hierarchy: HierarchySpec) -> QuasiSpec {
     QuasiSpec {
         name: name.to_owned(),
         release,
@@ -30,12 +30,12 @@ pub(crate) fn quasi(name: &str, release: Release, hierarchy: HierarchySpec) -> Q
 
 /// A number or date released as `[lo-hi]`.
 pub(crate) fn interval(name: &str) -> QuasiSpec {
-    quasi(name, Release::Interval, HierarchySpec::Flat)
+    quasi(name, ColumnRecoding::Interval, HierarchySpec::Flat)
 }
 
 /// A category released as its lowest common ancestor in a tree.
 pub(crate) fn ancestor(name: &str, tree: &Tree) -> QuasiSpec {
-    quasi(name, Release::Ancestor, HierarchySpec::Tree(Arc::new(tree.clone())))
+    quasi(name, ColumnRecoding::Ancestor, HierarchySpec::Tree(Arc::new(tree.clone())))
 }
 
 /// A tree from lines such as `France;Europe;*`.
@@ -117,13 +117,13 @@ pub(crate) fn survey(quasi: &[(QuasiSpec, ArrayRef)], sensitive: &[ArrayRef]) ->
     try_survey(quasi, sensitive).unwrap()
 }
 
-/// Table 1 of paper A: Age, ZipCode; Diagnosis, Income.
+/// [Truta 2007, Table 1]: Age, ZipCode; Diagnosis, Income.
 pub(crate) fn paper_table_1() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     let age = ints(&[20, 20, 20, 30, 30, 30, 30]);
     let zip = texts(&["41099"; 7]);
     let illness = ["AIDS", "AIDS", "AIDS", "Diabetes", "Diabetes", "Tuberculosis", "Tuberculosis"];
     let income = ints(&[60_000, 60_000, 40_000, 50_000, 40_000, 50_000, 40_000]);
-    let quasi = vec![(interval("Age"), age), (quasi("ZipCode", Release::Ancestor, HierarchySpec::Flat), zip)];
+    let quasi = vec![(interval("Age"), age), (quasi("ZipCode", ColumnRecoding::Ancestor, HierarchySpec::Flat), zip)];
     (quasi, vec![texts(&illness), income])
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn paper_table_1_mended() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRe
     (quasi, sensitive)
 }
 
-/// The sensitive columns A, B and C of Fig. 1 of paper A.
+/// The sensitive columns A, B and C of [Truta 2007, Fig. 1].
 pub(crate) fn paper_figure_1() -> Vec<ArrayRef> {
     vec![ints(&[1, 1, 2, 2]), texts(&["a", "b", "a", "b"]), texts(&["alpha", "beta", "beta", "alpha"])]
 }

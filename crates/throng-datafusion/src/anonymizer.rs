@@ -12,16 +12,16 @@ use throng_core::key::ReleaseKey;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
-use crate::Error;
+use crate::AnonymizeError;
+use crate::choose_method::choose_method;
 use crate::classes::Classes;
-use crate::examination::Examination;
+use crate::dry_run::DryRun;
 use crate::groups::{Groups, PartSizes};
-use crate::method::method_of;
 use crate::progress::{Progress, Stage};
 use crate::release::{Release, released_schema};
+use crate::resources::Resources;
 use crate::snapshot::Snapshot;
-use crate::tried::{self, Trials};
-use crate::workspace::Workspace;
+use crate::sweep::{self, SweepResult};
 
 /// A policy bound to the columns of an input: everything that is known before a row is read.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct Anonymizer {
 impl Anonymizer {
     /// Binds a policy to an input. Fails where the policy has no secret and none can be kept (see
     /// [`Policy::release_key`]).
-    pub fn new(policy: Arc<Policy>, input: SchemaRef) -> Result<Self, Error> {
+    pub fn new(policy: Arc<Policy>, input: SchemaRef) -> Result<Self, AnonymizeError> {
         let key = policy.release_key()?;
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
@@ -92,7 +92,7 @@ impl Anonymizer {
 
     /// How the classes of a release are formed, and why in this way.
     pub fn method(&self) -> (Method, &'static str) {
-        let (method, reason) = method_of(&self.policy.algorithm, &self.binding);
+        let (method, reason) = choose_method(&self.policy.algorithm, &self.binding);
         (method.with_key(self.key), reason)
     }
 
@@ -104,7 +104,7 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Release, Error> {
+    ) -> Result<Release, AnonymizeError> {
         let release = |anonymizer: &Self, mut snapshot: Snapshot, progress: &dyn Progress| {
             let groups = anonymizer.group(&mut snapshot)?;
             let classes = Classes::of(anonymizer, &snapshot, groups, progress, &mut drop)?;
@@ -119,7 +119,7 @@ impl Anonymizer {
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Examination, Error> {
+    ) -> Result<DryRun, AnonymizeError> {
         self.inspect(input, context, progress, false).await
     }
 
@@ -129,7 +129,7 @@ impl Anonymizer {
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Examination, Error> {
+    ) -> Result<DryRun, AnonymizeError> {
         self.inspect(input, context, progress, true).await
     }
 
@@ -139,10 +139,10 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
         is_predicted: bool,
-    ) -> Result<Examination, Error> {
+    ) -> Result<DryRun, AnonymizeError> {
         let inspect = move |anonymizer: &Self, mut snapshot: Snapshot, _: &dyn Progress| {
             let groups = anonymizer.group(&mut snapshot)?;
-            Examination::of(anonymizer, &snapshot, groups, is_predicted)
+            DryRun::of(anonymizer, &snapshot, groups, is_predicted)
         };
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, inspect).await
     }
@@ -154,35 +154,35 @@ impl Anonymizer {
         context: &Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
         progress: &Arc<dyn Progress>,
-        then: impl FnOnce(&Self, Snapshot, &dyn Progress) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let (workspace, _stop) = Workspace::new(context, metrics);
+        then: impl FnOnce(&Self, Snapshot, &dyn Progress) -> Result<T, AnonymizeError> + Send + 'static,
+    ) -> Result<T, AnonymizeError> {
+        let (workspace, _stop) = Resources::new(context, metrics);
         let span = Stage::Survey.begin(progress.as_ref(), None);
         let seed = self.content_seed();
         let read = async {
             let snapshot = Snapshot::read(input, context, &self.binding, seed, &workspace, progress).await?;
             tracing::info!(rows = snapshot.rows, spilled = snapshot.is_spilled(), "input read");
-            Ok::<_, Error>(snapshot)
+            Ok::<_, AnonymizeError>(snapshot)
         };
         let snapshot = read.instrument(span).await?;
         let (anonymizer, progress, span) = (self.clone(), Arc::clone(progress), tracing::Span::current());
         let work = move || span.in_scope(|| then(&anonymizer, snapshot, progress.as_ref()));
-        tokio::task::spawn_blocking(work).await.map_err(|_| Error::Task)?
+        tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)?
     }
 
     /// Reads all rows of a plan once, and forms the classes of a release for each of several policies.
     ///
     /// The policies may differ in what they promise and in how classes are formed. What they say of columns must be the
     /// same as here, since the survey is shared. After the survey, every policy is one unit of progress.
-    pub async fn try_out(
+    pub async fn evaluate(
         &self,
         trials: Vec<Self>,
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Trials, Error> {
-        let try_out = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| tried::all(&trials, snapshot, heard);
-        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, try_out).await
+    ) -> Result<SweepResult, AnonymizeError> {
+        let evaluate = move |_: &Self, snapshot: Snapshot, heard: &dyn Progress| sweep::all(&trials, snapshot, heard);
+        self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, evaluate).await
     }
 
     /// How large the parts of a table are.
@@ -190,14 +190,19 @@ impl Anonymizer {
         self.part_sizes
     }
 
-    pub(crate) fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, Error> {
+    pub(crate) fn group(&self, snapshot: &mut Snapshot) -> Result<Groups, AnonymizeError> {
         Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 
     /// Refuses what no release can keep, and a release that would leave out more rows than the policy allows.
-    pub(crate) fn check_feasibility(&self, found: &Feasibility, rows: u64, suppressed: u64) -> Result<(), Error> {
+    pub(crate) fn check_feasibility(
+        &self,
+        found: &Feasibility,
+        rows: u64,
+        suppressed: u64,
+    ) -> Result<(), AnonymizeError> {
         if !found.shortfalls.is_empty() {
-            return Err(throng_core::Error::Infeasible(found.shortfalls.clone()).into());
+            return Err(throng_core::CoreError::Infeasible(found.shortfalls.clone()).into());
         }
         let Some(limit) = self.binding.suppression_limit else { return Ok(()) };
         let suppressed = suppressed + found.suppressed;
@@ -205,7 +210,7 @@ impl Anonymizer {
         let most = (limit * rows as f64 * (1.0 + f64::EPSILON)).floor();
         match suppressed as f64 <= most {
             true => Ok(()),
-            false => Err(Error::Suppression { rows, suppressed, limit, most }),
+            false => Err(AnonymizeError::Suppression { rows, suppressed, limit, most }),
         }
     }
 }

@@ -3,25 +3,25 @@
 use std::time::{Duration, Instant};
 
 use datafusion::execution::memory_pool::MemoryReservation;
-use throng_core::anonymize::{Method, Watch};
+use throng_core::anonymize::{Method, ProgressSink};
 use throng_core::cluster::Class;
-use throng_core::feasibility::Examined;
+use throng_core::feasibility::FeasibilityCounts;
 use throng_core::key::ReleaseKey;
 use throng_core::metrics::{Marginals, Utility};
 use throng_core::model::Privacy;
-use throng_core::partition::Allowed;
+use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::survey::Domains;
 use throng_core::table::Table;
 use throng_policy::Budget;
 
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::groups::Groups;
 use crate::progress::{Progress, Stage};
+use crate::resources::{Resources, reserve};
 use crate::snapshot::Snapshot;
-use crate::workspace::{Workspace, reserve};
 
 /// The classes of a release, and which rows go where.
 pub(crate) struct Classes {
@@ -50,10 +50,10 @@ impl Classes {
         mut groups: Groups,
         progress: &dyn Progress,
         hand_on: &mut dyn FnMut(Table),
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, AnonymizeError> {
         let privacy = anonymizer.binding().privacy();
         let parts = groups.len();
-        let work = Work::new(anonymizer, &privacy, parts, &snapshot.workspace, progress);
+        let work = PartJob::new(anonymizer, &privacy, parts, &snapshot.workspace, progress);
         let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace);
         let mut of_part = Vec::new();
         if parts > 1 {
@@ -62,7 +62,7 @@ impl Classes {
         for part in 0..parts {
             snapshot.workspace.check()?;
             let (table, mut numbers, _room) = groups.part(part)?;
-            let allowed = Allowed::of(&table, &privacy);
+            let allowed = FeasibleRegions::of(&table, &privacy);
             gathered.examined.add(&table, &allowed);
             if parts == 1 {
                 let found = gathered.examined.conclude(&privacy);
@@ -95,9 +95,9 @@ const WHAT: &str = "the classes of the release";
 /// The classes of the parts so far.
 pub(crate) struct GatheredClasses {
     like: Table,
-    examined: Examined,
+    examined: FeasibilityCounts,
     recoder: Recoder,
-    counted: Counted,
+    counted: PartTotals,
     borrowed: BorrowedRows,
     privacy: Privacy,
     leaves: u64,
@@ -108,12 +108,12 @@ pub(crate) struct GatheredClasses {
 }
 
 /// What is counted of the parts so far.
-struct Counted {
+struct PartTotals {
     marginals: Marginals,
     cells: ClassSizes,
 }
 
-impl Counted {
+impl PartTotals {
     fn add(&mut self, table: &Table) {
         self.marginals.add(table);
         self.cells.add_cells(table);
@@ -131,11 +131,11 @@ pub(crate) struct FormedPart {
 
 impl GatheredClasses {
     /// No parts yet.
-    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Workspace) -> Self {
+    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Resources) -> Self {
         let like = Table::empty(domains);
-        let counted = Counted { marginals: Marginals::new(&like), cells: ClassSizes::default() };
+        let counted = PartTotals { marginals: Marginals::new(&like), cells: ClassSizes::default() };
         Self {
-            examined: Examined::new(&like),
+            examined: FeasibilityCounts::new(&like),
             recoder: Recoder::new(&like),
             counted,
             borrowed: BorrowedRows::default(),
@@ -149,8 +149,13 @@ impl GatheredClasses {
     }
 
     /// Adds a part whose classes were formed elsewhere.
-    pub(crate) fn add_formed(&mut self, table: &Table, privacy: &Privacy, formed: FormedPart) -> Result<(), Error> {
-        let allowed = Allowed::of(table, privacy);
+    pub(crate) fn add_formed(
+        &mut self,
+        table: &Table,
+        privacy: &Privacy,
+        formed: FormedPart,
+    ) -> Result<(), AnonymizeError> {
+        let allowed = FeasibleRegions::of(table, privacy);
         self.examined.add(table, &allowed);
         self.add(table, &allowed, || Ok(formed))
     }
@@ -159,21 +164,21 @@ impl GatheredClasses {
     fn add(
         &mut self,
         table: &Table,
-        allowed: &Allowed,
-        form: impl FnOnce() -> Result<FormedPart, Error> + Send,
-    ) -> Result<(), Error> {
+        allowed: &FeasibleRegions,
+        form: impl FnOnce() -> Result<FormedPart, AnonymizeError> + Send,
+    ) -> Result<(), AnonymizeError> {
         let Self { recoder, counted, borrowed, privacy, .. } = self;
         let formed = || {
             let formed = form()?;
-            recoder.add(table, &formed.classes, &allowed.out)?;
+            recoder.add(table, &formed.classes, &allowed.suppressed_cells)?;
             borrowed.add(table, privacy, &formed.classes);
-            Ok::<_, Error>((formed.leaves, formed.cycles))
+            Ok::<_, AnonymizeError>((formed.leaves, formed.cycles))
         };
         let (formed, ()) = rayon::join(formed, || counted.add(table));
         let (leaves, cycles) = formed?;
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
-        let too_large = throng_core::Error::TooLarge { limit: u32::MAX };
+        let too_large = throng_core::CoreError::TooLarge { limit: u32::MAX };
         let more = u32::try_from(table.group_count()).ok();
         self.groups = more.and_then(|more| self.groups.checked_add(more)).ok_or(too_large)?;
         let size = self.recoder.size() + self.counted.marginals.size() + self.groups as usize * 4;
@@ -187,7 +192,7 @@ impl GatheredClasses {
         privacy: &Privacy,
         rows: u64,
         suppressed: u64,
-    ) -> Result<Classes, Error> {
+    ) -> Result<Classes, AnonymizeError> {
         let Self { like, examined, recoder, counted, borrowed, leaves, cycles, reservation, .. } = self;
         let feasibility = examined.conclude(privacy);
         anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
@@ -202,10 +207,10 @@ impl GatheredClasses {
 }
 
 /// What every part is worked on with.
-pub(crate) struct Work<'a> {
+pub(crate) struct PartJob<'a> {
     method: Method,
     privacy: &'a Privacy,
-    workspace: &'a Workspace,
+    workspace: &'a Resources,
     progress: &'a dyn Progress,
     /// How long each part may be searched for better classes, where the policy says so.
     time: Option<Duration>,
@@ -214,29 +219,29 @@ pub(crate) struct Work<'a> {
 }
 
 /// The watch over the work on one part.
-struct PartWatch<'a> {
-    work: &'a Work<'a>,
+struct PartProgress<'a> {
+    work: &'a PartJob<'a>,
     search_until: Option<Instant>,
 }
 
-impl Watch for PartWatch<'_> {
+impl ProgressSink for PartProgress<'_> {
     fn leaf_done(&self, cells: usize) -> bool {
         self.work.progress.advance(cells as u64);
-        self.work.workspace.goes_on()
+        self.work.workspace.may_continue()
     }
 
     fn may_search(&self) -> bool {
-        self.work.workspace.goes_on() && self.search_until.is_none_or(|until| Instant::now() < until)
+        self.work.workspace.may_continue() && self.search_until.is_none_or(|until| Instant::now() < until)
     }
 }
 
-impl<'a> Work<'a> {
+impl<'a> PartJob<'a> {
     /// Work on one of so many parts.
     pub(crate) fn new(
         anonymizer: &Anonymizer,
         privacy: &'a Privacy,
         parts: usize,
-        workspace: &'a Workspace,
+        workspace: &'a Resources,
         progress: &'a dyn Progress,
     ) -> Self {
         let time = match anonymizer.policy().algorithm.budget {
@@ -247,7 +252,7 @@ impl<'a> Work<'a> {
     }
 
     /// Forms the classes of a part.
-    pub(crate) fn form(&self, table: &Table, allowed: &Allowed) -> Result<FormedPart, Error> {
+    pub(crate) fn form(&self, table: &Table, allowed: &FeasibleRegions) -> Result<FormedPart, AnonymizeError> {
         let begin = |stage: Stage, total| match self.is_one_of_several {
             true => tracing::Span::current(),
             false => stage.begin(self.progress, total),
@@ -257,10 +262,10 @@ impl<'a> Work<'a> {
             if !self.is_one_of_several {
                 tracing::info!(leaves = leaves.len(), "table cut into leaves");
             }
-            Ok::<_, Error>(leaves)
+            Ok::<_, AnonymizeError>(leaves)
         })?;
         let formed = begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
-            let watch = PartWatch { work: self, search_until: self.time.map(|time| Instant::now() + time) };
+            let watch = PartProgress { work: self, search_until: self.time.map(|time| Instant::now() + time) };
             let formed = self.method.classes(&leaves, table, self.privacy, &watch);
             if !self.is_one_of_several {
                 tracing::info!(clusters = formed.classes.len(), cycles = formed.cycles, "clusters formed");

@@ -9,10 +9,10 @@ use crate::redact::redacted;
 /// An error of this crate.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
-pub enum Error {
+pub enum AnonymizeError {
     /// The data can't be anonymized.
     #[error(transparent)]
-    Core(#[from] throng_core::Error),
+    Core(#[from] throng_core::CoreError),
     /// The policy does not fit the input.
     #[error(transparent)]
     Policy(#[from] throng_policy::PolicyError),
@@ -62,11 +62,11 @@ pub enum Error {
     Task,
 }
 
-impl Error {
+impl AnonymizeError {
     /// Returns the reasons for which no release of the input can keep the promise; none for any other error.
     pub fn shortfalls(&self) -> Option<Vec<String>> {
         match self {
-            Self::Core(throng_core::Error::Infeasible(shortfalls)) => {
+            Self::Core(throng_core::CoreError::Infeasible(shortfalls)) => {
                 Some(shortfalls.iter().map(ToString::to_string).collect())
             }
             Self::Suppression { rows, suppressed, limit, most } => {
@@ -84,17 +84,17 @@ fn too_many_suppressed(rows: u64, suppressed: u64, limit: f64, most: f64) -> Str
     )
 }
 
-impl From<Error> for DataFusionError {
+impl From<AnonymizeError> for DataFusionError {
     /// An error of the query itself keeps its kind and its place, and loses the values that it quotes.
-    fn from(error: Error) -> Self {
+    fn from(error: AnonymizeError) -> Self {
         match error {
-            Error::Read(error) => redacted(error),
+            AnonymizeError::Read(error) => redacted(error),
             other => Self::External(Box::new(other)),
         }
     }
 }
 
-impl From<DataFusionError> for Error {
+impl From<DataFusionError> for AnonymizeError {
     /// Unwraps an error of this crate that went through the engine.
     fn from(error: DataFusionError) -> Self {
         match error {

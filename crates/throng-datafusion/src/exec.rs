@@ -22,7 +22,7 @@ use tokio::sync::OnceCell;
 use crate::anonymizer::Anonymizer;
 use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
-use crate::verified::verify;
+use crate::verify_release::verify_release;
 
 /// The release of a table, once it has been made. Whoever holds the cell sees the same release.
 pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
@@ -66,29 +66,29 @@ pub struct AnonymizeExec {
     anonymizer: Arc<Anonymizer>,
     input: Arc<dyn ExecutionPlan>,
     release: SharedRelease,
-    watch: Watch,
+    watch: ExecOptions,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
 /// Who hears of the progress, and who verifies the release.
 #[derive(Clone, Default)]
-pub(crate) struct Watch {
+pub(crate) struct ExecOptions {
     pub(crate) progress: Option<Arc<dyn Progress>>,
-    pub(crate) is_verified_by_its_reader: bool,
+    pub(crate) has_external_verification: bool,
 }
 
 impl AnonymizeExec {
     /// Anonymizes a plan that yields at least [`Anonymizer::columns_read`], by their names.
     pub fn new(anonymizer: Arc<Anonymizer>, input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::sharing(anonymizer, input, SharedRelease::default(), Watch::default())
+        Self::sharing(anonymizer, input, SharedRelease::default(), ExecOptions::default())
     }
 
     pub(crate) fn sharing(
         anonymizer: Arc<Anonymizer>,
         input: Arc<dyn ExecutionPlan>,
         release: SharedRelease,
-        watch: Watch,
+        watch: ExecOptions,
     ) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(anonymizer.schema())),
@@ -114,11 +114,11 @@ impl AnonymizeExec {
     pub fn release(
         &self,
         context: Arc<TaskContext>,
-    ) -> impl Future<Output = std::result::Result<Arc<Release>, crate::Error>> + Send + use<> {
-        let timed = Arc::new(Timed::new(&self.metrics, self.watch.progress.clone()));
+    ) -> impl Future<Output = std::result::Result<Arc<Release>, crate::AnonymizeError>> + Send + use<> {
+        let timed = Arc::new(TimedProgress::new(&self.metrics, self.watch.progress.clone()));
         let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
         let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
-        let is_verified_by_its_reader = self.watch.is_verified_by_its_reader;
+        let has_external_verification = self.watch.has_external_verification;
         let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
         async move {
             let make = || async {
@@ -127,10 +127,10 @@ impl AnonymizeExec {
                 timed.end();
                 count(&metrics, made.facts());
                 let made = Arc::new(made);
-                if !is_verified_by_its_reader {
-                    verify(&made, &anonymizer, size, ahead).await?;
+                if !has_external_verification {
+                    verify_release(&made, &anonymizer, size, ahead).await?;
                 }
-                Ok::<_, crate::Error>(made)
+                Ok::<_, crate::AnonymizeError>(made)
             };
             release.get_or_try_init(make).await.cloned()
         }
@@ -214,7 +214,7 @@ impl ExecutionPlan for AnonymizeExec {
         let baseline = BaselineMetrics::new(&self.metrics, partition);
         let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
         let release = self.release(context);
-        let batches = async move { Ok::<_, crate::Error>(release.await?.stream(size, ahead)) };
+        let batches = async move { Ok::<_, crate::AnonymizeError>(release.await?.stream(size, ahead)) };
         let batches = futures::stream::once(batches).map_err(datafusion::error::DataFusionError::from).try_flatten();
         let batches = batches.map(move |batch| batch.record_output(&baseline));
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), batches)))
@@ -239,7 +239,7 @@ fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
 }
 
 /// Times the stages of the operator, and passes progress on.
-struct Timed {
+struct TimedProgress {
     /// By stage, up to `Recode`.
     times: [Time; 4],
     current: Mutex<Option<ScopedTimer>>,
@@ -258,7 +258,7 @@ impl Drop for ScopedTimer {
     }
 }
 
-impl Timed {
+impl TimedProgress {
     fn new(metrics: &ExecutionPlanMetricsSet, listener: Option<Arc<dyn Progress>>) -> Self {
         let time = |name: &'static str| MetricBuilder::new(metrics).subset_time(name, 0);
         let times = [time("survey_time"), time("partition_time"), time("cluster_time"), time("recode_time")];
@@ -270,7 +270,7 @@ impl Timed {
     }
 }
 
-impl Progress for Timed {
+impl Progress for TimedProgress {
     fn begin(&self, stage: Stage, total: Option<u64>) {
         let time = self.times.get(stage as usize).cloned();
         let timer = time.map(|time| ScopedTimer { time, start: std::time::Instant::now() });

@@ -16,15 +16,15 @@
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, PartitionChoice};
 use throng_core::model::Privacy;
-use throng_core::partition::Parts;
-use throng_core::survey::{Domains, Gathered, Grouped, Grouping, Tuples};
+use throng_core::partition::RoutingTree;
+use throng_core::survey::{CountedTuples, Domains, GroupedTable, HashGrouping, SortGrouping};
 use throng_core::table::Table;
 
-use crate::Error;
-use crate::rows::numbers;
+use crate::AnonymizeError;
+use crate::buffered_rows::numbers;
+use crate::resources::{Resources, reserve};
 use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
-use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::{Workspace, reserve};
+use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
 /// When a table is cut into parts, and how large they are. The same for every table: the release depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -53,21 +53,21 @@ const WHAT: &str = "the distinct combinations of quasi-identifiers";
 /// The groups of all rows.
 pub(crate) struct Groups {
     pub(crate) domains: Domains,
-    parts: Vec<Part>,
+    parts: Vec<GroupedPart>,
     /// For each group of each chunk, in the order of streams and chunks, the part to which it goes.
     part_of: Option<Vec<u32>>,
     /// Groups that the chunks have handed out. One of them may be in several chunks.
     pub(crate) count: u64,
-    workspace: Workspace,
+    workspace: Resources,
     _reservation: MemoryReservation,
 }
 
 /// The groups of one part.
-enum Part {
+enum GroupedPart {
     /// The table, and for each group that came from a chunk the group of the table.
     Whole(Table, Vec<u32>),
     /// Placed tuples in the order in which they came.
-    Stored(StoredBatches),
+    Stored(BufferedBatches),
 }
 
 impl Groups {
@@ -77,9 +77,9 @@ impl Groups {
         method: Method,
         privacy: &Privacy,
         sizes: PartSizes,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, AnonymizeError> {
         if snapshot.rows == snapshot.suppressed {
-            return Err(throng_core::Error::NoRows { suppressed: snapshot.suppressed }.into());
+            return Err(throng_core::CoreError::NoRows { suppressed: snapshot.suppressed }.into());
         }
         let domains = snapshot.domains()?;
         Self::in_domains(snapshot, domains, method, privacy, sizes)
@@ -92,14 +92,14 @@ impl Groups {
         method: Method,
         privacy: &Privacy,
         sizes: PartSizes,
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, AnonymizeError> {
         let reservation = snapshot.workspace.reservation("groups");
         // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
         let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };
         if let Some(grouped) = gathered(snapshot, &domains, most, &reservation)? {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
         }
-        let mut grouping = Grouping::new(&domains, most);
+        let mut grouping = HashGrouping::new(&domains, most);
         let (mut numbers, mut count) = (Vec::new(), 0);
         for_each_group(snapshot, &domains, |placed, rows| {
             numbers.extend(grouping.add(placed, rows)?);
@@ -118,7 +118,7 @@ impl Groups {
         let (is_exact, share) = (grouping.is_exact(), grouping.share());
         drop(grouping);
         numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
-        let grouped = Grouped { table, groups: is_exact.then_some(numbers), share };
+        let grouped = GroupedTable { table, groups: is_exact.then_some(numbers), share };
         Self::new(snapshot, domains, grouped, privacy, sizes, reservation)
     }
 
@@ -126,26 +126,26 @@ impl Groups {
     fn new(
         snapshot: &Snapshot,
         domains: Domains,
-        grouped: Grouped,
+        grouped: GroupedTable,
         privacy: &Privacy,
         sizes: PartSizes,
         reservation: MemoryReservation,
-    ) -> Result<Self, Error> {
-        let Grouped { table, groups, share } = grouped;
+    ) -> Result<Self, AnonymizeError> {
+        let GroupedTable { table, groups, share } = grouped;
         let count = snapshot.groups();
         if let Some(numbers) = groups {
             let size = table.group_count() * (domains.width() * 4 + 16) + numbers.len() * 4;
             reserve(&reservation, size, WHAT)?;
             return Ok(Self {
                 domains,
-                parts: vec![Part::Whole(table, numbers)],
+                parts: vec![GroupedPart::Whole(table, numbers)],
                 part_of: None,
                 count,
                 workspace: snapshot.workspace.clone(),
                 _reservation: reservation,
             });
         }
-        let parts = Parts::of(&table, privacy, (sizes.part_cells as f64 * share) as usize);
+        let parts = RoutingTree::of(&table, privacy, (sizes.part_cells as f64 * share) as usize);
         drop(table);
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, count as usize * 8, WHAT)?;
@@ -166,26 +166,26 @@ impl Groups {
     }
 
     /// The table of a part, and for each group that came from a chunk the group of the table. To be asked for once.
-    pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>, Option<MemoryReservation>), Error> {
-        let gone = Part::Whole(Table::empty(&self.domains), Vec::new());
+    pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>, Option<MemoryReservation>), AnonymizeError> {
+        let gone = GroupedPart::Whole(Table::empty(&self.domains), Vec::new());
         match std::mem::replace(&mut self.parts[part], gone) {
-            Part::Whole(table, numbers) => Ok((table, numbers, None)),
-            Part::Stored(stored) => {
+            GroupedPart::Whole(table, numbers) => Ok((table, numbers, None)),
+            GroupedPart::Stored(stored) => {
                 // The tuples, what finds them again, and the table.
                 let room = self.workspace.reservation("part");
                 reserve(&room, 4 * stored.bytes(), WHAT)?;
                 let tuples = tuples(&stored, self.domains.width())?;
-                let (table, numbers) = Grouping::of(&self.domains, &tuples)?;
+                let (table, numbers) = HashGrouping::of(&self.domains, &tuples)?;
                 Ok((table, numbers, Some(room)))
             }
         }
     }
 
     /// The tuples of a part for somebody who forms its classes elsewhere, where there are several parts.
-    pub(crate) fn tuples(&self, part: usize) -> Result<Tuples, Error> {
+    pub(crate) fn tuples(&self, part: usize) -> Result<CountedTuples, AnonymizeError> {
         match &self.parts[part] {
-            Part::Stored(stored) => tuples(stored, self.domains.width()),
-            Part::Whole(..) => Err(Error::Task),
+            GroupedPart::Stored(stored) => tuples(stored, self.domains.width()),
+            GroupedPart::Whole(..) => Err(AnonymizeError::Task),
         }
     }
 
@@ -202,8 +202,8 @@ impl Groups {
     }
 }
 
-fn tuples(stored: &StoredBatches, width: usize) -> Result<Tuples, Error> {
-    let mut tuples = Tuples::new(width);
+fn tuples(stored: &BufferedBatches, width: usize) -> Result<CountedTuples, AnonymizeError> {
+    let mut tuples = CountedTuples::new(width);
     let mut batches = stored.read()?;
     while let Some(batch) = batches.next()? {
         unpack(&batch, width).for_each(|(tuple, rows)| tuples.push(tuple, rows));
@@ -217,12 +217,12 @@ fn gathered(
     domains: &Domains,
     most: usize,
     reservation: &MemoryReservation,
-) -> Result<Option<Grouped>, Error> {
+) -> Result<Option<GroupedTable>, AnonymizeError> {
     let groups = snapshot.groups() as usize;
-    if groups > MOST_GATHERED || reservation.try_resize(groups * Gathered::group_bytes(domains)).is_err() {
+    if groups > MOST_GATHERED || reservation.try_resize(groups * SortGrouping::group_bytes(domains)).is_err() {
         return Ok(None);
     }
-    let mut gathered = Gathered::with_room_for(groups, domains);
+    let mut gathered = SortGrouping::with_room_for(groups, domains);
     for (number, stream) in snapshot.streams.iter().enumerate() {
         let mut chunks = stream.groups.read()?;
         while let Some(chunk) = chunks.next()? {
@@ -237,8 +237,8 @@ fn gathered(
 pub(crate) fn for_each_group(
     snapshot: &Snapshot,
     domains: &Domains,
-    mut then: impl FnMut(&[u32], u32) -> Result<(), Error>,
-) -> Result<(), Error> {
+    mut then: impl FnMut(&[u32], u32) -> Result<(), AnonymizeError>,
+) -> Result<(), AnonymizeError> {
     let width = snapshot.width();
     let mut placed = vec![0; domains.width()];
     for (number, stream) in snapshot.streams.iter().enumerate() {
@@ -255,12 +255,16 @@ pub(crate) fn for_each_group(
 }
 
 /// Stores every group with its part, and tells the part of each.
-fn route(snapshot: &Snapshot, domains: &Domains, parts: &Parts) -> Result<(Vec<Part>, Vec<u32>), Error> {
+fn route(
+    snapshot: &Snapshot,
+    domains: &Domains,
+    parts: &RoutingTree,
+) -> Result<(Vec<GroupedPart>, Vec<u32>), AnonymizeError> {
     let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
-    let allowance = Allowance::new(workspace.memory_for_rows() / 2);
-    let store = || BatchStore::new(workspace, tuple_schema(), &allowance, "parts");
-    let mut stores: Vec<BatchStore> = (0..parts.len()).map(|_| store()).collect();
-    let mut waiting: Vec<Tuples> = vec![Tuples::new(domains.width()); parts.len()];
+    let allowance = SharedQuota::new(workspace.memory_for_rows() / 2);
+    let store = || SpillBuffer::new(workspace, tuple_schema(), &allowance, "parts");
+    let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store()).collect();
+    let mut waiting: Vec<CountedTuples> = vec![CountedTuples::new(domains.width()); parts.len()];
     let most = (WAITING_GROUPS / parts.len()).max(64);
     let mut part_of = Vec::new();
     for_each_group(snapshot, domains, |placed, rows| {
@@ -270,13 +274,13 @@ fn route(snapshot: &Snapshot, domains: &Domains, parts: &Parts) -> Result<(Vec<P
         waiting.push(placed, rows);
         if waiting.len() >= most {
             stores[part as usize].push(pack(waiting)?)?;
-            *waiting = Tuples::new(domains.width());
+            *waiting = CountedTuples::new(domains.width());
         }
         Ok(())
     })?;
     for (store, waiting) in stores.iter_mut().zip(&waiting).filter(|(_, waiting)| !waiting.is_empty()) {
         store.push(pack(waiting)?)?;
     }
-    let stored = stores.into_iter().map(|store| Ok(Part::Stored(store.finish()?)));
-    Ok((stored.collect::<Result<_, Error>>()?, part_of))
+    let stored = stores.into_iter().map(|store| Ok(GroupedPart::Stored(store.finish()?)));
+    Ok((stored.collect::<Result<_, AnonymizeError>>()?, part_of))
 }

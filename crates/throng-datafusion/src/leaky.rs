@@ -1,5 +1,5 @@
 //! A release whose classes keep the order of the input. Only in a build that leaks on purpose; see
-//! `throng-pipeline/src/leaky.rs`.
+//! `throng-job/src/leaky.rs`.
 
 use throng_core::recode::ReleaseOrder;
 

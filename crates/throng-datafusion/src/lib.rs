@@ -19,51 +19,51 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod anonymizer;
+mod buffered_rows;
+mod canonical_types;
+mod catch_decode_panic;
+mod choose_method;
 mod classes;
 mod codec;
 pub mod distributed;
+mod dry_run;
 mod error;
-mod examination;
 mod exec;
 mod external;
 pub mod functions;
 mod groups;
-mod guard;
-mod kept;
 #[cfg(feature = "leaky")]
 mod leaky;
-mod method;
-mod plain;
+mod passthrough;
 mod policy_text;
 mod progress;
-mod projected;
+mod project_stream;
 mod redact;
 mod register;
 mod release;
-mod rows;
+mod resources;
 mod snapshot;
-mod store;
+mod spill_buffer;
+mod strip_statistics;
+mod sweep;
 mod table;
-mod tried;
-mod unseen;
-mod verified;
-mod workspace;
+mod verify_release;
 
 pub use anonymizer::Anonymizer;
+pub use canonical_types::{to_canonical_array, to_canonical_field};
+pub use catch_decode_panic::{catch_decode_panic, catch_decode_panics, is_decoding};
 pub use codec::{CodecError, TaskReader, ThrongLogicalCodec, ThrongPhysicalCodec};
-pub use error::Error;
-pub use examination::{Examination, Prediction};
+pub use dry_run::{DryRun, Prediction};
+pub use error::AnonymizeError;
 pub use exec::AnonymizeExec;
 pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
-pub use guard::{guarded, guarded_stream, is_decoding};
-pub use kept::kept_names;
-pub use plain::{plain, plain_field};
+pub use passthrough::passthrough_names;
 pub use progress::{NoProgress, Progress, Stage};
 pub use redact::{EngineFailure, ParquetDamage, classify};
 pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
+pub use sweep::{Candidate, SweepResult};
 pub use table::AnonymizedTable;
-pub use tried::{Trials, Tried};
 
 #[cfg(test)]
 mod operator_tests;

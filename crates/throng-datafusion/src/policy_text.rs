@@ -6,7 +6,7 @@ use std::sync::Arc;
 use datafusion::prelude::SessionConfig;
 use throng_policy::{Overrides, Policy, Secret};
 
-use crate::Error;
+use crate::AnonymizeError;
 
 /// Reads a policy that is written in a query.
 ///
@@ -14,7 +14,7 @@ use crate::Error;
 /// Everything else is a path, which starts at the folder of the process, and at whose folder the paths of hierarchies
 /// start. Locations are left out of either, or don't matter: the table is at hand. A host may give the session a [`Secret`]
 /// as an extension of its configuration; otherwise it is that of the user.
-pub(crate) fn policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy>, Error> {
+pub(crate) fn policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy>, AnonymizeError> {
     let overrides = Overrides::for_a_table();
     let policy = match text.contains(['=', '\n']) {
         true => Policy::parse(text, Path::new(""), &overrides),

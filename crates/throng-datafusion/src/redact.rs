@@ -12,7 +12,7 @@ use datafusion::error::DataFusionError;
 use datafusion::object_store;
 use datafusion::parquet::errors::ParquetError;
 
-use crate::guard::Damaged;
+use crate::catch_decode_panic::DecodePanic;
 
 /// The cause of an engine error. Holds no value of the data.
 #[derive(Clone, Copy, Debug)]
@@ -75,7 +75,7 @@ pub fn classify<'a>(error: &'a (dyn StdError + 'static)) -> EngineFailure<'a> {
                 object_store::Error::Generic { store: "LineDelimiter", .. } => Failure::UnterminatedQuote,
                 error => Failure::Storage(error),
             };
-        } else if error.is::<Damaged>() {
+        } else if error.is::<DecodePanic>() {
             return Failure::DecoderPanic;
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
             found = Failure::Parquet(parquet_damage(error));

@@ -6,7 +6,9 @@ use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use datafusion::prelude::SessionContext;
 
 use crate::external::ThrongTableFactory;
-use crate::functions::{AnonymizeFunction, Generalize, KAnonymity, PSensitivity, PrivacyCheckFunction};
+use crate::functions::{
+    AnonymizeFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction, PrivacyCheckFunction,
+};
 
 /// Teaches a session all of Throng:
 ///
@@ -56,9 +58,9 @@ use crate::functions::{AnonymizeFunction, Generalize, KAnonymity, PSensitivity, 
 pub fn register_all(ctx: &SessionContext) {
     ctx.register_udtf(AnonymizeFunction::NAME, Arc::new(AnonymizeFunction::default()));
     ctx.register_udtf(PrivacyCheckFunction::NAME, Arc::new(PrivacyCheckFunction));
-    ctx.register_udf(ScalarUDF::new_from_impl(Generalize::default()));
-    ctx.register_udaf(AggregateUDF::new_from_impl(KAnonymity::default()));
-    ctx.register_udaf(AggregateUDF::new_from_impl(PSensitivity::default()));
+    ctx.register_udf(ScalarUDF::new_from_impl(GeneralizeFunction::default()));
+    ctx.register_udaf(AggregateUDF::new_from_impl(KAnonymityFunction::default()));
+    ctx.register_udaf(AggregateUDF::new_from_impl(PSensitivityFunction::default()));
     let factory = Arc::new(ThrongTableFactory);
     ctx.state_ref().write().table_factories_mut().insert(ThrongTableFactory::NAME.to_owned(), factory);
 }

@@ -14,19 +14,19 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
-use throng_core::compact::Compactor;
-use throng_core::content::ContentHasher;
-use throng_core::survey::{Domains, SUPPRESSED, Seen, Survey, SurveySpec, Tuples};
+use throng_core::dictionary_encode::DictionaryEncoder;
+use throng_core::row_hash::RowHasher;
+use throng_core::survey::{CountedTuples, Domains, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
 use throng_policy::Binding;
 use tokio::task::JoinSet;
 
-use crate::Error;
-use crate::guard::guarded_stream;
-use crate::kept::{Kept, kept_columns};
+use crate::AnonymizeError;
+use crate::buffered_rows::{numbers, row_batch, row_schema};
+use crate::catch_decode_panic::catch_decode_panics;
+use crate::passthrough::{PassthroughColumn, passthrough_columns};
 use crate::progress::{NoProgress, Progress};
-use crate::rows::{numbers, row_batch, row_schema};
-use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::{Workspace, reserve};
+use crate::resources::{Resources, reserve};
+use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
 /// A stream that has seen so many groups hands them out and begins to number anew.
 ///
@@ -40,12 +40,12 @@ const BUFFERED_BATCHES: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) streams: Vec<StreamRows>,
-    pub(crate) seen: Vec<Seen>,
+    pub(crate) seen: Vec<SurveyedValues>,
     /// How many rows were read.
     pub(crate) rows: u64,
     /// How many of them are left out of the release because of their nulls.
     pub(crate) suppressed: u64,
-    pub(crate) workspace: Workspace,
+    pub(crate) workspace: Resources,
     row_schema: SchemaRef,
     /// How many columns were surveyed.
     width: usize,
@@ -57,9 +57,9 @@ pub(crate) struct Snapshot {
 #[derive(Debug)]
 pub(crate) struct StreamRows {
     /// Rows with the number of their group in their chunk.
-    pub(crate) rows: StoredBatches,
+    pub(crate) rows: BufferedBatches,
     /// The groups of each chunk, a batch per chunk.
-    pub(crate) groups: StoredBatches,
+    pub(crate) groups: BufferedBatches,
     /// How many batches of rows each chunk has.
     pub(crate) chunk_batches: Vec<usize>,
     /// How many groups all chunks have.
@@ -68,29 +68,33 @@ pub(crate) struct StreamRows {
 
 impl StreamRows {
     /// Groups of rows that are elsewhere.
-    pub(crate) fn of_groups(groups: StoredBatches, count: u64, workspace: &Workspace) -> Result<Self, Error> {
-        let rows = BatchStore::new(workspace, row_schema(&[]), &Allowance::new(0), "rows").finish()?;
+    pub(crate) fn of_groups(
+        groups: BufferedBatches,
+        count: u64,
+        workspace: &Resources,
+    ) -> Result<Self, AnonymizeError> {
+        let rows = SpillBuffer::new(workspace, row_schema(&[]), &SharedQuota::new(0), "rows").finish()?;
         Ok(Self { rows, groups, chunk_batches: Vec::new(), chunk_groups: count })
     }
 }
 
 /// Which columns of the query are for what.
 #[derive(Clone)]
-struct Reading {
+struct SnapshotColumns {
     spec: Arc<SurveySpec>,
     /// The columns that are looked at, by name.
     columns: Vec<String>,
     /// Quasi-identifiers, then sensitive columns, by their places among `columns`.
     surveyed: Vec<usize>,
     /// What is kept, with the places of the columns that it comes from.
-    kept: Vec<(usize, Kept)>,
+    kept: Vec<(usize, PassthroughColumn)>,
     /// Whether rows are kept at all; otherwise they are surveyed only.
     are_rows_kept: bool,
     rows: SchemaRef,
     seed: u64,
     progress: Arc<dyn Progress>,
-    workspace: Workspace,
-    allowance: Allowance,
+    workspace: Resources,
+    allowance: SharedQuota,
 }
 
 impl Snapshot {
@@ -100,10 +104,10 @@ impl Snapshot {
         context: &Arc<TaskContext>,
         binding: &Binding,
         seed: u64,
-        workspace: &Workspace,
+        workspace: &Resources,
         progress: &Arc<dyn Progress>,
-    ) -> Result<Self, Error> {
-        let reading = Reading::new(binding, seed, true, workspace.clone(), Arc::clone(progress));
+    ) -> Result<Self, AnonymizeError> {
+        let reading = SnapshotColumns::new(binding, seed, true, workspace.clone(), Arc::clone(progress));
         let partitions = 0..input.output_partitioning().partition_count();
         let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
         Self::of_streams(streams.collect::<Result<Vec<_>, _>>()?, reading).await
@@ -115,24 +119,27 @@ impl Snapshot {
         binding: &Binding,
         seed: u64,
         are_rows_kept: bool,
-        workspace: &Workspace,
-    ) -> Result<Self, Error> {
-        let reading = Reading::new(binding, seed, are_rows_kept, workspace.clone(), Arc::new(NoProgress));
+        workspace: &Resources,
+    ) -> Result<Self, AnonymizeError> {
+        let reading = SnapshotColumns::new(binding, seed, are_rows_kept, workspace.clone(), Arc::new(NoProgress));
         Self::of_streams(vec![stream], reading).await
     }
 
-    async fn of_streams(streams: Vec<SendableRecordBatchStream>, reading: Reading) -> Result<Self, Error> {
+    async fn of_streams(
+        streams: Vec<SendableRecordBatchStream>,
+        reading: SnapshotColumns,
+    ) -> Result<Self, AnonymizeError> {
         let (reading, workspace) = (Arc::new(reading.clone()), &reading.workspace);
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
-            let (stream, reading) = (guarded_stream(stream), Arc::clone(&reading));
+            let (stream, reading) = (catch_decode_panics(stream), Arc::clone(&reading));
             // A file that can't be parted is one stream: then a thread decodes while another looks at what was decoded.
             let stream = spawn_buffered(stream, BUFFERED_BATCHES);
             tasks.spawn(async move { StreamSurvey::read(stream, &reading).await.map(|read| (index, read)) });
         }
         let mut parts = Vec::new();
         while let Some(done) = tasks.join_next().await {
-            parts.push(done.map_err(|_| Error::Task)??);
+            parts.push(done.map_err(|_| AnonymizeError::Task)??);
         }
         parts.sort_by_key(|(index, _)| *index);
         // Where some rows had to make room, the others make room for what comes next.
@@ -154,14 +161,14 @@ impl Snapshot {
     }
 
     /// No rows, of so many columns that are surveyed.
-    pub(crate) fn empty(width: usize, workspace: Workspace) -> Self {
+    pub(crate) fn empty(width: usize, workspace: Resources) -> Self {
         let values = workspace.reservation("values");
         let row_schema = row_schema(&[]);
         Self { streams: Vec::new(), seen: Vec::new(), rows: 0, suppressed: 0, workspace, row_schema, width, values }
     }
 
     /// Adds what somebody else has seen of so many rows, which are not here.
-    pub(crate) fn gather(&mut self, groups: StreamRows, seen: Seen, rows: u64) -> Result<(), Error> {
+    pub(crate) fn gather(&mut self, groups: StreamRows, seen: SurveyedValues, rows: u64) -> Result<(), AnonymizeError> {
         self.rows += rows;
         self.suppressed += seen.suppressed();
         reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
@@ -176,7 +183,7 @@ impl Snapshot {
     }
 
     /// Merges what the streams have seen, and forgets it.
-    pub(crate) fn domains(&mut self) -> Result<Domains, Error> {
+    pub(crate) fn domains(&mut self) -> Result<Domains, AnonymizeError> {
         let seen = std::mem::take(&mut self.seen);
         let (values, bytes) =
             seen.iter().fold((0, 0), |(values, bytes), seen| (values + seen.values(), bytes + seen.size()));
@@ -211,7 +218,7 @@ impl Snapshot {
         self.streams.iter().map(|stream| stream.rows.bytes() as u64).sum()
     }
 
-    fn add(&mut self, mut part: StreamSurvey, is_spilled: bool) -> Result<(), Error> {
+    fn add(&mut self, mut part: StreamSurvey, is_spilled: bool) -> Result<(), AnonymizeError> {
         if is_spilled {
             part.rows.spill()?;
             part.groups.spill()?;
@@ -240,12 +247,12 @@ const MERGED_BYTES: usize = 32;
 /// What runs out when values don't fit.
 const VALUES: &str = "the distinct values of the quasi-identifiers";
 
-impl Reading {
+impl SnapshotColumns {
     fn new(
         binding: &Binding,
         seed: u64,
         are_rows_kept: bool,
-        workspace: Workspace,
+        workspace: Resources,
         progress: Arc<dyn Progress>,
     ) -> Self {
         let spec = survey_spec(binding);
@@ -260,10 +267,10 @@ impl Reading {
             }
         };
         let surveyed = surveyed.map(&mut place).collect();
-        let kept = if are_rows_kept { kept_columns(binding) } else { Vec::new() };
+        let kept = if are_rows_kept { passthrough_columns(binding) } else { Vec::new() };
         let rows = row_schema(&kept);
         let kept = kept.into_iter().map(|kept| (place(&kept.source.name), kept)).collect();
-        let allowance = Allowance::new(workspace.memory_for_rows());
+        let allowance = SharedQuota::new(workspace.memory_for_rows());
         Self {
             spec: Arc::new(spec),
             columns,
@@ -290,10 +297,10 @@ pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
 /// One stream on its way.
 struct StreamSurvey {
     survey: Survey,
-    compactor: Compactor,
-    hasher: ContentHasher,
-    rows: BatchStore,
-    groups: BatchStore,
+    compactor: DictionaryEncoder,
+    hasher: RowHasher,
+    rows: SpillBuffer,
+    groups: SpillBuffer,
     chunk_batches: Vec<usize>,
     chunk_groups: u64,
     /// Batches of the current chunk.
@@ -303,15 +310,15 @@ struct StreamSurvey {
 }
 
 impl StreamSurvey {
-    async fn read(mut stream: SendableRecordBatchStream, reading: &Reading) -> Result<Self, Error> {
+    async fn read(mut stream: SendableRecordBatchStream, reading: &SnapshotColumns) -> Result<Self, AnonymizeError> {
         let workspace = &reading.workspace;
         let types: Vec<DataType> = reading.kept.iter().map(|(_, kept)| kept.data_type()).collect();
         let mut read = Self {
             survey: Survey::new(Arc::clone(&reading.spec))?,
-            compactor: Compactor::default(),
-            hasher: ContentHasher::new(&types, reading.seed)?,
-            rows: BatchStore::new(workspace, Arc::clone(&reading.rows), &reading.allowance, "rows"),
-            groups: BatchStore::new(workspace, tuple_schema(), &reading.allowance, "groups"),
+            compactor: DictionaryEncoder::default(),
+            hasher: RowHasher::new(&types, reading.seed)?,
+            rows: SpillBuffer::new(workspace, Arc::clone(&reading.rows), &reading.allowance, "rows"),
+            groups: SpillBuffer::new(workspace, tuple_schema(), &reading.allowance, "groups"),
             chunk_batches: Vec::new(),
             chunk_groups: 0,
             batches: 0,
@@ -327,12 +334,12 @@ impl StreamSurvey {
         Ok(read)
     }
 
-    fn push(&mut self, batch: &RecordBatch, reading: &Reading) -> Result<(), Error> {
+    fn push(&mut self, batch: &RecordBatch, reading: &SnapshotColumns) -> Result<(), AnonymizeError> {
         // Strings are told apart once, for the survey and for what is kept.
-        let columns = reading.columns.iter().map(|name| -> Result<ArrayRef, Error> {
+        let columns = reading.columns.iter().map(|name| -> Result<ArrayRef, AnonymizeError> {
             let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
             let column = batch.column_by_name(name).ok_or_else(missing)?;
-            self.compactor.compact(column).map_err(|source| Error::Kernel("compact", source))
+            self.compactor.compact(column).map_err(|source| AnonymizeError::Kernel("compact", source))
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let surveyed: Vec<ArrayRef> = reading.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect();
@@ -349,14 +356,19 @@ impl StreamSurvey {
         Ok(())
     }
 
-    fn keep(&mut self, columns: &[ArrayRef], groups: Vec<u32>, reading: &Reading) -> Result<(), Error> {
+    fn keep(
+        &mut self,
+        columns: &[ArrayRef],
+        groups: Vec<u32>,
+        reading: &SnapshotColumns,
+    ) -> Result<(), AnonymizeError> {
         let kept = reading.kept.iter().map(|(place, kept)| kept.of(&columns[*place], &mut self.compactor));
-        let kept = kept.collect::<Result<Vec<_>, Error>>()?;
+        let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
         let content = self.hasher.hash(&kept, groups.len())?;
         self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)
     }
 
-    fn end_chunk(&mut self) -> Result<(), Error> {
+    fn end_chunk(&mut self) -> Result<(), AnonymizeError> {
         self.chunk_groups += self.survey.groups() as u64;
         self.groups.push(pack(&self.survey.take_groups())?)?;
         self.chunk_batches.push(std::mem::take(&mut self.batches));
@@ -365,12 +377,12 @@ impl StreamSurvey {
 }
 
 /// The rows that are not left out.
-fn released_rows(rows: RecordBatch) -> Result<RecordBatch, Error> {
+fn released_rows(rows: RecordBatch) -> Result<RecordBatch, AnonymizeError> {
     if !numbers(&rows).contains(&SUPPRESSED) {
         return Ok(rows);
     }
     let is_kept: BooleanArray = numbers(&rows).iter().map(|number| Some(*number != SUPPRESSED)).collect();
-    filter_record_batch(&rows, &is_kept).map_err(|source| Error::Kernel("filter", source))
+    filter_record_batch(&rows, &is_kept).map_err(|source| AnonymizeError::Kernel("filter", source))
 }
 
 /// The schema of tuples: one list of numbers, each tuple followed by its rows.
@@ -379,14 +391,14 @@ pub(crate) fn tuple_schema() -> SchemaRef {
 }
 
 /// Tuples as a batch.
-pub(crate) fn pack(tuples: &Tuples) -> Result<RecordBatch, Error> {
+pub(crate) fn pack(tuples: &CountedTuples) -> Result<RecordBatch, AnonymizeError> {
     let mut numbers = Vec::with_capacity(tuples.len() * (tuples.width() + 1));
     for (tuple, rows) in tuples.iter() {
         numbers.extend_from_slice(tuple);
         numbers.push(rows);
     }
     let column: ArrayRef = Arc::new(UInt32Array::from(numbers));
-    RecordBatch::try_new(tuple_schema(), vec![column]).map_err(|source| Error::Kernel("batch", source))
+    RecordBatch::try_new(tuple_schema(), vec![column]).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
 /// The tuples of this width in a batch, with their rows.

@@ -12,13 +12,13 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use throng_policy::Policy;
 
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::exec::{AnonymizeExec, SharedRelease, Watch};
+use crate::exec::{AnonymizeExec, ExecOptions, SharedRelease};
 use crate::progress::Progress;
-use crate::projected::projected;
+use crate::project_stream::project_stream;
 use crate::release::Release;
-use crate::unseen::without_statistics;
+use crate::strip_statistics::strip_statistics;
 
 /// The release of another table under a policy.
 ///
@@ -52,25 +52,25 @@ pub struct AnonymizedTable {
     input: Arc<dyn TableProvider>,
     anonymizer: Arc<Anonymizer>,
     release: SharedRelease,
-    watch: Watch,
+    watch: ExecOptions,
 }
 
 impl AnonymizedTable {
     /// The release of a table under a policy, of which the locations don't matter.
-    pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, Error> {
+    pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, AnonymizeError> {
         let anonymizer = Arc::new(Anonymizer::new(policy, input.schema())?);
-        Ok(Self { input, anonymizer, release: SharedRelease::default(), watch: Watch::default() })
+        Ok(Self { input, anonymizer, release: SharedRelease::default(), watch: ExecOptions::default() })
     }
 
     /// The same with somebody who hears of the progress.
     pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
-        Self { watch: Watch { progress: Some(progress), ..self.watch }, ..self }
+        Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
     }
 
     /// The same for somebody who verifies the rows after writing them, and before anybody sees them. Otherwise a release is
     /// verified before its first row is given.
-    pub fn verified_by_its_reader(self) -> Self {
-        Self { watch: Watch { is_verified_by_its_reader: true, ..self.watch }, ..self }
+    pub fn with_external_verification(self) -> Self {
+        Self { watch: ExecOptions { has_external_verification: true, ..self.watch }, ..self }
     }
 
     /// The table that is anonymized.
@@ -92,7 +92,7 @@ impl AnonymizedTable {
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
         let columns = self.anonymizer.columns_read();
         let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
-        let input = without_statistics(state.create_physical_plan(&input.build()?).await?)?;
+        let input = strip_statistics(state.create_physical_plan(&input.build()?).await?)?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
         Ok(AnonymizeExec::sharing(anonymizer, input, release, self.watch.clone()))
     }
@@ -126,6 +126,6 @@ impl TableProvider for AnonymizedTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        projected(Arc::new(self.plan(state).await?), projection)
+        project_stream(Arc::new(self.plan(state).await?), projection)
     }
 }

@@ -1,5 +1,5 @@
 use arrow::datatypes::{DataType, Field, Schema};
-use throng_core::columns::{Facet, Limit, Release};
+use throng_core::columns::{ColumnRecoding, Limit, SensitiveCoding};
 use throng_core::model::Model;
 
 use crate::test_policies::{EXTENDED, HEAD, folder, read, read_in};
@@ -26,25 +26,29 @@ fn extended() -> Binding {
 fn the_extended_policy_binds_in_schema_order() {
     let binding = extended();
     assert_eq!((binding.k, binding.alpha, binding.suppression_limit), (4, Some(2.0), Some(0.05)));
-    let limits: Vec<(Release, &Limit)> =
+    let limits: Vec<(ColumnRecoding, &Limit)> =
         binding.quasi.iter().map(|quasi| (quasi.spec.release, quasi.spec.limit.as_ref().unwrap())).collect();
     assert_eq!(
         limits,
         [
-            (Release::Median, &Limit::Bands([18.0, 65.0].into())),
-            (Release::Ancestor, &Limit::Level(1)),
-            (Release::Mode, &Limit::Values(["North".into()].into())),
-            (Release::Ancestor, &Limit::Level(0)),
+            (ColumnRecoding::Median, &Limit::Bands([18.0, 65.0].into())),
+            (ColumnRecoding::Ancestor, &Limit::Level(1)),
+            (ColumnRecoding::Mode, &Limit::Values(["North".into()].into())),
+            (ColumnRecoding::Ancestor, &Limit::Level(0)),
         ]
     );
     let [illness, income, treatment] = &binding.sensitive[..] else { panic!("{binding:?}") };
     assert_eq!((illness.column.index, illness.p, illness.release), (0, 4, SensitiveRelease::Both));
-    assert!(matches!(&illness.spec.facets[..], [Facet::Categories(categories)] if categories.list.len() == 4));
+    assert!(
+        matches!(&illness.spec.facets[..], [SensitiveCoding::Categories(categories)] if categories.list.len() == 4)
+    );
     assert_eq!(illness.categories.as_ref().unwrap().list[1].name, "Lung");
     assert_eq!((income.p, income.release), (2, SensitiveRelease::Value));
-    assert!(matches!(income.spec.facets[..], [Facet::Values]));
+    assert!(matches!(income.spec.facets[..], [SensitiveCoding::Values]));
     assert_eq!((treatment.p, treatment.spec.name.as_str()), (3, "treatment"));
-    assert!(matches!(&treatment.spec.facets[..], [Facet::Strong(protection)] if protection.protected == ["surgery"]));
+    assert!(
+        matches!(&treatment.spec.facets[..], [SensitiveCoding::Strong(protection)] if protection.protected == ["surgery"])
+    );
     assert!(treatment.protection.is_some() && treatment.categories.is_none());
     assert_eq!(
         binding.released_names(),

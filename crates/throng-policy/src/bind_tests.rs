@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, IntervalUnit, Schema, TimeUnit};
-use throng_core::columns::{Nulls, Release};
+use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::HierarchySpec;
 
 use super::*;
@@ -44,10 +44,10 @@ fn the_complete_policy_binds_in_schema_order() {
         [BoundColumn { name: "hours per week".to_owned(), index: 0, data_type: DataType::Int32 }]
     );
     let [country, age] = &binding.quasi[..] else { panic!("{binding:?}") };
-    assert_eq!((country.column.index, country.spec.release), (1, Release::Ancestor));
+    assert_eq!((country.column.index, country.spec.release), (1, ColumnRecoding::Ancestor));
     assert!(matches!(*country.spec.hierarchy, HierarchySpec::Tree(_)));
     assert_eq!((age.column.index, age.spec.name.as_str()), (4, "age"));
-    assert_eq!((age.spec.release, age.spec.weight, age.spec.nulls), (Release::Bounds, 2.0, Nulls::Suppress));
+    assert_eq!((age.spec.release, age.spec.weight, age.spec.nulls), (ColumnRecoding::Bounds, 2.0, Nulls::Suppress));
     assert_eq!(binding.released_quasi_names(), ["country", "age_min", "age_max"]);
     assert_eq!(binding.released_names(), ["hours per week", "country", "diagnosis", "age_min", "age_max"]);
 }
@@ -105,7 +105,8 @@ fn refused_types() -> Vec<DataType> {
 
 #[test]
 fn every_supported_type_has_its_default_release() {
-    for (types, release) in [(ordered_types(), Release::Interval), (labelled_types(), Release::Ancestor)] {
+    for (types, release) in [(ordered_types(), ColumnRecoding::Interval), (labelled_types(), ColumnRecoding::Ancestor)]
+    {
         for data_type in types {
             let binding = bound("columns.a.role = 'quasi'", &[("a", data_type.clone())]).unwrap();
             assert_eq!(binding.quasi[0].spec.release, release, "{data_type}");
@@ -118,7 +119,9 @@ fn every_supported_type_has_its_default_release() {
 #[test]
 fn ancestors_sets_and_modes_are_for_every_supported_type() {
     for data_type in ordered_types().into_iter().chain(labelled_types()) {
-        for (name, release) in [("ancestor", Release::Ancestor), ("set", Release::Set), ("mode", Release::Mode)] {
+        for (name, release) in
+            [("ancestor", ColumnRecoding::Ancestor), ("set", ColumnRecoding::Set), ("mode", ColumnRecoding::Mode)]
+        {
             let written = format!("columns.a = {{ role = 'quasi', release = '{name}' }}");
             let binding = bound(&written, &[("a", data_type.clone())]).unwrap();
             assert_eq!(binding.quasi[0].spec.release, release, "{data_type}");
@@ -129,10 +132,10 @@ fn ancestors_sets_and_modes_are_for_every_supported_type() {
 #[test]
 fn ordered_releases_are_for_what_has_an_order() {
     for (name, release, others) in [
-        ("interval", Release::Interval, "`ancestor` or `set`"),
-        ("bounds", Release::Bounds, "`ancestor` or `set`"),
-        ("mean", Release::Mean, "`mode`, `ancestor` or `set`"),
-        ("median", Release::Median, "`mode`, `ancestor` or `set`"),
+        ("interval", ColumnRecoding::Interval, "`ancestor` or `set`"),
+        ("bounds", ColumnRecoding::Bounds, "`ancestor` or `set`"),
+        ("mean", ColumnRecoding::Mean, "`mode`, `ancestor` or `set`"),
+        ("median", ColumnRecoding::Median, "`mode`, `ancestor` or `set`"),
     ] {
         let written = format!("columns.a = {{ role = 'quasi', release = '{name}' }}");
         for data_type in ordered_types() {
@@ -176,7 +179,7 @@ fn with_mdr_what_has_an_order_gets_regular_intervals() {
         for release in ["", ", release = 'ancestor'"] {
             let written = format!("{mdr}columns.a = {{ role = 'quasi'{release} }}");
             let spec = &bound(&written, &[("a", data_type.clone())]).unwrap().quasi[0].spec;
-            assert_eq!(spec.release, Release::Ancestor);
+            assert_eq!(spec.release, ColumnRecoding::Ancestor);
             assert!(matches!(*spec.hierarchy, HierarchySpec::MeanDifference), "{data_type}");
         }
         for name in ["interval", "bounds", "mean", "median"] {
@@ -243,7 +246,7 @@ fn with_a_hierarchy_everything_is_released_as_an_ancestor() {
     for (hierarchy, data_type) in cases {
         let written = format!("columns.a = {{ role = 'quasi', hierarchy = {hierarchy} }}");
         let binding = bound(&written, &[("a", data_type.clone())]).unwrap();
-        assert_eq!(binding.quasi[0].spec.release, Release::Ancestor, "{hierarchy} {data_type}");
+        assert_eq!(binding.quasi[0].spec.release, ColumnRecoding::Ancestor, "{hierarchy} {data_type}");
         assert!(!matches!(*binding.quasi[0].spec.hierarchy, HierarchySpec::Flat));
     }
 }

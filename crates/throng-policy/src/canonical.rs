@@ -7,7 +7,7 @@ use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide};
 use crate::budget::Budget;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, Policy, PrivacySettings, Quasi, Role, Sensitive};
-use crate::raw::{Release, VERSION};
+use crate::raw::{RawRelease, VERSION};
 
 impl Policy {
     /// The policy in effect, after overrides and with the content of its hierarchies, as one line of JSON.
@@ -74,7 +74,7 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
     if let Some(categories) = &sensitive.categories {
         let category = |category: &Category| json!({ "name": category.name, "values": category.values });
         text["categories"] = categories.list.iter().map(category).collect();
-        text["release"] = json!(Release::from(sensitive.release).as_str());
+        text["release"] = json!(RawRelease::from(sensitive.release).as_str());
     }
     text
 }
@@ -87,7 +87,7 @@ fn quasi_json(quasi: &Quasi) -> Value {
     };
     let mut text = json!({
         "role": "quasi",
-        "release": quasi.release.map(|release| Release::from(release).as_str()),
+        "release": quasi.release.map(|release| RawRelease::from(release).as_str()),
         "weight": quasi.weight,
         "nulls": nulls,
         "hierarchy": quasi.hierarchy.as_deref().map(hierarchy_json),

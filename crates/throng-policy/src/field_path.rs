@@ -4,7 +4,7 @@ use std::fmt;
 
 /// One step down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// Into the field of a table.
     Key(String),
     /// Into the element of a list.
@@ -13,30 +13,30 @@ pub enum Step {
 
 /// The steps from the top of the file to a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldPath(Vec<Step>);
+pub struct FieldPath(Vec<PathStep>);
 
 impl FieldPath {
     /// The path through these tables.
     pub fn of(keys: &[&str]) -> Self {
-        Self(keys.iter().map(|key| Step::Key((*key).to_owned())).collect())
+        Self(keys.iter().map(|key| PathStep::Key((*key).to_owned())).collect())
     }
 
     /// The field of this name, below.
     pub fn key(&self, name: &str) -> Self {
-        self.then(Step::Key(name.to_owned()))
+        self.then(PathStep::Key(name.to_owned()))
     }
 
     /// The element at this position, below.
     pub fn index(&self, position: usize) -> Self {
-        self.then(Step::Index(position))
+        self.then(PathStep::Index(position))
     }
 
     /// The steps from the top.
-    pub fn steps(&self) -> &[Step] {
+    pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn then(&self, step: PathStep) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
@@ -47,8 +47,8 @@ impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (depth, step) in self.0.iter().enumerate() {
             match step {
-                Step::Index(position) => write!(formatter, "[{position}]")?,
-                Step::Key(name) => {
+                PathStep::Index(position) => write!(formatter, "[{position}]")?,
+                PathStep::Key(name) => {
                     let separator = if depth == 0 { "" } else { "." };
                     if is_bare(name) {
                         write!(formatter, "{separator}{name}")?;

@@ -33,41 +33,40 @@
 mod bind;
 mod budget;
 mod canonical;
-mod document;
+mod check_fields;
 mod draft;
 mod field_path;
 mod hierarchy;
 mod load;
 mod location;
+mod open_question;
 mod overrides;
-mod place;
 mod policy;
 mod portable;
 mod preset;
 mod problem;
 mod promise;
-mod question;
 mod raw;
 mod schema;
 mod secret;
 mod settings;
+mod spanned_toml;
 mod store;
-mod structure;
 mod suggest;
-mod text;
+mod text_position;
 mod time_span;
+mod toml_quote;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
 pub use budget::Budget;
 pub use draft::PolicyDraft;
 pub use hierarchy::{
-    HierarchyError, NotInline, Outline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
+    HierarchyError, HierarchyOutline, NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
     parse_hierarchy_rule, read_hierarchy,
 };
 pub use location::{LocationError, check as check_location, is_web};
 pub use overrides::Overrides;
-pub use place::Place;
 pub use policy::{
     Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease,
 };
@@ -75,8 +74,9 @@ pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
 pub use schema::json_schema;
 pub use secret::{MIN_SECRET_BYTES, SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
-pub use settings::{Cluster, Commit, Format, Mode, Partition};
+pub use settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
 pub use store::Store;
+pub use text_position::LineColumn;
 pub use time_span::parse as parse_time_span;
 
 #[cfg(test)]

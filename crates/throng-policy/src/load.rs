@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::document::{Document, Value};
 use crate::field_path::FieldPath;
 use crate::location::Environment;
 use crate::overrides::Overrides;
 use crate::policy::Policy;
 use crate::problem::{PolicyError, Problem, Report};
-use crate::validate::{Surroundings, validate};
-use crate::{raw, schema, structure};
+use crate::spanned_toml::{SpannedToml, SpannedValue};
+use crate::validate::{ValidationContext, validate};
+use crate::{check_fields, raw, schema};
 
 /// The name of a policy that is not in a file.
 const UNNAMED: &str = "policy";
@@ -45,7 +45,7 @@ pub(crate) fn read(
     overrides: &Overrides,
     environment: Environment<'_>,
 ) -> Result<Policy, PolicyError> {
-    read_within(name, text, overrides, &Surroundings { folder: Some(folder), environment })
+    read_within(name, text, overrides, &ValidationContext { folder: Some(folder), environment })
 }
 
 /// Reads a policy within surroundings that may have no folder.
@@ -53,19 +53,19 @@ pub(crate) fn read_within(
     name: &str,
     text: &str,
     overrides: &Overrides,
-    surroundings: &Surroundings<'_>,
+    surroundings: &ValidationContext<'_>,
 ) -> Result<Policy, PolicyError> {
-    let mut document = Document::parse(name, text)?;
+    let mut document = SpannedToml::parse(name, text)?;
     overrides.apply(&mut document);
     let document = Arc::new(document);
 
     let mut report = Report::new(&document);
     check_version(&document, &mut report);
-    structure::check(&document, &schema::json_schema(), &mut report);
+    check_fields::check(&document, &schema::json_schema(), &mut report);
     report.finish()?;
 
     let mut report = Report::new(&document);
-    match serde_json::from_value::<raw::Policy>(document.to_json()) {
+    match serde_json::from_value::<raw::RawPolicy>(document.to_json()) {
         Ok(raw) => {
             let policy = validate(&raw, Arc::clone(&document), surroundings, &mut report);
             report.finish().map(|()| policy)
@@ -80,9 +80,9 @@ pub(crate) fn read_within(
 }
 
 /// A file of another version has other fields, so this comes before they are checked.
-fn check_version(document: &Document, report: &mut Report<'_>) {
+fn check_version(document: &SpannedToml, report: &mut Report<'_>) {
     let path = FieldPath::of(&["version"]);
-    if let Some(Value::Integer(version)) = document.get(&path).map(|node| &node.value)
+    if let Some(SpannedValue::Integer(version)) = document.get(&path).map(|node| &node.value)
         && *version != i128::from(raw::VERSION)
     {
         report.value(&path, format!("version {version} is not known here; use {}", raw::VERSION));

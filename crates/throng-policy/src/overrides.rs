@@ -1,6 +1,6 @@
 //! What the command line says in place of the policy file.
 
-use crate::document::{Document, Node, Origin, Value};
+use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 
 /// Values that replace those of the policy file. They are checked like them, and problems name the flag.
 ///
@@ -31,23 +31,24 @@ impl Overrides {
         Self { input: Some(vec!["table".to_owned()]), output: Some("release".to_owned()), ..Self::default() }
     }
 
-    pub(crate) fn apply(&self, document: &mut Document) {
+    pub(crate) fn apply(&self, document: &mut SpannedToml) {
         if let Some(locations) = &self.input {
-            let origin = Origin::Flag("--input");
-            let items = locations.iter().map(|location| Node { value: Value::String(location.clone()), origin });
-            document.replace("input", "location", "--input", Value::List(items.collect()));
+            let origin = ValueOrigin::Flag("--input");
+            let items =
+                locations.iter().map(|location| SpannedNode { value: SpannedValue::String(location.clone()), origin });
+            document.replace("input", "location", "--input", SpannedValue::List(items.collect()));
         }
         if let Some(location) = &self.output {
-            document.replace("output", "location", "--output", Value::String(location.clone()));
+            document.replace("output", "location", "--output", SpannedValue::String(location.clone()));
         }
         if self.overwrite {
-            document.replace("output", "mode", "--overwrite", Value::String("overwrite".to_owned()));
+            document.replace("output", "mode", "--overwrite", SpannedValue::String("overwrite".to_owned()));
         }
         if self.without_preset {
             document.remove("privacy", "preset");
         }
         if let Some(budget) = &self.budget {
-            document.replace("algorithm", "budget", "--budget", Value::String(budget.clone()));
+            document.replace("algorithm", "budget", "--budget", SpannedValue::String(budget.clone()));
         }
         for (table, field, flag, number) in [
             ("privacy", "k", "--k", self.k),
@@ -55,7 +56,7 @@ impl Overrides {
             ("algorithm", "seed", "--seed", self.seed),
         ] {
             if let Some(number) = number {
-                document.replace(table, field, flag, Value::Integer(number.into()));
+                document.replace(table, field, flag, SpannedValue::Integer(number.into()));
             }
         }
     }

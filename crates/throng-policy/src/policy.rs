@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use throng_core::columns::{Categories, Limit, Nulls, Protection, Release};
+use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
 
 use crate::budget::Budget;
-use crate::document::Document;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
 use crate::secret::Secret;
-use crate::settings::{Cluster, Commit, Format, Mode, Partition};
+use crate::settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
+use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
 
 /// A valid policy with the overrides of the command line in effect. Made by [`Policy::load`] and [`Policy::parse`].
@@ -32,7 +32,7 @@ pub struct Policy {
     /// Where the key of a release comes from.
     pub(crate) key: KeySource,
     /// Keeps the places of the file for problems that only show against a schema.
-    pub(crate) document: Arc<Document>,
+    pub(crate) document: Arc<SpannedToml>,
 }
 
 /// Where the key of a release comes from.
@@ -133,9 +133,9 @@ pub struct PrivacySettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
     /// How the table is cut into parts.
-    pub partition: Partition,
+    pub partition: PartitionSetting,
     /// How the rows of a part become classes.
-    pub cluster: Cluster,
+    pub cluster: ClusterSetting,
     /// How long the search for better classes may go on.
     pub budget: Budget,
     /// Drives every random choice.
@@ -168,7 +168,7 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub struct Quasi {
     /// How it is written; none leaves the choice to its type. Never an ordered release together with a hierarchy.
-    pub release: Option<Release>,
+    pub release: Option<ColumnRecoding>,
     /// Its weight in the loss; finite and greater than zero.
     pub weight: f64,
     /// What happens to its nulls.

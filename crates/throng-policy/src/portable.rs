@@ -18,14 +18,14 @@
 
 use throng_core::hierarchy::{HierarchySpec, Tree};
 
-use crate::document::{Node, Value};
 use crate::hierarchy::hierarchy_lines;
 use crate::load;
 use crate::overrides::Overrides;
 use crate::policy::{Policy, Role};
 use crate::problem::PolicyError;
-use crate::text::{append, toml_string};
-use crate::validate::Surroundings;
+use crate::spanned_toml::{SpannedNode, SpannedValue};
+use crate::toml_quote::{append, toml_string};
+use crate::validate::ValidationContext;
 
 /// The name of a portable policy in messages.
 const NAME: &str = "portable policy";
@@ -65,18 +65,18 @@ impl Policy {
     /// Reads what [`Policy::to_portable`] has written. No file is opened, whatever the text says, and no environment
     /// variable is looked up. The locations are those of [`Overrides::for_a_table`].
     pub fn from_portable(text: &str) -> Result<Policy, PolicyError> {
-        let surroundings = Surroundings { folder: None, environment: &|_| None };
+        let surroundings = ValidationContext { folder: None, environment: &|_| None };
         load::read_within(NAME, text, &Overrides::for_a_table(), &surroundings)
     }
 
     /// One line per column, under dotted names, which may stand anywhere in the text.
-    fn write_columns(&self, columns: &Node, text: &mut String) {
+    fn write_columns(&self, columns: &SpannedNode, text: &mut String) {
         for (name, column) in entries(columns) {
             text.push_str("columns.");
             toml_string(name, text);
             text.push_str(" = ");
             match (&column.value, self.tree_of(name)) {
-                (Value::Table(fields), Some(tree)) => write_column_with_tree(fields, tree, text),
+                (SpannedValue::Table(fields), Some(tree)) => write_column_with_tree(fields, tree, text),
                 (value, _) => write_value(value, text),
             }
             text.push('\n');
@@ -97,14 +97,14 @@ impl Policy {
     }
 }
 
-fn entries(table: &Node) -> &[(String, Node)] {
+fn entries(table: &SpannedNode) -> &[(String, SpannedNode)] {
     match &table.value {
-        Value::Table(entries) => entries,
+        SpannedValue::Table(entries) => entries,
         _ => &[],
     }
 }
 
-fn write_column_with_tree(fields: &[(String, Node)], tree: &Tree, text: &mut String) {
+fn write_column_with_tree(fields: &[(String, SpannedNode)], tree: &Tree, text: &mut String) {
     write_table(fields, text, |name, value, text| match name {
         "hierarchy" => {
             text.push_str("{ lines = ");
@@ -115,16 +115,16 @@ fn write_column_with_tree(fields: &[(String, Node)], tree: &Tree, text: &mut Str
     });
 }
 
-fn write_value(value: &Value, text: &mut String) {
+fn write_value(value: &SpannedValue, text: &mut String) {
     match value {
-        Value::String(string) => toml_string(string, text),
-        Value::Integer(number) => append(text, format_args!("{number}")),
+        SpannedValue::String(string) => toml_string(string, text),
+        SpannedValue::Integer(number) => append(text, format_args!("{number}")),
         // The shortest text that is read as the same number.
-        Value::Float(number) => append(text, format_args!("{number:?}")),
-        Value::Boolean(flag) => append(text, format_args!("{flag}")),
+        SpannedValue::Float(number) => append(text, format_args!("{number:?}")),
+        SpannedValue::Boolean(flag) => append(text, format_args!("{flag}")),
         // No field of a valid policy takes one.
-        Value::Datetime => text.push_str("''"),
-        Value::List(items) => {
+        SpannedValue::Datetime => text.push_str("''"),
+        SpannedValue::List(items) => {
             text.push('[');
             for (position, item) in items.iter().enumerate() {
                 text.push_str(if position > 0 { ", " } else { "" });
@@ -132,11 +132,11 @@ fn write_value(value: &Value, text: &mut String) {
             }
             text.push(']');
         }
-        Value::Table(entries) => write_table(entries, text, |_, value, text| write_value(value, text)),
+        SpannedValue::Table(entries) => write_table(entries, text, |_, value, text| write_value(value, text)),
     }
 }
 
-fn write_table(entries: &[(String, Node)], text: &mut String, write: impl Fn(&str, &Value, &mut String)) {
+fn write_table(entries: &[(String, SpannedNode)], text: &mut String, write: impl Fn(&str, &SpannedValue, &mut String)) {
     text.push_str("{ ");
     for (position, (name, node)) in entries.iter().enumerate() {
         text.push_str(if position > 0 { ", " } else { "" });

@@ -5,9 +5,9 @@ use std::io;
 
 use thiserror::Error;
 
-use crate::document::{Document, Origin};
 use crate::field_path::FieldPath;
-use crate::place::Place;
+use crate::spanned_toml::{SpannedToml, ValueOrigin};
+use crate::text_position::LineColumn;
 
 /// One thing that is wrong with a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Problem {
     /// whole file is meant.
     pub path: String,
     /// Where it stands in the file; none for a flag.
-    pub place: Option<Place>,
+    pub place: Option<LineColumn>,
     /// What was found, what was expected, and what to do.
     pub message: String,
 }
@@ -105,7 +105,7 @@ fn and_more(problems: usize) -> Problem {
 
 /// Collects the problems of one document.
 pub(crate) struct Report<'a> {
-    document: &'a Document,
+    document: &'a SpannedToml,
     problems: Vec<Problem>,
     /// Problems that are only counted.
     more: usize,
@@ -113,7 +113,7 @@ pub(crate) struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Nothing is wrong yet.
-    pub fn new(document: &'a Document) -> Self {
+    pub fn new(document: &'a SpannedToml) -> Self {
         Self { document, problems: Vec::new(), more: 0 }
     }
 
@@ -140,8 +140,8 @@ impl<'a> Report<'a> {
     /// The flag that set a field, if one did.
     pub fn flag(&self, path: &FieldPath) -> Option<&'static str> {
         match self.document.origin(path) {
-            Origin::Flag(flag) => Some(flag),
-            Origin::File { .. } => None,
+            ValueOrigin::Flag(flag) => Some(flag),
+            ValueOrigin::File { .. } => None,
         }
     }
 
@@ -150,14 +150,14 @@ impl<'a> Report<'a> {
         self.problems.len() >= MOST_PROBLEMS
     }
 
-    fn add(&mut self, path: &FieldPath, message: String, place: impl Fn(Place, Place) -> Place) {
+    fn add(&mut self, path: &FieldPath, message: String, place: impl Fn(LineColumn, LineColumn) -> LineColumn) {
         if self.is_full() {
             self.more += 1;
             return;
         }
         let (path, place) = match self.document.origin(path) {
-            Origin::File { key, value } => (path.to_string(), Some(place(key, value))),
-            Origin::Flag(flag) => (flag.to_owned(), None),
+            ValueOrigin::File { key, value } => (path.to_string(), Some(place(key, value))),
+            ValueOrigin::Flag(flag) => (flag.to_owned(), None),
         };
         self.problems.push(Problem { path, place, message });
     }

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use throng_core::columns::{Categories, Limit, Protection, Release, released_names};
+use throng_core::columns::{Categories, ColumnRecoding, Limit, Protection, released_names};
 use throng_core::hierarchy::{HierarchySpec, Node, Tree};
-use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
+use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 
 use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
 
@@ -47,13 +47,13 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     let promise = |reading, alpha| SensitivePromise { column: name.to_owned(), reading, p, alpha };
     let mut promises = Vec::new();
     if let Some(protection) = &sensitive.protection {
-        promises.push(promise(Reading::Strong(Arc::new(strong_values(protection))), None));
+        promises.push(promise(SensitiveReading::Strong(Arc::new(strong_values(protection))), None));
     }
     if let Some(categories) = &sensitive.categories {
         promises.push(promise(category_reading(name, categories, sensitive.release), policy.privacy.alpha));
     }
     if promises.is_empty() {
-        promises.push(promise(Reading::Values, None));
+        promises.push(promise(SensitiveReading::Values, None));
     }
     promises
 }
@@ -69,7 +69,7 @@ fn strong_values(protection: &Protection) -> HashMap<String, String> {
     paths(tree).into_iter().filter_map(strong).collect()
 }
 
-fn category_reading(name: &str, categories: &Categories, release: SensitiveRelease) -> Reading {
+fn category_reading(name: &str, categories: &Categories, release: SensitiveRelease) -> SensitiveReading {
     let numbered = categories.list.iter().zip(0..);
     let of: HashMap<String, u32> = match release {
         SensitiveRelease::Category => numbered.map(|(category, number)| (category.name.clone(), number)).collect(),
@@ -80,7 +80,7 @@ fn category_reading(name: &str, categories: &Categories, release: SensitiveRelea
     let names = || categories.list.iter().map(|category| category.name.clone()).collect();
     let labels = (release == SensitiveRelease::Both)
         .then(|| LabelColumn { column: SensitiveRelease::category_name(name), names: names() });
-    Reading::Categories { of: Arc::new(of), count: categories.list.len() as u32, labels }
+    SensitiveReading::Categories { of: Arc::new(of), count: categories.list.len() as u32, labels }
 }
 
 /// What a limited column may show, where the policy alone tells: in trees and in bands. The labels of other hierarchies
@@ -88,7 +88,7 @@ fn category_reading(name: &str, categories: &Categories, release: SensitiveRelea
 fn limit_promise(name: &str, names: &[String], quasi: &Quasi) -> Option<LimitPromise> {
     let allowed = match (quasi.limit.as_ref()?, quasi.hierarchy.as_deref()) {
         (Limit::Bands(borders), _) => AllowedValues::Bands { columns: names.to_vec(), borders: Arc::clone(borders) },
-        (_, _) if quasi.release == Some(Release::Set) => return None,
+        (_, _) if quasi.release == Some(ColumnRecoding::Set) => return None,
         (Limit::Level(level), Some(HierarchySpec::Tree(tree))) => {
             let nodes = (0..tree.leaf_count() as u32).flat_map(|leaf| upwards(tree, leaf));
             let below = nodes.filter(|node| tree.height(*node) <= *level);

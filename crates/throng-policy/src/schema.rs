@@ -9,7 +9,7 @@ use crate::raw;
 ///
 /// Editors can complete and check a policy with it; a policy is checked against the same schema when it is read.
 pub fn json_schema() -> Value {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<raw::Policy>();
+    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<raw::RawPolicy>();
     let mut schema = schema.to_value();
     without_null(&mut schema);
     unwrap_descriptions(&mut schema);

@@ -76,7 +76,8 @@ impl Commit {
 /// How the table is first cut into parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Partition {
+#[schemars(rename = "Partition")]
+pub enum PartitionSetting {
     /// Cuts along one quasi-identifier at a time, while every part still satisfies the privacy model.
     #[default]
     Mondrian,
@@ -93,19 +94,24 @@ pub enum Partition {
     None,
 }
 
-impl Partition {
+impl PartitionSetting {
     /// All methods.
-    pub const ALL: [Partition; 5] =
-        [Partition::Mondrian, Partition::BasicMondrian, Partition::Mdr, Partition::Incognito, Partition::None];
+    pub const ALL: [PartitionSetting; 5] = [
+        PartitionSetting::Mondrian,
+        PartitionSetting::BasicMondrian,
+        PartitionSetting::Mdr,
+        PartitionSetting::Incognito,
+        PartitionSetting::None,
+    ];
 
     /// The name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
-            Partition::Mondrian => "mondrian",
-            Partition::BasicMondrian => "basic-mondrian",
-            Partition::Mdr => "mdr",
-            Partition::Incognito => "incognito",
-            Partition::None => "none",
+            PartitionSetting::Mondrian => "mondrian",
+            PartitionSetting::BasicMondrian => "basic-mondrian",
+            PartitionSetting::Mdr => "mdr",
+            PartitionSetting::Incognito => "incognito",
+            PartitionSetting::None => "none",
         }
     }
 }
@@ -113,7 +119,8 @@ impl Partition {
 /// How the rows of a part become classes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Cluster {
+#[schemars(rename = "Cluster")]
+pub enum ClusterSetting {
     /// The best method for the data at hand.
     #[default]
     Auto,
@@ -140,32 +147,32 @@ pub enum Cluster {
     None,
 }
 
-impl Cluster {
+impl ClusterSetting {
     /// All methods.
-    pub const ALL: [Cluster; 9] = [
-        Cluster::Auto,
-        Cluster::Greedy,
-        Cluster::GreedyPk,
-        Cluster::EnhancedPk,
-        Cluster::Switching,
-        Cluster::Mdav,
-        Cluster::RandomSeed,
-        Cluster::Centroid,
-        Cluster::None,
+    pub const ALL: [ClusterSetting; 9] = [
+        ClusterSetting::Auto,
+        ClusterSetting::Greedy,
+        ClusterSetting::GreedyPk,
+        ClusterSetting::EnhancedPk,
+        ClusterSetting::Switching,
+        ClusterSetting::Mdav,
+        ClusterSetting::RandomSeed,
+        ClusterSetting::Centroid,
+        ClusterSetting::None,
     ];
 
     /// The name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
-            Cluster::Auto => "auto",
-            Cluster::Greedy => "greedy",
-            Cluster::GreedyPk => "greedy-pk",
-            Cluster::EnhancedPk => "enhanced-pk",
-            Cluster::Switching => "switching",
-            Cluster::Mdav => "mdav",
-            Cluster::RandomSeed => "random-seed",
-            Cluster::Centroid => "centroid",
-            Cluster::None => "none",
+            ClusterSetting::Auto => "auto",
+            ClusterSetting::Greedy => "greedy",
+            ClusterSetting::GreedyPk => "greedy-pk",
+            ClusterSetting::EnhancedPk => "enhanced-pk",
+            ClusterSetting::Switching => "switching",
+            ClusterSetting::Mdav => "mdav",
+            ClusterSetting::RandomSeed => "random-seed",
+            ClusterSetting::Centroid => "centroid",
+            ClusterSetting::None => "none",
         }
     }
 }
@@ -191,11 +198,11 @@ mod tests {
         for commit in [Commit::Conditional, Commit::LastWriterWins] {
             assert_eq!(read::<Commit>(commit.as_str()), commit);
         }
-        for partition in Partition::ALL {
-            assert_eq!(read::<Partition>(partition.as_str()), partition);
+        for partition in PartitionSetting::ALL {
+            assert_eq!(read::<PartitionSetting>(partition.as_str()), partition);
         }
-        for cluster in Cluster::ALL {
-            assert_eq!(read::<Cluster>(cluster.as_str()), cluster);
+        for cluster in ClusterSetting::ALL {
+            assert_eq!(read::<ClusterSetting>(cluster.as_str()), cluster);
         }
     }
 }

@@ -1,9 +1,10 @@
-use throng_core::columns::{Nulls, Release};
+use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, Budget, Cluster, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, Partition, Policy,
+    Algorithm, Budget, ClusterSetting, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, PartitionSetting,
+    Policy,
 };
 use crate::{PrivacySettings, Role, SensitiveRelease};
 
@@ -45,7 +46,7 @@ fn the_complete_policy_means_what_it_says() {
     );
     assert_eq!(policy.output, output("s3://bucket/census/", Mode::Overwrite));
     assert_eq!(policy.privacy, plain(10, 3));
-    let (partition, cluster) = (Partition::Mondrian, Cluster::Greedy);
+    let (partition, cluster) = (PartitionSetting::Mondrian, ClusterSetting::Greedy);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 42 });
     assert!(policy.columns.drop_unlisted);
     let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
@@ -55,7 +56,7 @@ fn the_complete_policy_means_what_it_says() {
     else {
         panic!("{roles:?}");
     };
-    assert_eq!((age.release, age.weight, age.nulls), (Some(Release::Bounds), 2.0, Nulls::Suppress));
+    assert_eq!((age.release, age.weight, age.nulls), (Some(ColumnRecoding::Bounds), 2.0, Nulls::Suppress));
     assert!(age.hierarchy.is_none());
     assert_eq!((country.release, country.weight, country.nulls), (None, 1.0, Nulls::Value));
     assert!(age.limit.is_none() && country.limit.is_none());
@@ -74,7 +75,7 @@ fn what_is_left_out_has_its_default() {
     );
     assert_eq!(policy.output, output("out", Mode::Error));
     assert_eq!(policy.privacy, plain(10, 1));
-    let (partition, cluster) = (Partition::Mondrian, Cluster::Auto);
+    let (partition, cluster) = (PartitionSetting::Mondrian, ClusterSetting::Auto);
     assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 0 });
     assert!(!policy.columns.drop_unlisted);
 }

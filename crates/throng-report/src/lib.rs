@@ -24,4 +24,4 @@ mod sweep;
 pub use document::{Quantity, Sidecar};
 pub use report::report;
 pub use risk_page::risk_page;
-pub use sweep::{Attempt, Figures, Swept, sweep_page};
+pub use sweep::{Attempt, Figures, SweepReport, sweep_page};

@@ -5,12 +5,12 @@ use crate::rng::Rng;
 /// A choice among `0..len` with given weights. One look-up and one random number per choice.
 #[derive(Debug)]
 pub(crate) struct Alias {
-    slots: Vec<Slot>,
+    slots: Vec<AliasSlot>,
 }
 
 /// A slot keeps its own number with a chance of `keep / 2^32`, and otherwise gives `other`.
 #[derive(Debug)]
-struct Slot {
+struct AliasSlot {
     keep: u32,
     other: u16,
 }
@@ -24,11 +24,12 @@ impl Alias {
         let total: f64 = weights.iter().sum();
         debug_assert!(total > 0.0 && weights.len() <= 1 << 16);
         let mut shares: Vec<f64> = weights.iter().map(|weight| weight * weights.len() as f64 / total).collect();
-        let mut slots: Vec<Slot> = (0..weights.len()).map(|i| Slot { keep: u32::MAX, other: i as u16 }).collect();
+        let mut slots: Vec<AliasSlot> =
+            (0..weights.len()).map(|i| AliasSlot { keep: u32::MAX, other: i as u16 }).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..weights.len()).partition(|i| shares[*i] < 1.0);
         while let (Some(&poor), Some(&rich)) = (small.last(), large.last()) {
             small.pop();
-            slots[poor] = Slot { keep: (shares[poor] * 2_f64.powi(32)) as u32, other: rich as u16 };
+            slots[poor] = AliasSlot { keep: (shares[poor] * 2_f64.powi(32)) as u32, other: rich as u16 };
             shares[rich] -= 1.0 - shares[poor];
             if shares[rich] < 1.0 {
                 large.pop();

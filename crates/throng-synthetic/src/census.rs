@@ -82,7 +82,7 @@ impl CensusBatches {
     fn batch(&self, index: u64, rows: u64) -> RecordBatch {
         let population: &Population = &POPULATION;
         let mut rng = Rng::new(self.seed, index);
-        let mut columns = Columns::with_capacity(rows as usize);
+        let mut columns = CensusBuilders::with_capacity(rows as usize);
         let first = index * BATCH_ROWS;
         for row in first..first + rows {
             columns.push(self.identity.of_row(row), &population.draw(&mut rng), population);
@@ -118,7 +118,7 @@ impl Iterator for CensusBatches {
 }
 
 /// The columns of a batch as they grow.
-struct Columns {
+struct CensusBuilders {
     person_id: Int64Builder,
     name: StringBuilder,
     age: Int32Builder,
@@ -132,7 +132,7 @@ struct Columns {
     text: String,
 }
 
-impl Columns {
+impl CensusBuilders {
     fn with_capacity(rows: usize) -> Self {
         Self {
             person_id: Int64Builder::with_capacity(rows),

@@ -99,13 +99,13 @@ impl Name {
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct NameTables {
     first: Alias,
     general: Alias,
     other: Alias,
 }
 
-impl Names {
+impl NameTables {
     /// Builds the tables.
     pub fn new() -> Self {
         Self {
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_name_is_first_and_last() {
         let mut rng = Rng::new(1, 0);
-        let name = Names::new().draw(&mut rng, true, Surname::Asian);
+        let name = NameTables::new().draw(&mut rng, true, Surname::Asian);
         let mut text = String::from("before");
         name.write_to(&mut text);
         let (first, last) = text.split_once(' ').unwrap();

@@ -11,7 +11,7 @@ use crate::demographics::{ADULT_LIFE, FEMALE};
 use crate::rng::Rng;
 
 /// A major group of occupations.
-pub(crate) struct Group {
+pub(crate) struct OccupationGroup {
     /// The first two digits of its codes.
     number: u32,
     /// How many detailed occupations it has.
@@ -31,13 +31,13 @@ pub(crate) struct Group {
 #[rustfmt::skip]
 const fn group(
     number: u32, details: usize, by_tier: [f64; 4], women: f64, hours: f64, pay: f64, industries: [usize; 3],
-) -> Group {
-    Group { number, details, by_tier, women, hours, pay, industries }
+) -> OccupationGroup {
+    OccupationGroup { number, details, by_tier, women, hours, pay, industries }
 }
 
 /// The major groups.
 #[rustfmt::skip]
-pub(crate) const GROUPS: [Group; 22] = [
+pub(crate) const GROUPS: [OccupationGroup; 22] = [
     group(11, 19, [20.0,  60.0, 140.0, 170.0], 0.40, 43.0, 78.0, [10, 6, 12]),  // management
     group(13, 18, [5.0,   32.0, 105.0,  85.0], 0.54, 41.0, 62.0, [8, 10, 17]),  // business and finance
     group(15, 11, [1.0,   14.0,  62.0,  60.0], 0.26, 41.0, 84.0, [10, 7, 8]),   // computing
@@ -132,7 +132,7 @@ const WORKING_WOMEN: f64 = 0.89;
 /// The occupation of one person.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Occupation {
-    /// Index into [`Work::codes`].
+    /// Index into [`OccupationTables::codes`].
     pub code: usize,
     /// Index into [`GROUPS`], for those who work.
     pub group: Option<usize>,
@@ -140,7 +140,7 @@ pub(crate) struct Occupation {
 
 /// The tables of this file.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct OccupationTables {
     codes: Vec<String>,
     group_of: Vec<usize>,
     works: Vec<f64>,
@@ -150,7 +150,7 @@ pub(crate) struct Work {
     industries: Vec<Alias>,
 }
 
-impl Work {
+impl OccupationTables {
     /// Builds the tables.
     pub fn new() -> Self {
         let mut codes: Vec<String> = NOT_WORKING.iter().map(|(code, _)| (*code).to_owned()).collect();
@@ -222,7 +222,7 @@ fn working_weights(tier: usize, sex: usize) -> Vec<f64> {
 }
 
 /// The weights of the industries of a group: most workers in its three main ones, a few anywhere.
-fn industry_weights(group: &Group) -> Vec<f64> {
+fn industry_weights(group: &OccupationGroup) -> Vec<f64> {
     let mut weights = vec![1.0; INDUSTRIES.len()];
     weights[NO_INDUSTRY] = 0.0;
     for (industry, weight) in group.industries.iter().zip([50.0, 20.0, 10.0]) {
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn there_are_some_three_hundred_distinct_codes() {
-        let work = Work::new();
+        let work = OccupationTables::new();
         assert!((300..400).contains(&work.codes.len()), "{} codes", work.codes.len());
         assert_eq!(work.codes.iter().collect::<HashSet<_>>().len(), work.codes.len());
         assert!(work.codes.iter().all(|code| code.len() == 7 && code.as_bytes()[2] == b'-'));
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn education_and_sex_decide_the_group() {
-        let (work, mut rng) = (Work::new(), Rng::new(8, 0));
+        let (work, mut rng) = (OccupationTables::new(), Rng::new(8, 0));
         let mut share = |group: u32, sex, education| {
             let drawn: Vec<Occupation> = (0..20_000).map(|_| work.occupation(&mut rng, 40, sex, education)).collect();
             let working: Vec<usize> = drawn.iter().filter_map(|o| o.group).collect();

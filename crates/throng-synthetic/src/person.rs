@@ -4,9 +4,9 @@ use crate::demographics::{Demographics, FEMALE};
 use crate::earnings::Earnings;
 use crate::geography::Geography;
 use crate::household::Household;
-use crate::names::{Name, Names, Surname};
+use crate::names::{Name, NameTables, Surname};
 use crate::nationality::{Nationality, is_asian};
-use crate::occupation::Work;
+use crate::occupation::OccupationTables;
 use crate::rng::Rng;
 
 /// The share of people with an Asian race, or born where Spanish is spoken, whose last name says so.
@@ -37,12 +37,12 @@ pub(crate) struct Person {
 #[derive(Debug)]
 pub(crate) struct Population {
     pub geography: Geography,
-    pub work: Work,
+    pub work: OccupationTables,
     nationality: Nationality,
     demographics: Demographics,
     earnings: Earnings,
     household: Household,
-    names: Names,
+    names: NameTables,
 }
 
 impl Population {
@@ -50,12 +50,12 @@ impl Population {
     pub fn new() -> Self {
         Self {
             geography: Geography::new(),
-            work: Work::new(),
+            work: OccupationTables::new(),
             nationality: Nationality::new(),
             demographics: Demographics::new(),
             earnings: Earnings::new(),
             household: Household::new(),
-            names: Names::new(),
+            names: NameTables::new(),
         }
     }
 

@@ -129,7 +129,7 @@ pub fn write_census(
     if let (false, Some(path)) = (options.overwrite, old.first()) {
         return Err(GenerateError::Exists { path: path.clone() });
     }
-    let parts: Vec<Part> = (0..options.file_count()).map(|index| Part::new(folder, index, options)).collect();
+    let parts: Vec<PartFile> = (0..options.file_count()).map(|index| PartFile::new(folder, index, options)).collect();
     let written: Result<u64, GenerateError> =
         parts.par_iter().map(|part| part.write(options.seed, on_rows)).try_reduce(|| 0, |a, b| Ok(a + b));
     let published = written.and_then(|bytes| {
@@ -143,7 +143,7 @@ pub fn write_census(
 }
 
 /// Removes the old parts and gives the new ones their names, all of them or none.
-fn publish(old: &[PathBuf], parts: &[Part]) -> Result<(), GenerateError> {
+fn publish(old: &[PathBuf], parts: &[PartFile]) -> Result<(), GenerateError> {
     for path in old {
         fs::remove_file(path).map_err(refused("remove", path))?;
     }
@@ -163,13 +163,13 @@ fn discard(path: &Path) {
 }
 
 /// One part file.
-struct Part {
+struct PartFile {
     path: PathBuf,
     draft: PathBuf,
     rows: Range<u64>,
 }
 
-impl Part {
+impl PartFile {
     fn new(folder: &Path, index: u64, options: &CensusOptions) -> Self {
         let name = format!("part-{index:05}.parquet");
         Self { draft: folder.join(format!(".{name}.draft")), path: folder.join(name), rows: options.part(index) }

@@ -7,15 +7,15 @@ use arrow::array::{
     StringArray, TimestampMicrosecondArray, UInt8Array,
 };
 use arrow::datatypes::Int32Type;
-use throng_core::columns::{DEFAULT_WEIGHT, Nulls, QuasiSpec, Release};
+use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
 
-/// Numbers below this become distinct values, in all kinds but [`Kind::Bool`].
+/// Numbers below this become distinct values, in all kinds but [`ColumnKind::Bool`].
 pub(crate) const VALUES: u32 = 256;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ColumnKind {
     Int,
     SmallInt,
     Float,
@@ -29,38 +29,39 @@ pub(crate) enum Kind {
 }
 
 /// Kinds with a release and a hierarchy that fit them.
-pub(crate) const QUASI: [(Kind, Release, Rule); 27] = [
-    (Kind::Int, Release::Interval, Rule::Flat),
-    (Kind::Int, Release::Bounds, Rule::Flat),
-    (Kind::Int, Release::Ancestor, Rule::Intervals),
-    (Kind::SmallInt, Release::Interval, Rule::Flat),
-    (Kind::Float, Release::Interval, Rule::Flat),
-    (Kind::Float, Release::Bounds, Rule::Flat),
-    (Kind::Float, Release::Ancestor, Rule::Intervals),
-    (Kind::Money, Release::Interval, Rule::Flat),
-    (Kind::Date, Release::Interval, Rule::Flat),
-    (Kind::Date, Release::Ancestor, Rule::Dates),
-    (Kind::Instant, Release::Bounds, Rule::Flat),
-    (Kind::Instant, Release::Interval, Rule::Flat),
-    (Kind::Text, Release::Ancestor, Rule::Flat),
-    (Kind::Text, Release::Ancestor, Rule::Tree),
-    (Kind::Text, Release::Set, Rule::Tree),
-    (Kind::Code, Release::Ancestor, Rule::Mask),
-    (Kind::Dictionary, Release::Ancestor, Rule::Tree),
-    (Kind::Dictionary, Release::Set, Rule::Flat),
-    (Kind::Bool, Release::Ancestor, Rule::Flat),
-    (Kind::Bool, Release::Set, Rule::Flat),
-    (Kind::Int, Release::Mean, Rule::Flat),
-    (Kind::Float, Release::Mean, Rule::Flat),
-    (Kind::Money, Release::Mean, Rule::Flat),
-    (Kind::Date, Release::Median, Rule::Flat),
-    (Kind::Text, Release::Mode, Rule::Tree),
-    (Kind::Int, Release::Ancestor, Rule::MeanDifference),
-    (Kind::Float, Release::Ancestor, Rule::MeanDifference),
+pub(crate) const QUASI: [(ColumnKind, ColumnRecoding, Rule); 27] = [
+    (ColumnKind::Int, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Int, ColumnRecoding::Bounds, Rule::Flat),
+    (ColumnKind::Int, ColumnRecoding::Ancestor, Rule::Intervals),
+    (ColumnKind::SmallInt, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Float, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Float, ColumnRecoding::Bounds, Rule::Flat),
+    (ColumnKind::Float, ColumnRecoding::Ancestor, Rule::Intervals),
+    (ColumnKind::Money, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Date, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Date, ColumnRecoding::Ancestor, Rule::Dates),
+    (ColumnKind::Instant, ColumnRecoding::Bounds, Rule::Flat),
+    (ColumnKind::Instant, ColumnRecoding::Interval, Rule::Flat),
+    (ColumnKind::Text, ColumnRecoding::Ancestor, Rule::Flat),
+    (ColumnKind::Text, ColumnRecoding::Ancestor, Rule::Tree),
+    (ColumnKind::Text, ColumnRecoding::Set, Rule::Tree),
+    (ColumnKind::Code, ColumnRecoding::Ancestor, Rule::Mask),
+    (ColumnKind::Dictionary, ColumnRecoding::Ancestor, Rule::Tree),
+    (ColumnKind::Dictionary, ColumnRecoding::Set, Rule::Flat),
+    (ColumnKind::Bool, ColumnRecoding::Ancestor, Rule::Flat),
+    (ColumnKind::Bool, ColumnRecoding::Set, Rule::Flat),
+    (ColumnKind::Int, ColumnRecoding::Mean, Rule::Flat),
+    (ColumnKind::Float, ColumnRecoding::Mean, Rule::Flat),
+    (ColumnKind::Money, ColumnRecoding::Mean, Rule::Flat),
+    (ColumnKind::Date, ColumnRecoding::Median, Rule::Flat),
+    (ColumnKind::Text, ColumnRecoding::Mode, Rule::Tree),
+    (ColumnKind::Int, ColumnRecoding::Ancestor, Rule::MeanDifference),
+    (ColumnKind::Float, ColumnRecoding::Ancestor, Rule::MeanDifference),
 ];
 
 /// Kinds of sensitive columns.
-pub(crate) const SENSITIVE: [Kind; 5] = [Kind::Text, Kind::Int, Kind::Float, Kind::Dictionary, Kind::Bool];
+pub(crate) const SENSITIVE: [ColumnKind; 5] =
+    [ColumnKind::Text, ColumnKind::Int, ColumnKind::Float, ColumnKind::Dictionary, ColumnKind::Bool];
 
 /// Where the hierarchy of a column comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +74,7 @@ pub(crate) enum Rule {
     MeanDifference,
 }
 
-pub(crate) fn spec(name: String, release: Release, rule: Rule, weight: f64, nulls: Nulls) -> QuasiSpec {
+pub(crate) fn spec(name: String, release: ColumnRecoding, rule: Rule, weight: f64, nulls: Nulls) -> QuasiSpec {
     let hierarchy = match rule {
         Rule::Flat => HierarchySpec::Flat,
         Rule::Tree => HierarchySpec::Tree(Arc::new(tree())),
@@ -99,31 +100,31 @@ fn text(number: u32) -> String {
 }
 
 /// The column whose rows are these numbers; none is null.
-pub(crate) fn array(kind: Kind, numbers: &[Option<u32>]) -> ArrayRef {
+pub(crate) fn array(kind: ColumnKind, numbers: &[Option<u32>]) -> ArrayRef {
     let signed = |number: u32| i64::from(number) - 100;
     let rows = || numbers.iter().copied();
     match kind {
-        Kind::Int => Arc::new(rows().map(|n| n.map(signed)).collect::<Int64Array>()),
-        Kind::SmallInt => Arc::new(rows().map(|n| n.map(|n| n as u8)).collect::<UInt8Array>()),
-        Kind::Float => Arc::new(rows().map(|n| n.map(|n| signed(n) as f64 * 0.75)).collect::<Float64Array>()),
-        Kind::Money => {
+        ColumnKind::Int => Arc::new(rows().map(|n| n.map(signed)).collect::<Int64Array>()),
+        ColumnKind::SmallInt => Arc::new(rows().map(|n| n.map(|n| n as u8)).collect::<UInt8Array>()),
+        ColumnKind::Float => Arc::new(rows().map(|n| n.map(|n| signed(n) as f64 * 0.75)).collect::<Float64Array>()),
+        ColumnKind::Money => {
             let cents: Decimal128Array = rows().map(|n| n.map(|n| i128::from(signed(n)) * 125)).collect();
             Arc::new(cents.with_precision_and_scale(12, 2).unwrap())
         }
-        Kind::Date => Arc::new(rows().map(|n| n.map(|n| signed(n) as i32 * 17)).collect::<Date32Array>()),
-        Kind::Instant => {
+        ColumnKind::Date => Arc::new(rows().map(|n| n.map(|n| signed(n) as i32 * 17)).collect::<Date32Array>()),
+        ColumnKind::Instant => {
             let micros = |n: u32| signed(n) * 3_600_000_001;
             Arc::new(rows().map(|n| n.map(micros)).collect::<TimestampMicrosecondArray>())
         }
-        Kind::Text => Arc::new(rows().map(|n| n.map(text)).collect::<StringArray>()),
-        Kind::Code => Arc::new(rows().map(|n| n.map(|n| (n * 37).to_string())).collect::<StringArray>()),
-        Kind::Dictionary => {
+        ColumnKind::Text => Arc::new(rows().map(|n| n.map(text)).collect::<StringArray>()),
+        ColumnKind::Code => Arc::new(rows().map(|n| n.map(|n| (n * 37).to_string())).collect::<StringArray>()),
+        ColumnKind::Dictionary => {
             // Every text is an entry, used or not, and in no order.
             let entries: StringArray = (0..VALUES).map(|entry| Some(text(entry * 101 % VALUES))).collect();
             // 101 * 109 is 1 modulo 256.
             let keys: Int32Array = rows().map(|n| n.map(|n| (n * 109 % VALUES) as i32)).collect();
             Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(entries)))
         }
-        Kind::Bool => Arc::new(rows().map(|n| n.map(|n| n % 2 == 1)).collect::<BooleanArray>()),
+        ColumnKind::Bool => Arc::new(rows().map(|n| n.map(|n| n % 2 == 1)).collect::<BooleanArray>()),
     }
 }

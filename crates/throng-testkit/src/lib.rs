@@ -16,16 +16,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod column;
-mod draws;
 mod partitions;
 mod random_table;
 pub mod s3;
+mod test_rng;
 
 use proptest::test_runner::{Config, RngSeed};
 
-pub use draws::Draws;
 pub use partitions::set_partitions;
-pub use random_table::{Look, RandomTable, tables};
+pub use random_table::{RandomCoding, RandomTable, tables};
+pub use test_rng::TestRng;
 
 /// So many cases with a fixed seed, so that a failure comes back in every run.
 pub fn cases(cases: u32) -> Config {

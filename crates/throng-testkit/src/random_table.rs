@@ -9,9 +9,9 @@ use arrow::compute::take;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
 use proptest::sample::select;
-use throng_core::columns::{Categories, Category, Facet, Limit, Nulls, Protection, QuasiSpec, SensitiveSpec};
+use throng_core::columns::{Categories, Category, Limit, Nulls, Protection, QuasiSpec, SensitiveCoding, SensitiveSpec};
 use throng_core::hierarchy::{HierarchySpec, Tree};
-use throng_core::survey::{Merged, SUPPRESSED, Survey, SurveySpec};
+use throng_core::survey::{MergedSurvey, SUPPRESSED, Survey, SurveySpec};
 
 use crate::column::{QUASI, SENSITIVE, VALUES, array, spec};
 
@@ -42,7 +42,7 @@ impl RandomTable {
     }
 
     /// Surveys the table as one batch. Also tells the group of each row, or [`SUPPRESSED`].
-    pub fn survey(&self) -> throng_core::Result<(Merged, Vec<u32>)> {
+    pub fn survey(&self) -> throng_core::Result<(MergedSurvey, Vec<u32>)> {
         let mut survey = Survey::new(self.spec())?;
         let numbers = survey.push(&self.columns())?;
         let merged = Survey::merge(vec![survey])?;
@@ -63,8 +63,8 @@ impl RandomTable {
     }
 
     /// The same table with its first sensitive columns only, each looked at in one of these ways.
-    pub fn with_looks(&self, looks: &[Look]) -> Self {
-        let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &Look)| {
+    pub fn with_looks(&self, looks: &[RandomCoding]) -> Self {
+        let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &RandomCoding)| {
             (SensitiveSpec { facets: vec![look.facet(column)], ..spec.clone() }, column.clone())
         };
         Self { sensitive: self.sensitive.iter().zip(looks).map(looked_at).collect(), ..self.clone() }
@@ -86,7 +86,7 @@ impl RandomTable {
 
 /// How a promise looks at a sensitive column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum RandomCoding {
     /// At its values.
     Values,
     /// At its values in a hierarchy of which a part is protected.
@@ -95,11 +95,11 @@ pub enum Look {
     Categories,
 }
 
-impl Look {
-    fn facet(self, column: &ArrayRef) -> Facet {
+impl RandomCoding {
+    fn facet(self, column: &ArrayRef) -> SensitiveCoding {
         let texts = distinct_texts(column);
         match self {
-            Self::Values => Facet::Values,
+            Self::Values => SensitiveCoding::Values,
             Self::Strong => {
                 let path = |text: &String| vec![text.clone(), format!("part {}", part(text, 4)), "*".to_owned()];
                 let tree = Tree::from_paths(&texts.iter().map(path).collect::<Vec<_>>());
@@ -109,12 +109,12 @@ impl Look {
                     Err(_) => HierarchySpec::Flat,
                 };
                 let protected = vec!["part 1".to_owned(), "part 3".to_owned()];
-                Facet::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy), protected }))
+                SensitiveCoding::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy), protected }))
             }
             Self::Categories => {
                 let values = |number| texts.iter().filter(|text| part(text, 3) == number).cloned().collect();
                 let category = |number: u32| Category { name: format!("category {number}"), values: values(number) };
-                Facet::Categories(Arc::new(Categories { list: (0..3).map(category).collect() }))
+                SensitiveCoding::Categories(Arc::new(Categories { list: (0..3).map(category).collect() }))
             }
         }
     }
@@ -137,7 +137,7 @@ fn distinct_texts(column: &ArrayRef) -> Vec<String> {
 
 /// How often values of a column repeat.
 #[derive(Clone, Copy, Debug)]
-enum Spread {
+enum Repetition {
     /// So many values.
     Few(u32),
     /// No row like another.
@@ -145,26 +145,26 @@ enum Spread {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Shape<K> {
+struct ColumnShape<K> {
     kind: K,
-    spread: Spread,
+    spread: Repetition,
     /// One row in so many is null; none with zero.
     null_every: u32,
     weight: f64,
     nulls: Nulls,
 }
 
-fn shape<K: Clone + std::fmt::Debug + 'static>(kinds: &'static [K]) -> impl Strategy<Value = Shape<K>> {
+fn shape<K: Clone + std::fmt::Debug + 'static>(kinds: &'static [K]) -> impl Strategy<Value = ColumnShape<K>> {
     let spread = prop_oneof![
-        1 => Just(Spread::Few(1)),
-        6 => (2_u32..8).prop_map(Spread::Few),
-        2 => (8_u32..60).prop_map(Spread::Few),
-        1 => Just(Spread::Distinct),
+        1 => Just(Repetition::Few(1)),
+        6 => (2_u32..8).prop_map(Repetition::Few),
+        2 => (8_u32..60).prop_map(Repetition::Few),
+        1 => Just(Repetition::Distinct),
     ];
     let nulls = prop_oneof![4 => Just(Nulls::Value), 1 => Just(Nulls::Suppress)];
     let null_every = prop_oneof![3 => Just(0), 1 => 2_u32..12];
     (select(kinds), spread, null_every, select(vec![1.0, 0.5, 3.0]), nulls)
-        .prop_map(|(kind, spread, null_every, weight, nulls)| Shape { kind, spread, null_every, weight, nulls })
+        .prop_map(|(kind, spread, null_every, weight, nulls)| ColumnShape { kind, spread, null_every, weight, nulls })
 }
 
 /// Random tables with so many rows, quasi-identifiers and sensitive columns (up to 8 together). A column has up to 256
@@ -181,9 +181,13 @@ pub fn tables(
     (rows, quasi, sensitive).prop_map(|(rows, quasi, sensitive)| build(&rows, &quasi, &sensitive))
 }
 
-type QuasiKind = (crate::column::Kind, throng_core::columns::Release, crate::column::Rule);
+type QuasiKind = (crate::column::ColumnKind, throng_core::columns::ColumnRecoding, crate::column::Rule);
 
-fn build(rows: &[[u32; 8]], quasi: &[Shape<QuasiKind>], sensitive: &[Shape<crate::column::Kind>]) -> RandomTable {
+fn build(
+    rows: &[[u32; 8]],
+    quasi: &[ColumnShape<QuasiKind>],
+    sensitive: &[ColumnShape<crate::column::ColumnKind>],
+) -> RandomTable {
     let quasi_count = quasi.len();
     let quasi = quasi.iter().enumerate().map(|(index, shape)| {
         let (kind, release, rule) = shape.kind;
@@ -197,14 +201,14 @@ fn build(rows: &[[u32; 8]], quasi: &[Shape<QuasiKind>], sensitive: &[Shape<crate
     RandomTable { quasi: quasi.collect(), sensitive: sensitive.collect(), rows: rows.len() }
 }
 
-fn numbers<K>(rows: &[[u32; 8]], column: usize, shape: &Shape<K>) -> Vec<Option<u32>> {
+fn numbers<K>(rows: &[[u32; 8]], column: usize, shape: &ColumnShape<K>) -> Vec<Option<u32>> {
     let number = |(row, draws): (usize, &[u32; 8])| {
         let draw = draws[column];
         let is_null = shape.null_every > 0 && (draw >> 16) % shape.null_every == 0;
         let value = match shape.spread {
-            Spread::Few(values) => draw % values,
+            Repetition::Few(values) => draw % values,
             // 37 is odd, so that all numbers below 256 come once.
-            Spread::Distinct => row as u32 * 37 % VALUES,
+            Repetition::Distinct => row as u32 * 37 % VALUES,
         };
         (!is_null).then_some(value)
     };
@@ -227,7 +231,7 @@ mod tests {
                     prop_assert_eq!(merged.table.rows() + merged.suppressed, table.rows as u64);
                     prop_assert_eq!(groups.len(), table.rows);
                 }
-                Err(throng_core::Error::NoRows { suppressed }) => prop_assert_eq!(suppressed, table.rows as u64),
+                Err(throng_core::CoreError::NoRows { suppressed }) => prop_assert_eq!(suppressed, table.rows as u64),
                 Err(error) => panic!("{error}"),
             }
         }

@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 
-use crate::released::{Rows, read};
+use crate::release_files::{Rows, read};
+use crate::sandbox::Workshop;
 use crate::tables::{Draws, table};
-use crate::workshop::Workshop;
 
 /// The probability from which on a guess counts as certain.
 const CERTAIN: f64 = 0.9;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 
-use crate::released::{Rows, read};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Workshop, contents};
 use crate::tables::{Draws, table};
-use crate::workshop::{Workshop, contents};
 
 /// How many people are attacked.
 const TRIALS: usize = 40;

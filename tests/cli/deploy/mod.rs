@@ -8,12 +8,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use throng_pipeline::Kind;
+use throng_job::Kind;
 use throng_policy::{Overrides, Policy};
 use throng_synthetic::census_schema;
 use yaml_rust2::Yaml;
 
-use crate::workshop::Workshop;
+use crate::sandbox::Workshop;
 use files::{bytes, numbers, object, path, python_lists, setting, stages, strings, text, unit, yaml};
 
 const CRON_JOB: &str = "deploy/kubernetes/census.yaml";
@@ -107,7 +107,7 @@ fn every_command_runs_as_it_is_written() {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let mut command = workshop.command(&arguments);
         command.env("CENSUS_INPUT", here("raw/")).env("CENSUS_OUTPUT", here("release/"));
-        let ended = crate::workshop::Ended::from(command.output().unwrap());
+        let ended = crate::sandbox::Ended::from(command.output().unwrap());
         assert_eq!(ended.code, Some(0), "{place}: {arguments:?}: {ended:?}");
         if arguments[0] == "run" {
             assert_eq!(ended.json()["rows"], 3000, "{place}");
@@ -315,7 +315,7 @@ fn airflow_tries_again_only_what_may_pass() {
     if !has("python3") {
         return;
     }
-    let workshop = Workshop::with(&crate::people::people(60), 3, 1, crate::people::COLUMNS);
+    let workshop = Workshop::with(&crate::fixture_table::people(60), 3, 1, crate::fixture_table::COLUMNS);
     let binary = Path::new(env!("CARGO_BIN_EXE_throng"));
     let search = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let ran = Command::new("python3")

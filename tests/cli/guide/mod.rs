@@ -22,12 +22,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use throng_pipeline::Kind;
+use throng_job::Kind;
 use throng_testkit::s3::Server;
 
 use self::blocks::Action;
 use self::page::{Page, Setting};
-use crate::workshop::Workshop;
+use crate::sandbox::Workshop;
 
 const GUIDE: &str = "docs/src";
 const POLICY_REFERENCE: &str = "docs/src/reference/policy.md";

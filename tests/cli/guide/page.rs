@@ -213,7 +213,7 @@ fn understood(text: &str) -> Result<(), String> {
         .args(["-c", &format!("{before}{text}")])
         .current_dir(folder.path())
         .env("THRONG", env!("CARGO_BIN_EXE_throng"))
-        .env("THRONG_SECRET", crate::workshop::SECRET)
+        .env("THRONG_SECRET", crate::sandbox::SECRET)
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 
 use super::repository;
-use crate::people::{COLUMNS, people};
-use crate::workshop::Workshop;
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::Workshop;
 
 const PAGE: &str = "docs/src/reference/sidecar.md";
 

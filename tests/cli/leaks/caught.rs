@@ -15,8 +15,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use super::order::order_leaks;
 use super::search::{Audience, NUMBERS, Seen, leaks, published};
 use super::statistics::told_besides;
+use crate::sandbox::Workshop;
 use crate::tables::{Draws, strings, table};
-use crate::workshop::Workshop;
 
 /// A release whose files are compressed like ours.
 fn properties() -> WriterPropertiesBuilder {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{Int64Array, RecordBatch};
 
-use crate::released::read;
+use crate::release_files::read;
+use crate::sandbox::{Ended, Workshop};
 use crate::tables::{strings, table, write_csv, write_parquet};
-use crate::workshop::{Ended, Workshop};
 
 /// In every value of every column.
 const CANARY: &str = "canary";

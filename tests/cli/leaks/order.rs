@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::{Int64Array, RecordBatch};
 
-use crate::released::{Rows, read};
+use crate::release_files::{Rows, read};
+use crate::sandbox::Workshop;
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
-use crate::workshop::Workshop;
 
 /// So many deviations from what chance gives are a leak: one in a million by chance, and the seed is fixed.
 const DEVIATIONS: f64 = 5.0;

@@ -16,9 +16,9 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::search::{Audience, NUMBERS, Seen, leaks, places, published};
-use crate::released::{Rows, read};
+use crate::release_files::{Rows, read};
+use crate::sandbox::{Ended, Workshop, names};
 use crate::tables::{strings, write_csv, write_ipc};
-use crate::workshop::{Ended, Workshop, names};
 
 /// Rows that are released, and rows that are suppressed.
 const KEPT: i64 = 240;
@@ -141,7 +141,7 @@ pub fn workshop(extension: &str) -> Workshop {
         _ => write_csv(&path, &people()),
     }
     workshop.write("zip.csv", hierarchy());
-    let policy = crate::workshop::policy_text("${PLACE}/canary-folder/", 4, 2, COLUMNS);
+    let policy = crate::sandbox::policy_text("${PLACE}/canary-folder/", 4, 2, COLUMNS);
     workshop.write("policy.toml", policy);
     fs::create_dir(workshop.path("spill")).unwrap();
     workshop

@@ -8,7 +8,7 @@ use std::path::Path;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use crate::workshop::contents;
+use crate::sandbox::contents;
 
 /// Every canary of text begins with this, and goes on with the place where it was planted.
 pub const CANARY: &str = "canary-";

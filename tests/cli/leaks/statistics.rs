@@ -13,9 +13,9 @@ use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataR
 use parquet::file::statistics::Statistics;
 
 use super::planted::{command, workshop};
-use crate::people::{COLUMNS, people};
-use crate::released::data_files;
-use crate::workshop::{Ended, Workshop};
+use crate::fixture_table::{COLUMNS, people};
+use crate::release_files::data_files;
+use crate::sandbox::{Ended, Workshop};
 
 /// Whatever a file says of itself that is not told by its rows.
 pub fn told_besides(path: &Path) -> Vec<String> {

@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 
 #[cfg(feature = "cluster")]
-use throng_ballista::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS};
+use throng_cluster::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS};
 
 /// The shuffle partitions that help shows in a build that has no clusters.
 #[cfg(not(feature = "cluster"))]

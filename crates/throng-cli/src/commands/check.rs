@@ -1,7 +1,7 @@
 //! `throng check`
 
 use serde_json::{Value, json};
-use throng_pipeline::{Checked, JobError, JobOptions, Kind, counted};
+use throng_job::{Checked, JobError, JobOptions, Kind, plural};
 use throng_policy::{Policy, Preset, highest_risk};
 
 use crate::args::PolicyArgs;
@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 
 pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
-    let checked = throng_pipeline::check(&policy, job).await?;
+    let checked = throng_job::check(&policy, job).await?;
     let shortfalls = &checked.shortfalls;
     let text = text(&checked, &policy);
     let exit_code = if shortfalls.is_empty() { 0 } else { Kind::Infeasible.exit_code() };
@@ -53,13 +53,13 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     let mut lines: Vec<String> = policy.privacy.preset.map(|preset| preset.told(k)).into_iter().collect();
     lines.push(format!(
         "{} in {}; {} of {}",
-        counted(checked.rows, "row"),
+        plural(checked.rows, "row"),
         if checked.files == 1 { "one file".to_owned() } else { format!("{} files", checked.files) },
-        counted(checked.cells, "distinct combination"),
+        plural(checked.cells, "distinct combination"),
         checked.quasi.join(", ")
     ));
     if checked.suppressed_rows > 0 {
-        lines.push(format!("{} would be suppressed", counted(checked.suppressed_rows, "row")));
+        lines.push(format!("{} would be suppressed", plural(checked.suppressed_rows, "row")));
     }
     if !checked.dropped.is_empty() {
         lines.push(format!("left out of the release: {}", checked.dropped.join(", ")));
@@ -71,11 +71,11 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
             column.distinct,
             column.counted,
             column.distinct,
-            counted(column.max_classes, "class")
+            plural(column.max_classes, "class")
         ));
     }
     if checked.shortfalls.is_empty() {
-        let classes = counted(checked.feasibility.max_classes, "class");
+        let classes = plural(checked.feasibility.max_classes, "class");
         lines.push(format!("k = {k} and p = {p} can be met, with at most {classes}"));
     }
     lines.extend(checked.shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));

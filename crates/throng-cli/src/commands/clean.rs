@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use throng_pipeline::{CleanOptions, Cleaned, JobError, Kind};
+use throng_job::{CleanOptions, Cleaned, JobError, Kind};
 use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::CleanArgs;
@@ -13,7 +13,7 @@ pub(super) async fn clean(args: &CleanArgs) -> Result<Outcome, JobError> {
     let (location, store) = target(&args.target)?;
     let default = CleanOptions::default();
     let options = CleanOptions { older_than: args.older_than.unwrap_or(default.older_than), dry_run: args.dry_run };
-    let cleaned = throng_pipeline::clean(&location, &store, options).await?;
+    let cleaned = throng_job::clean(&location, &store, options).await?;
     let json = json!({
         "outcome": "cleaned",
         "output": cleaned.location,

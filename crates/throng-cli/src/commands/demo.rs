@@ -3,7 +3,7 @@
 use serde_json::json;
 use std::fs;
 use std::path::Path;
-use throng_pipeline::{JobError, JobOptions, Kind, verify_release};
+use throng_job::{JobError, JobOptions, Kind, verify_release};
 use throng_policy::{Overrides, Policy};
 use throng_synthetic::CensusOptions;
 
@@ -34,7 +34,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     };
     let mut policy = Policy::load(&folder.join("census.toml"), &overrides)?;
     policy.output.report = true;
-    let released = throng_pipeline::run(&policy, &job()).await?;
+    let released = throng_job::run(&policy, &job()).await?;
     eprint_line(&released.to_text());
 
     let (promise, columns) = policy.promise();

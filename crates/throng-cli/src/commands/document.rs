@@ -1,7 +1,7 @@
 //! `throng completions` and `throng man`: what shells and readers of manuals know of the command line.
 
 use clap::CommandFactory;
-use throng_pipeline::{JobError, Kind};
+use throng_job::{JobError, Kind};
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::outcome::{Outcome, write_out};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use throng_pipeline::{JobError, Kind};
+use throng_job::{JobError, Kind};
 use throng_synthetic::{CensusOptions, GenerateError, GenerateSummary, write_census};
 
 use crate::args::CensusArgs;

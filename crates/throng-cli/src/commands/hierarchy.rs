@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 use throng_core::hierarchy::{HierarchySpec, Tree};
-use throng_pipeline::{JobError, JobOptions, Kind, check_hierarchy, make_hierarchy};
-use throng_policy::{Outline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy_rule, read_hierarchy};
+use throng_job::{JobError, JobOptions, Kind, check_hierarchy, make_hierarchy};
+use throng_policy::{
+    HierarchyOutline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy_rule, read_hierarchy,
+};
 
 use crate::args::HierarchyCommand;
 use crate::outcome::{Outcome, write_out};
@@ -56,7 +58,7 @@ pub(super) async fn hierarchy(command: &HierarchyCommand, job: &JobOptions) -> R
             Ok(Outcome::failure_with(code, format!("{text}\nerror: {message}"), json))
         }
         HierarchyCommand::Print(args) => {
-            write_out(&Outline::of(read(&args.file)?.as_ref()).draw(args.depth.unwrap_or(usize::MAX)));
+            write_out(&HierarchyOutline::of(read(&args.file)?.as_ref()).draw(args.depth.unwrap_or(usize::MAX)));
             Ok(Outcome::printed())
         }
         HierarchyCommand::Convert(args) => {

@@ -1,7 +1,7 @@
 //! `throng init`
 
 use serde_json::json;
-use throng_pipeline::{JobError, JobOptions, Kind, counted, draft};
+use throng_job::{JobError, JobOptions, Kind, draft, plural};
 
 use super::hierarchy::write_new;
 use crate::args::InitArgs;
@@ -18,9 +18,9 @@ pub(super) async fn init(args: &InitArgs, job: &JobOptions) -> Result<Outcome, J
     write_new(&args.output, &draft.text)?;
     let text = format!(
         "wrote {file} for {} of {}\nread it, answer its {} (\"?\"), then: throng check {file}",
-        counted(draft.columns, "column"),
-        counted(draft.rows, "row"),
-        counted(draft.questions, "question")
+        plural(draft.columns, "column"),
+        plural(draft.rows, "row"),
+        plural(draft.questions, "question")
     );
     let json = json!({
         "outcome": "drafted",

@@ -14,10 +14,10 @@ mod run;
 mod schema;
 mod sql;
 mod sweep;
-mod table;
+mod text_table;
 mod verify;
 
-use throng_pipeline::{JobOptions, Stop};
+use throng_job::{JobOptions, Stop};
 
 use crate::args::{Command, Generate};
 use crate::outcome::Outcome;

@@ -1,6 +1,6 @@
 //! `throng plan`
 
-use throng_pipeline::{JobError, JobOptions, Kind, Planned, counted};
+use throng_job::{JobError, JobOptions, Kind, Planned, plural};
 use throng_policy::Policy;
 
 use super::check;
@@ -9,7 +9,7 @@ use crate::outcome::Outcome;
 
 pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
-    let planned = throng_pipeline::plan(&policy, job).await?;
+    let planned = throng_job::plan(&policy, job).await?;
     let mut json = check::json(&planned.checked);
     let mut lines = vec![check::text(&planned.checked, &policy), method(&planned)];
     json["plan"] = planned.plan.clone().into();
@@ -35,7 +35,7 @@ pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome,
         Some(ncp) => {
             format!(
                 "information lost (NCP): about {ncp:.4}, from leaves with {} that were tried",
-                counted(prediction.tried_rows, "row")
+                plural(prediction.tried_rows, "row")
             )
         }
         None => "information lost (NCP): not predicted, because the leaves are too large to be tried".to_owned(),

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use serde_json::json;
-use throng_pipeline::{JobError, Kind};
+use throng_job::{JobError, Kind};
 
 use crate::args::ReportArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn report(args: &ReportArgs) -> Result<Outcome, JobError> {
-    let sidecar = throng_pipeline::read_sidecar(&args.metrics).await?;
-    write(&args.output, &throng_pipeline::report(&sidecar))?;
+    let sidecar = throng_job::read_sidecar(&args.metrics).await?;
+    write(&args.output, &throng_job::report(&sidecar))?;
     let text = format!("wrote {}", args.output.display());
     let json = json!({ "outcome": "reported", "run_id": sidecar.run_id, "output": args.output.display().to_string() });
     Ok(Outcome::success(text, json))

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 use throng_core::risk::{Risk, SizeBand};
-use throng_pipeline::{JobError, JobOptions, RiskOptions, counted, risk_page};
+use throng_job::{JobError, JobOptions, RiskOptions, plural, risk_page};
 
 use super::report::write;
-use super::table::Table;
+use super::text_table::TextTable;
 use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };
-    let risk = throng_pipeline::risk(std::slice::from_ref(&args.data), &asked, job).await?;
+    let risk = throng_job::risk(std::slice::from_ref(&args.data), &asked, job).await?;
     let (mut told, mut json) = (String::new(), json(&risk));
     if let Some(path) = &args.output {
         write(path, &risk_page(&risk))?;
@@ -81,9 +81,9 @@ fn rounded(share: f64) -> f64 {
 fn text(risk: &Risk) -> String {
     let mut lines = vec![format!(
         "{} in {}; {} {} unique ({}); the smallest class has {}, the average {:.1} rows",
-        counted(risk.rows, "row"),
-        counted(risk.classes, "class"),
-        counted(risk.uniques, "row"),
+        plural(risk.rows, "row"),
+        plural(risk.classes, "class"),
+        plural(risk.uniques, "row"),
         if risk.uniques == 1 { "is" } else { "are" },
         percent(risk.uniques, risk.rows),
         risk.smallest_class,
@@ -92,20 +92,20 @@ fn text(risk: &Risk) -> String {
     let share = |share: f64| format!("{share:.4}");
     let at_risk = || format!("{} ({})", risk.rows_at_risk, percent(risk.rows_at_risk, risk.rows));
     let above = format!("rows above {}", risk.threshold);
-    let mut intruders = Table::new(&["intruder", "highest risk", "average risk", &above]);
+    let mut intruders = TextTable::new(&["intruder", "highest risk", "average risk", &above]);
     for name in ["prosecutor", "journalist"] {
         intruders.row([name.to_owned(), share(risk.highest()), share(risk.average()), at_risk()]);
     }
     intruders.row(["marketer".to_owned(), "-".to_owned(), share(risk.average()), "-".to_owned()]);
     lines.push(intruders.to_string());
-    let mut sizes = Table::new(&["rows in the class", "classes", "rows", "share of rows"]);
+    let mut sizes = TextTable::new(&["rows in the class", "classes", "rows", "share of rows"]);
     for band in &risk.sizes {
         let share = percent(band.rows, risk.rows);
         sizes.row([size(band), band.classes.to_string(), band.rows.to_string(), share]);
     }
     lines.push(sizes.to_string());
     let mut columns =
-        Table::new(&["column", "distinct", "uniques alone", "uniques without it", "share of the average risk"]);
+        TextTable::new(&["column", "distinct", "uniques alone", "uniques without it", "share of the average risk"]);
     let mut ranked: Vec<_> = risk.columns.iter().collect();
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.distinct.cmp(&a.distinct)));
     for column in ranked {
@@ -115,7 +115,7 @@ fn text(risk: &Risk) -> String {
     lines.push(columns.to_string());
     if !risk.sensitive.is_empty() {
         let heads = ["sensitive column", "distinct", "fewest in a class", "classes with one value", "rows in them"];
-        let mut sensitive = Table::new(&heads);
+        let mut sensitive = TextTable::new(&heads);
         for column in &risk.sensitive {
             let counts = [column.distinct, column.fewest, column.uniform_classes, column.uniform_rows];
             sensitive.row([std::slice::from_ref(&column.name), &counts.map(|count| count.to_string())[..]].concat());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use throng_pipeline::{JobError, JobOptions, Standing};
+use throng_job::{CurrentRelease, JobError, JobOptions};
 use throng_policy::Policy;
 
 use crate::args::RunArgs;
@@ -16,7 +16,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     let recorder = files.recorder();
     recorder.policy(&policy);
     if args.if_changed
-        && let Some(standing) = throng_pipeline::unchanged(&policy).await?
+        && let Some(standing) = throng_job::up_to_date(&policy).await?
     {
         return Ok(unchanged(&standing));
     }
@@ -27,7 +27,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
 }
 
 /// There was nothing to do.
-fn unchanged(standing: &Standing) -> Outcome {
+fn unchanged(standing: &CurrentRelease) -> Outcome {
     let (location, files) = (&standing.location, &standing.manifest.files);
     let json = json!({
         "outcome": "unchanged",

@@ -1,6 +1,6 @@
 //! `throng schema`
 
-use throng_pipeline::{JobError, Kind};
+use throng_job::{JobError, Kind};
 
 use crate::outcome::{Outcome, write_out};
 

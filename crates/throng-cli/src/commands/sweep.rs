@@ -1,15 +1,15 @@
 //! `throng sweep`
 
 use serde_json::{Value, json};
-use throng_pipeline::{Attempt, JobError, JobOptions, Swept, Trial, check_sweep, sweep_page};
-use throng_policy::{Cluster, Partition, Policy};
+use throng_job::{Attempt, JobError, JobOptions, SweepReport, Trial, check_sweep, sweep_page};
+use throng_policy::{ClusterSetting, PartitionSetting, Policy};
 
 use super::report::write;
 use crate::args::SweepArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let swept = throng_pipeline::sweep(trials(args)?, args.loss, job).await?;
+    let swept = throng_job::sweep(trials(args)?, args.loss, job).await?;
     let (mut text, mut json) = (text(&swept), json(&swept));
     if let Some(path) = &args.output {
         write(path, &sweep_page(&swept))?;
@@ -51,15 +51,15 @@ fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
     Ok(trials)
 }
 
-fn name(partition: Partition, cluster: Cluster) -> String {
+fn name(partition: PartitionSetting, cluster: ClusterSetting) -> String {
     match cluster {
-        Cluster::Auto => partition.as_str().to_owned(),
+        ClusterSetting::Auto => partition.as_str().to_owned(),
         cluster => format!("{}/{}", partition.as_str(), cluster.as_str()),
     }
 }
 
 /// A table for people, with the advice below it.
-fn text(swept: &Swept) -> String {
+fn text(swept: &SweepReport) -> String {
     let widest = swept.attempts.iter().map(|attempt| attempt.algorithm.len()).fold(9, usize::max);
     let mut lines = vec![format!(
         "{:>5} {:>3}  {:widest$}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}",
@@ -83,7 +83,7 @@ fn text(swept: &Swept) -> String {
 }
 
 /// The same for scripts.
-fn json(swept: &Swept) -> Value {
+fn json(swept: &SweepReport) -> Value {
     let trial = |attempt: &Attempt| {
         let mut trial = json!({
             "k": attempt.k,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_pipeline::{JobError, JobOptions, Kind, counted, verify_release_with};
+use throng_job::{JobError, JobOptions, Kind, plural, verify_release_with};
 use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
@@ -29,13 +29,13 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
 /// What was found, against what was promised.
 pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
     let holds = findings.holds();
-    let mut lines = vec![format!("{} in {}", counted(findings.rows, "row"), counted(findings.classes, "class"))];
+    let mut lines = vec![format!("{} in {}", plural(findings.rows, "row"), plural(findings.classes, "class"))];
     lines.extend(findings.requirements.iter().map(line));
     for labels in findings.labels.iter().filter(|labels| labels.mismatches > 0) {
         lines.push(format!(
             "  `{}` shows another category than that of the value: {}",
             labels.column,
-            counted(labels.mismatches, "row")
+            plural(labels.mismatches, "row")
         ));
     }
     lines.push(if holds { "verified" } else { "error: the promise does not hold" }.to_owned());
@@ -74,9 +74,9 @@ fn number(amount: Amount) -> Value {
 fn line(found: &RequirementFindings) -> String {
     let (achieved, required, failing) = (found.achieved, found.required, found.failing_classes);
     let column = found.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
-    let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {}", counted(failing, "class")) };
+    let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {}", plural(failing, "class")) };
     match found.model {
-        CONSTRAINED => format!("  {CONSTRAINED}{column}: {} beyond the limit: {verdict}", counted(achieved, "row")),
+        CONSTRAINED => format!("  {CONSTRAINED}{column}: {} beyond the limit: {verdict}", plural(achieved, "row")),
         model => format!("  {model}{column}: at least {achieved} in every class, {required} required: {verdict}"),
     }
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use throng_ballista::{ExecutorOptions, HostPort, SchedulerOptions};
+use throng_cluster::{ExecutorOptions, HostPort, SchedulerOptions};
 
 use crate::args::{LogArgs, bytes};
 
@@ -22,16 +22,16 @@ use crate::args::{LogArgs, bytes};
         Exit codes: 0 ended by a signal as asked, 2 usage, 70 internal error,\n\
         75 temporary failure (try again)."
 )]
-pub(crate) struct Args {
+pub(crate) struct ServerArgs {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: ServerCommand,
 
     #[command(flatten)]
     pub(crate) logs: LogArgs,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ServerCommand {
     /// Plan queries and give their tasks to executors
     ///
     /// `GET /healthz` on its port answers while it lives, `GET /readyz` once an executor has registered. Jobs are in its memory
@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Executor(ExecutorArgs),
 }
 
-impl Command {
+impl ServerCommand {
     /// How many threads the process has, besides those of tasks.
     pub(crate) fn threads(&self) -> usize {
         match self {
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn every_option_of_a_server_is_a_variable_too() {
-        let command = Args::command();
+        let command = ServerArgs::command();
         for name in ["scheduler", "executor"] {
             let server = command.find_subcommand(name).unwrap();
             for option in server.get_arguments().filter(|option| option.get_id() != "help") {
@@ -215,8 +215,9 @@ mod tests {
 
     #[test]
     fn a_scheduler_is_a_host_and_a_port() {
-        let parse = |scheduler: &str| Args::try_parse_from(["throng-cluster", "executor", "--scheduler", scheduler]);
-        let Command::Executor(args) = parse("scheduler:50050").unwrap().command else { panic!() };
+        let parse =
+            |scheduler: &str| ServerArgs::try_parse_from(["throng-cluster", "executor", "--scheduler", scheduler]);
+        let ServerCommand::Executor(args) = parse("scheduler:50050").unwrap().command else { panic!() };
         assert_eq!(args.options().scheduler.to_string(), "scheduler:50050");
         for wrong in ["scheduler", ":50050", "scheduler:", "scheduler:99999"] {
             let error = parse(wrong).unwrap_err().to_string();

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{CommandFactory, Parser};
-use throng_pipeline::Kind;
+use throng_job::Kind;
 use yaml_rust2::Yaml;
 
-use super::args::{Args, Command};
+use super::args::{ServerArgs, ServerCommand};
 use super::{GRACE, LAST_WORK};
 use crate::args::{Args as ThrongArgs, Command as ThrongCommand};
 
@@ -35,7 +35,7 @@ struct Container {
 
 impl Container {
     /// The command line of a server that means the same as its variables.
-    fn parsed(&self) -> Args {
+    fn parsed(&self) -> ServerArgs {
         assert_eq!(self.entrypoint, None, "{}", self.name);
         self.parse()
     }
@@ -113,11 +113,11 @@ fn servers_find_each_other() {
         (of_compose("scheduler"), of_compose("executor"), of_compose("release"), "scheduler"),
         (of_pod("throng-scheduler"), of_pod("throng-executor"), of_pod("throng-release"), name_of_service.as_str()),
     ] {
-        let Command::Scheduler(parsed) = scheduler.parsed().command else { panic!("{}", scheduler.name) };
+        let ServerCommand::Scheduler(parsed) = scheduler.parsed().command else { panic!("{}", scheduler.name) };
         let options = parsed.options();
         assert!(options.bind.ip().is_unspecified(), "others must reach it");
         assert_eq!(options.advertise.as_deref(), Some(name), "{}", scheduler.name);
-        let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
+        let ServerCommand::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
         let reached = parsed.options();
         assert_eq!(reached.scheduler.to_string(), format!("{name}:{}", options.bind.port()), "{}", executor.name);
         assert!(reached.bind.is_unspecified(), "others must reach it");
@@ -135,7 +135,7 @@ fn servers_find_each_other() {
 #[test]
 fn limits_leave_room_for_what_a_process_takes() {
     for executor in [of_compose("executor"), of_pod("throng-executor")] {
-        let Command::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
+        let ServerCommand::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
         let taken = parsed.options().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
         assert!(taken <= bytes(&executor.memory) as f64, "{}", executor.name);
     }
@@ -202,8 +202,8 @@ fn admitted(pod: &str) -> BTreeSet<(i64, String)> {
 
 #[test]
 fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
-    let Command::Scheduler(scheduler) = of_pod("throng-scheduler").parsed().command else { panic!() };
-    let Command::Executor(executor) = of_pod("throng-executor").parsed().command else { panic!() };
+    let ServerCommand::Scheduler(scheduler) = of_pod("throng-scheduler").parsed().command else { panic!() };
+    let ServerCommand::Executor(executor) = of_pod("throng-executor").parsed().command else { panic!() };
     let (scheduler, executor) = (scheduler.options(), executor.options());
     let set = |pairs: &[(u16, &str)]| pairs.iter().map(|(port, who)| (i64::from(*port), (*who).to_owned())).collect();
     let expected: [(&str, BTreeSet<(i64, String)>); 3] = [

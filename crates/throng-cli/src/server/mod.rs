@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
-use throng_ballista::{run_executor, run_scheduler};
-use throng_pipeline::JobError;
+use throng_cluster::{run_executor, run_scheduler};
+use throng_job::JobError;
 use tracing::info;
 
 use crate::logging::{self, LogScope};
@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::panics::hide_panic_messages;
 use crate::signals::stop_signal;
 use crate::{block_on, exit_with, no_threads, report_usage_error};
-use args::{Args, Command};
+use args::{ServerArgs, ServerCommand};
 pub(crate) use engine_log::EngineLog;
 
 /// The time that the tasks of an executor may take after a signal. Platforms kill after 30 seconds or more.
@@ -30,7 +30,7 @@ const LAST_WORK: Duration = Duration::from_secs(2);
 /// rayon and the loggers of the process.
 pub fn throng_cluster() -> ExitCode {
     hide_panic_messages("throng-cluster");
-    let args = match Args::try_parse() {
+    let args = match ServerArgs::try_parse() {
         Ok(args) => args,
         Err(error) => return report_usage_error(&error),
     };
@@ -45,9 +45,9 @@ pub fn throng_cluster() -> ExitCode {
 }
 
 /// Runs a server until it fails or a signal ends it, which is a success.
-async fn run(command: &Command) -> Result<(), JobError> {
+async fn run(command: &ServerCommand) -> Result<(), JobError> {
     match command {
-        Command::Scheduler(args) => {
+        ServerCommand::Scheduler(args) => {
             let options = args.options();
             tokio::select! {
                 ended = run_scheduler(&options) => ended,
@@ -57,7 +57,7 @@ async fn run(command: &Command) -> Result<(), JobError> {
                 }
             }
         }
-        Command::Executor(args) => {
+        ServerCommand::Executor(args) => {
             let stop = async {
                 let signal = stop_signal().await;
                 info!(?signal, "the executor ends");

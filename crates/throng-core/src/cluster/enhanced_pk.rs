@@ -1,4 +1,4 @@
-//! EnhancedPKClustering (section 3.2 of paper A): p-sensitivity first, for as many classes as Condition 2 allows.
+//! EnhancedPKClustering [Truta 2007, section 3.2]: p-sensitivity first, for as many classes as Condition 2 allows.
 //!
 //! The hardest sensitive column (`>=_h`, Def. 13) sorts the rows into sensitive equivalence classes (SEC), one per value,
 //! the most frequent first.
@@ -33,14 +33,14 @@
 //! After step 3 all classes that are kept are p-sensitive and from then on only grow; those with k rows are kept, and the
 //! others share at least k rows per class. So every class satisfies all models at the end.
 
-mod hardest;
+mod bottleneck_column;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use self::hardest::Hardest;
-use super::pool::{Growing, Match, Pool};
-use super::{Class, Cluster, GreedyPk};
+use self::bottleneck_column::BottleneckColumn;
+use super::unassigned_groups::{GroupMatch, GrowingClass, UnassignedGroups};
+use super::{Class, ClusterMethod, GreedyPk};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -48,10 +48,10 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub struct EnhancedPk;
 
-impl Cluster for EnhancedPk {
+impl ClusterMethod for EnhancedPk {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-        let mut pool = Pool::new(leaf, table, privacy);
-        let Some(hardest) = Hardest::of(&pool, privacy) else {
+        let mut pool = UnassignedGroups::new(leaf, table, privacy);
+        let Some(hardest) = BottleneckColumn::of(&pool, privacy) else {
             return GreedyPk.cluster(leaf, table, privacy);
         };
         let mut classes = vec![pool.empty_class(); hardest.max_classes];
@@ -69,7 +69,7 @@ impl Cluster for EnhancedPk {
 ///
 /// The classes always have the same number of rows when a round begins. There are enough rows for `rare_values` rounds, and
 /// no SEC has more rows than there are classes, so that no class gets two of one SEC.
-fn split(pool: &mut Pool<'_>, hardest: &Hardest, classes: &mut [Growing]) {
+fn split(pool: &mut UnassignedGroups<'_>, hardest: &BottleneckColumn, classes: &mut [GrowingClass]) {
     let in_turn = 0..classes.len();
     let mut turns = (0..hardest.rare_values).flat_map(|_| in_turn.clone()).peekable();
     for kinds in hardest.rare().rev() {
@@ -85,8 +85,8 @@ fn split(pool: &mut Pool<'_>, hardest: &Hardest, classes: &mut [Growing]) {
 ///
 /// What a row would do to a class changes only when the class takes one, and then it is done. So every class keeps the
 /// best row that it knows of, and looks for another one only when that row has gone to a better pair.
-fn deal(pool: &mut Pool<'_>, kinds: &[usize], classes: &mut [Growing]) {
-    let offer = |pool: &mut Pool<'_>, class: usize, classes: &[Growing]| {
+fn deal(pool: &mut UnassignedGroups<'_>, kinds: &[usize], classes: &mut [GrowingClass]) {
+    let offer = |pool: &mut UnassignedGroups<'_>, class: usize, classes: &[GrowingClass]| {
         pool.best_match(kinds.iter().copied(), &classes[class]).map(|best| Offer { class, best })
     };
     let mut offers: BinaryHeap<Offer> = (0..classes.len()).filter_map(|class| offer(pool, class, classes)).collect();
@@ -100,8 +100,8 @@ fn deal(pool: &mut Pool<'_>, kinds: &[usize], classes: &mut [Growing]) {
 }
 
 /// Step 3: makes all classes p-sensitive, the most diverse first, and dissolves the last when no row is left.
-fn diversify(pool: &mut Pool<'_>, classes: &mut Vec<Growing>, privacy: &Privacy) {
-    let homogeneity = |class: &Growing| privacy.homogeneity(class.tally());
+fn diversify(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, privacy: &Privacy) {
+    let homogeneity = |class: &GrowingClass| privacy.homogeneity(class.tally());
     classes.sort_by(|a, b| homogeneity(a).total_cmp(&homogeneity(b)));
     let mut next = classes.partition_point(|class| homogeneity(class) == 0.0);
     while next < classes.len() {
@@ -118,12 +118,12 @@ fn diversify(pool: &mut Pool<'_>, classes: &mut Vec<Growing>, privacy: &Privacy)
 }
 
 /// Step 4: keeps as many classes as there are rows for, the largest, and fills them.
-fn complete(pool: &mut Pool<'_>, classes: &mut Vec<Growing>, privacy: &Privacy) {
-    let k = privacy.models().filter(|model| model.any_row_helps()).map(|model| model.required()).max();
+fn complete(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, privacy: &Privacy) {
+    let k = privacy.models().filter(|model| model.counts_rows()).map(|model| model.required()).max();
     let k = k.unwrap_or(0).max(1);
     classes.sort_by_key(|class| Reverse(class.rows()));
     let full = classes.partition_point(|class| class.rows() >= k);
-    let rows = pool.rows() + classes[full..].iter().map(Growing::rows).sum::<u64>();
+    let rows = pool.rows() + classes[full..].iter().map(GrowingClass::rows).sum::<u64>();
     let kept = full.saturating_add((rows / k) as usize).min(classes.len());
     for class in classes.drain(kept..) {
         pool.dissolve(class);
@@ -136,7 +136,7 @@ fn complete(pool: &mut Pool<'_>, classes: &mut Vec<Growing>, privacy: &Privacy) 
 /// A class and the best row for it. The greatest offer is the best pair.
 struct Offer {
     class: usize,
-    best: Match,
+    best: GroupMatch,
 }
 
 impl Ord for Offer {

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_rows::{Rows, leaves, sound_classes, without};
+use crate::cluster::literal_reference::{LiteralRows, leaves, sound_classes, without};
 use crate::domain::NULL;
 use crate::test_tables::{
     Surveyed, cases, interval, ints, paper_figure_1, paper_table_1, paper_table_1_mended, survey, texts,
@@ -73,7 +73,7 @@ fn condition_2(counts: &[usize], p: usize) -> (usize, usize) {
 }
 
 /// EnhancedPKClustering as it is printed, on single rows, with its slips mended.
-fn literal(rows: &Rows<'_>) -> Vec<Class> {
+fn literal(rows: &LiteralRows<'_>) -> Vec<Class> {
     let sec_of = |column: usize| {
         let mut sec: Vec<Vec<usize>> = Vec::new();
         for code in 0..rows.table.sensitive()[column].distinct {
@@ -92,7 +92,7 @@ fn literal(rows: &Rows<'_>) -> Vec<Class> {
     let (column, p) = *columns.iter().min_by_key(|column| hardness(column).0).unwrap();
     let (max_clusters, i_value) = hardness(&(column, p));
     let sec = sec_of(column);
-    let k = rows.privacy.models().find(|model| model.any_row_helps()).unwrap().required() as usize;
+    let k = rows.privacy.models().find(|model| model.counts_rows()).unwrap().required() as usize;
 
     let mut s: Vec<Vec<usize>> = vec![Vec::new(); max_clusters];
     let mut t: Vec<usize> = (0..rows.len()).collect();
@@ -176,7 +176,7 @@ proptest! {
         let found = leaf.classes(&EnhancedPk);
         let asks = |p: u64| leaf.privacy.models().any(|model| model.distinct_values() >= Some(p));
         if asks(2) {
-            prop_assert_eq!(found, literal(&Rows::new(&leaf.rows.table, &leaf.privacy)));
+            prop_assert_eq!(found, literal(&LiteralRows::new(&leaf.rows.table, &leaf.privacy)));
         } else {
             prop_assert_eq!(found, leaf.classes(&GreedyPk));
         }

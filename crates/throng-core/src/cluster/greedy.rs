@@ -11,11 +11,11 @@
 //! Taking poor cells whole avoids remainders that cost dearly later, and a lonely row is best hidden among borrowed
 //! rows of the nearest rich cell.
 
-use super::frame::{Frame, Measure, Reach, Span};
-use super::{Class, Cluster, Portion, nearby};
-use crate::losses::Form;
+use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
+use super::{Class, ClusterMethod, Portion, spatial_greedy};
+use crate::local_search::rng::SplitMix64;
+use crate::loss_tables::LossForm;
 use crate::model::{Need, Privacy, Tally};
-use crate::search::draws::Draws;
 use crate::table::Table;
 
 /// More scattered cells than this are clustered by `nearby`.
@@ -41,13 +41,13 @@ pub struct Greedy {
     pub seed: u64,
 }
 
-impl Cluster for Greedy {
+impl ClusterMethod for Greedy {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         if leaf.len() > MANY && are_scattered(leaf, table, privacy) {
-            return nearby::classes(leaf, table, privacy, self.seed);
+            return spatial_greedy::classes(leaf, table, privacy, self.seed);
         }
-        let frame = Frame::new(leaf, table, Measure::Ncp);
-        let mut work = Work::new(&frame, privacy);
+        let frame = LeafView::new(leaf, table, LossMeasure::Ncp);
+        let mut work = GreedyRun::new(&frame, privacy);
         work.grow_all(self.seed);
         work.place_leftovers();
         work.finish(leaf)
@@ -66,19 +66,19 @@ impl Greedy {
 fn are_scattered(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
     let has_rows = |cell: &&u32| table.cell_rows(**cell) >= privacy.least_rows();
     let is_rich = |cell: &u32| privacy.is_satisfied(&Tally::of_cell(table, *cell));
-    table.quasi().iter().all(Form::is_line) && !cells.iter().filter(has_rows).any(is_rich)
+    table.quasi().iter().all(LossForm::is_line) && !cells.iter().filter(has_rows).any(is_rich)
 }
 
 /// A class under construction.
 #[derive(Debug)]
-struct Growing {
-    span: Span,
+struct GreedyClass {
+    span: DenseBox,
     rows: u64,
     portions: Vec<Portion>,
 }
 
 /// The groups of the cells of a leaf, side by side: in the table they lie all over the memory.
-struct Groups {
+struct LeafGroups {
     width: usize,
     /// Of cell `c`: `first[c] .. first[c + 1]`.
     first: Vec<usize>,
@@ -86,8 +86,8 @@ struct Groups {
     codes: Vec<u32>,
 }
 
-impl Groups {
-    fn of(frame: &Frame<'_>) -> Self {
+impl LeafGroups {
+    fn of(frame: &LeafView<'_>) -> Self {
         let table = frame.table();
         let (width, mut first) = (table.sensitive().len(), vec![0]);
         let ranges: Vec<_> = (0..frame.len()).map(|local| table.groups(frame.cell(local))).collect();
@@ -108,11 +108,11 @@ impl Groups {
     }
 }
 
-struct Work<'a> {
-    frame: &'a Frame<'a>,
+struct GreedyRun<'a> {
+    frame: &'a LeafView<'a>,
     table: &'a Table,
     privacy: &'a Privacy,
-    groups: Groups,
+    groups: LeafGroups,
     /// What each rich cell still has; none for a poor one.
     rich: Vec<Option<Tally>>,
     /// Whether each cell is poor and not yet in a class.
@@ -122,20 +122,20 @@ struct Work<'a> {
     free: Vec<usize>,
     /// Rows that rich cells have given away, by group.
     given: rustc_hash::FxHashMap<u32, u32>,
-    classes: Vec<Growing>,
+    classes: Vec<GreedyClass>,
     /// Of the cells that were looked at last.
     losses: Vec<f32>,
 }
 
 /// A cell that a growing class takes next.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Choice {
+enum NextCell {
     Poor(usize),
     Donor(usize),
 }
 
-impl<'a> Work<'a> {
-    fn new(frame: &'a Frame<'a>, privacy: &'a Privacy) -> Self {
+impl<'a> GreedyRun<'a> {
+    fn new(frame: &'a LeafView<'a>, privacy: &'a Privacy) -> Self {
         let table = frame.table();
         let least_rows = privacy.least_rows();
         let rich = |local: usize| {
@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
             frame,
             table,
             privacy,
-            groups: Groups::of(frame),
+            groups: LeafGroups::of(frame),
             rich,
             is_free,
             donors: Vec::new(),
@@ -188,7 +188,7 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        let mut draws = Draws::new(random_seed).of_part(self.free.len() as u64);
+        let mut draws = SplitMix64::new(random_seed).of_part(self.free.len() as u64);
         let mut noisy = |seed: &usize| (nearest[*seed] * (1.0 + SEED_NOISE * draws.share()), *seed);
         let mut seeds: Vec<(f32, usize)> = self.free.iter().map(&mut noisy).collect();
         seeds.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -197,7 +197,7 @@ impl<'a> Work<'a> {
 
     /// Grows a class from a seed; gives everything back when it can't be completed.
     fn grow(&mut self, seed: usize) -> bool {
-        let mut reach = Reach::new(self.frame, Span::of(self.frame, seed));
+        let mut reach = WideningLosses::new(self.frame, DenseBox::of(self.frame, seed));
         let mut tally = Tally::empty(self.table.sensitive().len());
         let mut taken = Vec::new();
         let mut borrowed: Vec<(usize, u32)> = Vec::new();
@@ -206,17 +206,17 @@ impl<'a> Work<'a> {
             let need = self.privacy.need(&tally);
             let choice = match need {
                 Need::Nothing => break,
-                Need::Any(_) => self.nearest(&reach, &tally, false),
-                Need::Helping => self.nearest(&reach, &tally, true),
+                Need::AnyRow(_) => self.nearest(&reach, &tally, false),
+                Need::DiverseRow => self.nearest(&reach, &tally, true),
             };
             match choice {
-                Some(Choice::Poor(local)) => {
+                Some(NextCell::Poor(local)) => {
                     reach.include(self.frame, local);
                     self.take_cell(local, &mut tally, &mut taken);
                 }
-                Some(Choice::Donor(local)) => {
+                Some(NextCell::Donor(local)) => {
                     reach.include(self.frame, local);
-                    let rows = if let Need::Any(rows) = need { rows } else { 1 };
+                    let rows = if let Need::AnyRow(rows) = need { rows } else { 1 };
                     self.borrow(local, rows, &mut tally, &mut borrowed);
                 }
                 None => {
@@ -231,7 +231,7 @@ impl<'a> Work<'a> {
         borrowed.sort_unstable();
         let runs = borrowed.chunk_by(|a, b| a.1 == b.1);
         portions.extend(runs.map(|run| Portion { group: run[0].1, rows: run.len() as u32 }));
-        self.classes.push(Growing { span: reach.span().clone(), rows: tally.rows(), portions });
+        self.classes.push(GreedyClass { span: reach.span().clone(), rows: tally.rows(), portions });
         true
     }
 
@@ -242,19 +242,19 @@ impl<'a> Work<'a> {
     }
 
     /// The poor cell or donor that widens the class least; poor cells first among equals.
-    fn nearest(&mut self, reach: &Reach, tally: &Tally, helping: bool) -> Option<Choice> {
+    fn nearest(&mut self, reach: &WideningLosses, tally: &Tally, helping: bool) -> Option<NextCell> {
         let (mut least, mut best) = (f32::INFINITY, None);
         let mut losses = std::mem::take(&mut self.losses);
         reach.losses_with(self.frame, &self.free, &mut losses);
         for (local, loss) in self.free.iter().zip(&losses) {
             if *loss < least && self.is_free[*local] && (!helping || self.cell_helps(*local, tally)) {
-                (least, best) = (*loss, Some(Choice::Poor(*local)));
+                (least, best) = (*loss, Some(NextCell::Poor(*local)));
             }
         }
         reach.losses_with(self.frame, &self.donors, &mut losses);
         for (local, loss) in self.donors.iter().zip(&losses) {
             if *loss < least && self.pick(*local, tally, helping).is_some() {
-                (least, best) = (*loss, Some(Choice::Donor(*local)));
+                (least, best) = (*loss, Some(NextCell::Donor(*local)));
             }
         }
         self.losses = losses;
@@ -273,7 +273,7 @@ impl<'a> Work<'a> {
 
     /// Whether a rich cell stays satisfied without one row of this group.
     fn can_spare(&self, own: &Tally, group: u32) -> bool {
-        self.rows_left(group) > 0 && self.privacy.spares(own, self.table.codes(group))
+        self.rows_left(group) > 0 && self.privacy.can_lose(own, self.table.codes(group))
     }
 
     fn rows_left(&self, group: u32) -> u32 {
@@ -336,8 +336,8 @@ impl<'a> Work<'a> {
         for local in 0..self.rich.len() {
             if let Some(own) = &self.rich[local] {
                 homes.push(local);
-                let (span, rows) = (Span::of(self.frame, local), own.rows());
-                self.classes.push(Growing { span, rows, portions: Vec::new() });
+                let (span, rows) = (DenseBox::of(self.frame, local), own.rows());
+                self.classes.push(GreedyClass { span, rows, portions: Vec::new() });
             }
         }
         for (class, local) in self.classes[rich_from..].iter_mut().zip(&homes) {
@@ -351,7 +351,7 @@ impl<'a> Work<'a> {
         for local in std::mem::take(&mut self.free) {
             let cell = self.frame.cell(local);
             let rows = self.table.cell_rows(cell);
-            let cost = |class: &Growing| {
+            let cost = |class: &GreedyClass| {
                 let after = f64::from(class.span.loss_with(self.frame, local));
                 let before = f64::from(class.span.loss(self.frame));
                 class.rows as f64 * (after - before) + rows as f64 * after

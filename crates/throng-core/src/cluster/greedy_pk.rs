@@ -1,4 +1,4 @@
-//! GreedyPKClustering, the baseline of paper A: one class after the other, each from the row farthest from the last seed.
+//! GreedyPKClustering, the baseline of [Truta 2007]: one class after the other, each from the row farthest from the last seed.
 //!
 //! 1. The first seed is the first row of the leaf; every other one is the row that loses most together with the seed
 //!    before it.
@@ -10,8 +10,8 @@
 //! The paper describes it only by reference, and leaves open when to stop. Here the first class that can't be completed
 //! is the last: no row is left that brings it what it lacks, and so the rows left, its own among them, lack it together.
 
-use super::pool::{Growing, Pool};
-use super::{Class, Cluster};
+use super::unassigned_groups::{GrowingClass, UnassignedGroups};
+use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -19,9 +19,9 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub struct GreedyPk;
 
-impl Cluster for GreedyPk {
+impl ClusterMethod for GreedyPk {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-        let mut pool = Pool::new(leaf, table, privacy);
+        let mut pool = UnassignedGroups::new(leaf, table, privacy);
         let mut classes = Vec::new();
         let mut next = pool.first();
         while let Some(seed) = next {
@@ -39,7 +39,7 @@ impl Cluster for GreedyPk {
 }
 
 /// Gives a class the rows that make it most diverse until it is p-sensitive; false when no row helps any more.
-fn diversify(pool: &mut Pool<'_>, class: &mut Growing, privacy: &Privacy) -> bool {
+fn diversify(pool: &mut UnassignedGroups<'_>, class: &mut GrowingClass, privacy: &Privacy) -> bool {
     while privacy.homogeneity(class.tally()) > 0.0 {
         match pool.best_match(0..pool.kind_count(), class) {
             Some(best) if best.diversity > 0.0 => pool.give(best.group, 1, class),

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_rows::{Rows, leaves, sound_classes, without};
+use crate::cluster::literal_reference::{LiteralRows, leaves, sound_classes, without};
 use crate::test_tables::{
     Surveyed, cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, survey, texts,
 };
@@ -71,7 +71,7 @@ fn null_is_no_sensitive_value() {
 }
 
 /// GreedyPKClustering on single rows.
-fn literal(rows: &Rows<'_>) -> Vec<Class> {
+fn literal(rows: &LiteralRows<'_>) -> Vec<Class> {
     let mut left: Vec<usize> = (0..rows.len()).collect();
     let mut clusters: Vec<Vec<usize>> = Vec::new();
     let mut seed = left.first().copied();
@@ -107,6 +107,6 @@ proptest! {
     #[test]
     fn classes_are_sound_and_those_of_the_algorithm_on_rows(leaf in leaves(30)) {
         let found = leaf.classes(&GreedyPk);
-        prop_assert_eq!(found, literal(&Rows::new(&leaf.rows.table, &leaf.privacy)));
+        prop_assert_eq!(found, literal(&LiteralRows::new(&leaf.rows.table, &leaf.privacy)));
     }
 }

@@ -1,4 +1,4 @@
-//! MDAV: classes around the rows that are farthest from the average (paper E, section 3.1).
+//! MDAV: classes around the rows that are farthest from the average [Solanas 2008, section 3.1].
 //!
 //! With a model that looks at sensitive values this is H1, Algorithm 1 with the seeds of Algorithm 2: the row farthest
 //! from the mean of the rows left. Where nothing but k-anonymity is asked, it is the classic heuristic that H1 was made
@@ -6,10 +6,10 @@
 //! is farthest from their mean, and another one around the row that is farthest from `r`. Of the last `2k .. 3k - 1`
 //! rows it forms a class around the farthest one and a class of the others.
 
+use super::euclidean_embedding::EuclideanEmbedding;
 use super::microaggregation::microaggregate;
-use super::space::Space;
-use super::unassigned::{Members, Unassigned};
-use super::{Class, Cluster};
+use super::unassigned_points::{ClassMembers, UnassignedPoints};
+use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -17,9 +17,9 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub struct Mdav;
 
-impl Cluster for Mdav {
+impl ClusterMethod for Mdav {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-        if privacy.models().all(|model| model.any_row_helps()) {
+        if privacy.models().all(|model| model.counts_rows()) {
             return classic(leaf, table, privacy);
         }
         microaggregate(leaf, table, privacy, |_, unassigned| unassigned.farthest(&unassigned.mean()))
@@ -28,8 +28,8 @@ impl Cluster for Mdav {
 
 fn classic(leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
     let k = privacy.models().map(|model| model.required()).fold(1, u64::max);
-    let space = Space::new(leaf, table);
-    let mut unassigned = Unassigned::new(&space, privacy);
+    let space = EuclideanEmbedding::new(leaf, table);
+    let mut unassigned = UnassignedPoints::new(&space, privacy);
     let mut classes = Vec::new();
     while unassigned.tally().rows() / 3 >= k {
         let Some(r) = unassigned.farthest(&unassigned.mean()) else { break };
@@ -42,7 +42,7 @@ fn classic(leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         classes.extend(r.and_then(|r| unassigned.grow(r)));
     }
     classes.push(unassigned.take_rest());
-    classes.into_iter().map(Members::into_class).collect()
+    classes.into_iter().map(ClassMembers::into_class).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 use super::*;
+use crate::columns::ColumnRecoding;
 use crate::columns::QuasiSpec;
-use crate::columns::Release;
 use crate::hierarchy::HierarchySpec;
 use crate::recode::Recoding;
 use crate::test_tables::{Surveyed, ancestor, census_or_skip, countries, floats, ints, quasi, survey, texts};
 
 fn number(name: &str) -> QuasiSpec {
-    quasi(name, Release::Mean, HierarchySpec::Flat)
+    quasi(name, ColumnRecoding::Mean, HierarchySpec::Flat)
 }
 
 fn mdav(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {

@@ -1,4 +1,4 @@
-//! Microaggregation for any privacy model (Algorithm 1 of paper E), which leaves open how a seed is chosen.
+//! Microaggregation for any privacy model [Solanas 2008, Algorithm 1], which leaves open how a seed is chosen.
 //!
 //! While the rows that are in no class yet satisfy the models, one of them becomes the seed of the next class. The rows
 //! left over in the end join the class with the closest centroid. The paper does not say whether a centroid moves when
@@ -6,8 +6,8 @@
 //! the rows are placed does not matter.
 
 use super::Class;
-use super::space::Space;
-use super::unassigned::{Members, Unassigned};
+use super::euclidean_embedding::EuclideanEmbedding;
+use super::unassigned_points::{ClassMembers, UnassignedPoints};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -16,10 +16,10 @@ pub(super) fn microaggregate(
     leaf: &[u32],
     table: &Table,
     privacy: &Privacy,
-    mut seed: impl FnMut(&Space<'_>, &Unassigned<'_>) -> Option<usize>,
+    mut seed: impl FnMut(&EuclideanEmbedding<'_>, &UnassignedPoints<'_>) -> Option<usize>,
 ) -> Vec<Class> {
-    let space = Space::new(leaf, table);
-    let mut unassigned = Unassigned::new(&space, privacy);
+    let space = EuclideanEmbedding::new(leaf, table);
+    let mut unassigned = UnassignedPoints::new(&space, privacy);
     let mut classes = Vec::new();
     while privacy.is_satisfied(unassigned.tally()) {
         let Some(members) = seed(&space, &unassigned).and_then(|seed| unassigned.grow(seed)) else { break };
@@ -29,11 +29,11 @@ pub(super) fn microaggregate(
         return vec![Class::of_cells(table, leaf)];
     }
     join_closest(&space, unassigned, &mut classes);
-    classes.into_iter().map(Members::into_class).collect()
+    classes.into_iter().map(ClassMembers::into_class).collect()
 }
 
 /// Puts each row left into the class with the closest centroid, the first among equals (lines 17 to 20).
-fn join_closest(space: &Space<'_>, unassigned: Unassigned<'_>, classes: &mut [Members]) {
+fn join_closest(space: &EuclideanEmbedding<'_>, unassigned: UnassignedPoints<'_>, classes: &mut [ClassMembers]) {
     let mut closest: Vec<(usize, f64, usize)> = unassigned.cells().map(|local| (local, f64::INFINITY, 0)).collect();
     if closest.is_empty() {
         return;

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use proptest::prelude::*;
 
-use crate::cluster::{Class, Cluster, Mdav, RandomSeed};
-use crate::columns::Release;
+use crate::cluster::{Class, ClusterMethod, Mdav, RandomSeed};
+use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
-use crate::model::{CategoryWeight, Counted, KAnonymity, PSensitive, Privacy, Tally};
+use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, PSensitive, Privacy, Tally};
 use crate::test_tables::{ancestor, cases, countries, interval, ints, maybe_ints, quasi, survey, texts};
 
 #[test]
@@ -25,7 +25,7 @@ fn where_one_class_is_possible_it_has_all_rows() {
     // Every class needs a c, and there is one.
     let rows = survey(&[(interval("x"), ints(&[0, 1, 5, 6]))], &[texts(&["a", "b", "c", "a"])]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 3, 1);
-    for cluster in [&Mdav as &dyn Cluster, &RandomSeed { seed: 1 }] {
+    for cluster in [&Mdav as &dyn ClusterMethod, &RandomSeed { seed: 1 }] {
         let classes = cluster.cluster(&[0, 1, 2, 3], &rows.table, &privacy);
         assert_eq!(classes, [Class::of_cells(&rows.table, &[0, 1, 2, 3])]);
     }
@@ -50,7 +50,7 @@ proptest! {
         let first: ArrayRef =
             Arc::new(rows.iter().map(|row| row.2.map(|value| value.to_string())).collect::<StringArray>());
         let second: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.3.to_string())).collect::<StringArray>());
-        let number = quasi("x", Release::Mean, HierarchySpec::Flat);
+        let number = quasi("x", ColumnRecoding::Mean, HierarchySpec::Flat);
         let rows = survey(
             &[
                 (number, maybe_ints(&rows.iter().map(|row| row.0).collect::<Vec<_>>())),
@@ -63,14 +63,14 @@ proptest! {
         if let Some(alpha) = alpha {
             privacy = Privacy::new(vec![
                 Arc::new(KAnonymity::new(k)),
-                Arc::new(PSensitive::new(p, 0, Counted::Values)),
+                Arc::new(PSensitive::new(p, 0, CodeMeaning::Values)),
                 Arc::new(CategoryWeight::new(f64::from(alpha) / 2.0, 1, 3)),
             ]);
         }
         // A leaf need not have all cells.
         let leaf: Vec<u32> = (lowest as u32..table.cell_count() as u32).collect();
         prop_assume!(privacy.is_satisfied(&Tally::of_cells(table, leaf.iter().copied())));
-        for cluster in [&Mdav as &dyn Cluster, &RandomSeed { seed }] {
+        for cluster in [&Mdav as &dyn ClusterMethod, &RandomSeed { seed }] {
             let classes = cluster.cluster(&leaf, table, &privacy);
             let mut placed = vec![0; table.group_count()];
             for class in &classes {

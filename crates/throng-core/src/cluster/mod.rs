@@ -1,21 +1,21 @@
 //! Cluster: form the classes of a leaf.
 
-mod ascending;
 pub mod centroid;
 mod enhanced_pk;
-mod frame;
+mod euclidean_embedding;
 mod greedy;
 mod greedy_pk;
+mod lazy_sort;
+mod leaf_view;
 #[cfg(test)]
-mod literal_rows;
+mod literal_reference;
 mod mdav;
 mod microaggregation;
-mod nearby;
-mod pool;
 mod random_seed;
-mod space;
+mod spatial_greedy;
 mod switching;
-mod unassigned;
+mod unassigned_groups;
+mod unassigned_points;
 
 pub use centroid::Centroid;
 pub use enhanced_pk::EnhancedPk;
@@ -77,7 +77,7 @@ impl Class {
 }
 
 /// Forms classes.
-pub trait Cluster: Send + Sync {
+pub trait ClusterMethod: Send + Sync {
     /// The classes of a leaf that satisfies the model. Every row of the leaf is in exactly one class, and every class
     /// satisfies the model.
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class>;

@@ -1,4 +1,4 @@
-//! Random seeds: classes around rows near random points of the domain (H2, paper E, section 3.2).
+//! Random seeds: classes around rows near random points of the domain (H2, [Solanas 2008, section 3.2]).
 //!
 //! MDAV takes the rows at the rim first, and what is left over lies in the middle, far from all classes. Random points
 //! spread the classes over the whole box of the leaf (Algorithm 3). A point is drawn for every class; its seed is the
@@ -13,7 +13,7 @@
 use twox_hash::XxHash3_64;
 
 use super::microaggregation::microaggregate;
-use super::{Class, Cluster};
+use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -24,23 +24,23 @@ pub struct RandomSeed {
     pub seed: u64,
 }
 
-impl Cluster for RandomSeed {
+impl ClusterMethod for RandomSeed {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-        let mut numbers = Numbers::new(self.seed, leaf);
+        let mut numbers = LeafRng::new(self.seed, leaf);
         microaggregate(leaf, table, privacy, |space, unassigned| unassigned.nearest(&space.draw(|| numbers.uniform())))
     }
 }
 
 /// A sequence of numbers for one leaf.
 #[derive(Debug)]
-struct Numbers {
+struct LeafRng {
     seed: u64,
     /// The first cell, which no other leaf has.
     leaf: u32,
     counter: u64,
 }
 
-impl Numbers {
+impl LeafRng {
     fn new(seed: u64, leaf: &[u32]) -> Self {
         Self { seed, leaf: leaf.first().copied().unwrap_or(0), counter: 0 }
     }

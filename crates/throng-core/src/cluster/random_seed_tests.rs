@@ -1,6 +1,6 @@
 use super::*;
 use crate::cluster::Mdav;
-use crate::columns::Release;
+use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
 use crate::recode::Recoding;
 use crate::test_tables::{floats, interval, ints, quasi, survey, texts};
@@ -14,7 +14,7 @@ fn classes(rows: &crate::test_tables::Surveyed, seed: u64, k: u64, p: u64) -> Ve
 #[test]
 fn numbers_are_uniform_and_depend_on_seed_and_leaf() {
     let draw = |seed: u64, leaf: &[u32]| {
-        let mut numbers = Numbers::new(seed, leaf);
+        let mut numbers = LeafRng::new(seed, leaf);
         (0..1000).map(|_| numbers.uniform()).collect::<Vec<f64>>()
     };
     let drawn = draw(1, &[7, 8]);
@@ -32,7 +32,7 @@ fn the_seed_is_the_row_nearest_to_the_drawn_point() {
     let ages: Vec<i64> = (0..=10).map(|row| 2 * row).collect();
     let rows = survey(&[(interval("x"), ints(&ages))], &[]);
     for seed in 0..20 {
-        let drawn = 20.0 * Numbers::new(seed, &[0]).uniform();
+        let drawn = 20.0 * LeafRng::new(seed, &[0]).uniform();
         let nearest = (drawn / 2.0).round() as u32;
         let first = &classes(&rows, seed, 2, 1)[0];
         assert!(first.portions.iter().any(|portion| portion.group == nearest), "{drawn}: {first:?}");
@@ -59,15 +59,15 @@ fn another_seed_finds_other_classes() {
 
 /// SSE / SST of H1, and the mean over ten seeds of that of H2, for 600 rows uniform in a square with two values.
 fn losses(rare: f64) -> (f64, f64) {
-    let mut numbers = Numbers::new(11, &[]);
+    let mut numbers = LeafRng::new(11, &[]);
     let mut draw = || (0..600).map(|_| numbers.uniform()).collect::<Vec<f64>>();
-    let column = |name| quasi(name, Release::Mean, HierarchySpec::Flat);
+    let column = |name| quasi(name, ColumnRecoding::Mean, HierarchySpec::Flat);
     let columns = [(column("x"), floats(&draw())), (column("y"), floats(&draw()))];
     let values: Vec<&str> = draw().iter().map(|number| if *number < rare { "a" } else { "b" }).collect();
     let rows = survey(&columns, &[texts(&values)]);
     let leaf: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let privacy = Privacy::p_sensitive_k_anonymity(3, 2, 1);
-    let loss = |cluster: &dyn Cluster| {
+    let loss = |cluster: &dyn ClusterMethod| {
         let recoding = Recoding::new(&rows.table, &cluster.cluster(&leaf, &rows.table, &privacy)).unwrap();
         (0..2).map(|column| recoding.squared_errors(column).unwrap().ratio()).sum::<f64>() / 2.0
     };

@@ -1,11 +1,11 @@
-//! Switching (Algorithm 2 of paper D): a p-sensitive clustering, and rows switched until it is (p+, alpha)-sensitive too.
+//! Switching [Sun 2008, Algorithm 2]: a p-sensitive clustering, and rows switched until it is (p+, alpha)-sensitive too.
 //!
 //! [`GreedyPk`] forms classes that satisfy all models but those of (p+, alpha)-sensitivity. Then, as long as a class
 //! fails:
 //!
 //! 1. One of its rows and a row of another class change places, if the failing class lacks less afterwards and the
 //!    other one lacks no more than before. Of all such switches the one with the least increase of information loss
-//!    (Def. 9 of paper A) is done; among equals the one with the first row of the failing class, then with the first
+//!    [Truta 2007, Def. 9] is done; among equals the one with the first row of the failing class, then with the first
 //!    other class, then with the first row of that.
 //! 2. Where no switch helps, the failing class joins the class where the information loss grows least.
 //!
@@ -13,13 +13,13 @@
 //! every merger there is one class less; and a class that satisfies all models keeps doing so, because a switch leaves it
 //! lacking nothing and the models are monotone. When one class is left it is the whole leaf.
 
-mod edges;
+mod box_extremes;
 
 use rustc_hash::FxHashMap;
 
-use self::edges::Edges;
-use super::frame::{Frame, Measure, Reach, Span};
-use super::{Class, Cluster, GreedyPk, Portion};
+use self::box_extremes::BoxExtremes;
+use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
+use super::{Class, ClusterMethod, GreedyPk, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
@@ -27,10 +27,10 @@ use crate::table::Table;
 #[derive(Clone, Copy, Debug)]
 pub struct Switching;
 
-impl Cluster for Switching {
+impl ClusterMethod for Switching {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         let start = GreedyPk.cluster(leaf, table, &privacy.without_p_plus_alpha());
-        let frame = Frame::new(leaf, table, Measure::InformationLoss);
+        let frame = LeafView::new(leaf, table, LossMeasure::InformationLoss);
         let mut exchange = Exchange::new(&frame, privacy, start);
         while exchange.mend() {}
         exchange.classes.into_iter().map(|held| Class::of_portions(held.portions)).collect()
@@ -39,28 +39,28 @@ impl Cluster for Switching {
 
 /// Classes that may exchange rows.
 struct Exchange<'a> {
-    frame: &'a Frame<'a>,
+    frame: &'a LeafView<'a>,
     privacy: &'a Privacy,
     /// For each group of the leaf its cell in the leaf and its kind: the same for groups with the same sensitive codes.
-    places: FxHashMap<u32, Place>,
+    places: FxHashMap<u32, CellAndKind>,
     kinds: usize,
-    classes: Vec<Held>,
+    classes: Vec<SwitchableClass>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CellAndKind {
     cell: usize,
     kind: usize,
 }
 
 /// A class with what is asked of it again and again.
 #[derive(Clone, Debug)]
-struct Held {
+struct SwitchableClass {
     portions: Vec<Portion>,
     /// The place of each portion.
-    places: Vec<Place>,
+    places: Vec<CellAndKind>,
     tally: Tally,
-    edges: Edges,
+    edges: BoxExtremes,
     /// The loss per row.
     loss: f64,
     /// For each portion, the loss per row without one of its rows.
@@ -69,7 +69,7 @@ struct Held {
     shortage: u64,
 }
 
-impl Held {
+impl SwitchableClass {
     fn rows(&self) -> f64 {
         self.tally.rows() as f64
     }
@@ -87,7 +87,7 @@ struct Switch {
 }
 
 impl<'a> Exchange<'a> {
-    fn new(frame: &'a Frame<'a>, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
+    fn new(frame: &'a LeafView<'a>, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
         let table = frame.table();
         let mut kind_of: FxHashMap<&[u32], usize> = FxHashMap::default();
         let mut places = FxHashMap::default();
@@ -95,7 +95,7 @@ impl<'a> Exchange<'a> {
             for group in table.groups(frame.cell(cell)) {
                 let next = kind_of.len();
                 let kind = *kind_of.entry(table.codes(group)).or_insert(next);
-                places.insert(group, Place { cell, kind });
+                places.insert(group, CellAndKind { cell, kind });
             }
         }
         let mut exchange = Self { frame, privacy, places, kinds: kind_of.len(), classes: Vec::new() };
@@ -103,15 +103,15 @@ impl<'a> Exchange<'a> {
         exchange
     }
 
-    fn hold(&self, class: Class) -> Held {
-        let places: Vec<Place> = class.portions.iter().map(|portion| self.places[&portion.group]).collect();
+    fn hold(&self, class: Class) -> SwitchableClass {
+        let places: Vec<CellAndKind> = class.portions.iter().map(|portion| self.places[&portion.group]).collect();
         let rows = places.iter().zip(&class.portions).map(|(place, portion)| (place.cell, portion.rows));
-        let edges = Edges::of(self.frame, rows);
+        let edges = BoxExtremes::of(self.frame, rows);
         let tally = class.tally(self.frame.table());
         let (loss, shortage) = (edges.loss(self.frame), self.privacy.shortage(&tally));
-        let least_loss = |place: &Place| edges.loss_without(self.frame, place.cell);
+        let least_loss = |place: &CellAndKind| edges.loss_without(self.frame, place.cell);
         let least_losses = places.iter().map(least_loss).collect();
-        Held { portions: class.portions, places, tally, edges, loss, least_losses, shortage }
+        SwitchableClass { portions: class.portions, places, tally, edges, loss, least_losses, shortage }
     }
 
     /// Makes the first class that fails better, or one class less; false when no class fails, or one is left.
@@ -140,7 +140,7 @@ impl<'a> Exchange<'a> {
     fn best_switch(&self, failing: usize) -> Option<Switch> {
         let class = &self.classes[failing];
         let mut best: Option<(f64, Switch)> = None;
-        let mut reach = Reach::new(self.frame, Span::origin(self.frame));
+        let mut reach = WideningLosses::new(self.frame, DenseBox::origin(self.frame));
         // By kind of the row that comes: whether the failing class lacks less with it.
         let mut helps: Vec<Option<bool>> = vec![None; self.kinds];
         let mut tally = class.tally.clone();
@@ -202,7 +202,7 @@ impl<'a> Exchange<'a> {
     /// The class with which a class together loses least more than both lose alone.
     fn nearest(&self, failing: usize) -> Option<usize> {
         let class = &self.classes[failing];
-        let cost = |other: &Held| {
+        let cost = |other: &SwitchableClass| {
             let together = class.edges.loss_together(&other.edges, self.frame);
             class.rows() * (together - class.loss) + other.rows() * (together - other.loss)
         };

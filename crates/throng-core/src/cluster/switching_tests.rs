@@ -4,14 +4,14 @@ use arrow::array::{Array, ArrayRef};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_rows::{leaves, sound_classes};
-use crate::columns::{Categories, Category, Facet, Release, SensitiveSpec};
+use crate::cluster::literal_reference::{leaves, sound_classes};
+use crate::columns::{Categories, Category, ColumnRecoding, SensitiveCoding, SensitiveSpec};
 use crate::hierarchy::{HierarchySpec, MaskSide};
-use crate::model::{CategoryWeight, Counted, KAnonymity, Model, PSensitive};
+use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive};
 use crate::survey::{Survey, SurveySpec};
 use crate::test_tables::{Surveyed, ancestor, cases, interval, ints, quasi, survey, texts, tree};
 
-/// Table 1 of paper D, with the categories of its Table 4.
+/// [Sun 2008, Table 1], with the categories of its Table 4.
 fn patients() -> Surveyed {
     let country = tree(&["USA;America;*", "Canada;America;*", "China;Asia;*", "Japan;Asia;*", "India;Asia;*"]);
     let columns: Vec<ArrayRef> = vec![
@@ -47,8 +47,8 @@ fn patients() -> Surveyed {
             category("Non Secret", ["Flu", "Indigestion"]),
         ],
     };
-    let zip = quasi("zip", Release::Ancestor, HierarchySpec::Mask(MaskSide::Right));
-    let facets = vec![Facet::Values, Facet::Categories(Arc::new(categories))];
+    let zip = quasi("zip", ColumnRecoding::Ancestor, HierarchySpec::Mask(MaskSide::Right));
+    let facets = vec![SensitiveCoding::Values, SensitiveCoding::Categories(Arc::new(categories))];
     let kinds = [interval("age"), ancestor("country", &country), zip];
     let spec = SurveySpec {
         quasi: kinds.into_iter().zip(&columns).map(|(spec, column)| (spec, column.data_type().clone())).collect(),
@@ -65,8 +65,8 @@ fn patients() -> Surveyed {
 fn two_plus_two() -> Privacy {
     let models: Vec<Arc<dyn Model>> = vec![
         Arc::new(KAnonymity::new(4)),
-        Arc::new(PSensitive::new(2, 0, Counted::Values)),
-        Arc::new(PSensitive::new(2, 1, Counted::Categories)),
+        Arc::new(PSensitive::new(2, 0, CodeMeaning::Values)),
+        Arc::new(PSensitive::new(2, 1, CodeMeaning::Categories)),
         Arc::new(CategoryWeight::new(2.0, 1, 4)),
     ];
     Privacy::new(models)
@@ -75,14 +75,14 @@ fn two_plus_two() -> Privacy {
 /// 2+-sensitive 2-anonymity.
 fn two_categories() -> Privacy {
     let models: Vec<Arc<dyn Model>> =
-        vec![Arc::new(KAnonymity::new(2)), Arc::new(PSensitive::new(2, 0, Counted::Categories))];
+        vec![Arc::new(KAnonymity::new(2)), Arc::new(PSensitive::new(2, 0, CodeMeaning::Categories))];
     Privacy::new(models)
 }
 
 /// What becomes of some classes.
 fn mended(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class> {
     let cells: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
-    let frame = Frame::new(&cells, &rows.table, Measure::InformationLoss);
+    let frame = LeafView::new(&cells, &rows.table, LossMeasure::InformationLoss);
     let mut exchange = Exchange::new(&frame, privacy, rows.clusters(start));
     while exchange.mend() {}
     exchange.classes.into_iter().map(|held| Class::of_portions(held.portions)).collect()
@@ -180,7 +180,7 @@ proptest! {
     fn every_step_is_the_cheapest_that_helps_and_breaks_no_class(leaf in leaves(24)) {
         let table = &leaf.rows.table;
         let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
-        let frame = Frame::new(&cells, table, Measure::InformationLoss);
+        let frame = LeafView::new(&cells, table, LossMeasure::InformationLoss);
         let start = GreedyPk.cluster(&cells, table, &leaf.privacy.without_p_plus_alpha());
         let mut exchange = Exchange::new(&frame, &leaf.privacy, start);
         loop {

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::mean_difference::mean_difference_tree;
 use super::{DatePart, HierarchySpec, MaskSide, ROOT, Tree};
-use crate::values::{coordinates, labels};
+use crate::numeric_view::{coordinates, labels};
 
 /// Why a hierarchy does not fit the values of its column.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! MDR trees: regular intervals for a number, recommended by the mean difference of its percentiles (paper B).
+//! MDR trees: regular intervals for a number, recommended by the mean difference of its percentiles [Liu 2018].
 //!
 //! ```text
 //!  level 0                       *
@@ -30,8 +30,8 @@ use arrow::array::ArrayRef;
 
 use super::tree::TreeBuilder;
 use super::{BuildError, ROOT, Tree};
-use crate::values::{distances, labels};
-use grid::Grid;
+use crate::numeric_view::{distances, labels};
+use grid::IntervalGrid;
 
 /// The widths of the levels in multiples of MD, from coarse to fine.
 const LEVELS: [u32; 3] = [4, 2, 1];
@@ -54,14 +54,14 @@ pub(super) fn mean_difference_tree(values: &ArrayRef, rows: &[u64]) -> Result<(T
         return Ok((Tree::flat(&names), (0..names.len() as u32).collect()));
     }
     let last = inside.end - 1;
-    let mut growing = Growing::new();
+    let mut growing = GrowingTree::new();
     if inside.start > 0 {
         growing.add(&format!("<{}", names[inside.start]), 0, shares[inside.start]);
     }
     if inside.len() == 1 {
         growing.add(&names[last], 0, 0.0);
     } else {
-        let grid = Grid::over(values, &inside).ok_or_else(type_error)??;
+        let grid = IntervalGrid::over(values, &inside).ok_or_else(type_error)??;
         growing.add_intervals(&grid, &names[inside.clone()])?;
     }
     if inside.end < names.len() {
@@ -91,12 +91,12 @@ fn inside(shares: &[f64], rows: &[u64]) -> Range<usize> {
 }
 
 /// A tree that grows, with the extent of every node.
-struct Growing {
+struct GrowingTree {
     builder: TreeBuilder,
     extents: Vec<f64>,
 }
 
-impl Growing {
+impl GrowingTree {
     /// A root.
     fn new() -> Self {
         Self { builder: TreeBuilder::new(ROOT), extents: vec![1.0] }
@@ -108,7 +108,7 @@ impl Growing {
     }
 
     /// Adds the inner values, each below its intervals.
-    fn add_intervals(&mut self, grid: &Grid, names: &[String]) -> Result<(), BuildError> {
+    fn add_intervals(&mut self, grid: &IntervalGrid, names: &[String]) -> Result<(), BuildError> {
         // For each level the interval that was added last, by its first step, and its node.
         let mut open: [Option<(u32, u32)>; LEVELS.len()] = [None; LEVELS.len()];
         for (name, step) in names.iter().zip(grid.steps()) {

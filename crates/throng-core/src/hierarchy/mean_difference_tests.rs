@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::grid::decimal;
 use super::*;
-use crate::columns::{Limit, Release};
+use crate::columns::{ColumnRecoding, Limit};
 use crate::hierarchy::HierarchySpec;
 use crate::test_tables::{all_shown, cases, floats, ints, maybe_ints, quasi, survey, texts};
 
@@ -221,14 +221,18 @@ fn what_has_no_width_is_refused() {
 #[test]
 fn null_beside_the_tree_loses_nothing_alone_and_everything_with_others() {
     let values: Vec<Option<i64>> = (0..40).map(Some).chain([None]).collect();
-    let rows = survey(&[(quasi("age", Release::Ancestor, HierarchySpec::MeanDifference), maybe_ints(&values))], &[]);
+    let rows =
+        survey(&[(quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference), maybe_ints(&values))], &[]);
     let domain = &rows.table.quasi()[0].domain;
     let null = domain.null_position().unwrap();
     assert_eq!((null, domain.loss(null, null), domain.loss(39, null)), (40, 0.0, 1.0));
     assert_eq!((domain.loss(4, 5), domain.loss(4, 7)), (1.0 / 39.0, 3.0 / 39.0));
     // A single value beside null.
     let rows = survey(
-        &[(quasi("age", Release::Ancestor, HierarchySpec::MeanDifference), maybe_ints(&[Some(3), Some(3), None]))],
+        &[(
+            quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference),
+            maybe_ints(&[Some(3), Some(3), None]),
+        )],
         &[],
     );
     let domain = &rows.table.quasi()[0].domain;
@@ -238,7 +242,7 @@ fn null_beside_the_tree_loses_nothing_alone_and_everything_with_others() {
 #[test]
 fn a_class_shows_its_interval_and_the_values_of_a_tail_are_one() {
     let ages: Vec<i64> = (0..40).flat_map(|age| [age; 9]).chain([100, 120, 120]).collect();
-    let rows = survey(&[(quasi("age", Release::Ancestor, HierarchySpec::MeanDifference), ints(&ages))], &[]);
+    let rows = survey(&[(quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference), ints(&ages))], &[]);
     // The two values of the tail are one cell.
     assert_eq!(rows.table.cell_count(), 41);
     assert_eq!(rows.table.cell_rows(40), 3);
@@ -252,7 +256,7 @@ fn a_class_shows_its_interval_and_the_values_of_a_tail_are_one() {
 fn a_limit_keeps_tails_apart_from_the_first_interval() {
     // No low tail, so that the first interval and the root begin at the same position.
     let ages: Vec<i64> = (0..40).flat_map(|age| [age; 9]).chain([100]).collect();
-    let mut age = quasi("age", Release::Ancestor, HierarchySpec::MeanDifference);
+    let mut age = quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference);
     let block = |age: &crate::columns::QuasiSpec| {
         let table = survey(&[(age.clone(), ints(&ages))], &[]).table;
         [0, 1, 2, 40].map(|position| table.quasi()[0].domain.block(position))

@@ -22,7 +22,7 @@ pub enum HierarchySpec {
     Mask(MaskSide),
     /// Every value directly below the root.
     Flat,
-    /// Numbers in the regular intervals of a mean difference recommending tree (paper B).
+    /// Numbers in the regular intervals of a mean difference recommending tree [Liu 2018].
     MeanDifference,
 }
 

@@ -1,4 +1,4 @@
-//! AVG: the normalized average class size, `n / (v * k)` (equation 3 of paper A).
+//! AVG: the normalized average class size, `n / (v * k)` [Truta 2007, equation 3].
 
 /// The average class size over `k`.
 pub fn avg(rows: u64, classes: u64, k: u64) -> f64 {

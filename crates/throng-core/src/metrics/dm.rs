@@ -1,4 +1,4 @@
-//! DM: the discernibility metric, the sum of squared class sizes (equation 2 of paper A).
+//! DM: the discernibility metric, the sum of squared class sizes [Truta 2007, equation 2].
 
 /// The sum of squared class sizes.
 pub fn dm(class_sizes: &[u64]) -> u64 {

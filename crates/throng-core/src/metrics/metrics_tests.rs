@@ -1,5 +1,5 @@
 use super::*;
-use crate::columns::Release;
+use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
 use crate::test_tables::{ancestor, floats, interval, ints, maybe_ints, quasi, survey, texts, tree};
 
@@ -92,7 +92,7 @@ fn a_column_with_one_value_loses_nothing() {
     let rows = survey(
         &[
             (interval("year"), ints(&[2024; 4])),
-            (quasi("sex", Release::Ancestor, HierarchySpec::Flat), texts(&["f"; 4])),
+            (quasi("sex", ColumnRecoding::Ancestor, HierarchySpec::Flat), texts(&["f"; 4])),
         ],
         &[],
     );
@@ -110,7 +110,7 @@ fn null_mixed_with_numbers_loses_everything_and_alone_nothing() {
 
 #[test]
 fn a_set_loses_the_share_of_its_values() {
-    let rows = survey(&[(quasi("job", Release::Set, HierarchySpec::Flat), texts(&["a", "b", "c", "d"]))], &[]);
+    let rows = survey(&[(quasi("job", ColumnRecoding::Set, HierarchySpec::Flat), texts(&["a", "b", "c", "d"]))], &[]);
     // {a, d} are 2 of 4 values; the flat tree has height 1, so that IL counts each of these rows fully.
     let utility = Utility::of(&rows.table, &rows.recode(&[&[0, 3], &[1], &[2]]), 1);
     near(utility.ncp, 2.0 * 0.5 / 4.0);
@@ -151,7 +151,7 @@ fn what_clusters_would_lose_is_what_their_classes_lose() {
     for blocks in [&[&[0_usize, 1, 2][..], &[3, 4, 5]][..], &[&[0, 1, 2, 3, 4, 5]]] {
         let covers_range = blocks.len() == 1;
         let clusters = rows.clusters(blocks);
-        let (sum, count) = predicted_ncp(&rows.table, &clusters);
+        let (sum, count) = estimated_ncp(&rows.table, &clusters);
         let found = Utility::of(&rows.table, &rows.recode(blocks), 2);
         assert_eq!(count, rows.table.rows());
         // Intervals are measured against the range that is shown, which the prediction does not know yet.

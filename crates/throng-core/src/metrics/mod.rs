@@ -1,21 +1,21 @@
 //! How much a release still tells. Everything here is computed from the classes and labels of the release.
 
 mod avg;
-mod change;
-mod detail;
+mod distribution_shift;
 mod dm;
+mod estimated_ncp;
+mod granularity;
 mod information_loss;
 mod ncp;
-mod predicted;
 mod sse_sst;
 
 pub use avg::avg;
-pub use change::{Change, Marginals, Slice};
-pub use detail::{DETAIL_STEPS, detail};
+pub use distribution_shift::{DistributionShift, DomainSlice, Marginals};
 pub use dm::dm;
+pub use estimated_ncp::estimated_ncp;
+pub use granularity::{DETAIL_STEPS, granularity};
 pub use information_loss::information_loss;
 pub use ncp::{ncp, weighted_ncp};
-pub use predicted::predicted_ncp;
 pub use sse_sst::sse_sst;
 
 use crate::recode::{Recoding, SquaredErrors};
@@ -56,7 +56,7 @@ pub struct ColumnUtility {
     /// The rows of each of [`DETAIL_STEPS`], unless it shows stand-ins.
     pub detail: Option<[u64; DETAIL_STEPS.len()]>,
     /// How its distribution changed, where that was asked for and can be told.
-    pub change: Option<Change>,
+    pub change: Option<DistributionShift>,
 }
 
 impl Utility {
@@ -73,7 +73,7 @@ impl Utility {
                 ncp: ncp(recoding, column),
                 information_loss: information_loss(recoding, column),
                 sse_sst: recoding.squared_errors(column).map(SquaredErrors::ratio),
-                detail: detail(recoding, column),
+                detail: granularity(recoding, column),
                 change: None,
             })
             .collect();
@@ -91,7 +91,7 @@ impl Utility {
     }
 
     /// The same with what changed in each column.
-    pub fn with_changes(mut self, changes: Vec<Option<Change>>) -> Self {
+    pub fn with_changes(mut self, changes: Vec<Option<DistributionShift>>) -> Self {
         self.columns.iter_mut().zip(changes).for_each(|(column, change)| column.change = change);
         self
     }

@@ -1,4 +1,4 @@
-//! NCP: the normalized certainty penalty (paper B). A number loses its interval's share of the range, a category its
+//! NCP: the normalized certainty penalty [Liu 2018]. A number loses its interval's share of the range, a category its
 //! node's share of the leaves, and a single value nothing.
 
 use super::{ColumnUtility, total};
@@ -10,7 +10,7 @@ pub fn ncp(recoding: &Recoding, column: usize) -> f64 {
     total(recoding, |class| recoding.ncp(class, column)) / rows.max(1) as f64
 }
 
-/// The mean NCP over columns with these weights: the weighted total of paper B as a share of the highest there can be.
+/// The mean NCP over columns with these weights: the weighted total of [Liu 2018] as a share of the highest there can be.
 pub fn weighted_ncp(columns: &[ColumnUtility], weights: &[f64]) -> f64 {
     let sum: f64 = columns.iter().zip(weights).map(|(column, weight)| column.ncp * weight).sum();
     let most: f64 = weights.iter().sum();

@@ -1,4 +1,4 @@
-//! SSE / SST: the share of the variance that microaggregation takes away (equation 1 of paper E).
+//! SSE / SST: the share of the variance that microaggregation takes away [Solanas 2008, equation 1].
 //!
 //! On standardized columns every column has the same SST, so that the ratio over several columns is the mean of theirs.
 

@@ -32,15 +32,15 @@ impl Model for KAnonymity {
         class.rows()
     }
 
-    fn brings(&self, _class: &Tally, _codes: &[u32]) -> u64 {
+    fn gain(&self, _class: &Tally, _codes: &[u32]) -> u64 {
         1
     }
 
-    fn spares(&self, class: &Tally, _codes: &[u32]) -> bool {
+    fn can_lose(&self, class: &Tally, _codes: &[u32]) -> bool {
         class.rows() > self.k
     }
 
-    fn any_row_helps(&self) -> bool {
+    fn counts_rows(&self) -> bool {
         true
     }
 }

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 pub use k_anonymity::KAnonymity;
-pub use p_sensitive::{Counted, PSensitive};
+pub use p_sensitive::{CodeMeaning, PSensitive};
 pub use tally::Tally;
 pub use weight::CategoryWeight;
 
@@ -35,18 +35,18 @@ pub trait Model: Debug + Send + Sync {
     fn achieved(&self, class: &Tally) -> u64;
 
     /// The most units that one row can bring.
-    fn units_per_row(&self) -> u64 {
+    fn max_gain_per_row(&self) -> u64 {
         1
     }
 
     /// How many units one more row with these sensitive codes brings to a class.
-    fn brings(&self, class: &Tally, codes: &[u32]) -> u64;
+    fn gain(&self, class: &Tally, codes: &[u32]) -> u64;
 
     /// Whether a class that satisfies the model still does without one of its rows, which has these codes.
-    fn spares(&self, class: &Tally, codes: &[u32]) -> bool;
+    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool;
 
     /// Whether every row brings one unit, whatever its sensitive values.
-    fn any_row_helps(&self) -> bool {
+    fn counts_rows(&self) -> bool {
         false
     }
 
@@ -67,7 +67,7 @@ pub trait Model: Debug + Send + Sync {
 
     /// How many rows this class lacks at least; zero when it satisfies the model.
     fn deficit(&self, class: &Tally) -> u64 {
-        self.shortage(class).div_ceil(self.units_per_row())
+        self.shortage(class).div_ceil(self.max_gain_per_row())
     }
 }
 
@@ -88,7 +88,7 @@ impl Privacy {
     pub fn p_sensitive_k_anonymity(k: u64, p: u64, sensitive_columns: usize) -> Self {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
         if p > 1 {
-            let of_column = |column| Arc::new(PSensitive::new(p, column, Counted::Values)) as Arc<dyn Model>;
+            let of_column = |column| Arc::new(PSensitive::new(p, column, CodeMeaning::Values)) as Arc<dyn Model>;
             models.extend((0..sensitive_columns).map(of_column));
         }
         Self { models }
@@ -101,12 +101,12 @@ impl Privacy {
 
     /// How many rows a class needs at least.
     pub fn least_rows(&self) -> u64 {
-        self.models().filter(|model| model.any_row_helps()).map(|model| model.required()).fold(1, u64::max)
+        self.models().filter(|model| model.counts_rows()).map(|model| model.required()).fold(1, u64::max)
     }
 
     /// The models that not every row helps.
-    pub fn models_of_kind(&self) -> impl Iterator<Item = &dyn Model> {
-        self.models().filter(|model| !model.any_row_helps())
+    pub fn diversity_models(&self) -> impl Iterator<Item = &dyn Model> {
+        self.models().filter(|model| !model.counts_rows())
     }
 
     /// The same without the models of (p+, alpha)-sensitivity.
@@ -121,7 +121,7 @@ impl Privacy {
 
     /// Whether a class satisfies every model that looks at sensitive values, whatever its number of rows.
     pub fn is_diverse(&self, class: &Tally) -> bool {
-        self.models_of_kind().all(|model| model.deficit(class) == 0)
+        self.diversity_models().all(|model| model.deficit(class) == 0)
     }
 
     /// Whether these cells together satisfy every model. Looks at no more of them than it takes.
@@ -134,8 +134,8 @@ impl Privacy {
     }
 
     /// Whether a class that satisfies every model still does without one of its rows, which has these codes.
-    pub fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.models().all(|model| model.spares(class, codes))
+    pub fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.models().all(|model| model.can_lose(class, codes))
     }
 
     /// The most rows that any model lacks.
@@ -148,20 +148,20 @@ impl Privacy {
         let (mut of_any, mut of_kind) = (0, 0);
         for model in self.models() {
             let deficit = model.deficit(class);
-            let slot = if model.any_row_helps() { &mut of_any } else { &mut of_kind };
+            let slot = if model.counts_rows() { &mut of_any } else { &mut of_kind };
             *slot = deficit.max(*slot);
         }
         match (of_any, of_kind) {
             (0, 0) => Need::Nothing,
             // As long as there is room for the rows of a kind, the nearest row is the best row.
-            (any, kind) if any > kind => Need::Any(any - kind),
-            _ => Need::Helping,
+            (any, kind) if any > kind => Need::AnyRow(any - kind),
+            _ => Need::DiverseRow,
         }
     }
 
     /// Whether a row with these codes lowers the deficit of a model that not every row helps.
     pub fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.models().any(|m| !m.any_row_helps() && m.shortage(class) > 0 && m.brings(class, codes) > 0)
+        self.models().any(|m| !m.counts_rows() && m.shortage(class) > 0 && m.gain(class, codes) > 0)
     }
 
     /// What a class lacks over all models, each in its own units.
@@ -169,26 +169,26 @@ impl Privacy {
         self.models().map(|model| model.shortage(class)).sum()
     }
 
-    /// How much a row with these codes makes a class more diverse (`Div`, Def. 11 of paper A), with equal weights: the
+    /// How much a row with these codes makes a class more diverse (`Div`, [Truta 2007, Def. 11]), with equal weights: the
     /// sum over the models that not every row helps of what it brings times what is lacking, both in rows.
     pub fn diversity(&self, class: &Tally, codes: &[u32]) -> f64 {
         let (mut sum, mut models) = (0.0, 0_u32);
-        for model in self.models().filter(|model| !model.any_row_helps()) {
+        for model in self.models().filter(|model| !model.counts_rows()) {
             models += 1;
             let lacking = model.shortage(class);
             if lacking > 0 {
-                let units = model.units_per_row() as f64;
-                sum += (model.brings(class, codes).min(lacking) as f64 / units) * (lacking as f64 / units);
+                let units = model.max_gain_per_row() as f64;
+                sum += (model.gain(class, codes).min(lacking) as f64 / units) * (lacking as f64 / units);
             }
         }
         if models == 0 { 0.0 } else { sum / f64::from(models) }
     }
 
-    /// How far a class is from satisfying the models that not every row helps (`Hom`, Def. 12 of paper A), with equal
+    /// How far a class is from satisfying the models that not every row helps (`Hom`, [Truta 2007, Def. 12]), with equal
     /// weights; zero if and only if it satisfies all of them (Property 1).
     pub fn homogeneity(&self, class: &Tally) -> f64 {
-        let of_kind = || self.models().filter(|model| !model.any_row_helps());
-        let lacking = of_kind().map(|model| model.shortage(class) as f64 / model.units_per_row() as f64);
+        let of_kind = || self.models().filter(|model| !model.counts_rows());
+        let lacking = of_kind().map(|model| model.shortage(class) as f64 / model.max_gain_per_row() as f64);
         lacking.sum::<f64>() / of_kind().count().max(1) as f64
     }
 }
@@ -199,9 +199,9 @@ pub enum Need {
     /// It satisfies every model.
     Nothing,
     /// So many rows of any kind.
-    Any(u64),
+    AnyRow(u64),
     /// A row that [`Privacy::helps`].
-    Helping,
+    DiverseRow,
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@ use arrow::array::ArrayRef;
 use proptest::prelude::*;
 
 use super::*;
-use crate::anonymize::{Method, Unwatched};
+use crate::anonymize::{IgnoreProgress, Method};
 use crate::columns::QuasiSpec;
 use crate::domain::NULL;
 use crate::feasibility::Feasibility;
-use crate::partition::Allowed;
+use crate::partition::FeasibleRegions;
 use crate::recode::Recoding;
 use crate::test_tables::{
     cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, set_partitions, survey,
@@ -43,7 +43,7 @@ fn table_1_lacks_one_illness() {
     let privacy = Privacy::p_sensitive_k_anonymity(3, 2, 2);
     let deficits: Vec<u64> = privacy.models().map(|model| model.deficit(&young)).collect();
     assert_eq!(deficits, [0, 1, 0]);
-    assert_eq!((privacy.deficit(&young), privacy.need(&young)), (1, Need::Helping));
+    assert_eq!((privacy.deficit(&young), privacy.need(&young)), (1, Need::DiverseRow));
     let columns: Vec<Option<usize>> = privacy.models().map(Model::column).collect();
     assert_eq!(columns, [None, Some(0), Some(1)]);
 }
@@ -53,7 +53,7 @@ fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     let columns = paper_figure_1();
     let rows = survey(&[(interval("Age"), ints(&[1, 2, 3, 4]))], &columns);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 2, columns.len());
-    let allowed = Allowed::of(&rows.table, &privacy);
+    let allowed = FeasibleRegions::of(&rows.table, &privacy);
     assert_eq!(Feasibility::of(&rows.table, &privacy, &allowed).max_classes, 2);
     let valid = |partition: &Vec<Vec<usize>>| {
         let satisfied =
@@ -65,7 +65,7 @@ fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     // No method counts on the second class: each finds the one there is.
     for method in Method::ALL {
         let leaves = method.leaves(&allowed, &rows.table, &privacy).unwrap();
-        let classes = method.classes(&leaves, &rows.table, &privacy, &Unwatched).classes;
+        let classes = method.classes(&leaves, &rows.table, &privacy, &IgnoreProgress).classes;
         assert_eq!(Recoding::new(&rows.table, &classes).unwrap().class_rows(), [4], "{method:?}");
     }
 }
@@ -76,27 +76,27 @@ fn null_is_no_sensitive_value() {
     let table = survey(&[(interval("Age"), ints(&[1, 1, 1, 1]))], &[sensitive]).table;
     let all = Tally::of_cell(&table, 0);
     assert_eq!((all.rows(), all.distinct(0), all.count(0, 0), all.count(0, NULL)), (4, 1, 2, 0));
-    let two = PSensitive::new(2, 0, Counted::Values);
+    let two = PSensitive::new(2, 0, CodeMeaning::Values);
     assert_eq!(two.deficit(&all), 1);
-    assert_eq!(two.brings(&all, &[NULL]), 0);
-    assert_eq!(two.brings(&all, &[0]), 0);
-    assert_eq!(two.brings(&all, &[1]), 1);
+    assert_eq!(two.gain(&all, &[NULL]), 0);
+    assert_eq!(two.gain(&all, &[0]), 0);
+    assert_eq!(two.gain(&all, &[1]), 1);
 }
 
 #[test]
 fn a_class_takes_any_row_while_there_is_room_for_the_ones_that_help() {
     let privacy = Privacy::p_sensitive_k_anonymity(5, 3, 1);
     let mut class = Tally::empty(1);
-    assert_eq!(privacy.need(&class), Need::Any(2));
+    assert_eq!(privacy.need(&class), Need::AnyRow(2));
     class.add(&[7], 1);
     // Four rows and two values are missing: two rows are free.
-    assert_eq!(privacy.need(&class), Need::Any(2));
+    assert_eq!(privacy.need(&class), Need::AnyRow(2));
     class.add(&[7], 2);
-    assert_eq!(privacy.need(&class), Need::Helping);
+    assert_eq!(privacy.need(&class), Need::DiverseRow);
     class.add(&[8], 1);
-    assert_eq!(privacy.need(&class), Need::Helping);
+    assert_eq!(privacy.need(&class), Need::DiverseRow);
     class.add(&[7], 1);
-    assert_eq!((class.rows(), privacy.need(&class)), (5, Need::Helping));
+    assert_eq!((class.rows(), privacy.need(&class)), (5, Need::DiverseRow));
     assert!(privacy.helps(&class, &[9]));
     assert!(!privacy.helps(&class, &[8]));
     class.add(&[9], 1);
@@ -119,7 +119,7 @@ fn models_name_what_they_require_and_what_was_achieved() {
     let mut class = Tally::empty(1);
     class.add(&[3], 4);
     class.add(&[5], 1);
-    let (k, p) = (KAnonymity::new(7), PSensitive::new(2, 0, Counted::Values));
+    let (k, p) = (KAnonymity::new(7), PSensitive::new(2, 0, CodeMeaning::Values));
     assert_eq!((k.name(), k.required(), k.achieved(&class), k.deficit(&class)), ("k-anonymity", 7, 5, 2));
     assert_eq!((p.name(), p.required(), p.achieved(&class), p.deficit(&class)), ("p-sensitivity", 2, 2, 0));
     assert_eq!((class.count(0, 3), class.count(0, 4), class.count(0, 5)), (4, 0, 1));
@@ -174,11 +174,11 @@ proptest! {
             let (old, new_deficit) = (model.deficit(&before), model.deficit(&after));
             prop_assert!(new_deficit <= old);
             if old > 0 {
-                prop_assert_eq!(model.brings(&before, &codes(new)) > 0, new_deficit + 1 == old);
+                prop_assert_eq!(model.gain(&before, &codes(new)) > 0, new_deficit + 1 == old);
             }
         }
         if privacy.is_satisfied(&after) {
-            prop_assert_eq!(privacy.spares(&after, &codes(new)), privacy.is_satisfied(&before));
+            prop_assert_eq!(privacy.can_lose(&after, &codes(new)), privacy.is_satisfied(&before));
         }
         prop_assert_eq!(privacy.is_satisfied(&after), privacy.deficit(&after) == 0);
         prop_assert_eq!(privacy.need(&after) == Need::Nothing, privacy.is_satisfied(&after));
@@ -196,7 +196,7 @@ fn of_categories(categories: &[u32]) -> Tally {
 
 #[test]
 fn the_weight_of_one_value_of_each_category_is_two() {
-    // {Cancer, Phthisis, Asthma, Flu} of paper D: 0 + 1/3 + 2/3 + 1.
+    // {Cancer, Phthisis, Asthma, Flu} of [Sun 2008]: 0 + 1/3 + 2/3 + 1.
     let model = CategoryWeight::new(2.0, 0, 4);
     let class = of_categories(&[0, 1, 2, 3]);
     assert_eq!(model.weight(model.achieved(&class)), 2.0);
@@ -209,10 +209,10 @@ fn the_deficit_of_a_weight_is_counted_in_rows() {
     // One third is there, so five units are missing, and a row brings at most three.
     let class = of_categories(&[0, 1, NULL]);
     assert_eq!((model.achieved(&class), model.shortage(&class), model.deficit(&class)), (1, 5, 2));
-    let brought: Vec<u64> = [0, 1, 2, 3, NULL].iter().map(|code| model.brings(&class, &[*code])).collect();
+    let brought: Vec<u64> = [0, 1, 2, 3, NULL].iter().map(|code| model.gain(&class, &[*code])).collect();
     assert_eq!(brought, [0, 1, 2, 3, 0]);
     let rich = of_categories(&[3, 3, 1]);
-    let spared: Vec<bool> = [0, 1, 2, 3].iter().map(|code| model.spares(&rich, &[*code])).collect();
+    let spared: Vec<bool> = [0, 1, 2, 3].iter().map(|code| model.can_lose(&rich, &[*code])).collect();
     assert_eq!(spared, [true, true, false, false]);
 }
 
@@ -226,7 +226,7 @@ fn fractions_of_alpha_are_rounded_up_to_what_categories_can_weigh() {
 
 #[test]
 fn diversity_and_homogeneity_by_hand() {
-    // p = 3 over two columns, equal weights: Def. 11 and 12 of paper A.
+    // p = 3 over two columns, equal weights: [Truta 2007, Def. 11 and 12].
     let privacy = Privacy::p_sensitive_k_anonymity(5, 3, 2);
     let mut class = Tally::empty(2);
     assert_eq!(privacy.homogeneity(&class), 3.0);

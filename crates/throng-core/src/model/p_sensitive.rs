@@ -1,7 +1,7 @@
-//! p-sensitivity (Def. 3 of paper A): every class has at least p distinct values of a sensitive column. Null is no value.
+//! p-sensitivity [Truta 2007, Def. 3]: every class has at least p distinct values of a sensitive column. Null is no value.
 //!
 //! What counts as one value is decided by the facet of the column: the value itself, its strong ancestor (extended
-//! p-sensitivity, Def. 6), or its category (the p+ of paper D).
+//! p-sensitivity, Def. 6), or its category (the p+ of [Sun 2008]).
 
 use super::{Model, Tally};
 use crate::domain::NULL;
@@ -11,12 +11,12 @@ use crate::domain::NULL;
 pub struct PSensitive {
     p: u64,
     column: usize,
-    counted: Counted,
+    counted: CodeMeaning,
 }
 
 /// What the codes of the column stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CodeMeaning {
     /// Values.
     Values,
     /// Strong ancestors of values.
@@ -27,7 +27,7 @@ pub enum Counted {
 
 impl PSensitive {
     /// At least `p` distinct codes of the sensitive column with this index.
-    pub fn new(p: u64, column: usize, counted: Counted) -> Self {
+    pub fn new(p: u64, column: usize, counted: CodeMeaning) -> Self {
         Self { p, column, counted }
     }
 }
@@ -35,9 +35,9 @@ impl PSensitive {
 impl Model for PSensitive {
     fn name(&self) -> &'static str {
         match self.counted {
-            Counted::Values => "p-sensitivity",
-            Counted::StrongValues => "extended p-sensitivity",
-            Counted::Categories => "p+-sensitivity",
+            CodeMeaning::Values => "p-sensitivity",
+            CodeMeaning::StrongValues => "extended p-sensitivity",
+            CodeMeaning::Categories => "p+-sensitivity",
         }
     }
 
@@ -53,11 +53,11 @@ impl Model for PSensitive {
         class.distinct(self.column)
     }
 
-    fn brings(&self, class: &Tally, codes: &[u32]) -> u64 {
+    fn gain(&self, class: &Tally, codes: &[u32]) -> u64 {
         u64::from(codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 0)
     }
 
-    fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
+    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
         let is_last = codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 1;
         class.distinct(self.column) >= self.p + u64::from(is_last)
     }
@@ -67,6 +67,6 @@ impl Model for PSensitive {
     }
 
     fn is_p_plus_alpha(&self) -> bool {
-        self.counted == Counted::Categories
+        self.counted == CodeMeaning::Categories
     }
 }

@@ -1,4 +1,4 @@
-//! The alpha of (p+, alpha)-sensitivity (Def. 4 of paper D): the categories of a class have a total weight of alpha.
+//! The alpha of (p+, alpha)-sensitivity [Sun 2008, Def. 4]: the categories of a class have a total weight of alpha.
 //!
 //! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in units of
 //! `1 / (m - 1)`, so that they add up without rounding.
@@ -47,16 +47,16 @@ impl Model for CategoryWeight {
         (1..self.categories).map(|category| u64::from(category) * class.count(self.column, category)).sum()
     }
 
-    fn units_per_row(&self) -> u64 {
+    fn max_gain_per_row(&self) -> u64 {
         u64::from(self.categories - 1)
     }
 
-    fn brings(&self, _class: &Tally, codes: &[u32]) -> u64 {
+    fn gain(&self, _class: &Tally, codes: &[u32]) -> u64 {
         if codes[self.column] == NULL { 0 } else { u64::from(codes[self.column]) }
     }
 
-    fn spares(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.achieved(class) >= self.required + self.brings(class, codes)
+    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.achieved(class) >= self.required + self.gain(class, codes)
     }
 
     fn is_p_plus_alpha(&self) -> bool {

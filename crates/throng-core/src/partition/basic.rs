@@ -1,4 +1,4 @@
-//! Basic Mondrian as paper B has it (Fig. 2): median halves of numbers, all children at once of a category.
+//! Basic Mondrian as [Liu 2018] has it (Fig. 2): median halves of numbers, all children at once of a category.
 //!
 //! Of the columns of a leaf, the one with the largest weighted normalized spread is split first, and where its split is
 //! not allowed, the next. A split is allowed when every side satisfies the privacy model (the paper asks for k alone).
@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::domain::Kind;
+use crate::domain::DomainKind;
 use crate::error::Result;
 use crate::hierarchy::{Node, Tree};
 use crate::model::Privacy;
-use crate::partition::{DEFAULT_LEAF_CELLS, Leaf, Partition};
+use crate::partition::{DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
 use crate::table::Table;
 
 /// The basic Mondrian partition.
@@ -55,7 +55,7 @@ impl BasicMondrian {
     }
 }
 
-impl Partition for BasicMondrian {
+impl PartitionMethod for BasicMondrian {
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
         Ok(self.split(cells, table, privacy).into_iter().map(Leaf::of).collect())
     }
@@ -80,12 +80,12 @@ impl BasicMondrian {
     }
 
     /// The columns with more than one position, the one with the largest weighted spread first.
-    fn spreads(&self, cells: &[u32], table: &Table) -> Vec<Spread> {
-        let mut spreads: Vec<Spread> = (0..table.quasi().len())
+    fn spreads(&self, cells: &[u32], table: &Table) -> Vec<LeafRange> {
+        let mut spreads: Vec<LeafRange> = (0..table.quasi().len())
             .filter_map(|column| {
                 let (lo, hi) = range(cells, table, column)?;
                 let width = table.quasi()[column].domain.loss(lo, hi) * self.weight(table, column);
-                (lo < hi).then_some(Spread { column, range: (lo, hi), width })
+                (lo < hi).then_some(LeafRange { column, range: (lo, hi), width })
             })
             .collect();
         spreads.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.column.cmp(&b.column)));
@@ -100,7 +100,7 @@ impl BasicMondrian {
 
 /// A column of a leaf.
 #[derive(Clone, Copy, Debug)]
-struct Spread {
+struct LeafRange {
     column: usize,
     range: (u32, u32),
     width: f64,
@@ -113,17 +113,17 @@ pub(super) fn range(cells: &[u32], table: &Table, column: usize) -> Option<(u32,
 }
 
 /// The sides into which a column parts the cells, in the order of its positions; one side when it parts nothing.
-fn sides(cells: &[u32], table: &Table, spread: &Spread) -> Vec<Vec<u32>> {
+fn sides(cells: &[u32], table: &Table, spread: &LeafRange) -> Vec<Vec<u32>> {
     let position = |cell: u32| table.positions(cell)[spread.column];
     let mut sides: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     match table.quasi()[spread.column].domain.kind() {
-        Kind::Ordered { .. } => {
+        DomainKind::Ordered { .. } => {
             let median = median(cells, table, spread.column);
             for cell in cells {
                 sides.entry(u32::from(position(*cell) > median)).or_default().push(*cell);
             }
         }
-        Kind::Category(tree) => {
+        DomainKind::Category(tree) => {
             let node = tree.common_ancestor(spread.range.0, spread.range.1);
             for cell in cells {
                 let first_leaf = tree.leaf_range(child_above(tree, node, position(*cell))).0;

@@ -1,5 +1,5 @@
 //! Incognito: full-domain generalization, every value of a column raised to one level of its hierarchy (the second base
-//! line of paper A; LeFevre, DeWitt and Ramakrishnan 2005).
+//! line of [Truta 2007]; [LeFevre 2005]).
 //!
 //! ```text
 //!            (1,2)              a node is a vector of levels; a step up raises one column
@@ -31,12 +31,12 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::error::{Error, Result};
+use crate::error::{CoreError, Result};
 use crate::model::Privacy;
-use crate::partition::{Leaf, Partition};
+use crate::partition::{Leaf, PartitionMethod};
 use crate::table::Table;
 use lattice::Lattice;
-use levels::Levels;
+use levels::CellLevels;
 
 /// The most combinations of levels that are searched.
 pub const LATTICE_LIMIT: u128 = 1_000_000;
@@ -48,10 +48,11 @@ const ROUNDING: f64 = 1e-12;
 #[derive(Clone, Copy, Debug)]
 pub struct Incognito;
 
-impl Partition for Incognito {
+impl PartitionMethod for Incognito {
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
-        let levels: Vec<Levels> = (0..table.quasi().len()).map(|column| Levels::of(column, &cells, table)).collect();
-        let search = Search { cells: &cells, levels: &levels, table, privacy };
+        let levels: Vec<CellLevels> =
+            (0..table.quasi().len()).map(|column| CellLevels::of(column, &cells, table)).collect();
+        let search = LatticeSearch { cells: &cells, levels: &levels, table, privacy };
         let chosen = search.least_loss()?;
         let mut leaves: BTreeMap<Vec<(u32, u32)>, Vec<u32>> = BTreeMap::new();
         for (place, cell) in cells.iter().enumerate() {
@@ -63,21 +64,21 @@ impl Partition for Incognito {
 }
 
 /// What a search looks at.
-struct Search<'a> {
+struct LatticeSearch<'a> {
     cells: &'a [u32],
-    levels: &'a [Levels],
+    levels: &'a [CellLevels],
     table: &'a Table,
     privacy: &'a Privacy,
 }
 
 /// The lattices of all subsets of one size, by their columns.
-struct Known {
+struct SearchedLattices {
     size: usize,
-    of_columns: FxHashMap<Vec<usize>, Searched>,
+    of_columns: FxHashMap<Vec<usize>, SearchedLattice>,
 }
 
 /// A lattice that was searched.
-struct Searched {
+struct SearchedLattice {
     lattice: Lattice,
     /// For each node whether it passes.
     passes: Vec<bool>,
@@ -85,7 +86,7 @@ struct Searched {
     minimal: Vec<usize>,
 }
 
-impl Search<'_> {
+impl LatticeSearch<'_> {
     /// The level of each column.
     fn least_loss(&self) -> Result<Vec<usize>> {
         // All cells show the same in a column with one level. It parts nothing.
@@ -93,17 +94,17 @@ impl Search<'_> {
         let counts: Vec<u128> = columns.iter().map(|column| self.levels[*column].count() as u128).collect();
         let nodes = counts.iter().fold(1_u128, |product, count| product.saturating_mul(*count));
         if nodes > LATTICE_LIMIT {
-            return Err(Error::Lattice { nodes, limit: LATTICE_LIMIT });
+            return Err(CoreError::Lattice { nodes, limit: LATTICE_LIMIT });
         }
-        let mut known = Known { size: 0, of_columns: FxHashMap::default() };
+        let mut known = SearchedLattices { size: 0, of_columns: FxHashMap::default() };
         for size in worthwhile_sizes(&counts) {
             let search = |subset: Vec<usize>| (subset.clone(), self.search(subset, &known));
             let of_columns = subsets(&columns, size).into_par_iter().map(search).collect();
-            known = Known { size, of_columns };
+            known = SearchedLattices { size, of_columns };
         }
         let mut chosen: Vec<usize> = self.levels.iter().map(|levels| levels.count() - 1).collect();
         // The last size is that of the full set, which is one lattice. Its top passes, because all cells together do.
-        for Searched { lattice, minimal, .. } in known.of_columns.into_values() {
+        for SearchedLattice { lattice, minimal, .. } in known.of_columns.into_values() {
             let loss = |node: usize| -> f64 {
                 lattice.columns().iter().zip(lattice.levels(node)).map(|(at, level)| self.levels[*at].loss(level)).sum()
             };
@@ -119,10 +120,10 @@ impl Search<'_> {
     }
 
     /// Searches the lattice of some columns.
-    fn search(&self, columns: Vec<usize>, known: &Known) -> Searched {
+    fn search(&self, columns: Vec<usize>, known: &SearchedLattices) -> SearchedLattice {
         let levels = columns.iter().map(|column| self.levels[*column].count()).collect();
         let lattice = Lattice::new(columns, levels);
-        let parts: Vec<(&Searched, Vec<usize>)> = subsets(lattice.columns(), known.size)
+        let parts: Vec<(&SearchedLattice, Vec<usize>)> = subsets(lattice.columns(), known.size)
             .iter()
             .filter_map(|subset| known.of_columns.get(subset))
             .map(|part| (part, lattice.projection(&part.lattice)))
@@ -145,7 +146,7 @@ impl Search<'_> {
             }
             minimal.extend(found);
         }
-        Searched { lattice, passes, minimal }
+        SearchedLattice { lattice, passes, minimal }
     }
 
     /// Whether every class of cells that show the same in these columns at these levels satisfies the model.

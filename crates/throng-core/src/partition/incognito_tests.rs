@@ -4,11 +4,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::Class;
-use crate::columns::{Limit, QuasiSpec, Release};
-use crate::domain::Kind;
+use crate::columns::{ColumnRecoding, Limit, QuasiSpec};
+use crate::domain::DomainKind;
 use crate::hierarchy::HierarchySpec;
 use crate::model::Tally;
-use crate::partition::Allowed;
+use crate::partition::FeasibleRegions;
 use crate::recode::Recoding;
 use crate::test_tables::{
     all_shown, ancestor, cases, countries, interval, ints, maybe_ints, maybe_texts, quasi, survey, texts, tree,
@@ -48,13 +48,13 @@ fn covers(table: &Table, levels: &[u32]) -> Vec<Vec<(u32, u32)>> {
         let domain = &table.quasi()[column].domain;
         let is_null = domain.null_position() == Some(position);
         match domain.kind() {
-            Kind::Ordered { .. } if levels[column] == 0 => (position, position),
-            Kind::Ordered { .. } => {
+            DomainKind::Ordered { .. } if levels[column] == 0 => (position, position),
+            DomainKind::Ordered { .. } => {
                 let first = u32::from(domain.null_position().is_some() && !has_null(column));
                 (first, domain.len() as u32 - 1)
             }
-            Kind::Category(tree) if is_null && levels[column] < tree.height(tree.root()) => (position, position),
-            Kind::Category(tree) => tree.leaf_range(tree.ancestor(position, levels[column])),
+            DomainKind::Category(tree) if is_null && levels[column] < tree.height(tree.root()) => (position, position),
+            DomainKind::Category(tree) => tree.leaf_range(tree.ancestor(position, levels[column])),
         }
     };
     let of_cell = |cell: &u32| table.positions(*cell).iter().enumerate().map(|(at, position)| cover(at, *position));
@@ -81,8 +81,8 @@ fn loss(table: &Table, levels: &[u32]) -> f64 {
 /// Every level vector, in lexicographic order.
 fn all_vectors(table: &Table) -> Vec<Vec<u32>> {
     let top = |quasi: &crate::table::QuasiColumn| match quasi.domain.kind() {
-        Kind::Ordered { .. } => 1,
-        Kind::Category(tree) => tree.height(tree.root()),
+        DomainKind::Ordered { .. } => 1,
+        DomainKind::Category(tree) => tree.height(tree.root()),
     };
     table.quasi().iter().fold(vec![Vec::new()], |vectors, quasi| {
         let longer = |vector: &Vec<u32>| {
@@ -208,7 +208,7 @@ fn the_tails_of_a_recommended_tree_stay_tails_beside_intervals() {
     let illness: Vec<&str> = ages.iter().map(|age| if age % 2 == 0 { "a" } else { "b" }).collect();
     let mut illness = illness;
     illness[90] = "b";
-    let age = quasi("age", Release::Ancestor, HierarchySpec::MeanDifference);
+    let age = quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference);
     let rows = survey(&[(age, ints(&ages))], &[texts(&illness)]);
     let found = leaves(&rows.table, &Privacy::p_sensitive_k_anonymity(1, 2, 1));
     assert_eq!(shown(&rows.table, &found, 0), ["[1-2]", "[3-4]", "[5-6]", "[7-8]", "[9-10]", ">10"]);
@@ -220,7 +220,7 @@ fn more_levels_than_can_be_searched_are_refused() {
     let wide: Vec<(QuasiSpec, _)> = (0..20).map(column).collect();
     let table = survey(&wide, &[]).table;
     let error = Incognito.partition(all_cells(&table), &table, &k_anonymity(2)).unwrap_err();
-    assert!(matches!(error, Error::Lattice { nodes: 1_048_576, limit: 1_000_000 }), "{error}");
+    assert!(matches!(error, CoreError::Lattice { nodes: 1_048_576, limit: 1_000_000 }), "{error}");
     // Half as many are searched, and columns with a single value do not count.
     let mut narrow: Vec<(QuasiSpec, _)> = (0..19).map(column).collect();
     narrow.extend((0..30).map(|index| (interval(&format!("d{index}")), ints(&[7, 7]))));
@@ -267,8 +267,8 @@ fn no_level_reaches_beyond_a_limit() {
         (country, texts(&["France", "Spain", "Italy", "Japan", "China", "Japan", "China"])),
     ];
     let table = survey(&columns, &[]).table;
-    let allowed = Allowed::of(&table, &k_anonymity(2));
-    assert_eq!((allowed.classes.len(), allowed.out.len()), (2, 0));
+    let allowed = FeasibleRegions::of(&table, &k_anonymity(2));
+    assert_eq!((allowed.classes.len(), allowed.suppressed_cells.len()), (2, 0));
     let mut found = Vec::new();
     for cells in allowed.classes {
         found.extend(Incognito.partition(cells, &table, &k_anonymity(2)).unwrap());
@@ -288,7 +288,7 @@ fn a_table_without_quasi_identifiers_is_one_leaf() {
 
 const ADULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
-/// The table of the experiment of paper A, of so many rows; none where the data is absent.
+/// The table of the experiment of [Truta 2007], of so many rows; none where the data is absent.
 fn adult(rows: usize) -> Option<Table> {
     let text = std::fs::read_to_string(format!("{ADULT}/adult.csv")).ok()?;
     let rows: Vec<Vec<&str>> = text.lines().skip(1).take(rows).map(|line| line.split(',').collect()).collect();
@@ -364,7 +364,7 @@ proptest! {
         // What a reader sees of the trees is on the level that was chosen, or a node with one leaf.
         let recoding = release(&table, &found, &[]);
         for (column, level) in levels.iter().enumerate().skip(1) {
-            let Kind::Category(tree) = table.quasi()[column].domain.kind() else { panic!("a category") };
+            let DomainKind::Category(tree) = table.quasi()[column].domain.kind() else { panic!("a category") };
             let of_level: Vec<Option<&str>> = (0..tree.leaf_count() as u32)
                 .map(|position| {
                     let is_null = tree.null_leaf() == Some(position);
@@ -385,7 +385,7 @@ proptest! {
     ) {
         let table = random_table(&rows, &[1.0; 3], true);
         let privacy = Privacy::p_sensitive_k_anonymity(k, p, 1);
-        let allowed = Allowed::of(&table, &privacy);
+        let allowed = FeasibleRegions::of(&table, &privacy);
         let mut found = Vec::new();
         for cells in &allowed.classes {
             let leaves = Incognito.partition(cells.clone(), &table, &privacy).unwrap();
@@ -403,6 +403,6 @@ proptest! {
             found.extend(leaves);
         }
         // Fails where a class goes beyond a limit or a row is misplaced.
-        release(&table, &found, &allowed.out);
+        release(&table, &found, &allowed.suppressed_cells);
     }
 }

@@ -1,4 +1,4 @@
-//! The optimized model of paper B (Fig. 6): basic Mondrian with priority weights, on columns with MDR trees.
+//! The optimized model of [Liu 2018] (Fig. 6): basic Mondrian with priority weights, on columns with MDR trees.
 //!
 //! The trees are the policy's business ([`crate::hierarchy::HierarchySpec::MeanDifference`]). The priority of a column is
 //! found by trial: basic Mondrian runs once per quasi-identifier with its weight at N, the number of rows, and all others
@@ -24,7 +24,7 @@ use rayon::prelude::*;
 use super::basic::range;
 use crate::error::Result;
 use crate::model::Privacy;
-use crate::partition::{BasicMondrian, DEFAULT_LEAF_CELLS, Leaf, Partition};
+use crate::partition::{BasicMondrian, DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
 use crate::table::Table;
 
 /// How much more a column weighs than the next one in the order of priorities.
@@ -74,7 +74,7 @@ impl Mdr {
     }
 }
 
-impl Partition for Mdr {
+impl PartitionMethod for Mdr {
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
         let mut weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
         let priorities = Self::priorities(&cells, table, privacy)?;

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::columns::Release;
+use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
 use crate::test_tables::{ancestor, cases, countries, interval, ints, quasi, survey, texts};
 
@@ -31,7 +31,7 @@ fn the_column_whose_trial_loses_least_comes_first() {
     let table = square([1.0, 1.0]);
     assert_eq!(Mdr::priorities(&all_cells(&table), &table, &k_anonymity(2)).unwrap(), [1, 0]);
     // y gets the weight 10 and x the weight 1, so that y is split first; without priorities ties go to x.
-    let leaves = |partition: &dyn Partition, table: &Table| {
+    let leaves = |partition: &dyn PartitionMethod, table: &Table| {
         cells_of(partition.partition(all_cells(table), table, &k_anonymity(2)).unwrap())
     };
     assert_eq!(leaves(&Mdr::strict(), &table), [[0, 2], [1, 3]]);
@@ -90,7 +90,7 @@ proptest! {
     ) {
         let names = ["France", "Spain", "Italy", "Japan", "China"];
         let illness: Vec<String> = rows.iter().map(|row| row.2.to_string()).collect();
-        let age = quasi("age", Release::Ancestor, HierarchySpec::MeanDifference);
+        let age = quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference);
         let table = survey(
             &[
                 (age, ints(&rows.iter().map(|row| row.0).collect::<Vec<_>>())),

@@ -1,18 +1,18 @@
 //! Partition: cut the table into leaves that each satisfy the privacy model, and so can be clustered on their own.
 
-mod allowed;
 mod basic;
+mod constraints;
 mod incognito;
 mod mdr;
 mod mondrian;
-mod parts;
+mod routing_tree;
 
-pub use allowed::Allowed;
 pub use basic::BasicMondrian;
+pub use constraints::FeasibleRegions;
 pub use incognito::{Incognito, LATTICE_LIMIT};
 pub use mdr::Mdr;
 pub use mondrian::{DEFAULT_LEAF_CELLS, Mondrian};
-pub use parts::Parts;
+pub use routing_tree::RoutingTree;
 
 use crate::error::Result;
 use crate::model::Privacy;
@@ -37,7 +37,7 @@ impl Leaf {
 }
 
 /// Cuts a table into leaves.
-pub trait Partition: Send + Sync {
+pub trait PartitionMethod: Send + Sync {
     /// The leaves of these cells, which together satisfy the model. Every cell is in exactly one leaf, and every leaf
     /// satisfies the model.
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>>;
@@ -45,9 +45,9 @@ pub trait Partition: Send + Sync {
 
 /// No cut: all cells are one leaf.
 #[derive(Clone, Copy, Debug)]
-pub struct Whole;
+pub struct NoPartition;
 
-impl Partition for Whole {
+impl PartitionMethod for NoPartition {
     fn partition(&self, cells: Vec<u32>, _table: &Table, _privacy: &Privacy) -> Result<Vec<Leaf>> {
         Ok(vec![Leaf::of(cells)])
     }

@@ -13,7 +13,7 @@ mod stratified;
 
 use crate::error::Result;
 use crate::model::{Privacy, Tally};
-use crate::partition::{Leaf, Partition};
+use crate::partition::{Leaf, PartitionMethod};
 use crate::table::{QuasiColumn, Table};
 
 /// A leaf with at most so many cells is not cut further when clustering follows.
@@ -48,7 +48,7 @@ impl Mondrian {
     }
 }
 
-impl Partition for Mondrian {
+impl PartitionMethod for Mondrian {
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
         Ok(self.split(cells, table, privacy).into_iter().map(Leaf::of).collect())
     }
@@ -68,7 +68,7 @@ impl Mondrian {
     /// The best way to part these cells that leaves both sides satisfied.
     fn halves(&self, cells: &[u32], table: &Table, privacy: &Privacy) -> Option<(Vec<u32>, Vec<u32>)> {
         let spreads = spreads(cells, table);
-        let cut = [Borders::BetweenChildren, Borders::Any].iter().find_map(|borders| {
+        let cut = [CategoryCuts::BetweenChildren, CategoryCuts::Any].iter().find_map(|borders| {
             spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders))
         });
         match cut {
@@ -88,7 +88,7 @@ pub(super) struct Cut {
 
 /// The range of a column in a leaf.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
+pub(super) struct ColumnRange {
     column: usize,
     range: (u32, u32),
     width: f64,
@@ -96,7 +96,7 @@ pub(super) struct Spread {
 
 /// Where a category may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Borders {
+pub(super) enum CategoryCuts {
     /// Between children of the lowest node that covers the leaf, so that no cut runs through a subtree.
     BetweenChildren,
     /// Anywhere. One side may keep the node, and the other still gets a lower one.
@@ -104,7 +104,7 @@ pub(super) enum Borders {
 }
 
 /// The columns that have more than one position, the widest first.
-pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
+pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<ColumnRange> {
     let mut ranges = vec![(u32::MAX, 0); table.quasi().len()];
     for cell in cells {
         for ((lo, hi), position) in ranges.iter_mut().zip(table.positions(*cell)) {
@@ -114,9 +114,9 @@ pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<Spread> {
     let columns = table.quasi().iter().zip(&ranges).enumerate().filter(|(_, (_, (lo, hi)))| lo < hi);
     let spread = |(column, (quasi, (lo, hi))): (usize, (&QuasiColumn, &(u32, u32)))| {
         let width = quasi.domain.loss(*lo, *hi) * quasi.spec.weight;
-        Spread { column, range: (*lo, *hi), width }
+        ColumnRange { column, range: (*lo, *hi), width }
     };
-    let mut spreads: Vec<Spread> = columns.map(spread).collect();
+    let mut spreads: Vec<ColumnRange> = columns.map(spread).collect();
     spreads.sort_by(|a, b| b.width.total_cmp(&a.width).then(a.column.cmp(&b.column)));
     spreads
 }
@@ -125,8 +125,8 @@ pub(super) fn cut_near_median(
     cells: &[u32],
     table: &Table,
     privacy: &Privacy,
-    spread: &Spread,
-    borders: Borders,
+    spread: &ColumnRange,
+    borders: CategoryCuts,
 ) -> Option<Cut> {
     let column = spread.column;
     let by_position = by_position(cells, table, spread);
@@ -142,7 +142,7 @@ pub(super) fn cut_near_median(
     for pair in runs.windows(2) {
         let (position, rows) = pair[0];
         left += rows;
-        let is_border = borders == Borders::Any || domain.is_border(spread.range, (position, pair[1].0));
+        let is_border = borders == CategoryCuts::Any || domain.is_border(spread.range, (position, pair[1].0));
         if position < first || position >= end || !is_border {
             continue;
         }
@@ -155,7 +155,7 @@ pub(super) fn cut_near_median(
 }
 
 /// The cells in the order of their positions in a column, with these.
-fn by_position(cells: &[u32], table: &Table, spread: &Spread) -> Vec<(u32, u32)> {
+fn by_position(cells: &[u32], table: &Table, spread: &ColumnRange) -> Vec<(u32, u32)> {
     let of_cell = |cell: &u32| (table.positions(*cell)[spread.column], *cell);
     let (lo, hi) = spread.range;
     let positions = (hi - lo) as usize + 1;

@@ -4,7 +4,7 @@ use arrow::array::{ArrayRef, StringArray};
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::Kind;
+use crate::domain::DomainKind;
 use crate::test_tables::{ancestor, cases, countries, interval, ints, paper_figure_1, survey, texts, tree};
 
 fn k_anonymity(k: u64) -> Privacy {
@@ -152,7 +152,7 @@ proptest! {
         let table = survey(&[(ancestor("c", &tree(&lines)), column)], &[]).table;
         let cells = table.cell_count() as u32;
         prop_assume!(picks.len() as u64 >= k && cells > 1);
-        let Kind::Category(tree) = table.quasi()[0].domain.kind() else { panic!("a category") };
+        let DomainKind::Category(tree) = table.quasi()[0].domain.kind() else { panic!("a category") };
         let node = tree.common_ancestor(table.positions(0)[0], table.positions(cells - 1)[0]);
         let child = |cell: u32| {
             let leaf = tree.leaf_node(table.positions(cell)[0]);

@@ -14,16 +14,16 @@ mod sample;
 mod shape;
 
 pub use sample::CAPACITY;
-pub use shape::Shape;
+pub use shape::TextShape;
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use twox_hash::XxHash3_64;
 
-use crate::compact::is_text;
-use crate::values::{coordinates, integers, labels};
-use sample::{DistinctSample, Look};
+use crate::dictionary_encode::is_text;
+use crate::numeric_view::{coordinates, integers, labels};
+use sample::{DistinctSample, ValueSummary};
 
 /// What the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Profile {
     fn push_text(&mut self, column: &ArrayRef) {
         let Ok(text) = cast(column, &DataType::LargeUtf8) else { return };
         for value in text.as_string::<i64>().iter().flatten() {
-            self.sample.add(hashed(value.as_bytes()), || Look { number: 0.0, shape: Shape::of(value) });
+            self.sample.add(hashed(value.as_bytes()), || ValueSummary { number: 0.0, shape: TextShape::of(value) });
         }
     }
 
@@ -112,7 +112,7 @@ impl Profile {
             if number.is_finite() {
                 // One zero of two.
                 let number = number + 0.0;
-                self.sample.add(hashed(&number.to_le_bytes()), || Look { number, shape: Shape::default() });
+                self.sample.add(hashed(&number.to_le_bytes()), || ValueSummary { number, shape: TextShape::default() });
             } else {
                 self.not_finite += 1;
             }
@@ -124,7 +124,8 @@ impl Profile {
         let is_valid = |row: usize| column.is_valid(row);
         for (row, number) in numbers.iter().enumerate().filter(|(row, _)| is_valid(*row)) {
             let size = sizes.as_ref().map_or(*number as f64, |sizes| sizes[row]);
-            self.sample.add(hashed(&number.to_le_bytes()), || Look { number: size, shape: Shape::default() });
+            self.sample
+                .add(hashed(&number.to_le_bytes()), || ValueSummary { number: size, shape: TextShape::default() });
         }
     }
 
@@ -133,7 +134,7 @@ impl Profile {
         let Ok(labels) = labels(column) else { return };
         for label in labels.iter().enumerate().filter(|(row, _)| column.is_valid(*row)).map(|(_, label)| label) {
             let number = label.parse().unwrap_or(0.0);
-            self.sample.add(hashed(label.as_bytes()), || Look { number, shape: Shape::default() });
+            self.sample.add(hashed(label.as_bytes()), || ValueSummary { number, shape: TextShape::default() });
         }
     }
 
@@ -183,7 +184,7 @@ impl Profile {
     }
 
     /// The share of distinct texts that have this shape.
-    pub fn shape_share(&self, shape: Shape) -> f64 {
+    pub fn shape_share(&self, shape: TextShape) -> f64 {
         self.sample.shape_share(shape)
     }
 

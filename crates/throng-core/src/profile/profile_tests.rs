@@ -43,15 +43,23 @@ fn a_dictionary_is_what_its_values_are() {
     builder.append_null();
     let found = profile(builder.finish());
     assert_eq!((found.kind(), found.distinct(), found.uniques(), found.nulls()), (ValueKind::Text, 2, 1, 1));
-    assert_eq!((found.shape_share(Shape::CODE), found.longest()), (1.0, 2));
+    assert_eq!((found.shape_share(TextShape::CODE), found.longest()), (1.0, 2));
 }
 
 #[test]
 fn the_shape_of_texts_is_told() {
     let shapes = |text: &str| {
-        let shape = Shape::of(text);
-        [Shape::DIGITS, Shape::CODE, Shape::EMAIL, Shape::DATE, Shape::IP, Shape::TOKEN, Shape::WORDS]
-            .map(|one| shape.has(one))
+        let shape = TextShape::of(text);
+        [
+            TextShape::DIGITS,
+            TextShape::CODE,
+            TextShape::EMAIL,
+            TextShape::DATE,
+            TextShape::IP,
+            TextShape::TOKEN,
+            TextShape::WORDS,
+        ]
+        .map(|one| shape.has(one))
     };
     assert_eq!(shapes("03501"), [true, true, false, false, false, false, false]);
     assert_eq!(shapes("E11.9"), [false, true, false, false, false, false, false]);

@@ -6,31 +6,31 @@
 
 use rustc_hash::FxHashMap;
 
-use super::shape::Shape;
+use super::shape::TextShape;
 
 /// How many distinct values are kept at most. Up to here figures are exact.
 pub const CAPACITY: usize = 1 << 16;
 
 /// What was seen of a value.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct ValueSummary {
     /// Its size, for numbers and dates.
     pub(super) number: f64,
     /// How it is written, for text.
-    pub(super) shape: Shape,
+    pub(super) shape: TextShape,
 }
 
 /// Distinct values with their rows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DistinctSample {
-    kept: FxHashMap<u64, (u64, Look)>,
+    kept: FxHashMap<u64, (u64, ValueSummary)>,
     /// How many zeros a hash must end in.
     zeros: u32,
 }
 
 impl DistinctSample {
     /// One more row with the value of this hash; `look` is asked for when the value is new.
-    pub(super) fn add(&mut self, hash: u64, look: impl FnOnce() -> Look) {
+    pub(super) fn add(&mut self, hash: u64, look: impl FnOnce() -> ValueSummary) {
         if hash.trailing_zeros() < self.zeros {
             return;
         }
@@ -54,7 +54,7 @@ impl DistinctSample {
         (self.kept.values().filter(|(rows, _)| *rows == 1).count() as u64) << self.zeros
     }
 
-    pub(super) fn shape_share(&self, shape: Shape) -> f64 {
+    pub(super) fn shape_share(&self, shape: TextShape) -> f64 {
         let found = self.kept.values().filter(|(_, look)| look.shape.has(shape)).count();
         if self.kept.is_empty() { 0.0 } else { found as f64 / self.kept.len() as f64 }
     }

@@ -5,12 +5,12 @@ const LONGEST: usize = 255;
 
 /// What is true of a text. Several things may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct TextShape {
     flags: u8,
     characters: u8,
 }
 
-impl Shape {
+impl TextShape {
     /// Only digits.
     pub const DIGITS: Self = Self { flags: 1, characters: 0 };
     /// Capitals, digits and a few marks, with a digit among them and without a blank: a code.

@@ -10,34 +10,34 @@ use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
 
-use super::keys::Keys;
-use crate::columns::Release;
-use crate::domain::{Domain, Kind};
-use crate::error::{Error, Result, kernel};
+use super::label_keys::LabelKeys;
+use crate::columns::ColumnRecoding;
+use crate::domain::{Domain, DomainKind};
+use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::{ROOT, Tree};
+use crate::numeric_view::labels as texts;
 use crate::table::QuasiColumn;
-use crate::values::labels as texts;
 
 /// The labels of one quasi-identifier, in the order of their positions.
 #[derive(Clone, Debug)]
 pub struct Labels {
-    /// The released columns, each with one entry per label: one column, or two for [`Release::Bounds`].
+    /// The released columns, each with one entry per label: one column, or two for [`ColumnRecoding::Bounds`].
     pub columns: Vec<(Field, ArrayRef)>,
     /// The NCP of a row with this label.
     pub ncp: Vec<f64>,
     /// The information loss of a row with this label (Def. 9).
     pub information_loss: Vec<f64>,
     /// The positions that each label stands for: the first and the last, or all where it is a set.
-    pub(super) stands_for: Keys,
+    pub(super) stands_for: LabelKeys,
 }
 
 impl Labels {
     /// The labels of a column for clusters with these keys, and the label of each cluster.
-    pub(super) fn build(quasi: &QuasiColumn, keys: &Keys) -> Result<(Self, Vec<u32>)> {
+    pub(super) fn build(quasi: &QuasiColumn, keys: &LabelKeys) -> Result<(Self, Vec<u32>)> {
         let mut places: FxHashMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
         let mut distinct: Vec<&[u32]> = places.keys().copied().collect();
         distinct.sort_unstable();
-        let shown = Shown::of(quasi, &distinct)?;
+        let shown = ShownKeys::of(quasi, &distinct)?;
         let range = shown_range(&quasi.domain, distinct.iter().copied());
         let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
         let (mut kept, mut ncp, mut information_loss) = (Vec::new(), Vec::<f64>::new(), Vec::<f64>::new());
@@ -53,7 +53,7 @@ impl Labels {
             ncp[label as usize] = ncp[label as usize].max(key_ncp);
             information_loss[label as usize] = information_loss[label as usize].max(key_loss);
         }
-        let mut stands_for = Keys::default();
+        let mut stands_for = LabelKeys::default();
         kept.iter().for_each(|index: &u32| stands_for.push(distinct[*index as usize]));
         let kept = UInt32Array::from(kept);
         let columns = quasi
@@ -84,8 +84,10 @@ impl Labels {
 /// The released fields of a column, known before any data is.
 pub fn released_fields(quasi: &crate::columns::QuasiSpec, data_type: &DataType) -> Vec<Field> {
     let data_type = match (quasi.release, data_type) {
-        (Release::Bounds | Release::Mean | Release::Median, DataType::Dictionary(_, value)) => value.as_ref().clone(),
-        (Release::Bounds | Release::Mean | Release::Median, other) => other.clone(),
+        (ColumnRecoding::Bounds | ColumnRecoding::Mean | ColumnRecoding::Median, DataType::Dictionary(_, value)) => {
+            value.as_ref().clone()
+        }
+        (ColumnRecoding::Bounds | ColumnRecoding::Mean | ColumnRecoding::Median, other) => other.clone(),
         _ => DataType::Utf8,
     };
     quasi.released_names().into_iter().map(|name| Field::new(name, data_type.clone(), true)).collect()
@@ -100,19 +102,19 @@ fn shown_range<'a>(domain: &Domain, keys: impl Iterator<Item = &'a [u32]>) -> f6
 }
 
 /// Mean losses of a row, from what is shown alone.
-fn losses(domain: &Domain, release: Release, range: f64, key: &[u32]) -> (f64, f64) {
+fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> (f64, f64) {
     let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
     match domain.kind() {
-        Kind::Ordered { .. } => {
+        DomainKind::Ordered { .. } => {
             let is_hidden = lo < hi && Some(lo) == domain.null_position();
             let width = domain.loss(lo, hi);
             let loss = if is_hidden || width == 0.0 { width } else { width / range };
             (loss, loss)
         }
-        Kind::Category(tree) => {
+        DomainKind::Category(tree) => {
             let ncp = match release {
-                Release::Set if key.len() == 1 => 0.0,
-                Release::Set => key.len() as f64 / tree.leaf_count() as f64,
+                ColumnRecoding::Set if key.len() == 1 => 0.0,
+                ColumnRecoding::Set => key.len() as f64 / tree.leaf_count() as f64,
                 _ => domain.loss(lo, hi),
             };
             (ncp, domain.information_loss(lo, hi))
@@ -121,23 +123,25 @@ fn losses(domain: &Domain, release: Release, range: f64, key: &[u32]) -> (f64, f
 }
 
 /// Keys as a reader sees them.
-struct Shown {
+struct ShownKeys {
     /// What tells labels apart.
     texts: Vec<Option<String>>,
     columns: Vec<ArrayRef>,
 }
 
-impl Shown {
+impl ShownKeys {
     fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
         match (quasi.domain.kind(), quasi.spec.release) {
-            (Kind::Ordered { values, has_null }, Release::Bounds) => Self::bounds(values, *has_null, keys),
-            (Kind::Ordered { values, has_null }, _) => {
-                let names = Names::of(values, *has_null, keys)
-                    .map_err(|_| Error::NoText { column: quasi.spec.name.clone() })?;
+            (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
+            (DomainKind::Ordered { values, has_null }, _) => {
+                let names = BoundTexts::of(values, *has_null, keys)
+                    .map_err(|_| CoreError::NoText { column: quasi.spec.name.clone() })?;
                 Ok(Self::texts(keys.iter().map(|key| names.interval(key)).collect()))
             }
-            (Kind::Category(tree), Release::Set) => Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect())),
-            (Kind::Category(tree), _) => Ok(Self::texts(keys.iter().map(|key| ancestor(tree, key)).collect())),
+            (DomainKind::Category(tree), ColumnRecoding::Set) => {
+                Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect()))
+            }
+            (DomainKind::Category(tree), _) => Ok(Self::texts(keys.iter().map(|key| ancestor(tree, key)).collect())),
         }
     }
 
@@ -167,7 +171,7 @@ fn is_calendar(data_type: &DataType) -> bool {
 }
 
 /// The texts of those values of a column that begin or end an interval: of many values few do.
-struct Names {
+struct BoundTexts {
     texts: Vec<String>,
     /// By value the place of its text.
     places: Vec<u32>,
@@ -176,7 +180,7 @@ struct Names {
     separator: &'static str,
 }
 
-impl Names {
+impl BoundTexts {
     fn of(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self, ArrowError> {
         let mut places = vec![u32::MAX; values.len()];
         let ends = keys.iter().flat_map(|key| key.first().into_iter().chain(key.last()));

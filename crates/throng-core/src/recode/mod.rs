@@ -4,15 +4,15 @@
 //! everything that is reported is computed from these classes. Classes are ordered by what they show, so that the order
 //! of a release says nothing that its values do not.
 
-mod aggregate;
-mod deal;
-mod keys;
+mod aggregate_column;
+mod cluster_aggregates;
+mod label_keys;
 mod labels;
 mod order;
 mod recoder;
-mod stand_ins;
+mod row_assignment;
 
-pub use aggregate::SquaredErrors;
+pub use aggregate_column::SquaredErrors;
 pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
 pub use recoder::Recoder;
@@ -22,7 +22,7 @@ use arrow::array::Array;
 use crate::cluster::Class;
 use crate::error::Result;
 use crate::table::Table;
-use aggregate::Aggregate;
+use aggregate_column::AggregateLosses;
 
 /// The classes of a release, and which rows go where.
 ///
@@ -31,7 +31,7 @@ use aggregate::Aggregate;
 pub struct Recoding {
     columns: Vec<Labels>,
     /// Per column, for those whose classes show an aggregate.
-    aggregates: Vec<Option<Aggregate>>,
+    aggregates: Vec<Option<AggregateLosses>>,
     /// Class-major: the label of each class in each column.
     label_of: Vec<u32>,
     class_rows: Vec<u64>,
@@ -137,7 +137,7 @@ impl Recoding {
         }
     }
 
-    /// The information loss of a row of a class in a column (Def. 9 of paper A).
+    /// The information loss of a row of a class in a column [Truta 2007, Def. 9].
     pub fn information_loss(&self, class: u32, column: usize) -> f64 {
         match &self.aggregates[column] {
             Some(aggregate) => aggregate.information_loss[class as usize],

@@ -2,12 +2,12 @@
 //!
 //! Equal hashes mean equal rows, so neither the release nor its order depends on the order of arrival, and the order is
 //! a function of what the release shows and the seed. Which rows of a shared group a class gets is decided before, and
-//! not foreseeably ([`super::deal`]).
+//! not foreseeably ([`super::row_assignment`]).
 
 use rayon::prelude::*;
 
 use super::Recoding;
-use super::deal::deal;
+use super::row_assignment::assign_rows;
 use crate::key::ReleaseKey;
 
 /// The hashes of so many classes are fetched at a time.
@@ -27,7 +27,7 @@ pub struct ReleaseOrder {
 impl ReleaseOrder {
     /// Places rows, given the group and the content hash of each. There must be fewer than 2^32 of them.
     pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: ReleaseKey) -> Self {
-        let class_of = deal(recoding, groups, content, key);
+        let class_of = assign_rows(recoding, groups, content, key);
         let mut total = 0;
         let end = |rows: &u64| {
             total += *rows as u32;
@@ -41,7 +41,7 @@ impl ReleaseOrder {
 }
 
 /// The places of some classes in the order of a release.
-struct Part<'a> {
+struct OrderSlice<'a> {
     rows: &'a mut [u32],
     /// How many rows there are before these.
     start: u32,
@@ -50,7 +50,7 @@ struct Part<'a> {
 }
 
 /// A part of about the same size for each thread.
-fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<Part<'a>> {
+fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<OrderSlice<'a>> {
     let size = rows.len().div_ceil(rayon::current_num_threads()) as u32;
     let (mut parts, mut start, mut first_class) = (Vec::new(), 0, 0);
     while !ends.is_empty() {
@@ -58,13 +58,13 @@ fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<Part<'a>> {
         let (ends_here, later) = ends.split_at(classes);
         let end = ends_here.last().map_or(start, |end| *end);
         let (rows_here, others) = rows.split_at_mut((end - start) as usize);
-        parts.push(Part { rows: rows_here, start, first_class, ends: ends_here });
+        parts.push(OrderSlice { rows: rows_here, start, first_class, ends: ends_here });
         (rows, ends, start, first_class) = (others, later, end, first_class + classes as u32);
     }
     parts
 }
 
-impl Part<'_> {
+impl OrderSlice<'_> {
     /// Finds the rows of the classes, and puts those of each class in the order of their hashes.
     fn fill(self, class_of: &[u32], content: &[u128]) {
         let Self { rows, start, first_class, ends } = self;

@@ -9,11 +9,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::Portion;
-use crate::columns::Release;
-use crate::content::ContentHasher;
-use crate::error::Error;
+use crate::columns::ColumnRecoding;
+use crate::error::CoreError;
 use crate::hierarchy::{HierarchySpec, MaskSide, Tree};
 use crate::key::ReleaseKey;
+use crate::row_hash::RowHasher;
 use crate::survey::SUPPRESSED;
 use crate::test_tables::{
     all_shown, ancestor, cases, countries, floats, interval, ints, maybe_ints, maybe_texts, quasi, survey, texts, tree,
@@ -57,7 +57,7 @@ fn null_mixed_with_numbers_shows_nothing_and_alone_is_null() {
 
 #[test]
 fn bounds_keep_the_type_of_the_column() {
-    let spec = || quasi("age", Release::Bounds, HierarchySpec::Flat);
+    let spec = || quasi("age", ColumnRecoding::Bounds, HierarchySpec::Flat);
     let rows = survey(&[(spec(), maybe_ints(&[Some(25), Some(39), Some(36), Some(50), None, None]))], &[]);
     let recoding = rows.recode(&[&[0, 1, 2], &[3], &[4, 5]]);
     let labels = &recoding.columns()[0];
@@ -83,7 +83,7 @@ fn bounds_of_a_dictionary_are_its_values() {
     let column =
         DictionaryArray::<Int32Type>::new(Int32Array::from(vec![1, 0]), Arc::new(Int64Array::from(vec![9, 2])));
     let data_type = column.data_type().clone();
-    let spec = quasi("age", Release::Bounds, HierarchySpec::Flat);
+    let spec = quasi("age", ColumnRecoding::Bounds, HierarchySpec::Flat);
     let rows = survey(&[(spec.clone(), Arc::new(column) as ArrayRef)], &[]);
     let recoding = rows.recode(&[&[0, 1]]);
     let found: Vec<_> = recoding.columns()[0].columns.iter().map(|(field, _)| field.clone()).collect();
@@ -94,10 +94,10 @@ fn bounds_of_a_dictionary_are_its_values() {
 #[test]
 fn released_fields_are_known_before_the_data() {
     for (release, data_type) in [
-        (Release::Interval, DataType::Int64),
-        (Release::Bounds, DataType::Int64),
-        (Release::Ancestor, DataType::Int64),
-        (Release::Set, DataType::Int64),
+        (ColumnRecoding::Interval, DataType::Int64),
+        (ColumnRecoding::Bounds, DataType::Int64),
+        (ColumnRecoding::Ancestor, DataType::Int64),
+        (ColumnRecoding::Set, DataType::Int64),
     ] {
         let spec = quasi("q", release, HierarchySpec::Flat);
         let rows = survey(&[(spec.clone(), ints(&[1, 2]))], &[]);
@@ -133,7 +133,7 @@ fn the_only_value_of_a_bare_tree_is_not_taken_for_null() {
 
 #[test]
 fn a_set_shows_the_values_that_occur() {
-    let spec = || quasi("job", Release::Set, HierarchySpec::Flat);
+    let spec = || quasi("job", ColumnRecoding::Set, HierarchySpec::Flat);
     let column = || maybe_texts(&[Some("a"), Some("c"), Some("b"), None, None]);
     let shown = labels_of(spec(), column(), &[&[0, 1], &[2], &[3, 4]]);
     assert_eq!(shown, [Some("{a, c}".to_owned()), Some("b".to_owned()), None]);
@@ -143,7 +143,7 @@ fn a_set_shows_the_values_that_occur() {
 
 #[test]
 fn a_set_follows_the_order_of_its_hierarchy() {
-    let spec = quasi("c", Release::Set, HierarchySpec::Tree(Arc::new(countries())));
+    let spec = quasi("c", ColumnRecoding::Set, HierarchySpec::Tree(Arc::new(countries())));
     assert_eq!(labels_of(spec, texts(&["China", "France"]), &[&[0, 1]]), some(&["{France, China}"]));
 }
 
@@ -176,12 +176,13 @@ fn labels_that_read_the_same_are_one_label() {
     // It loses as much as the wider of them: 2 leaves of 3.
     assert!((recoding.columns()[0].ncp[0] - 2.0 / 3.0).abs() < 1e-6);
     // A code that looks like a masked code.
-    let mask = quasi("zip", Release::Ancestor, HierarchySpec::Mask(MaskSide::Right));
+    let mask = quasi("zip", ColumnRecoding::Ancestor, HierarchySpec::Mask(MaskSide::Right));
     let rows = survey(&[(mask, texts(&["4109*", "41091", "41092", "52000"]))], &[]);
     let recoding = rows.recode(&[&[0], &[1, 2], &[3]]);
     assert_eq!(recoding.class_rows(), [3, 1]);
     // Sets whose texts run together.
-    let rows = survey(&[(quasi("s", Release::Set, HierarchySpec::Flat), texts(&["a", "b, c", "a, b", "c", "d"]))], &[]);
+    let rows =
+        survey(&[(quasi("s", ColumnRecoding::Set, HierarchySpec::Flat), texts(&["a", "b, c", "a, b", "c", "d"]))], &[]);
     assert_eq!(rows.recode(&[&[0, 1], &[2, 3], &[4]]).class_rows(), [4, 1]);
 }
 
@@ -198,11 +199,11 @@ fn a_lost_or_doubled_row_is_our_bug() {
     let whole = rows.clusters(&[&[0, 1, 2]]);
     assert!(Recoding::new(&rows.table, &whole).is_ok());
     for wrong in [rows.clusters(&[&[0, 2]]), rows.clusters(&[&[0, 1]]), rows.clusters(&[&[2]]), Vec::new()] {
-        assert!(matches!(Recoding::new(&rows.table, &wrong), Err(Error::Misplaced { .. })), "{wrong:?}");
+        assert!(matches!(Recoding::new(&rows.table, &wrong), Err(CoreError::Misplaced { .. })), "{wrong:?}");
     }
     let mut doubled = whole.clone();
     doubled.push(Class::of_portions(vec![Portion { group: 1, rows: 1 }]));
-    assert!(matches!(Recoding::new(&rows.table, &doubled), Err(Error::Misplaced { groups: 1 })));
+    assert!(matches!(Recoding::new(&rows.table, &doubled), Err(CoreError::Misplaced { groups: 1 })));
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn a_date_beyond_the_calendar_is_refused() {
     let dates: ArrayRef = Arc::new(arrow::array::Date32Array::from(vec![0, i32::MAX]));
     let rows = survey(&[(interval("born"), dates)], &[]);
     let error = Recoding::new(&rows.table, &rows.clusters(&[&[0], &[1]])).unwrap_err();
-    assert!(matches!(error, Error::NoText { column } if column == "born"));
+    assert!(matches!(error, CoreError::NoText { column } if column == "born"));
 }
 
 #[test]
@@ -322,7 +323,7 @@ fn released(rows: &[Row], seed: u64) -> Vec<(Option<String>, u8, u8)> {
         Arc::new(rows.iter().map(|row| Some(i64::from(row.1))).collect::<Int64Array>()),
         Arc::new(rows.iter().map(|row| Some(i64::from(row.2))).collect::<Int64Array>()),
     ];
-    let mut hasher = ContentHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
+    let mut hasher = RowHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
     let content = hasher.hash(&columns, rows.len()).unwrap();
     let key = ReleaseKey::new(&[1; 32], seed);
     let order = ReleaseOrder::new(&recoding, &surveyed.groups, &content, key);

@@ -6,28 +6,28 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::aggregate::{Aggregate, AggregateColumn};
-use super::keys::Keys;
+use super::aggregate_column::{AggregateColumn, AggregateLosses};
+use super::cluster_aggregates::{ClusterAggregate, ClusterSummary, look};
+use super::label_keys::LabelKeys;
 use super::labels::Labels;
-use super::stand_ins::{Looked, StandIn, look};
 use super::{Recoding, Share, Shares};
 use crate::cluster::Class;
-use crate::columns::Release;
-use crate::domain::Kind;
-use crate::error::{Error, Result};
+use crate::columns::ColumnRecoding;
+use crate::domain::DomainKind;
+use crate::error::{CoreError, Result};
 use crate::table::{QuasiColumn, Table};
 
 /// Collects the clusters of all parts of a table.
 #[derive(Debug)]
 pub struct Recoder {
     quasi: Arc<[QuasiColumn]>,
-    columns: Vec<Column>,
-    placed: Placed,
+    columns: Vec<RecodedColumn>,
+    placed: GroupPortions,
 }
 
 /// Where the rows of each group are.
 #[derive(Debug)]
-struct Placed {
+struct GroupPortions {
     cluster_rows: Vec<u64>,
     /// Of group `g`: `portions[first_portion[g] .. first_portion[g + 1]]`, with clusters in place of classes.
     first_portion: Vec<u32>,
@@ -36,7 +36,7 @@ struct Placed {
 
 /// The clusters of a part of the table.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct RecodedPart<'a> {
     table: &'a Table,
     /// The cell of each group.
     cell_of: &'a [u32],
@@ -47,25 +47,31 @@ struct Part<'a> {
 
 /// What is shown of one column.
 #[derive(Debug)]
-enum Column {
-    Generalized(Keys),
+enum RecodedColumn {
+    Generalized(LabelKeys),
     Aggregated(AggregateColumn),
 }
 
-impl Column {
+impl RecodedColumn {
     /// Adds what clusters have in this column, which is the one at this place, and what stands for them where it shows that.
-    fn add(&mut self, part: Part<'_>, at: usize, quasi: &QuasiColumn, stand_ins: &[StandIn]) -> Result<()> {
-        let Part { table, cell_of, clusters, ranges } = part;
+    fn add(
+        &mut self,
+        part: RecodedPart<'_>,
+        at: usize,
+        quasi: &QuasiColumn,
+        stand_ins: &[ClusterAggregate],
+    ) -> Result<()> {
+        let RecodedPart { table, cell_of, clusters, ranges } = part;
         let ranges = || ranges.iter().skip(at).step_by(table.quasi().len()).copied();
         refuse_beyond(quasi, ranges().filter(|range| is_beyond_limit(quasi, *range)).count())?;
         match self {
             Self::Generalized(keys) => {
                 for (class, range) in clusters.iter().zip(ranges()) {
                     match (quasi.spec.release, range) {
-                        (Release::Set, Some((lo, hi))) if lo + 1 >= hi && class.cover.is_none() => {
+                        (ColumnRecoding::Set, Some((lo, hi))) if lo + 1 >= hi && class.cover.is_none() => {
                             keys.push(&[lo, hi][usize::from(lo == hi)..]);
                         }
-                        (Release::Set, _) => keys.push_members(table, cell_of, class, at),
+                        (ColumnRecoding::Set, _) => keys.push_members(table, cell_of, class, at),
                         _ => keys.push_range(shown(quasi, range)),
                     }
                 }
@@ -76,7 +82,7 @@ impl Column {
     }
 }
 
-impl Placed {
+impl GroupPortions {
     /// Notes which rows go where. Every row of every group must be placed exactly once.
     fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let first_cluster = self.cluster_rows.len() as u32;
@@ -94,7 +100,7 @@ impl Placed {
             self.cluster_rows.push(class.portions.iter().map(|portion| u64::from(portion.rows)).sum());
         }
         if strange > 0 {
-            return Err(Error::Misplaced { groups: strange });
+            return Err(CoreError::Misplaced { groups: strange });
         }
         let base = self.portions.len() as u32;
         let mut end = base;
@@ -120,7 +126,7 @@ impl Placed {
         let expected = |group: usize| if is_out[group] { 0 } else { u64::from(part.group_rows(group as u32)) };
         match (0..groups).filter(|group| placed[*group] != expected(*group)).count() {
             0 => Ok(()),
-            groups => Err(Error::Misplaced { groups }),
+            groups => Err(CoreError::Misplaced { groups }),
         }
     }
 }
@@ -130,11 +136,11 @@ impl Recoder {
     pub fn new(table: &Table) -> Self {
         let quasi = Arc::clone(table.quasi_columns());
         let column = |quasi: &QuasiColumn| match quasi.spec.release.is_aggregate() {
-            true => Column::Aggregated(AggregateColumn::default()),
-            false => Column::Generalized(Keys::default()),
+            true => RecodedColumn::Aggregated(AggregateColumn::default()),
+            false => RecodedColumn::Generalized(LabelKeys::default()),
         };
         let columns = quasi.iter().map(column).collect();
-        let placed = Placed { cluster_rows: Vec::new(), first_portion: vec![0], portions: Vec::new() };
+        let placed = GroupPortions { cluster_rows: Vec::new(), first_portion: vec![0], portions: Vec::new() };
         Self { quasi, columns, placed }
     }
 
@@ -144,8 +150,8 @@ impl Recoder {
         let Self { quasi, columns, placed } = self;
         let show = || {
             let cell_of = cell_of_group(part);
-            let Looked { ranges, stand_ins } = look(part, &cell_of, clusters);
-            let part = Part { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
+            let ClusterSummary { ranges, stand_ins } = look(part, &cell_of, clusters);
+            let part = RecodedPart { table: part, cell_of: &cell_of, clusters, ranges: &ranges };
             let columns = columns.par_iter_mut().zip(&quasi[..]).zip(&stand_ins).enumerate();
             columns.try_for_each(|(at, ((column, quasi), stand_ins))| column.add(part, at, quasi, stand_ins))
         };
@@ -169,12 +175,12 @@ impl Recoder {
     /// Generalizes all clusters: those that show the same in every column are one class, and classes are ordered by what
     /// they show.
     pub fn finish(self) -> Result<Recoding> {
-        let Self { quasi, columns, placed: Placed { cluster_rows, first_portion, portions } } = self;
+        let Self { quasi, columns, placed: GroupPortions { cluster_rows, first_portion, portions } } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
         let (mut labels, mut of_cluster) = (Vec::with_capacity(width), vec![0; clusters * width]);
         let built = columns.par_iter().zip(&quasi[..]).map(|(column, quasi)| match column {
-            Column::Generalized(keys) => Labels::build(quasi, keys),
-            Column::Aggregated(column) => column.labels(quasi),
+            RecodedColumn::Generalized(keys) => Labels::build(quasi, keys),
+            RecodedColumn::Aggregated(column) => column.labels(quasi),
         });
         for (at, (column_labels, numbers)) in built.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
             labels.push(column_labels);
@@ -189,11 +195,11 @@ impl Recoder {
             class_rows.push(alike.iter().map(|cluster| cluster_rows[*cluster as usize]).sum());
             label_of.extend_from_slice(tuple(alike[0]));
         }
-        let aggregate = |(at, (column, quasi)): (usize, (&Column, &QuasiColumn))| match column {
-            Column::Generalized(_) => Ok(None),
-            Column::Aggregated(column) => {
+        let aggregate = |(at, (column, quasi)): (usize, (&RecodedColumn, &QuasiColumn))| match column {
+            RecodedColumn::Generalized(_) => Ok(None),
+            RecodedColumn::Aggregated(column) => {
                 let class_labels: Vec<u32> = label_of.iter().skip(at).step_by(width).copied().collect();
-                Aggregate::of(quasi, &labels[at], &class_labels, column, &class_of).map(Some)
+                AggregateLosses::of(quasi, &labels[at], &class_labels, column, &class_of).map(Some)
             }
         };
         let aggregates = || columns.par_iter().zip(&quasi[..]).enumerate().map(aggregate).collect::<Result<Vec<_>>>();
@@ -253,15 +259,15 @@ fn is_beyond_limit(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> bool {
 /// What decides the label of a cluster with this range: the range itself, or the node above it.
 fn shown(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> Option<(u32, u32)> {
     match quasi.domain.kind() {
-        Kind::Category(tree) => range.map(|(lo, hi)| tree.leaf_range(tree.common_ancestor(lo, hi))),
-        Kind::Ordered { .. } => range,
+        DomainKind::Category(tree) => range.map(|(lo, hi)| tree.leaf_range(tree.common_ancestor(lo, hi))),
+        DomainKind::Ordered { .. } => range,
     }
 }
 
 fn refuse_beyond(quasi: &QuasiColumn, classes: usize) -> Result<()> {
     match classes {
         0 => Ok(()),
-        classes => Err(Error::Beyond { column: quasi.spec.name.clone(), classes }),
+        classes => Err(CoreError::Beyond { column: quasi.spec.name.clone(), classes }),
     }
 }
 

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::share;
 use crate::domain::NULL;
 use crate::error::Result;
-use crate::survey::{Tuples, distinct_tuples};
+use crate::survey::{CountedTuples, distinct_tuples};
 
 /// What one quasi-identifier contributes to the risk.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct ColumnRisk {
 }
 
 /// What each of the columns contributes; `classes` are distinct tuples of all of them.
-pub(super) fn columns(classes: &Tuples, names: &[String]) -> Result<Vec<ColumnRisk>> {
+pub(super) fn columns(classes: &CountedTuples, names: &[String]) -> Result<Vec<ColumnRisk>> {
     let of_column = |(column, name): (usize, &String)| -> Result<ColumnRisk> {
         let alone = projected(classes, |other| other == column)?;
         let without = projected(classes, |other| other != column)?;
@@ -42,12 +42,12 @@ pub(super) fn columns(classes: &Tuples, names: &[String]) -> Result<Vec<ColumnRi
     names.par_iter().enumerate().map(of_column).collect()
 }
 
-fn uniques(tuples: &Tuples) -> u64 {
+fn uniques(tuples: &CountedTuples) -> u64 {
     tuples.iter().filter(|(_, rows)| *rows == 1).count() as u64
 }
 
 /// The distinct tuples of some columns, with their rows.
-pub(super) fn projected(tuples: &Tuples, is_kept: impl Fn(usize) -> bool) -> Result<Tuples> {
+pub(super) fn projected(tuples: &CountedTuples, is_kept: impl Fn(usize) -> bool) -> Result<CountedTuples> {
     let kept: Vec<usize> = (0..tuples.width()).filter(|column| is_kept(*column)).collect();
     let mut sizes = vec![0_usize; kept.len()];
     for (tuple, _) in tuples.iter() {

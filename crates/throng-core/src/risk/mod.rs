@@ -33,7 +33,7 @@ pub use sizes::SizeBand;
 pub use summary::RiskSummary;
 
 use crate::error::Result;
-use crate::survey::Tuples;
+use crate::survey::CountedTuples;
 
 /// The risk above which rows are counted, unless another is asked for: that of classes below 5 rows.
 pub const DEFAULT_THRESHOLD: f64 = 0.2;
@@ -66,7 +66,7 @@ pub struct Risk {
 impl Risk {
     /// The risk of a table whose distinct tuples are given with their rows: the quasi-identifiers first, `quasi` of
     /// them, then the sensitive columns. Columns are numbers; [`crate::domain::NULL`] is null.
-    pub fn of(tuples: &Tuples, quasi: &[String], sensitive: &[String], threshold: f64) -> Result<Self> {
+    pub fn of(tuples: &CountedTuples, quasi: &[String], sensitive: &[String], threshold: f64) -> Result<Self> {
         let classes = columns::projected(tuples, |column| column < quasi.len())?;
         let sizes: ClassSizes = classes.iter().map(|(_, rows)| u64::from(rows)).collect();
         Ok(Self {

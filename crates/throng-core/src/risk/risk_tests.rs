@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::NULL;
 
 /// Distinct tuples with their rows, by plain counting.
-fn tuples(rows: &[Vec<u32>]) -> Tuples {
+fn tuples(rows: &[Vec<u32>]) -> CountedTuples {
     let mut counts: Vec<(Vec<u32>, u32)> = Vec::new();
     for row in rows {
         match counts.iter_mut().find(|(known, _)| known == row) {
@@ -14,7 +14,7 @@ fn tuples(rows: &[Vec<u32>]) -> Tuples {
             None => counts.push((row.clone(), 1)),
         }
     }
-    let mut tuples = Tuples::new(rows.first().map_or(0, Vec::len));
+    let mut tuples = CountedTuples::new(rows.first().map_or(0, Vec::len));
     counts.iter().for_each(|(tuple, rows)| tuples.push(tuple, *rows));
     tuples
 }
@@ -61,7 +61,7 @@ fn a_threshold_is_exceeded_and_not_reached() {
 
 #[test]
 fn a_table_without_rows_has_no_risk() {
-    let risk = Risk::of(&Tuples::new(1), &names(1), &[], 0.2).unwrap();
+    let risk = Risk::of(&CountedTuples::new(1), &names(1), &[], 0.2).unwrap();
     assert_eq!(
         (risk.rows, risk.highest(), risk.average(), risk.average_class(), risk.share_at_risk()),
         (0, 0.0, 0.0, 0.0, 0.0)

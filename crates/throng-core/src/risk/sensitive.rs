@@ -3,7 +3,7 @@
 use super::columns::projected;
 use crate::domain::NULL;
 use crate::error::Result;
-use crate::survey::Tuples;
+use crate::survey::CountedTuples;
 
 /// What the classes give away of one sensitive column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct SensitiveRisk {
 }
 
 /// What tuples of quasi-identifiers, so many, and then of these sensitive columns give away.
-pub(super) fn sensitive(tuples: &Tuples, quasi: usize, names: &[String]) -> Result<Vec<SensitiveRisk>> {
+pub(super) fn sensitive(tuples: &CountedTuples, quasi: usize, names: &[String]) -> Result<Vec<SensitiveRisk>> {
     let of_column = |(index, name): (usize, &String)| {
         let column = quasi + index;
         let distinct = projected(tuples, |other| other == column)?;

@@ -7,24 +7,24 @@ use rayon::prelude::*;
 use rustc_hash::FxHasher;
 
 use super::SUPPRESSED;
+use super::counted_tuples::CountedTuples;
 use super::packing::Packing;
-use super::radix::{Entry, by_key};
-use super::tuples::Tuples;
-use crate::error::{Error, Result};
+use super::radix::{RadixEntry, by_key};
+use crate::error::{CoreError, Result};
 
-pub(super) const TOO_LARGE: Error = Error::TooLarge { limit: SUPPRESSED - 1 };
+pub(super) const TOO_LARGE: CoreError = CoreError::TooLarge { limit: SUPPRESSED - 1 };
 
 /// Tuples in the order of their arrival, each of them once.
 #[derive(Debug)]
 pub(super) struct DistinctTuples {
     width: usize,
-    keys: Keys,
+    keys: TupleKeys,
     rows: Vec<u32>,
 }
 
 /// What tells tuples apart.
 #[derive(Debug)]
-enum Keys {
+enum TupleKeys {
     /// One number each. It lies beside the tuple's place in the index, so that a look at the index is all.
     Packed { packing: Packing, keys: Vec<u64>, index: HashTable<(u64, u32)> },
     /// All of their numbers, where they don't fit into one.
@@ -35,8 +35,8 @@ impl DistinctTuples {
     /// No tuples; as many numbers may be in each column.
     pub(super) fn new(sizes: &[usize]) -> Self {
         let keys = match Packing::of(sizes) {
-            Some(packing) => Keys::Packed { packing, keys: Vec::new(), index: HashTable::new() },
-            None => Keys::Wide { numbers: Vec::new(), index: HashTable::new() },
+            Some(packing) => TupleKeys::Packed { packing, keys: Vec::new(), index: HashTable::new() },
+            None => TupleKeys::Wide { numbers: Vec::new(), index: HashTable::new() },
         };
         Self { width: sizes.len(), keys, rows: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl DistinctTuples {
 
     /// Makes room for more numbers in the columns.
     pub(super) fn grow(&mut self, sizes: &[usize]) {
-        let Keys::Packed { packing, keys, .. } = &self.keys else { return };
+        let TupleKeys::Packed { packing, keys, .. } = &self.keys else { return };
         if packing.fits(sizes) {
             return;
         }
@@ -62,7 +62,7 @@ impl DistinctTuples {
                 for (key, number) in keys.iter().zip(0..) {
                     index.insert_unique(mix(*key), (*key, number), |(key, _)| mix(*key));
                 }
-                Keys::Packed { packing: larger, keys, index }
+                TupleKeys::Packed { packing: larger, keys, index }
             }
             None => {
                 let numbers: Vec<u32> = keys.iter().flat_map(|key| packing.tuple(*key)).collect();
@@ -71,7 +71,7 @@ impl DistinctTuples {
                 (0..keys.len() as u32).for_each(|number| {
                     index.insert_unique(hash_of(&number), number, hash_of);
                 });
-                Keys::Wide { numbers, index }
+                TupleKeys::Wide { numbers, index }
             }
         };
     }
@@ -79,22 +79,22 @@ impl DistinctTuples {
     /// Adds rows to a tuple and returns its number.
     pub(super) fn count(&mut self, tuple: &[u32], rows: u32) -> Result<u32> {
         match &mut self.keys {
-            Keys::Packed { packing, keys, index } => {
+            TupleKeys::Packed { packing, keys, index } => {
                 let key = packing.key(tuple);
                 count_key(keys, index, &mut self.rows, key, rows)
             }
-            Keys::Wide { numbers, index } => count_wide(numbers, index, &mut self.rows, tuple, rows),
+            TupleKeys::Wide { numbers, index } => count_wide(numbers, index, &mut self.rows, tuple, rows),
         }
     }
 
     /// Adds one row to each of many tuples, given by columns, and returns their numbers.
     pub(super) fn count_each(&mut self, columns: &[Vec<u32>], rows: usize) -> Result<Vec<u32>> {
         match &mut self.keys {
-            Keys::Packed { packing, keys, index } => {
+            TupleKeys::Packed { packing, keys, index } => {
                 let rows = packing.keys(columns, rows);
                 rows.into_iter().map(|key| count_key(keys, index, &mut self.rows, key, 1)).collect()
             }
-            Keys::Wide { numbers, index } => {
+            TupleKeys::Wide { numbers, index } => {
                 let mut tuple = vec![0; columns.len()];
                 let count = |row: usize| {
                     tuple.iter_mut().zip(columns).for_each(|(slot, column)| *slot = column[row]);
@@ -111,8 +111,8 @@ impl DistinctTuples {
         let first = self.rows.len();
         let end = u32::try_from(first + rows).ok().filter(|end| *end < SUPPRESSED).ok_or(TOO_LARGE)?;
         match &mut self.keys {
-            Keys::Packed { packing, keys, .. } => keys.extend(packing.keys(columns, rows)),
-            Keys::Wide { numbers, .. } => {
+            TupleKeys::Packed { packing, keys, .. } => keys.extend(packing.keys(columns, rows)),
+            TupleKeys::Wide { numbers, .. } => {
                 let width = self.width;
                 numbers.resize((first + rows) * width, 0);
                 for (column, values) in columns.iter().enumerate() {
@@ -128,8 +128,8 @@ impl DistinctTuples {
     /// What the tuples take of the memory.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
-            Keys::Packed { keys, index, .. } => keys.capacity() * size_of::<u64>() + index.allocation_size(),
-            Keys::Wide { numbers, index } => numbers.capacity() * size_of::<u32>() + index.allocation_size(),
+            TupleKeys::Packed { keys, index, .. } => keys.capacity() * size_of::<u64>() + index.allocation_size(),
+            TupleKeys::Wide { numbers, index } => numbers.capacity() * size_of::<u32>() + index.allocation_size(),
         };
         keys + self.rows.capacity() * size_of::<u32>()
     }
@@ -140,33 +140,33 @@ impl DistinctTuples {
         for number in order {
             let rows = self.rows[number as usize];
             match &self.keys {
-                Keys::Packed { packing, keys, .. } => {
+                TupleKeys::Packed { packing, keys, .. } => {
                     unpacked.clear();
                     unpacked.extend(packing.tuple(keys[number as usize]));
                     then(&unpacked, rows);
                 }
-                Keys::Wide { numbers, .. } => then(tuple(numbers, self.width, number), rows),
+                TupleKeys::Wide { numbers, .. } => then(tuple(numbers, self.width, number), rows),
             }
         }
     }
 
     /// The tuples in the order of their numbers.
-    pub(super) fn tuples(&self) -> Tuples {
-        let mut tuples = Tuples::new(self.width);
+    pub(super) fn tuples(&self) -> CountedTuples {
+        let mut tuples = CountedTuples::new(self.width);
         self.for_each(0..self.len() as u32, |tuple, rows| tuples.push(tuple, rows));
         tuples
     }
 
     /// Hands out the tuples in the order of their numbers, and begins anew in the same memory.
-    pub(super) fn take(&mut self) -> Tuples {
+    pub(super) fn take(&mut self) -> CountedTuples {
         let tuples = self.tuples();
         self.rows.clear();
         match &mut self.keys {
-            Keys::Packed { keys, index, .. } => {
+            TupleKeys::Packed { keys, index, .. } => {
                 keys.clear();
                 index.clear();
             }
-            Keys::Wide { numbers, index } => {
+            TupleKeys::Wide { numbers, index } => {
                 numbers.clear();
                 index.clear();
             }
@@ -177,11 +177,11 @@ impl DistinctTuples {
     /// The numbers of the tuples in ascending order of content.
     pub(super) fn order(&self) -> Vec<u32> {
         match &self.keys {
-            Keys::Packed { packing, keys, .. } => {
-                let entries = keys.iter().zip(0..).map(|(key, number)| Entry { key: *key, number, rows: 0 });
+            TupleKeys::Packed { packing, keys, .. } => {
+                let entries = keys.iter().zip(0..).map(|(key, number)| RadixEntry { key: *key, number, rows: 0 });
                 by_key(entries.collect(), packing.bits()).into_iter().map(|entry| entry.number).collect()
             }
-            Keys::Wide { numbers, .. } => {
+            TupleKeys::Wide { numbers, .. } => {
                 let mut order: Vec<u32> = (0..self.len() as u32).collect();
                 let of = |number: &u32| tuple(numbers, self.width, *number);
                 order.par_sort_unstable_by(|a, b| of(a).cmp(of(b)));
@@ -195,7 +195,7 @@ impl DistinctTuples {
 pub(crate) fn distinct_tuples<T: Iterator<Item = u32>>(
     sizes: &[usize],
     tuples: impl Iterator<Item = (T, u32)>,
-) -> Result<Tuples> {
+) -> Result<CountedTuples> {
     let (mut distinct, mut tuple) = (DistinctTuples::new(sizes), Vec::with_capacity(sizes.len()));
     for (numbers, rows) in tuples {
         tuple.clear();

@@ -62,9 +62,9 @@ fn tuples_that_outgrow_a_key_are_told_apart_all_the_same() {
     let mut distinct = DistinctTuples::new(&[0; 3]);
     distinct.grow(&[2, 2, 2]);
     assert_eq!(distinct.count_each(&[vec![0, 1], vec![NULL, 0], vec![1, 1]], 2).unwrap(), [0, 1]);
-    assert!(matches!(distinct.keys, Keys::Packed { .. }));
+    assert!(matches!(distinct.keys, TupleKeys::Packed { .. }));
     distinct.grow(&[1 << 30, 1 << 30, 1 << 30]);
-    assert!(matches!(distinct.keys, Keys::Wide { .. }));
+    assert!(matches!(distinct.keys, TupleKeys::Wide { .. }));
     assert_eq!(distinct.count_each(&[vec![0, 9], vec![NULL, NULL], vec![1, 1]], 2).unwrap(), [0, 2]);
     assert_eq!(distinct.tuples().iter().map(|(_, rows)| rows).collect::<Vec<_>>(), [2, 1, 1]);
 }
@@ -73,5 +73,5 @@ fn tuples_that_outgrow_a_key_are_told_apart_all_the_same() {
 fn more_rows_than_can_be_counted_are_an_error() {
     let mut distinct = DistinctTuples::new(&[1]);
     distinct.count(&[0], u32::MAX).unwrap();
-    assert!(matches!(distinct.count(&[0], 1), Err(Error::TooLarge { .. })));
+    assert!(matches!(distinct.count(&[0], 1), Err(CoreError::TooLarge { .. })));
 }

@@ -8,16 +8,16 @@ use arrow::datatypes::DataType;
 use rayon::prelude::*;
 
 use super::SurveySpec;
-use super::ranked::Ranked;
+use super::dense_rank::DenseRanks;
 use crate::columns::QuasiSpec;
-use crate::domain::{Distinct, Domain, Kind, NULL};
+use crate::domain::{DistinctValues, Domain, DomainKind, NULL};
 use crate::error::{Result, kernel};
-use crate::facet;
+use crate::sensitive_coding;
 use crate::table::{QuasiColumn, SensitiveColumn};
 
 /// What a stream has seen in one column.
 #[derive(Clone, Debug)]
-pub struct SeenValues {
+pub struct SurveyedColumn {
     /// The values in the order of their numbers, without null. One that is rare may be there more than once.
     pub values: ArrayRef,
     /// Whether a row has none.
@@ -28,30 +28,30 @@ pub struct SeenValues {
 
 /// What a stream has seen in all columns, after its last row.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct SurveyedValues {
     pub(super) spec: Arc<SurveySpec>,
-    pub(super) columns: Vec<SeenValues>,
+    pub(super) columns: Vec<SurveyedColumn>,
     pub(super) suppressed: u64,
 }
 
-impl Seen {
+impl SurveyedValues {
     /// What was seen elsewhere: quasi-identifiers first, and then sensitive columns, as the spec has them.
-    pub fn new(spec: Arc<SurveySpec>, columns: Vec<SeenValues>, suppressed: u64) -> Self {
+    pub fn new(spec: Arc<SurveySpec>, columns: Vec<SurveyedColumn>, suppressed: u64) -> Self {
         Self { spec, columns, suppressed }
     }
 
     /// What all of them have seen, each value once.
     pub fn union(spec: Arc<SurveySpec>, seen: &[Self]) -> Result<Self> {
         let columns = (0..spec.quasi.len() + spec.sensitive.len()).into_par_iter().map(|column| {
-            let Union { values, has_null, rows, .. } = Union::of(seen, column)?;
-            Ok(SeenValues { values, has_null, rows })
+            let ValueUnion { values, has_null, rows, .. } = ValueUnion::of(seen, column)?;
+            Ok(SurveyedColumn { values, has_null, rows })
         });
         let columns = columns.collect::<Result<_>>()?;
         Ok(Self { spec, columns, suppressed: seen.iter().map(|seen| seen.suppressed).sum() })
     }
 
     /// The columns, as the spec has them.
-    pub fn columns(&self) -> &[SeenValues] {
+    pub fn columns(&self) -> &[SurveyedColumn] {
         &self.columns
     }
 
@@ -87,30 +87,34 @@ pub struct Domains {
     pub quasi: Arc<[QuasiColumn]>,
     /// The sensitive columns, each as often as it has facets.
     pub sensitive: Arc<[SensitiveColumn]>,
-    coded: Vec<Coded>,
+    coded: Vec<CodedColumn>,
 }
 
 impl Domains {
     /// Merges what the streams have seen.
-    pub fn merge(seen: &[Seen]) -> Result<Self> {
+    pub fn merge(seen: &[SurveyedValues]) -> Result<Self> {
         let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
-        let Some(Seen { spec, .. }) = seen.first() else {
+        let Some(SurveyedValues { spec, .. }) = seen.first() else {
             return Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded });
         };
         let of_quasi = |(index, (quasi_spec, data_type)): (usize, &(QuasiSpec, DataType))| {
-            let union = Union::of(seen, index)?;
-            let distinct = Distinct { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
+            let union = ValueUnion::of(seen, index)?;
+            let distinct =
+                DistinctValues { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
             let (domain, positions) = Domain::build(quasi_spec, distinct)?;
             let of_null = domain.null_position().unwrap_or(NULL);
             let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
             let coded = match column.domain.kind() {
                 // They are numbered as they are positioned, but for null.
-                Kind::Ordered { has_null, .. } => Coded::shifted(index, union.numbers, u32::from(*has_null), of_null),
-                Kind::Category(_) => Coded::new(index, union.numbers, &positions, of_null),
+                DomainKind::Ordered { has_null, .. } => {
+                    CodedColumn::shifted(index, union.numbers, u32::from(*has_null), of_null)
+                }
+                DomainKind::Category(_) => CodedColumn::new(index, union.numbers, &positions, of_null),
             };
             Ok((column, coded))
         };
-        let of_quasi: Vec<Result<(QuasiColumn, Coded)>> = spec.quasi.par_iter().enumerate().map(of_quasi).collect();
+        let of_quasi: Vec<Result<(QuasiColumn, CodedColumn)>> =
+            spec.quasi.par_iter().enumerate().map(of_quasi).collect();
         for found in of_quasi {
             let (column, positions) = found?;
             quasi.push(column);
@@ -118,10 +122,10 @@ impl Domains {
         }
         for (index, (column, _)) in spec.sensitive.iter().enumerate() {
             let index = spec.quasi.len() + index;
-            let union = Union::of(seen, index)?;
+            let union = ValueUnion::of(seen, index)?;
             for looked_at in &column.facets {
-                let (codes, distinct) = facet::codes(looked_at, &column.name, &union.values)?;
-                coded.push(Coded::new(index, union.numbers.clone(), &codes, NULL));
+                let (codes, distinct) = sensitive_coding::codes(looked_at, &column.name, &union.values)?;
+                coded.push(CodedColumn::new(index, union.numbers.clone(), &codes, NULL));
                 sensitive.push(SensitiveColumn { name: column.name.clone(), counted: looked_at.counted(), distinct });
             }
         }
@@ -154,7 +158,7 @@ impl Domains {
 }
 
 /// The values of one column over all streams, ascending.
-struct Union {
+struct ValueUnion {
     values: ArrayRef,
     has_null: bool,
     rows: Option<Vec<u64>>,
@@ -162,12 +166,12 @@ struct Union {
     numbers: Vec<Vec<u32>>,
 }
 
-impl Union {
-    fn of(seen: &[Seen], column: usize) -> Result<Self> {
-        let parts: Vec<&SeenValues> = seen.iter().map(|seen| &seen.columns[column]).collect();
+impl ValueUnion {
+    fn of(seen: &[SurveyedValues], column: usize) -> Result<Self> {
+        let parts: Vec<&SurveyedColumn> = seen.iter().map(|seen| &seen.columns[column]).collect();
         let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values.as_ref()).collect();
         let all = concat(&arrays).map_err(kernel("concat"))?;
-        let Ranked { rank, values } = Ranked::of(&all)?;
+        let DenseRanks { rank, values } = DenseRanks::of(&all)?;
         drop(all);
         let mut numbers = Vec::with_capacity(parts.len());
         let mut rest = rank;
@@ -189,7 +193,7 @@ impl Union {
 
 /// One column of placed tuples: positions or codes for the numbers of one column of the streams.
 #[derive(Clone, Debug)]
-struct Coded {
+struct CodedColumn {
     /// The column of the streams.
     column: usize,
     /// For each stream and each of its numbers: the position or code.
@@ -197,7 +201,7 @@ struct Coded {
     of_null: u32,
 }
 
-impl Coded {
+impl CodedColumn {
     /// Numbers that are positions but for an offset.
     fn shifted(column: usize, mut numbers: Vec<Vec<u32>>, offset: u32, of_null: u32) -> Self {
         if offset > 0 {

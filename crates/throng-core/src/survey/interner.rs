@@ -15,14 +15,14 @@ use arrow::datatypes::{
 use arrow::error::ArrowError;
 use rustc_hash::FxHashMap;
 
-use super::spread::Spread;
+use super::cardinality::Cardinality;
 use crate::domain::NULL;
 
 /// The distinct values of one column, seen so far.
 #[derive(Debug)]
 pub(super) struct Interner {
     data_type: DataType,
-    keys: Keys,
+    keys: InternedKeys,
     /// The values in the order of their numbers, a piece per batch that brought new ones.
     pieces: Vec<ArrayRef>,
     len: u32,
@@ -32,7 +32,7 @@ pub(super) struct Interner {
 }
 
 #[derive(Debug)]
-enum Keys {
+enum InternedKeys {
     Fixed(FxHashMap<i128, u32>),
     Narrow(NarrowKeys),
     Bytes(FxHashMap<Box<[u8]>, u32>),
@@ -44,7 +44,7 @@ enum Keys {
 struct NarrowKeys {
     map: FxHashMap<i64, u32>,
     recent: Vec<(i64, u32)>,
-    spread: Spread,
+    spread: Cardinality,
 }
 
 /// How many numbers are remembered; a power of two.
@@ -52,7 +52,7 @@ const RECENT_BITS: u32 = 12;
 
 impl Default for NarrowKeys {
     fn default() -> Self {
-        Self { map: FxHashMap::default(), recent: vec![(0, NULL); 1 << RECENT_BITS], spread: Spread::Unknown }
+        Self { map: FxHashMap::default(), recent: vec![(0, NULL); 1 << RECENT_BITS], spread: Cardinality::Unknown }
     }
 }
 
@@ -99,9 +99,9 @@ impl Interner {
             | Timestamp(_, _)
             | Boolean
             | Decimal32(_, _)
-            | Decimal64(_, _) => Keys::Narrow(NarrowKeys::default()),
-            Decimal128(_, _) => Keys::Fixed(FxHashMap::default()),
-            Decimal256(_, _) | Utf8 => Keys::Bytes(FxHashMap::default()),
+            | Decimal64(_, _) => InternedKeys::Narrow(NarrowKeys::default()),
+            Decimal128(_, _) => InternedKeys::Fixed(FxHashMap::default()),
+            Decimal256(_, _) | Utf8 => InternedKeys::Bytes(FxHashMap::default()),
             _ => return None,
         };
         Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0, are_all_own: false })
@@ -117,26 +117,26 @@ impl Interner {
             (expected, found) if expected == found => finite(array)?,
             _ => return Err(InternError::Type),
         };
-        if let Keys::Narrow(keys) = &mut self.keys
+        if let InternedKeys::Narrow(keys) = &mut self.keys
             && keys.is_scattered(&array)?
         {
             return self.scatter(array);
         }
         let mut fresh = Vec::new();
         let codes = match &mut self.keys {
-            Keys::Narrow(keys) => {
+            InternedKeys::Narrow(keys) => {
                 let mut lookup = NarrowLookup { keys, len: &mut self.len, fresh: &mut fresh };
                 match array.as_boolean_opt() {
                     Some(values) => lookup.codes(values.values().iter().map(i64::from), &array),
                     None => narrow_codes(&array, &mut lookup)?,
                 }
             }
-            Keys::Fixed(map) => {
+            InternedKeys::Fixed(map) => {
                 let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
                 let array = array.as_primitive::<Decimal128Type>();
                 array.iter().enumerate().map(|(i, v)| lookup.copy(i, v)).collect()
             }
-            Keys::Bytes(map) => {
+            InternedKeys::Bytes(map) => {
                 let mut lookup = Lookup { map, len: &mut self.len, fresh: &mut fresh };
                 match array.data_type() {
                     DataType::Utf8 => strings(array.as_string::<i32>().iter(), &mut lookup),
@@ -151,7 +151,7 @@ impl Interner {
                 }
             }
         };
-        if let Keys::Narrow(keys) = &mut self.keys {
+        if let InternedKeys::Narrow(keys) = &mut self.keys {
             keys.spread.look(self.len as usize, fresh.len(), array.len());
         }
         self.are_all_own = false;
@@ -246,12 +246,12 @@ impl Interner {
     /// What keys and values take of the memory.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
-            Keys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
-            Keys::Narrow(keys) => {
+            InternedKeys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
+            InternedKeys::Narrow(keys) => {
                 (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>() + keys.spread.size()
             }
             // The bytes of the keys are those of the values.
-            Keys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
+            InternedKeys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
         };
         keys + self.pieces_size
     }
@@ -377,7 +377,7 @@ impl NarrowKeys {
     /// Whether the values of a batch need not be looked up. Few values have less than 32 bits.
     fn is_scattered(&mut self, array: &ArrayRef) -> Result<bool, InternError> {
         match (&self.spread, array.data_type().primitive_width()) {
-            (Spread::Unknown | Spread::Repeated, _) => Ok(false),
+            (Cardinality::Unknown | Cardinality::Repeated, _) => Ok(false),
             (_, Some(4)) => Ok(self.spread.is_scattered(bits::<Int32Type>(array)?.iter().flatten().map(i64::from))),
             (_, Some(8)) => Ok(self.spread.is_scattered(bits::<Int64Type>(array)?.iter().flatten())),
             _ => Ok(false),

@@ -16,16 +16,16 @@
 //! A survey that has seen many groups may hand them out and begin a new chunk; what it has seen of values stays.
 //! [`Survey::merge`] does all of it for surveys of one chunk.
 
+mod cardinality;
+mod counted_tuples;
+mod dense_rank;
 mod distinct;
 mod domains;
-mod gathered;
-mod grouping;
+mod hash_grouping;
 mod interner;
 mod packing;
 mod radix;
-mod ranked;
-mod spread;
-mod tuples;
+mod sort_grouping;
 
 use std::sync::Arc;
 
@@ -37,17 +37,17 @@ use rayon::prelude::*;
 
 use crate::columns::{Nulls, QuasiSpec, SensitiveSpec};
 use crate::domain::NULL;
-use crate::error::{Error, Result, kernel};
+use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
+pub use counted_tuples::CountedTuples;
+pub(crate) use dense_rank::DenseRanks;
 use distinct::DistinctTuples;
 pub(crate) use distinct::distinct_tuples;
-pub use domains::{Domains, Seen, SeenValues};
-pub use gathered::{Gathered, Grouped};
-pub use grouping::Grouping;
+pub use domains::{Domains, SurveyedColumn, SurveyedValues};
+pub use hash_grouping::HashGrouping;
 use interner::{InternError, Interner};
-pub(crate) use ranked::Ranked;
-pub use tuples::Tuples;
+pub use sort_grouping::{GroupedTable, SortGrouping};
 
 /// The group number of a row that is left out of the release.
 pub const SUPPRESSED: u32 = u32::MAX;
@@ -65,7 +65,7 @@ pub struct SurveySpec {
 const MANY_VALUES: usize = 1 << 15;
 
 /// How many rows have each value of a column, where its hierarchy wants to know.
-type Counts = Option<Vec<u64>>;
+type ValueCounts = Option<Vec<u64>>;
 
 /// The distinct values and groups of one stream of batches.
 #[derive(Debug)]
@@ -73,14 +73,14 @@ pub struct Survey {
     spec: Arc<SurveySpec>,
     interners: Vec<Interner>,
     has_null: Vec<bool>,
-    counts: Vec<Counts>,
+    counts: Vec<ValueCounts>,
     groups: DistinctTuples,
     suppressed: u64,
 }
 
 /// Surveys of all streams, merged.
 #[derive(Debug)]
-pub struct Merged {
+pub struct MergedSurvey {
     /// The cells of all rows.
     pub table: Table,
     /// For each survey, in the order given: the group of the table for each of its group numbers.
@@ -97,7 +97,7 @@ impl Survey {
         let interners = quasi
             .chain(sensitive)
             .map(|(name, data_type, role)| {
-                Interner::new(data_type).ok_or_else(|| Error::Type {
+                Interner::new(data_type).ok_or_else(|| CoreError::Type {
                     column: name.clone(),
                     data_type: data_type.to_string(),
                     role,
@@ -120,7 +120,7 @@ impl Survey {
         let rows = columns.first().map_or(0, |column| column.len());
         for ((quasi, _), column) in self.spec.quasi.iter().zip(columns) {
             if quasi.nulls == Nulls::Error && column.logical_null_count() > 0 {
-                return Err(Error::Null { column: quasi.name.clone(), rows: column.logical_null_count() });
+                return Err(CoreError::Null { column: quasi.name.clone(), rows: column.logical_null_count() });
             }
         }
         let nulls = self.spec.quasi.iter().zip(columns).filter(|((quasi, _), _)| quasi.nulls == Nulls::Suppress);
@@ -141,7 +141,7 @@ impl Survey {
         let is_many = self.interners.iter().any(|interner| interner.len() > MANY_VALUES);
         let looked_up = self.interners.iter_mut().zip(&mut self.has_null).zip(&mut self.counts).zip(columns);
         let look_up =
-            |(((interner, has_null), counts), column): (((&mut Interner, &mut bool), &mut Counts), &ArrayRef)| {
+            |(((interner, has_null), counts), column): (((&mut Interner, &mut bool), &mut ValueCounts), &ArrayRef)| {
                 let interned = interner.intern(column)?;
                 *has_null |= column.logical_null_count() > 0;
                 if let Some(counts) = counts {
@@ -179,7 +179,7 @@ impl Survey {
     }
 
     /// Ends the chunk: hands out its groups in the order of their numbers, and begins to number anew.
-    pub fn take_groups(&mut self) -> Tuples {
+    pub fn take_groups(&mut self) -> CountedTuples {
         self.groups.take()
     }
 
@@ -189,52 +189,52 @@ impl Survey {
     }
 
     /// Ends the survey. Groups that were not taken are lost.
-    pub fn finish(self) -> Result<Seen> {
+    pub fn finish(self) -> Result<SurveyedValues> {
         let Self { spec, interners, has_null, counts, suppressed, .. } = self;
         let columns = interners.into_par_iter().zip(has_null).zip(counts);
         let columns = columns.map(|((interner, has_null), rows)| {
-            Ok(SeenValues { values: interner.into_distinct().map_err(kernel("concat"))?, has_null, rows })
+            Ok(SurveyedColumn { values: interner.into_distinct().map_err(kernel("concat"))?, has_null, rows })
         });
-        Ok(Seen { columns: columns.collect::<Result<_>>()?, spec, suppressed })
+        Ok(SurveyedValues { columns: columns.collect::<Result<_>>()?, spec, suppressed })
     }
 
     /// Merges surveys of one chunk each into one table.
-    pub fn merge(surveys: Vec<Survey>) -> Result<Merged> {
+    pub fn merge(surveys: Vec<Survey>) -> Result<MergedSurvey> {
         let (mut chunks, mut seen) = (Vec::new(), Vec::new());
         for mut survey in surveys {
             chunks.push(survey.take_groups());
             seen.push(survey.finish()?);
         }
-        let suppressed = seen.iter().map(Seen::suppressed).sum();
-        if chunks.iter().all(Tuples::is_empty) {
-            return Err(Error::NoRows { suppressed });
+        let suppressed = seen.iter().map(SurveyedValues::suppressed).sum();
+        if chunks.iter().all(CountedTuples::is_empty) {
+            return Err(CoreError::NoRows { suppressed });
         }
         let domains = Domains::merge(&seen)?;
-        let (mut placed, mut tuple) = (Tuples::new(domains.width()), vec![0; domains.width()]);
+        let (mut placed, mut tuple) = (CountedTuples::new(domains.width()), vec![0; domains.width()]);
         for (stream, chunk) in chunks.iter().enumerate() {
             for (numbers, rows) in chunk.iter() {
                 domains.place(stream, numbers, &mut tuple);
                 placed.push(&tuple, rows);
             }
         }
-        let (table, groups) = Grouping::of(&domains, &placed)?;
+        let (table, groups) = HashGrouping::of(&domains, &placed)?;
         let mut groups = groups.into_iter();
-        let of_chunk = |chunk: &Tuples| groups.by_ref().take(chunk.len()).collect();
-        Ok(Merged { table, groups: chunks.iter().map(of_chunk).collect(), suppressed })
+        let of_chunk = |chunk: &CountedTuples| groups.by_ref().take(chunk.len()).collect();
+        Ok(MergedSurvey { table, groups: chunks.iter().map(of_chunk).collect(), suppressed })
     }
 }
 
 impl SurveySpec {
-    fn intern_error(&self, index: usize, column: &ArrayRef, error: InternError) -> Error {
+    fn intern_error(&self, index: usize, column: &ArrayRef, error: InternError) -> CoreError {
         let (name, role) = match self.quasi.get(index) {
             Some((quasi, _)) => (quasi.name.clone(), "quasi-identifier"),
             None => (self.sensitive[index - self.quasi.len()].0.name.clone(), "sensitive column"),
         };
         match error {
-            InternError::NotFinite(rows) => Error::NotFinite { column: name, role, rows },
+            InternError::NotFinite(rows) => CoreError::NotFinite { column: name, role, rows },
             InternError::TooMany => distinct::TOO_LARGE,
-            InternError::Type => Error::Type { column: name, data_type: column.data_type().to_string(), role },
-            InternError::Arrow(source) => Error::Kernel("survey", source),
+            InternError::Type => CoreError::Type { column: name, data_type: column.data_type().to_string(), role },
+            InternError::Arrow(source) => CoreError::Kernel("survey", source),
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::domain::NULL;
 /// Which bits of a key are which column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packing {
-    columns: Vec<Field>,
+    columns: Vec<PackedField>,
     bits: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Field {
+struct PackedField {
     shift: u32,
     mask: u32,
 }
@@ -21,14 +21,14 @@ struct Field {
 impl Packing {
     /// For columns with so many numbers each; none when their tuples need more than 64 bits.
     pub(super) fn of(sizes: &[usize]) -> Option<Self> {
-        let (mut columns, mut bits) = (vec![Field { shift: 0, mask: 0 }; sizes.len()], 0);
+        let (mut columns, mut bits) = (vec![PackedField { shift: 0, mask: 0 }; sizes.len()], 0);
         for (field, size) in columns.iter_mut().zip(sizes).rev() {
             // The highest number of these bits stands for null.
             let width = u32::try_from(*size).ok().filter(|size| *size < NULL)?.checked_ilog2().map_or(1, |log| log + 1);
             if bits + width > u64::BITS {
                 return None;
             }
-            *field = Field { shift: bits, mask: NULL >> (u32::BITS - width) };
+            *field = PackedField { shift: bits, mask: NULL >> (u32::BITS - width) };
             bits += width;
         }
         Some(Self { columns, bits })
@@ -75,7 +75,7 @@ impl Packing {
     pub(super) fn keys(&self, columns: &[Vec<u32>], rows: usize) -> Vec<u64> {
         let mut keys = vec![0; rows];
         for (field, column) in self.columns.iter().zip(columns) {
-            let Field { shift, mask } = *field;
+            let PackedField { shift, mask } = *field;
             keys.iter_mut().zip(column).for_each(|(key, number)| *key |= u64::from(number & mask) << shift);
         }
         keys
@@ -89,7 +89,7 @@ impl Packing {
     /// The number that a key has in a column.
     #[inline]
     pub(super) fn number(&self, key: u64, column: usize) -> u32 {
-        let Field { shift, mask } = self.columns[column];
+        let PackedField { shift, mask } = self.columns[column];
         match (key >> shift) as u32 & mask {
             null if null == mask => NULL,
             number => number,

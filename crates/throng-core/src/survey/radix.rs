@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 /// A group on its way into order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct RadixEntry {
     pub(super) key: u64,
     /// Its place before.
     pub(super) number: u32,
@@ -18,7 +18,7 @@ const DIGIT_BITS: u32 = 11;
 const SAMPLE: usize = 255;
 
 /// Entries in ascending order of keys of so many bits. Equal keys stay in the order in which they came.
-pub(super) fn by_key(entries: Vec<Entry>, bits: u32) -> Vec<Entry> {
+pub(super) fn by_key(entries: Vec<RadixEntry>, bits: u32) -> Vec<RadixEntry> {
     sorted(entries, bits, |entry| entry.key)
 }
 
@@ -100,8 +100,8 @@ mod tests {
             keys in prop::collection::vec(prop_oneof![0_u64..5, any::<u64>()], 0..300),
         ) {
             let least = |key: u64| key & u64::MAX.checked_shr(64 - bits).unwrap_or(0);
-            let entry = |(key, number): (u64, u32)| Entry { key: least(key), number, rows: number + 1 };
-            let entries: Vec<Entry> = keys.into_iter().zip(0..).map(entry).collect();
+            let entry = |(key, number): (u64, u32)| RadixEntry { key: least(key), number, rows: number + 1 };
+            let entries: Vec<RadixEntry> = keys.into_iter().zip(0..).map(entry).collect();
             let mut expected = entries.clone();
             expected.sort_by_key(|entry| entry.key);
             prop_assert_eq!(by_key(entries, bits), expected);

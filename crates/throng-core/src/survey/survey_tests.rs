@@ -12,8 +12,8 @@ use half::f16;
 use proptest::prelude::*;
 
 use super::*;
-use crate::columns::Release;
-use crate::domain::{Kind, NULL};
+use crate::columns::ColumnRecoding;
+use crate::domain::{DomainKind, NULL};
 use crate::hierarchy::{BuildError, HierarchySpec};
 use crate::test_tables::{
     cases, countries, floats, interval, ints, maybe_ints, maybe_texts, quasi, spec_of, survey, texts, try_survey,
@@ -90,11 +90,12 @@ fn every_type_can_be_a_quasi_identifier() {
             other => other.clone(),
         };
         let ordered = plain.is_numeric() || plain.is_temporal();
-        for release in [Release::Interval, Release::Bounds, Release::Ancestor, Release::Set] {
+        for release in [ColumnRecoding::Interval, ColumnRecoding::Bounds, ColumnRecoding::Ancestor, ColumnRecoding::Set]
+        {
             let found = try_survey(&[(quasi("q", release, HierarchySpec::Flat), column.clone())], &[]);
-            let of_numbers = matches!(release, Release::Interval | Release::Bounds);
+            let of_numbers = matches!(release, ColumnRecoding::Interval | ColumnRecoding::Bounds);
             if of_numbers && !ordered {
-                assert!(matches!(found, Err(Error::Type { column, .. }) if column == "q"), "{named}");
+                assert!(matches!(found, Err(CoreError::Type { column, .. }) if column == "q"), "{named}");
                 continue;
             }
             let rows = found.unwrap_or_else(|error| panic!("{named}: {error}"));
@@ -135,11 +136,17 @@ fn nested_and_odd_types_are_refused_by_name() {
         Arc::new(IntervalDayTimeArray::from(vec![arrow::datatypes::IntervalDayTime::new(1, 1)])),
     ];
     for column in odd {
-        let category = quasi("where", Release::Ancestor, HierarchySpec::Flat);
+        let category = quasi("where", ColumnRecoding::Ancestor, HierarchySpec::Flat);
         let error = try_survey(&[(category, column.clone())], &[]).unwrap_err();
-        assert!(matches!(&error, Error::Type { column, role: "quasi-identifier", .. } if column == "where"), "{error}");
+        assert!(
+            matches!(&error, CoreError::Type { column, role: "quasi-identifier", .. } if column == "where"),
+            "{error}"
+        );
         let error = try_survey(&[(interval("q"), ints(&[1]))], &[column]).unwrap_err();
-        assert!(matches!(&error, Error::Type { column, role: "sensitive column", .. } if column == "s0"), "{error}");
+        assert!(
+            matches!(&error, CoreError::Type { column, role: "sensitive column", .. } if column == "s0"),
+            "{error}"
+        );
     }
 }
 
@@ -147,7 +154,7 @@ fn nested_and_odd_types_are_refused_by_name() {
 fn a_batch_of_another_type_is_refused() {
     let mut survey = Survey::new(spec_of(&[(interval("q"), ints(&[]))], &[])).unwrap();
     let error = survey.push(&[texts(&["1"])]).unwrap_err();
-    assert!(matches!(error, Error::Type { column, .. } if column == "q"));
+    assert!(matches!(error, CoreError::Type { column, .. } if column == "q"));
 }
 
 #[test]
@@ -156,9 +163,10 @@ fn unused_entries_of_a_dictionary_stay_out_of_the_domain() {
         Int32Array::from(vec![1, 1]),
         Arc::new(StringArray::from(vec!["secret", "seen", "secret too"])),
     );
-    let rows = survey(&[(quasi("q", Release::Ancestor, HierarchySpec::Flat), Arc::new(column) as ArrayRef)], &[]);
+    let rows =
+        survey(&[(quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat), Arc::new(column) as ArrayRef)], &[]);
     assert_eq!(rows.table.quasi()[0].domain.len(), 1);
-    let Kind::Category(tree) = rows.table.quasi()[0].domain.kind() else { panic!("a category") };
+    let DomainKind::Category(tree) = rows.table.quasi()[0].domain.kind() else { panic!("a category") };
     assert_eq!((tree.leaf("seen"), tree.leaf("secret")), (Some(0), None));
 }
 
@@ -168,14 +176,14 @@ fn a_dictionary_without_entries_is_nothing_but_null() {
         Int32Array::from(vec![None, None]),
         Arc::new(StringArray::from(Vec::<&str>::new())),
     ));
-    let spec = quasi("q", Release::Ancestor, HierarchySpec::Flat);
+    let spec = quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat);
     let rows = survey(&[(spec, column.clone())], &[column]);
     assert_eq!((rows.table.rows(), rows.table.group_count(), rows.table.sensitive()[0].distinct), (2, 1, 0));
 }
 
 #[test]
 fn all_encodings_of_a_text_are_one_column() {
-    let spec = spec_of(&[(quasi("q", Release::Ancestor, HierarchySpec::Flat), texts(&[]))], &[]);
+    let spec = spec_of(&[(quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat), texts(&[]))], &[]);
     let mut survey = Survey::new(spec).unwrap();
     let dictionary =
         DictionaryArray::<Int32Type>::new(Int32Array::from(vec![0]), Arc::new(StringViewArray::from(vec!["a"])));
@@ -220,7 +228,7 @@ fn a_suppressed_row_leaves_no_trace_in_other_columns() {
             (spec, maybe_ints(&[Some(1), None, Some(2)])),
             (interval("b"), floats(&[10.0, 1000.0, 20.0])),
             (
-                quasi("c", Release::Ancestor, HierarchySpec::Tree(Arc::new(countries()))),
+                quasi("c", ColumnRecoding::Ancestor, HierarchySpec::Tree(Arc::new(countries()))),
                 texts(&["France", "Mu", "Italy"]),
             ),
         ],
@@ -236,16 +244,16 @@ fn nulls_can_stop_the_run() {
     let mut spec = interval("age");
     spec.nulls = Nulls::Error;
     let error = try_survey(&[(spec.clone(), maybe_ints(&[Some(3), None, None]))], &[]).unwrap_err();
-    assert!(matches!(error, Error::Null { column, rows: 2 } if column == "age"));
+    assert!(matches!(error, CoreError::Null { column, rows: 2 } if column == "age"));
     assert!(try_survey(&[(spec.clone(), ints(&[3]))], &[]).is_ok());
     // A null can also hide behind a dictionary's entry.
-    spec.release = Release::Ancestor;
+    spec.release = ColumnRecoding::Ancestor;
     let hidden = DictionaryArray::<Int32Type>::new(
         Int32Array::from(vec![0, 1, 0]),
         Arc::new(StringArray::from(vec![None, Some("a")])),
     );
     let error = try_survey(&[(spec, Arc::new(hidden) as ArrayRef)], &[]).unwrap_err();
-    assert!(matches!(error, Error::Null { rows: 2, .. }));
+    assert!(matches!(error, CoreError::Null { rows: 2, .. }));
 }
 
 #[test]
@@ -265,11 +273,11 @@ fn nan_and_infinities_are_counted_and_refused() {
     for column in [double, single, half] {
         let error = try_survey(&[(interval("x"), column.clone())], &[]).unwrap_err();
         assert!(
-            matches!(&error, Error::NotFinite { column, rows: 3, role: "quasi-identifier" } if column == "x"),
+            matches!(&error, CoreError::NotFinite { column, rows: 3, role: "quasi-identifier" } if column == "x"),
             "{error}"
         );
         let error = try_survey(&[(interval("q"), ints(&[1; 5]))], &[column]).unwrap_err();
-        assert!(matches!(&error, Error::NotFinite { column, rows: 3, role: "sensitive column" } if column == "s0"));
+        assert!(matches!(&error, CoreError::NotFinite { column, rows: 3, role: "sensitive column" } if column == "s0"));
     }
 }
 
@@ -280,7 +288,7 @@ fn nan_behind_a_dictionary_is_counted_by_rows() {
         Arc::new(Float64Array::from(vec![f64::NAN, 1.0])),
     );
     let error = try_survey(&[(interval("x"), Arc::new(column) as ArrayRef)], &[]).unwrap_err();
-    assert!(matches!(error, Error::NotFinite { rows: 2, .. }), "{error}");
+    assert!(matches!(error, CoreError::NotFinite { rows: 2, .. }), "{error}");
 }
 
 #[test]
@@ -291,29 +299,29 @@ fn both_zeros_are_one_value() {
         let rows = survey(&[(interval("x"), column.clone())], std::slice::from_ref(&column));
         assert_eq!((rows.table.cell_count(), rows.table.sensitive()[0].distinct), (2, 2));
         assert_eq!(rows.groups, [0, 0, 1]);
-        let Kind::Ordered { values, .. } = rows.table.quasi()[0].domain.kind() else { panic!("numbers") };
-        assert_eq!(crate::values::labels(values).unwrap()[0].trim_end_matches(".0"), "0");
+        let DomainKind::Ordered { values, .. } = rows.table.quasi()[0].domain.kind() else { panic!("numbers") };
+        assert_eq!(crate::numeric_view::labels(values).unwrap()[0].trim_end_matches(".0"), "0");
     }
 }
 
 #[test]
 fn a_value_that_its_tree_does_not_know_is_an_error_with_the_column() {
-    let spec = quasi("country", Release::Ancestor, HierarchySpec::Tree(Arc::new(countries())));
+    let spec = quasi("country", ColumnRecoding::Ancestor, HierarchySpec::Tree(Arc::new(countries())));
     let error = try_survey(&[(spec, texts(&["France", "Mu", "Mu", "Lemuria"]))], &[]).unwrap_err();
     assert!(!error.to_string().contains("Mu"));
     assert!(
-        matches!(&error, Error::Hierarchy { column, source: BuildError::Missing { count: 2 } } if column == "country")
+        matches!(&error, CoreError::Hierarchy { column, source: BuildError::Missing { count: 2 } } if column == "country")
     );
 }
 
 #[test]
 fn no_rows_are_an_error_that_counts_the_suppressed() {
-    assert!(matches!(Survey::merge(Vec::new()), Err(Error::NoRows { suppressed: 0 })));
-    assert!(matches!(try_survey(&[(interval("q"), ints(&[]))], &[]), Err(Error::NoRows { suppressed: 0 })));
+    assert!(matches!(Survey::merge(Vec::new()), Err(CoreError::NoRows { suppressed: 0 })));
+    assert!(matches!(try_survey(&[(interval("q"), ints(&[]))], &[]), Err(CoreError::NoRows { suppressed: 0 })));
     let mut spec = interval("q");
     spec.nulls = Nulls::Suppress;
     let error = try_survey(&[(spec, maybe_ints(&[None, None]))], &[]).unwrap_err();
-    assert!(matches!(error, Error::NoRows { suppressed: 2 }));
+    assert!(matches!(error, CoreError::NoRows { suppressed: 2 }));
     assert!(error.to_string().contains("left after 2"), "{error}");
 }
 
@@ -321,8 +329,8 @@ fn no_rows_are_an_error_that_counts_the_suppressed() {
 fn a_column_of_nothing_but_null_has_one_position_in_use() {
     for (spec, column) in [
         (interval("q"), maybe_ints(&[None, None])),
-        (quasi("q", Release::Ancestor, HierarchySpec::Flat), maybe_texts(&[None, None])),
-        (quasi("q", Release::Set, HierarchySpec::Flat), maybe_texts(&[None, None])),
+        (quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat), maybe_texts(&[None, None])),
+        (quasi("q", ColumnRecoding::Set, HierarchySpec::Flat), maybe_texts(&[None, None])),
     ] {
         let rows = survey(&[(spec, column)], &[]);
         let domain = &rows.table.quasi()[0].domain;
@@ -351,12 +359,12 @@ type Row = (Option<i64>, u8, Option<bool>, Option<u8>, Option<u8>);
 /// A number, a country, a flag that suppresses; a sensitive text and a sensitive number.
 fn columns(rows: &[Row]) -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     let country = ["France", "Spain", "Italy", "Japan", "China"];
-    let mut flag = quasi("flag", Release::Set, HierarchySpec::Flat);
+    let mut flag = quasi("flag", ColumnRecoding::Set, HierarchySpec::Flat);
     flag.nulls = Nulls::Suppress;
     let quasi = vec![
         (interval("age"), Arc::new(rows.iter().map(|row| row.0).collect::<Int64Array>()) as ArrayRef),
         (
-            quasi("country", Release::Ancestor, HierarchySpec::Tree(Arc::new(countries()))),
+            quasi("country", ColumnRecoding::Ancestor, HierarchySpec::Tree(Arc::new(countries()))),
             texts(&rows.iter().map(|row| country[usize::from(row.1)]).collect::<Vec<_>>()),
         ),
         (flag, Arc::new(rows.iter().map(|row| row.2).collect::<BooleanArray>())),
@@ -373,8 +381,8 @@ fn contents(table: &Table) -> String {
         (table.positions(cell), table.cell_rows(cell), groups.collect::<Vec<_>>())
     });
     let domains = table.quasi().iter().map(|column| match column.domain.kind() {
-        Kind::Ordered { values, has_null } => format!("{values:?} {has_null}"),
-        Kind::Category(tree) => {
+        DomainKind::Ordered { values, has_null } => format!("{values:?} {has_null}"),
+        DomainKind::Category(tree) => {
             let leaves = 0..tree.leaf_count() as u32;
             format!("{:?} {:?}", leaves.map(|at| tree.label(tree.leaf_node(at))).collect::<Vec<_>>(), tree.null_leaf())
         }
@@ -450,7 +458,7 @@ fn a_slice_of_a_dictionary_is_surveyed_as_its_rows() {
     assert_eq!(slice.as_any().downcast_ref::<DictionaryArray<Int32Type>>().unwrap().values().len(), 3);
     let rows = survey(&[(interval("q"), slice)], &[]);
     assert_eq!(rows.groups, [0, 1, 0]);
-    let Kind::Ordered { values, .. } = rows.table.quasi()[0].domain.kind() else { panic!("numbers") };
+    let DomainKind::Ordered { values, .. } = rows.table.quasi()[0].domain.kind() else { panic!("numbers") };
     assert_eq!(
         values.as_any().downcast_ref::<arrow::array::PrimitiveArray<Float64Type>>().unwrap().values(),
         &[2.0, 3.0]

@@ -6,17 +6,17 @@ use rustc_hash::FxHashSet;
 
 /// What was seen of one class.
 #[derive(Debug)]
-pub(super) struct Facts {
+pub(super) struct ClassFacts {
     pub(super) rows: u64,
     /// Per sensitive promise.
-    pub(super) sensitive: Vec<Seen>,
+    pub(super) sensitive: Vec<SensitiveTally>,
     /// Per limit, the rows beyond it.
     pub(super) beyond: Vec<u64>,
 }
 
 /// What was seen of one sensitive column in one class.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SensitiveTally {
     /// The symbols of the distinct values.
     pub(super) distinct: Symbols,
     /// The total weight in units; zero without categories.
@@ -76,9 +76,9 @@ pub(super) struct ReadBatch {
     pub(super) is_beyond: Vec<Vec<bool>>,
 }
 
-impl Facts {
+impl ClassFacts {
     pub(super) fn new(sensitive: usize, limits: usize) -> Self {
-        Self { rows: 0, sensitive: vec![Seen::default(); sensitive], beyond: vec![0; limits] }
+        Self { rows: 0, sensitive: vec![SensitiveTally::default(); sensitive], beyond: vec![0; limits] }
     }
 
     /// Adds a run of rows.

@@ -23,7 +23,7 @@ pub struct Findings {
     pub requirements: Vec<RequirementFindings>,
     /// How diverse the classes are, for each sensitive promise in its order.
     pub diversity: Vec<Diversity>,
-    /// The highest homogeneity of a class (Def. 12 of paper A, with equal weights): by how much it falls short of its
+    /// The highest homogeneity of a class ([Truta 2007, Def. 12], with equal weights): by how much it falls short of its
     /// distinct values on average over the promises that ask for some.
     pub homogeneity: f64,
     /// Whether shown categories are those of the values beside them, for each column that shows categories.
@@ -66,7 +66,7 @@ pub struct Diversity {
     pub fewest: u64,
     /// The mean of the distinct values over classes.
     pub mean: f64,
-    /// Classes that give away what all their members have, because all values read the same (the disclosures of paper D).
+    /// Classes that give away what all their members have, because all values read the same (the disclosures of [Sun 2008]).
     /// A class without any value gives nothing away.
     pub disclosures: u64,
     /// For each number of distinct values, the classes that have so many, and their rows.

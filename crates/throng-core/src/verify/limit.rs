@@ -1,4 +1,4 @@
-//! Limits: whether released values are generalized no further than they may be (Def. 5 of paper C).
+//! Limits: whether released values are generalized no further than they may be [Campan 2010, Def. 5].
 //!
 //! A label is compared with those that are allowed. Of numbers, what is released of a class must stay in one band, which
 //! it does when its least and its greatest number do; a border begins a band. The mean or the median of a class is one
@@ -14,13 +14,13 @@ use arrow::record_batch::RecordBatch;
 
 use super::VerifyError;
 use super::promise::{AllowedValues, LimitPromise};
-use super::reader::{Meaning, Reader, TextMeaning};
+use super::reader::{ColumnReader, Meaning, TextMeaning};
 
 /// Finds the rows that lie beyond a limit.
 #[derive(Debug)]
 pub(super) enum LimitReader {
     /// In texts, of which those beyond have a symbol.
-    Texts(Reader),
+    Texts(ColumnReader),
     /// In the numbers of some columns, which must all be in one band.
     Numbers { columns: Vec<(usize, String)>, borders: Arc<[f64]> },
 }
@@ -34,7 +34,7 @@ impl LimitReader {
     ) -> Result<Self, VerifyError> {
         let texts = |name: &str, meaning: TextMeaning| {
             let index = find(name)?;
-            Ok(Self::Texts(Reader::new(index, schema.field(index), Meaning::Text(meaning))?))
+            Ok(Self::Texts(ColumnReader::new(index, schema.field(index), Meaning::Text(meaning))?))
         };
         let (columns, borders) = match &limit.allowed {
             AllowedValues::Labels(allowed) => {

@@ -5,7 +5,7 @@
 //! ever taken for one. Sensitive values are told apart by a 64-bit hash: should two of them collide, a class looks less
 //! diverse than it is, and the verifier errs on the side of refusing.
 //!
-//! Paper D prints a test of (p+, alpha)-sensitivity that is content with the first class that passes (its Algorithm 1).
+//! [Sun 2008] prints a test of (p+, alpha)-sensitivity that is content with the first class that passes (its Algorithm 1).
 //! Here every class has to pass, whatever the model.
 
 mod facts;
@@ -26,11 +26,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 use twox_hash::XxHash3_128;
 
-use facts::{Facts, ReadBatch};
+use facts::{ClassFacts, ReadBatch};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::LimitReader;
-pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, Reading, SensitivePromise};
-use reader::{Meaning, Reader};
+pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
+use reader::{ColumnReader, Meaning};
 use runs::run_starts;
 pub use summary::Unreadable;
 use totals::Totals;
@@ -60,18 +60,18 @@ pub struct Verifier {
     promise: Promise,
     quasi: Vec<usize>,
     quasi_rows: Option<RowConverter>,
-    sensitive: Vec<Sensitive>,
+    sensitive: Vec<SensitiveCheck>,
     limits: Vec<LimitReader>,
-    classes: FxHashMap<Box<[u8]>, Facts>,
+    classes: FxHashMap<Box<[u8]>, ClassFacts>,
     rows: u64,
-    together: Option<Together>,
+    together: Option<EndedClasses>,
 }
 
 /// For a release whose classes are expected to lie together: what is remembered of those that have ended.
 ///
 /// Only the first and the last class of the rows seen may go on elsewhere, in rows that another verifier sees.
 #[derive(Debug)]
-struct Together {
+struct EndedClasses {
     /// Hashes of the classes that have ended. Should two of them collide, the release looks scattered.
     ended: FxHashSet<u128>,
     totals: Totals,
@@ -82,16 +82,16 @@ struct Together {
 
 /// How one sensitive promise is read.
 #[derive(Debug)]
-struct Sensitive {
-    values: Reader,
+struct SensitiveCheck {
+    values: ColumnReader,
     are_categories: bool,
-    labels: Option<Labels>,
+    labels: Option<CategoryLabels>,
 }
 
 /// The column that shows categories beside values.
 #[derive(Debug)]
-struct Labels {
-    reader: Reader,
+struct CategoryLabels {
+    reader: ColumnReader,
     column: String,
     mismatches: u64,
 }
@@ -115,9 +115,9 @@ impl Verifier {
         };
         let reader = |name: &str, meaning: Meaning| {
             let index = find(name)?;
-            Reader::new(index, schema.field(index), meaning)
+            ColumnReader::new(index, schema.field(index), meaning)
         };
-        let sensitive = promise.sensitive.iter().map(|promise| Sensitive::new(promise, reader));
+        let sensitive = promise.sensitive.iter().map(|promise| SensitiveCheck::new(promise, reader));
         let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
         let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
         let limits = limits.collect::<Result<Vec<_>, _>>()?;
@@ -139,7 +139,7 @@ impl Verifier {
     pub fn expecting_classes_together(self) -> Self {
         let totals = Totals::new(&self.promise);
         let together =
-            Together { ended: FxHashSet::default(), totals, first: None, current: None, is_scattered: false };
+            EndedClasses { ended: FxHashSet::default(), totals, first: None, current: None, is_scattered: false };
         Self { together: Some(together), ..self }
     }
 
@@ -184,7 +184,7 @@ impl Verifier {
         match self.classes.get_mut(key) {
             Some(facts) => facts.add(run, read),
             None => {
-                let mut facts = Facts::new(self.sensitive.len(), self.limits.len());
+                let mut facts = ClassFacts::new(self.sensitive.len(), self.limits.len());
                 facts.add(run, read);
                 self.classes.insert(key.into(), facts);
             }
@@ -194,7 +194,7 @@ impl Verifier {
     /// Adds what another verifier of the same promise has seen of other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
-        let labels = |column: Sensitive| column.labels;
+        let labels = |column: SensitiveCheck| column.labels;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive.into_iter().map(labels)) {
             if let (Some(known), Some(seen)) = (&mut known.labels, seen) {
                 known.mismatches += seen.mismatches;
@@ -250,9 +250,9 @@ impl Verifier {
     }
 }
 
-impl Together {
+impl EndedClasses {
     /// Another class begins: the one before has ended, unless it is the first.
-    fn begin(&mut self, key: &[u8], classes: &mut FxHashMap<Box<[u8]>, Facts>, promise: &Promise) {
+    fn begin(&mut self, key: &[u8], classes: &mut FxHashMap<Box<[u8]>, ClassFacts>, promise: &Promise) {
         let before = self.current.replace(key.into());
         if self.first.is_none() {
             self.first = Some(key.into());
@@ -277,22 +277,24 @@ fn hash(key: &[u8]) -> u128 {
     XxHash3_128::oneshot(key)
 }
 
-impl Sensitive {
+impl SensitiveCheck {
     fn new(
         promise: &SensitivePromise,
-        reader: impl Fn(&str, Meaning) -> Result<Reader, VerifyError>,
+        reader: impl Fn(&str, Meaning) -> Result<ColumnReader, VerifyError>,
     ) -> Result<Self, VerifyError> {
         let values = reader(&promise.column, Meaning::of(&promise.reading))?;
-        let Reading::Categories { labels, .. } = &promise.reading else {
+        let SensitiveReading::Categories { labels, .. } = &promise.reading else {
             return match promise.least_weight() {
                 Some(_) => Err(VerifyError::NoCategories(promise.column.clone())),
                 None => Ok(Self { values, are_categories: false, labels: None }),
             };
         };
         let labels = match labels {
-            Some(LabelColumn { column, names }) => {
-                Some(Labels { reader: reader(column, Meaning::name(names))?, column: column.clone(), mismatches: 0 })
-            }
+            Some(LabelColumn { column, names }) => Some(CategoryLabels {
+                reader: reader(column, Meaning::name(names))?,
+                column: column.clone(),
+                mismatches: 0,
+            }),
             None => None,
         };
         Ok(Self { values, are_categories: true, labels })

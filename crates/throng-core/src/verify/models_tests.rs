@@ -1,4 +1,4 @@
-//! Extended p-sensitivity (paper A) and (p+, alpha)-sensitivity (paper D) in released values.
+//! Extended p-sensitivity [Truta 2007] and (p+, alpha)-sensitivity [Sun 2008] in released values.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const CONDITIONS: [&str; 12] = [
     "Indigestion",
 ];
 
-/// Table 4 of paper D.
+/// [Sun 2008, Table 4].
 const CATEGORIES: [(&str, [&str; 2]); 4] = [
     ("One", ["HIV", "Cancer"]),
     ("Two", ["Phthisis", "Hepatitis"]),
@@ -44,12 +44,12 @@ fn category_of() -> Arc<HashMap<String, u32>> {
     Arc::new(lists.flat_map(|((_, values), code)| values.map(|value| (value.to_owned(), code))).collect())
 }
 
-fn categories(labels: Option<&str>) -> Reading {
+fn categories(labels: Option<&str>) -> SensitiveReading {
     let labels = labels.map(|column| LabelColumn { column: column.to_owned(), names: names() });
-    Reading::Categories { of: category_of(), count: 4, labels }
+    SensitiveReading::Categories { of: category_of(), count: 4, labels }
 }
 
-fn sensitive(reading: Reading, p: u64, alpha: Option<f64>) -> SensitivePromise {
+fn sensitive(reading: SensitiveReading, p: u64, alpha: Option<f64>) -> SensitivePromise {
     SensitivePromise { column: "Health Condition".to_owned(), reading, p, alpha }
 }
 
@@ -58,7 +58,7 @@ fn p_plus(k: u64, p: u64, alpha: f64) -> Promise {
     Promise { sensitive, ..promise(&["Age", "Country", "Zip Code"], &[], k, p) }
 }
 
-/// A table of paper D: its rows in the order of their numbers.
+/// A table of [Sun 2008]: its rows in the order of their numbers.
 fn table(ages: [&str; 12], countries: [&str; 12], zips: [&str; 12]) -> RecordBatch {
     batch(&[
         ("Age", texts(&ages)),
@@ -185,7 +185,7 @@ fn a_weight_of_zero_asks_for_nothing() {
 #[test]
 fn one_category_weighs_nothing() {
     let of = Arc::new(HashMap::from([("Flu".to_owned(), 0)]));
-    let reading = Reading::Categories { of, count: 1, labels: None };
+    let reading = SensitiveReading::Categories { of, count: 1, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 1, Some(1.0))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Flu", "Flu"]))])]);
     assert_eq!((told(&found)[1].3, found.holds()), (Weight(0.0), false));
@@ -193,7 +193,8 @@ fn one_category_weighs_nothing() {
 
 #[test]
 fn weight_needs_categories() {
-    let promise = Promise { sensitive: vec![sensitive(Reading::Values, 2, Some(1.0))], ..promise(&[], &[], 1, 1) };
+    let promise =
+        Promise { sensitive: vec![sensitive(SensitiveReading::Values, 2, Some(1.0))], ..promise(&[], &[], 1, 1) };
     let error = Verifier::new(promise, table_5().schema().as_ref()).unwrap_err();
     assert!(matches!(error, VerifyError::NoCategories(name) if name == "Health Condition"));
 }
@@ -209,7 +210,7 @@ fn values_without_a_category_never_count() {
     assert_eq!(of_class(&[Some("HIV"), Some("flu"), Some("Gout"), None]), (Count(1), Weight(0.0), 1));
     assert_eq!(of_class(&[Some("Gout"), None]), (Count(0), Weight(0.0), 0), "nothing is given away");
     let beyond = Arc::new(HashMap::from([("Gout".to_owned(), 4), ("Flu".to_owned(), 3)]));
-    let reading = Reading::Categories { of: beyond, count: 4, labels: None };
+    let reading = SensitiveReading::Categories { of: beyond, count: 4, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, Some(1.5))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Gout", "Flu"]))])]);
     assert_eq!((told(&found)[1].3, told(&found)[2].3), (Count(1), Weight(1.0)), "a fifth category of four");
@@ -228,7 +229,7 @@ fn released_categories_are_read_by_their_names() {
         ("Health Condition", shown),
     ]);
     let of = Arc::new(names().into_iter().zip(0..).collect::<HashMap<String, u32>>());
-    let reading = Reading::Categories { of, count: 4, labels: None };
+    let reading = SensitiveReading::Categories { of, count: 4, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, Some(2.0))], ..p_plus(4, 2, 2.0) };
     assert_eq!(findings(promise, &[released]), findings(p_plus(4, 2, 2.0), &[table]));
 }
@@ -254,7 +255,7 @@ fn shown_categories_must_be_those_of_the_values() {
 }
 
 /// Cancers are protected, and colds are not.
-fn strong() -> Reading {
+fn strong() -> SensitiveReading {
     let of = [
         ("colon cancer", "cancer"),
         ("breast cancer", "cancer"),
@@ -262,7 +263,9 @@ fn strong() -> Reading {
         ("flu", "flu"),
         ("cold", "cold"),
     ];
-    Reading::Strong(Arc::new(of.into_iter().map(|(value, strong)| (value.to_owned(), strong.to_owned())).collect()))
+    SensitiveReading::Strong(Arc::new(
+        of.into_iter().map(|(value, strong)| (value.to_owned(), strong.to_owned())).collect(),
+    ))
 }
 
 fn extended(p: u64, values: &[Option<&str>]) -> Findings {
@@ -290,7 +293,7 @@ fn values_outside_of_the_hierarchy_never_count() {
 /// The categories 0, 1, .. of these texts in one class of these values.
 fn distinct_categories(of: &[&str], values: ArrayRef) -> Amount {
     let of: HashMap<String, u32> = of.iter().map(|text| (*text).to_owned()).zip(0..).collect();
-    let reading = Reading::Categories { of: Arc::new(of), count: 9, labels: None };
+    let reading = SensitiveReading::Categories { of: Arc::new(of), count: 9, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, None)], ..promise(&[], &[], 1, 1) };
     told(&findings(promise, &[batch(&[("Health Condition", values)])]))[1].3
 }
@@ -324,7 +327,7 @@ fn columns_of_a_promise_are_named_once() {
     let limit = |allowed| LimitPromise { column: "Age".to_owned(), allowed };
     let bands = AllowedValues::Bands { columns: vec!["Age_min".into(), "Age_max".into()], borders: [1.0].into() };
     let promise = Promise {
-        sensitive: vec![sensitive(Reading::Values, 2, None), sensitive(categories(Some("shown")), 2, None)],
+        sensitive: vec![sensitive(SensitiveReading::Values, 2, None), sensitive(categories(Some("shown")), 2, None)],
         limits: vec![limit(bands), limit(AllowedValues::Labels(Arc::default()))],
         ..promise(&["Age_min", "Country"], &[], 1, 1)
     };
@@ -358,11 +361,11 @@ fn everything(k: u64, p: u64, alpha: f64) -> Promise {
         "One" => values.map(|value| (value.to_owned(), "One".to_owned())),
         _ => values.map(|value| (value.to_owned(), value.to_owned())),
     };
-    let strong = Reading::Strong(Arc::new(CATEGORIES.iter().flat_map(strong).collect()));
+    let strong = SensitiveReading::Strong(Arc::new(CATEGORIES.iter().flat_map(strong).collect()));
     let bands = AllowedValues::Bands { columns: vec!["age".to_owned()], borders: [30.0].into() };
     Promise {
         sensitive: vec![
-            sensitive(Reading::Values, p, None),
+            sensitive(SensitiveReading::Values, p, None),
             sensitive(strong, p, None),
             sensitive(categories(Some("shown")), p, Some(alpha)),
         ],

@@ -25,7 +25,7 @@ pub struct SensitivePromise {
     /// The released column that is read.
     pub column: String,
     /// What counts as one value.
-    pub reading: Reading,
+    pub reading: SensitiveReading,
     /// At least so many distinct values in each class; 1 or 0 asks for nothing.
     pub p: u64,
     /// The least total weight of each class; only with categories. Zero asks for nothing.
@@ -34,13 +34,13 @@ pub struct SensitivePromise {
 
 /// What counts as one sensitive value. Null never counts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reading {
-    /// Every value is different from every other (Def. 3 of paper A).
+pub enum SensitiveReading {
+    /// Every value is different from every other [Truta 2007, Def. 3].
     Values,
-    /// Values below a protected value are that value (Def. 4 to 6 of paper A): the text of each value with the text of
+    /// Values below a protected value are that value [Truta 2007, Def. 4 to 6]: the text of each value with the text of
     /// its strong ancestor. A value that is not in it counts for nothing.
     Strong(Arc<HashMap<String, String>>),
-    /// Values are their category (Def. 4 of paper D).
+    /// Values are their category [Sun 2008, Def. 4].
     Categories {
         /// The text of each value, or the name of each category where categories are released, with the number of the
         /// category from 0, the most sensitive. A value that is not in it counts for nothing.
@@ -61,7 +61,7 @@ pub struct LabelColumn {
     pub names: Vec<String>,
 }
 
-/// How far one quasi-identifier may be generalized (constrained p-sensitive k-anonymity, Def. 6 of paper C).
+/// How far one quasi-identifier may be generalized (constrained p-sensitive k-anonymity, [Campan 2010, Def. 6]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitPromise {
     /// The column. What it is called in findings; [`AllowedValues::Labels`] are read from it.
@@ -100,7 +100,7 @@ impl Promise {
 impl SensitivePromise {
     /// A promise of `p` distinct values.
     pub fn plain(column: impl Into<String>, p: u64) -> Self {
-        Self { column: column.into(), reading: Reading::Values, p, alpha: None }
+        Self { column: column.into(), reading: SensitiveReading::Values, p, alpha: None }
     }
 
     /// The least total weight, if one is asked for.
@@ -110,14 +110,14 @@ impl SensitivePromise {
 
     fn columns(&self) -> impl Iterator<Item = &str> {
         let labels = match &self.reading {
-            Reading::Categories { labels: Some(labels), .. } => Some(labels.column.as_str()),
+            SensitiveReading::Categories { labels: Some(labels), .. } => Some(labels.column.as_str()),
             _ => None,
         };
         std::iter::once(self.column.as_str()).chain(labels)
     }
 }
 
-impl Reading {
+impl SensitiveReading {
     /// The model that asks for distinct values so read.
     pub(super) fn model(&self) -> &'static str {
         match self {

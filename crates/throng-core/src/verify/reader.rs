@@ -18,14 +18,14 @@ use twox_hash::XxHash3_64;
 
 use super::VerifyError;
 use super::limit::is_in_one_band;
-use super::promise::Reading;
+use super::promise::SensitiveReading;
 
 /// The symbol of a text that must not be there.
 const STRANGE: u64 = u64::MAX;
 
 /// Reads one column, batch after batch.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct ColumnReader {
     index: usize,
     name: String,
     rows: RowConverter,
@@ -64,11 +64,11 @@ pub(super) enum TextMeaning {
 }
 
 impl Meaning {
-    pub(super) fn of(reading: &Reading) -> Self {
+    pub(super) fn of(reading: &SensitiveReading) -> Self {
         match reading {
-            Reading::Values => Self::Itself,
-            Reading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
-            Reading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
+            SensitiveReading::Values => Self::Itself,
+            SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
+            SensitiveReading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
         }
     }
 
@@ -91,7 +91,7 @@ impl TextMeaning {
     }
 }
 
-impl Reader {
+impl ColumnReader {
     /// A reader of the column at this place of a schema.
     pub(super) fn new(index: usize, field: &Field, meaning: Meaning) -> Result<Self, VerifyError> {
         let name = field.name().clone();

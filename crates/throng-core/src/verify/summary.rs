@@ -3,7 +3,7 @@
 //! Verifiers that look at different classes of one release, wherever they are, come together in one that has seen none:
 //! it takes their summaries in any order. A class must not be parted among them.
 
-use super::totals::{Reached, Totals};
+use super::totals::{LeastReached, Totals};
 use super::{Findings, Verifier};
 
 /// A list of numbers that is no summary of the same promise.
@@ -40,7 +40,7 @@ impl Verifier {
 }
 
 fn write(totals: &Totals, numbers: &mut Vec<u64>) {
-    let reached = |reached: &Reached| [reached.least, reached.failing];
+    let reached = |reached: &LeastReached| [reached.least, reached.failing];
     numbers.extend([totals.classes, totals.sum_of_squares, totals.homogeneity.to_bits()]);
     numbers.extend(reached(&totals.sizes));
     numbers.push(totals.class_sizes.len() as u64);
@@ -57,7 +57,7 @@ fn write(totals: &Totals, numbers: &mut Vec<u64>) {
 /// Reads into totals that have as many columns and limits as the promise.
 fn read(mut totals: Totals, numbers: &mut impl Iterator<Item = u64>) -> Option<Totals> {
     let mut next = || numbers.next();
-    let reached = |next: &mut dyn FnMut() -> Option<u64>| Some(Reached { least: next()?, failing: next()? });
+    let reached = |next: &mut dyn FnMut() -> Option<u64>| Some(LeastReached { least: next()?, failing: next()? });
     totals.classes = next()?;
     totals.sum_of_squares = next()?;
     totals.homogeneity = f64::from_bits(next()?);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::Facts;
+use super::facts::ClassFacts;
 use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
 use super::promise::{Promise, SensitivePromise};
 
@@ -16,7 +16,7 @@ pub(super) struct Totals {
     pub(super) sum_of_squares: u64,
     /// How many classes there are of each size.
     pub(super) class_sizes: BTreeMap<u64, u64>,
-    pub(super) sizes: Reached,
+    pub(super) sizes: LeastReached,
     /// Per sensitive promise.
     pub(super) sensitive: Vec<SensitiveTotals>,
     /// Per limit, the rows beyond it and the classes that have some.
@@ -26,22 +26,22 @@ pub(super) struct Totals {
 
 /// The least of what classes have, and how many of them fall short.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reached {
+pub(super) struct LeastReached {
     pub(super) least: u64,
     pub(super) failing: u64,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct SensitiveTotals {
-    pub(super) distinct: Reached,
-    pub(super) weight: Reached,
+    pub(super) distinct: LeastReached,
+    pub(super) weight: LeastReached,
     pub(super) sum: u64,
     pub(super) disclosures: u64,
     /// For each number of distinct values, the classes that have so many, and their rows.
     pub(super) by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
-impl Reached {
+impl LeastReached {
     const NOTHING: Self = Self { least: u64::MAX, failing: 0 };
 
     fn add(&mut self, reached: u64, falls_short: bool) {
@@ -63,8 +63,8 @@ impl Reached {
 impl Totals {
     pub(super) fn new(promise: &Promise) -> Self {
         let none = SensitiveTotals {
-            distinct: Reached::NOTHING,
-            weight: Reached::NOTHING,
+            distinct: LeastReached::NOTHING,
+            weight: LeastReached::NOTHING,
             sum: 0,
             disclosures: 0,
             by_distinct: BTreeMap::new(),
@@ -73,7 +73,7 @@ impl Totals {
             classes: 0,
             sum_of_squares: 0,
             class_sizes: BTreeMap::new(),
-            sizes: Reached::NOTHING,
+            sizes: LeastReached::NOTHING,
             sensitive: vec![none; promise.sensitive.len()],
             beyond: vec![(0, 0); promise.limits.len()],
             homogeneity: 0.0,
@@ -81,7 +81,7 @@ impl Totals {
     }
 
     /// Adds a class with all of its rows.
-    pub(super) fn add(&mut self, facts: &Facts, promise: &Promise) {
+    pub(super) fn add(&mut self, facts: &ClassFacts, promise: &Promise) {
         self.classes += 1;
         self.sum_of_squares = self.sum_of_squares.saturating_add(facts.rows.saturating_mul(facts.rows));
         self.sizes.add(facts.rows, facts.rows < promise.k);
@@ -144,7 +144,7 @@ impl Totals {
 
     /// What was asked for and reached, in the order of the promise.
     pub(super) fn requirements(&self, promise: &Promise) -> Vec<RequirementFindings> {
-        let count = |model, column: Option<&str>, required, reached: Reached| RequirementFindings {
+        let count = |model, column: Option<&str>, required, reached: LeastReached| RequirementFindings {
             model,
             column: column.map(str::to_owned),
             required: Amount::Count(required),

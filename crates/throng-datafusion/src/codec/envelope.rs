@@ -20,22 +20,22 @@ const VERSION: u8 = 1;
 
 /// A node of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
+pub(super) struct NodeKind {
     byte: u8,
     /// How messages call it.
     name: &'static str,
 }
 
 /// An [`crate::AnonymizedTable`] in a logical plan.
-pub(super) const TABLE: Kind = Kind { byte: b'T', name: "an anonymized table" };
+pub(super) const TABLE: NodeKind = NodeKind { byte: b'T', name: "an anonymized table" };
 /// A [`crate::distributed::TaskTable`] in a logical plan.
-pub(super) const TASKS: Kind = Kind { byte: b'S', name: "a table of tasks" };
+pub(super) const TASKS: NodeKind = NodeKind { byte: b'S', name: "a table of tasks" };
 /// A [`crate::distributed::TaskExec`] in a physical plan.
-pub(super) const TASK: Kind = Kind { byte: b'K', name: "a task" };
+pub(super) const TASK: NodeKind = NodeKind { byte: b'K', name: "a task" };
 /// An [`crate::AnonymizeExec`] in a physical plan.
-pub(super) const EXEC: Kind = Kind { byte: b'E', name: "AnonymizeExec" };
+pub(super) const EXEC: NodeKind = NodeKind { byte: b'E', name: "AnonymizeExec" };
 
-impl Kind {
+impl NodeKind {
     /// Writes a message of this kind.
     pub(super) fn seal(self, message: &impl Message, bytes: &mut Vec<u8>) {
         let body = message.encode_to_vec();

@@ -20,7 +20,7 @@ use super::error::CodecError;
 use super::message::ExecMessage;
 use super::task::{TaskReader, no_other_task, read_task, task_message};
 use crate::distributed::{TaskExec, policy_of_message};
-use crate::{AnonymizeExec, Anonymizer, plain_field};
+use crate::{AnonymizeExec, Anonymizer, to_canonical_field};
 
 /// Writes and reads physical plans with [`AnonymizeExec`]; everything else is up to an inner codec.
 ///
@@ -80,7 +80,7 @@ fn as_it_arrives(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecEr
         let field = &mut fields[column];
         let missing = || CodecError::Column(field.name().clone());
         let found = child.field_with_name(field.name()).map_err(|_| missing())?;
-        if plain_field(found).data_type() != plain_field(field).data_type() {
+        if to_canonical_field(found).data_type() != to_canonical_field(field).data_type() {
             return Err(missing());
         }
         *field = Arc::new(field.as_ref().clone().with_data_type(found.data_type().clone()));

@@ -13,7 +13,7 @@ use super::place::StorePlace;
 use super::rows::Spread;
 use super::{Deals, Forms, Joins, Outliner, Routes, Surveys};
 use crate::anonymizer::Anonymizer;
-use crate::{CodecError, Error};
+use crate::{AnonymizeError, CodecError};
 
 /// What a task is made of that was written elsewhere.
 struct Body {
@@ -24,12 +24,12 @@ struct Body {
     rows_per_file: u64,
 }
 
-fn malformed() -> Error {
-    Error::Codec(CodecError::Malformed("a task"))
+fn malformed() -> AnonymizeError {
+    AnonymizeError::Codec(CodecError::Malformed("a task"))
 }
 
 impl Body {
-    fn read(bytes: &[u8]) -> Result<Self, Error> {
+    fn read(bytes: &[u8]) -> Result<Self, AnonymizeError> {
         let message = BodyMessage::decode(bytes).map_err(|_| malformed())?;
         Ok(Self {
             anonymizer: Arc::new(Anonymizer::of_message(&message.anonymizer.ok_or_else(malformed)?)?),
@@ -53,7 +53,7 @@ pub(super) fn body_of_sketch(anonymizer: &Anonymizer, place: &StorePlace, sketch
 }
 
 /// The policy of a message: portable text and the key of the release.
-pub(crate) fn policy_of_message(policy: &str, key: &[u8]) -> Result<Policy, Error> {
+pub(crate) fn policy_of_message(policy: &str, key: &[u8]) -> Result<Policy, AnonymizeError> {
     let key = ReleaseKey::from_bytes(key.try_into().map_err(|_| malformed())?);
     Ok(Policy::from_portable(policy)?.with_release_key(key))
 }
@@ -64,7 +64,7 @@ impl Anonymizer {
         AnonymizerMessage { policy: self.policy().to_portable(), key: self.key().to_bytes().to_vec(), input }
     }
 
-    fn of_message(message: &AnonymizerMessage) -> Result<Self, Error> {
+    fn of_message(message: &AnonymizerMessage) -> Result<Self, AnonymizeError> {
         let policy = Arc::new(policy_of_message(&message.policy, &message.key)?);
         let input = message.input.as_ref().and_then(|input| Schema::try_from(input).ok()).ok_or_else(malformed)?;
         Self::new(policy, Arc::new(input))
@@ -76,21 +76,21 @@ impl Anonymizer {
     }
 
     /// What [`Anonymizer::to_bytes`] has written.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, AnonymizeError> {
         Self::of_message(&AnonymizerMessage::decode(bytes).map_err(|_| malformed())?)
     }
 }
 
 impl Surveys {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         Ok(Self::new(Body::read(body)?.anonymizer))
     }
 }
 
 impl Outliner {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, spread, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, spread))
     }
@@ -98,7 +98,7 @@ impl Outliner {
 
 impl Forms {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline))
     }
@@ -106,7 +106,7 @@ impl Forms {
 
 impl Joins {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline))
     }
@@ -114,7 +114,7 @@ impl Joins {
 
 impl Routes {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, spread, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline, spread))
     }
@@ -122,7 +122,7 @@ impl Routes {
 
 impl Deals {
     /// The task that was written so.
-    pub(crate) fn read(body: &[u8]) -> Result<Self, Error> {
+    pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, spread, rows_per_file } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline, spread, rows_per_file))
     }

@@ -17,11 +17,11 @@ use super::message::BodyMessage;
 use super::outline::Outline;
 use super::place::StorePlace;
 use super::rows::{ACCOUNT, DealtRows, Files, NO_GROUP, RECEIVED, Spread, bytes_of, dealt_schema, note, routed_schema};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::release::FirstLook;
-use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::Workspace;
+use crate::resources::Resources;
+use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
 /// Deals rows.
 #[derive(Debug)]
@@ -68,16 +68,16 @@ impl Task for Deals {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let (anonymizer, place, name) = (Arc::clone(&self.anonymizer), self.place.clone(), self.outline.clone());
         let (spread, rows_per_file, schema) = (self.spread.clone(), self.rows_per_file, self.schema());
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
             let outline = Outline::load(&anonymizer, &place, &name, &context.runtime_env()).await?;
             let sending = Sending { files: outline.files(rows_per_file), spread, schema };
-            let allowance = Allowance::new(workspace.memory_for_rows());
+            let allowance = SharedQuota::new(workspace.memory_for_rows());
             let routed = routed_schema(&anonymizer);
-            let mut lent = BatchStore::new(&workspace, Arc::clone(&routed), &allowance, "lent rows");
+            let mut lent = SpillBuffer::new(&workspace, Arc::clone(&routed), &allowance, "lent rows");
             let mut received = 0;
             while let Some(batch) = rows.try_next().await? {
                 received += u128::from(bytes_of(&batch));
@@ -87,10 +87,10 @@ impl Task for Deals {
                     lent.push(filtered(&batch, is_known.iter().map(|is_known| !is_known))?)?;
                 }
                 let classes = DealtRows(&known).classes().to_vec();
-                to.send(Ok(sending.to_files(&known, classes)?)).await.map_err(|_| Error::Cancelled)?;
+                to.send(Ok(sending.to_files(&known, classes)?)).await.map_err(|_| AnonymizeError::Cancelled)?;
             }
             let note = note(&routed, RECEIVED, received)?;
-            to.send(Ok(sending.to_files(&note, vec![RECEIVED])?)).await.map_err(|_| Error::Cancelled)?;
+            to.send(Ok(sending.to_files(&note, vec![RECEIVED])?)).await.map_err(|_| AnonymizeError::Cancelled)?;
             let lent = lent.finish()?;
             blocking(move || deal(&lent, &outline, &sending, &workspace, &to)).await
         }))
@@ -108,20 +108,20 @@ impl Task for Deals {
     }
 }
 
-fn filtered(batch: &RecordBatch, is_wanted: impl Iterator<Item = bool>) -> Result<RecordBatch, Error> {
+fn filtered(batch: &RecordBatch, is_wanted: impl Iterator<Item = bool>) -> Result<RecordBatch, AnonymizeError> {
     let is_wanted: BooleanArray = is_wanted.map(Some).collect();
-    filter_record_batch(batch, &is_wanted).map_err(|source| Error::Kernel("filter", source))
+    filter_record_batch(batch, &is_wanted).map_err(|source| AnonymizeError::Kernel("filter", source))
 }
 
 /// Deals the rows that groups may lend, of which all readers have sent as many as the group lends, those with the least
 /// places.
 fn deal(
-    lent: &StoredBatches,
+    lent: &BufferedBatches,
     outline: &Outline,
     sending: &Sending,
-    workspace: &Workspace,
+    workspace: &Resources,
     to: &Sender<Result<RecordBatch>>,
-) -> Result<(), Error> {
+) -> Result<(), AnonymizeError> {
     let mut look = FirstLook::new(outline.key, workspace.reservation("deal"));
     let mut batches = lent.read()?;
     while let Some(batch) = batches.next()? {
@@ -150,12 +150,12 @@ struct Sending {
 
 impl Sending {
     /// Rows of these classes, for each file that has rows of their class.
-    fn to_files(&self, rows: &RecordBatch, classes: Vec<u32>) -> Result<RecordBatch, Error> {
+    fn to_files(&self, rows: &RecordBatch, classes: Vec<u32>) -> Result<RecordBatch, AnonymizeError> {
         let (mut taken, mut slots, mut files, mut of_class) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (row, class) in (0_u32..).zip(classes) {
             let with_class = match class {
                 ACCOUNT | RECEIVED => 0..=0,
-                class => self.files.of_class(class).ok_or(Error::Task)?,
+                class => self.files.of_class(class).ok_or(AnonymizeError::Task)?,
             };
             for file in with_class {
                 taken.push(row);
@@ -164,11 +164,12 @@ impl Sending {
                 of_class.push(class);
             }
         }
-        let rows =
-            take_record_batch(rows, &UInt32Array::from(taken)).map_err(|source| Error::Kernel("take", source))?;
+        let rows = take_record_batch(rows, &UInt32Array::from(taken))
+            .map_err(|source| AnonymizeError::Kernel("take", source))?;
         let mut columns: Vec<ArrayRef> =
             [slots, files, of_class].map(|numbers| Arc::new(UInt32Array::from(numbers)) as ArrayRef).into();
         columns.extend(rows.columns()[3..].iter().cloned());
-        RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(|source| Error::Kernel("batch", source))
+        RecordBatch::try_new(Arc::clone(&self.schema), columns)
+            .map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 }

@@ -17,7 +17,7 @@ use throng_policy::{Overrides, Policy, Secret};
 
 use super::*;
 use crate::groups::PartSizes;
-use crate::{AnonymizeExec, Anonymizer, plain};
+use crate::{AnonymizeExec, Anonymizer, to_canonical_array};
 
 /// One person: age, zip, income, illness, note. There are few of each, so that many rows are alike.
 type Person = (Option<u8>, u8, u8, Option<u8>, Option<u8>);
@@ -162,7 +162,8 @@ async fn apart(
         assert_eq!(out.iter().filter(|(of, _)| *of == file).count() as u64, rows.end - rows.start);
     }
     let columns = (0..anonymizer.schema().fields().len()).map(|column| {
-        let pieces: Vec<ArrayRef> = out.iter().map(|(_, row)| plain(row.column(column)).unwrap()).collect();
+        let pieces: Vec<ArrayRef> =
+            out.iter().map(|(_, row)| to_canonical_array(row.column(column)).unwrap()).collect();
         let pieces: Vec<&dyn datafusion::arrow::array::Array> = pieces.iter().map(AsRef::as_ref).collect();
         datafusion::arrow::compute::concat(&pieces).unwrap()
     });

@@ -4,10 +4,10 @@
 //! is missing from its hierarchy) is an answer to the question that was asked, and would be the same if the task were tried
 //! again. So it travels as rows.
 
-use throng_core::Error as Core;
+use throng_core::CoreError as Core;
 
 use super::message::RefusalMessage;
-use crate::Error;
+use crate::AnonymizeError;
 
 /// Why there is no release, in words that hold no value of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,11 +20,13 @@ pub enum Refusal {
 
 impl Refusal {
     /// The refusal that an error is; none where another attempt may succeed, or where it is a bug.
-    pub(super) fn of(error: &Error) -> Option<Self> {
+    pub(super) fn of(error: &AnonymizeError) -> Option<Self> {
         match error {
-            Error::Core(Core::Infeasible(_)) | Error::Suppression { .. } => Some(Self::Infeasible(error.to_string())),
-            Error::Core(Core::Kernel(..) | Core::Misplaced { .. }) => None,
-            Error::Core(_) => Some(Self::BadData(error.to_string())),
+            AnonymizeError::Core(Core::Infeasible(_)) | AnonymizeError::Suppression { .. } => {
+                Some(Self::Infeasible(error.to_string()))
+            }
+            AnonymizeError::Core(Core::Kernel(..) | Core::Misplaced { .. }) => None,
+            AnonymizeError::Core(_) => Some(Self::BadData(error.to_string())),
             _ => None,
         }
     }

@@ -23,7 +23,7 @@ use datafusion::physical_plan::{
 use futures::StreamExt;
 use tokio::sync::mpsc::Sender;
 
-use crate::Error;
+use crate::AnonymizeError;
 
 /// How rows must arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,13 +200,13 @@ impl ExecutionPlan for TaskExec {
 /// It may quote values, and is sorted out before anybody sees it by whoever runs tasks.
 pub fn emitted<F>(schema: SchemaRef, work: impl FnOnce(Sender<Result<RecordBatch>>) -> F) -> SendableRecordBatchStream
 where
-    F: Future<Output = Result<(), Error>> + Send + 'static,
+    F: Future<Output = Result<(), AnonymizeError>> + Send + 'static,
 {
     let mut builder = RecordBatchReceiverStreamBuilder::new(schema, 2);
     let work = work(builder.tx());
     builder.spawn(async move {
         work.await.map_err(|error| match error {
-            Error::Read(error) => error,
+            AnonymizeError::Read(error) => error,
             error => DataFusionError::from(error),
         })
     });
@@ -214,11 +214,13 @@ where
 }
 
 /// Hands a batch over from a thread that may block.
-pub(super) fn hand_over(to: &Sender<Result<RecordBatch>>, batch: RecordBatch) -> Result<(), Error> {
-    to.blocking_send(Ok(batch)).map_err(|_| Error::Cancelled)
+pub(super) fn hand_over(to: &Sender<Result<RecordBatch>>, batch: RecordBatch) -> Result<(), AnonymizeError> {
+    to.blocking_send(Ok(batch)).map_err(|_| AnonymizeError::Cancelled)
 }
 
 /// Does something on a thread that may block.
-pub(super) async fn blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
-    datafusion::common::runtime::SpawnedTask::spawn_blocking(work).await.map_err(|_| Error::Task)?
+pub(super) async fn blocking(
+    work: impl FnOnce() -> Result<(), AnonymizeError> + Send + 'static,
+) -> Result<(), AnonymizeError> {
+    datafusion::common::runtime::SpawnedTask::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)?
 }

@@ -1,6 +1,6 @@
 //! What is known of a release, there and back.
 
-use throng_core::metrics::{Change, ColumnUtility, Slice, Utility};
+use throng_core::metrics::{ColumnUtility, DistributionShift, DomainSlice, Utility};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 
 use super::message::{BorrowedMessage, ChangeMessage, ColumnUtilityMessage, UtilityMessage};
@@ -36,7 +36,7 @@ pub(super) fn utility(message: UtilityMessage) -> Option<Utility> {
             true => None,
             false => Some(column.detail.try_into().ok()?),
         };
-        let change = column.change.map(|change| Change {
+        let change = column.change.map(|change| DistributionShift {
             distance: change.distance,
             slices: change
                 .slices
@@ -61,8 +61,8 @@ pub(super) fn utility(message: UtilityMessage) -> Option<Utility> {
     })
 }
 
-fn slice(end: f64, before: f64, after: f64) -> Slice {
-    Slice { end, before, after }
+fn slice(end: f64, before: f64, after: f64) -> DomainSlice {
+    DomainSlice { end, before, after }
 }
 
 pub(super) fn borrowed_message(borrowed: &BorrowedRows) -> BorrowedMessage {

@@ -11,8 +11,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
 use prost::Message;
 use throng_core::cluster::{Class, Portion};
-use throng_core::partition::Allowed;
-use throng_core::survey::{Grouping, Tuples};
+use throng_core::partition::FeasibleRegions;
+use throng_core::survey::{CountedTuples, HashGrouping};
 use tokio::sync::mpsc::Sender;
 
 use super::body::body_of_sketch;
@@ -21,11 +21,11 @@ use super::message::FormedMessage;
 use super::outline::{le_bytes, numbers};
 use super::place::StorePlace;
 use super::sketch::{Sketch, groups};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::classes::{FormedPart, Work};
+use crate::classes::{FormedPart, PartJob};
 use crate::progress::NoProgress;
-use crate::workspace::{Workspace, reserve};
+use crate::resources::{Resources, reserve};
 
 /// What is formed of a part is sent in pieces of so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
@@ -77,21 +77,21 @@ impl Task for Forms {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let (anonymizer, place, name) = (Arc::clone(&self.anonymizer), self.place.clone(), self.sketch.clone());
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
             let sketch = Sketch::load(&anonymizer, &place, &name, &context.runtime_env()).await?;
             let (width, room) = (sketch.domains.width(), workspace.reservation("parts"));
-            let (mut parts, mut count): (BTreeMap<u32, Tuples>, usize) = (BTreeMap::new(), 0);
+            let (mut parts, mut count): (BTreeMap<u32, CountedTuples>, usize) = (BTreeMap::new(), 0);
             while let Some(batch) = rows.try_next().await? {
                 count += batch.num_rows();
                 reserve(&room, count * (width + 1) * 4, "the groups of a few parts")?;
                 for (part, tuple, rows) in groups(&batch)? {
                     if tuple.len() != width {
-                        return Err(Error::Task);
+                        return Err(AnonymizeError::Task);
                     }
-                    parts.entry(part).or_insert_with(|| Tuples::new(width)).push(&tuple, rows);
+                    parts.entry(part).or_insert_with(|| CountedTuples::new(width)).push(&tuple, rows);
                 }
             }
             blocking(move || form(&anonymizer, &sketch, parts, &workspace, &to)).await
@@ -106,18 +106,18 @@ impl Task for Forms {
 fn form(
     anonymizer: &Anonymizer,
     sketch: &Sketch,
-    parts: BTreeMap<u32, Tuples>,
-    workspace: &Workspace,
+    parts: BTreeMap<u32, CountedTuples>,
+    workspace: &Resources,
     to: &Sender<Result<RecordBatch>>,
-) -> Result<(), Error> {
+) -> Result<(), AnonymizeError> {
     let privacy = anonymizer.binding().privacy();
-    let work = Work::new(anonymizer, &privacy, sketch.parts, workspace, &NoProgress);
+    let work = PartJob::new(anonymizer, &privacy, sketch.parts, workspace, &NoProgress);
     let room = workspace.reservation("part");
     for (part, tuples) in parts {
         workspace.check()?;
         reserve(&room, 3 * tuples.size(), "the groups of a part")?;
-        let (table, _) = Grouping::of(&sketch.domains, &tuples)?;
-        let formed = work.form(&table, &Allowed::of(&table, &privacy))?;
+        let (table, _) = HashGrouping::of(&sketch.domains, &tuples)?;
+        let formed = work.form(&table, &FeasibleRegions::of(&table, &privacy))?;
         let bytes = formed_message(&tuples, &formed).encode_to_vec();
         let pieces = bytes.chunks(PIECE_BYTES);
         for (number, piece) in pieces.clone().enumerate() {
@@ -125,13 +125,13 @@ fn form(
                 [part, number as u32, pieces.len() as u32].map(|n| Arc::new(UInt32Array::from(vec![n])) as ArrayRef);
             let piece = Arc::new(LargeBinaryArray::from_vec(vec![piece])) as ArrayRef;
             let batch = RecordBatch::try_new(piece_schema(), of.into_iter().chain([piece]).collect());
-            hand_over(to, batch.map_err(|source| Error::Kernel("batch", source))?)?;
+            hand_over(to, batch.map_err(|source| AnonymizeError::Kernel("batch", source))?)?;
         }
     }
     Ok(())
 }
 
-fn formed_message(tuples: &Tuples, formed: &FormedPart) -> FormedMessage {
+fn formed_message(tuples: &CountedTuples, formed: &FormedPart) -> FormedMessage {
     let portions = formed.classes.iter().flat_map(|class| &class.portions);
     let covers = formed.classes.iter().flat_map(|class| class.cover.iter().flatten());
     FormedMessage {
@@ -146,10 +146,10 @@ fn formed_message(tuples: &Tuples, formed: &FormedPart) -> FormedMessage {
 }
 
 /// The groups of a part and its classes.
-pub(super) fn read_formed(bytes: &[u8], sketch: &Sketch) -> Result<(Tuples, FormedPart), Error> {
-    let message = FormedMessage::decode(bytes).map_err(|_| Error::Task)?;
+pub(super) fn read_formed(bytes: &[u8], sketch: &Sketch) -> Result<(CountedTuples, FormedPart), AnonymizeError> {
+    let message = FormedMessage::decode(bytes).map_err(|_| AnonymizeError::Task)?;
     let (width, columns) = (sketch.domains.width(), sketch.domains.quasi.len());
-    let mut tuples = Tuples::new(width);
+    let mut tuples = CountedTuples::new(width);
     for entry in numbers(&message.groups).chunks_exact(width + 1) {
         tuples.push(&entry[..width], entry[width]);
     }
@@ -164,11 +164,11 @@ pub(super) fn read_formed(bytes: &[u8], sketch: &Sketch) -> Result<(Tuples, Form
     let mut covers = covers.chunks_exact(columns.max(1));
     let (mut rest, mut classes) = (portions.as_slice(), Vec::new());
     for (count, is_covered) in numbers(&message.portion_counts).into_iter().zip(&message.is_covered) {
-        let (here, later) = rest.split_at_checked(count as usize).ok_or(Error::Task)?;
+        let (here, later) = rest.split_at_checked(count as usize).ok_or(AnonymizeError::Task)?;
         rest = later;
         let cover = match is_covered {
             0 => None,
-            _ => Some(covers.next().ok_or(Error::Task)?.to_vec()),
+            _ => Some(covers.next().ok_or(AnonymizeError::Task)?.to_vec()),
         };
         classes.push(Class { portions: here.to_vec(), cover });
     }

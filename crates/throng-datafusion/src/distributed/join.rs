@@ -9,7 +9,7 @@ use datafusion::common::Result;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
-use throng_core::survey::Grouping;
+use throng_core::survey::HashGrouping;
 
 use super::body::body_of_sketch;
 use super::exec::{Arrival, Task, emitted};
@@ -18,10 +18,10 @@ use super::message::FactsMessage;
 use super::outliner::{answer_schema, answer_with, outline_of};
 use super::place::StorePlace;
 use super::sketch::Sketch;
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::classes::GatheredClasses;
-use crate::workspace::{Workspace, reserve};
+use crate::resources::{Resources, reserve};
 
 /// Joins formed parts to an outline.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Task for Joins {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let (anonymizer, place, name) = (Arc::clone(&self.anonymizer), self.place.clone(), self.sketch.clone());
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
@@ -85,13 +85,13 @@ impl Task for Joins {
                 found.is_some() && found == wanted.get(&part).copied()
             };
             if !(0..sketch.parts as u32).all(is_whole) {
-                return Err(Error::Task);
+                return Err(AnonymizeError::Task);
             }
             let join = move || join(&anonymizer, &sketch, pieces, &workspace);
             let joined = datafusion::common::runtime::SpawnedTask::spawn_blocking(join);
-            let drawn = joined.await.map_err(|_| Error::Task)?.map_err(Into::into);
+            let drawn = joined.await.map_err(|_| AnonymizeError::Task)?.map_err(Into::into);
             let answer = answer_with(drawn, &place, &context.runtime_env()).await?;
-            to.send(Ok(answer)).await.map_err(|_| Error::Cancelled)
+            to.send(Ok(answer)).await.map_err(|_| AnonymizeError::Cancelled)
         }))
     }
 
@@ -104,8 +104,8 @@ fn join(
     anonymizer: &Anonymizer,
     sketch: &Sketch,
     pieces: Pieces,
-    workspace: &Workspace,
-) -> Result<(Vec<u8>, FactsMessage), Error> {
+    workspace: &Resources,
+) -> Result<(Vec<u8>, FactsMessage), AnonymizeError> {
     let privacy = anonymizer.binding().privacy();
     let width = sketch.domains.width();
     let (mut gathered, mut tuples) = (GatheredClasses::new(anonymizer, &sketch.domains, workspace), Vec::new());
@@ -113,7 +113,7 @@ fn join(
     for pieces in pieces.into_values() {
         workspace.check()?;
         let (groups, formed) = read_formed(&pieces.into_values().flatten().collect::<Vec<u8>>(), sketch)?;
-        let (table, _) = Grouping::of(&sketch.domains, &groups)?;
+        let (table, _) = HashGrouping::of(&sketch.domains, &groups)?;
         for cell in 0..table.cell_count() as u32 {
             for group in table.groups(cell) {
                 tuples.extend_from_slice(table.positions(cell));

@@ -10,23 +10,23 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use prost::Message;
 use throng_core::key::ReleaseKey;
 use throng_core::recode::{Share, Shares};
-use throng_core::survey::{Domains, Seen};
+use throng_core::survey::{Domains, SurveyedValues};
 
 use super::message::{LabelsMessage, OutlineMessage};
 use super::place::StorePlace;
 use super::rows::Files;
 use super::seen::{array, array_bytes, seen_values, values_message};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::release::{Form, ReleasedLabels, Run, Shown};
+use crate::resources::reserve;
 use crate::snapshot::survey_spec;
-use crate::workspace::reserve;
 
 /// The domains of a table, its groups, the classes among which their rows are dealt, and what the classes show.
 ///
 /// It is as secret as the input: it has the distinct values of the quasi-identifiers, and the key by which rows are dealt.
 pub struct Outline {
-    pub(super) seen: Seen,
+    pub(super) seen: SurveyedValues,
     groups: GroupIndex,
     pub(super) shares: Shares,
     pub(super) class_rows: Vec<u64>,
@@ -71,7 +71,7 @@ impl GroupIndex {
 
 /// What an outline is made of.
 pub(super) struct Drawn<'a> {
-    pub(super) seen: Seen,
+    pub(super) seen: SurveyedValues,
     pub(super) width: usize,
     /// The placed tuple of each group, one after the other.
     pub(super) tuples: Vec<u32>,
@@ -99,7 +99,7 @@ impl Outline {
         place: &StorePlace,
         name: &str,
         runtime: &RuntimeEnv,
-    ) -> Result<Arc<Self>, Error> {
+    ) -> Result<Arc<Self>, AnonymizeError> {
         let slot = {
             let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
             // Slots that nobody waits for, and whose outline nobody has any more.
@@ -130,13 +130,13 @@ impl Outline {
     }
 
     /// Domains in which what one reader has seen has its place.
-    pub(super) fn domains(&self, own: Seen) -> Result<Domains, Error> {
+    pub(super) fn domains(&self, own: SurveyedValues) -> Result<Domains, AnonymizeError> {
         Ok(Domains::merge(&[own.uncounted(), self.seen.clone()])?)
     }
 
     /// The group with this placed tuple.
-    pub(super) fn group(&self, placed: &[u32]) -> Result<u32, Error> {
-        self.groups.find(placed).ok_or(Error::Changed)
+    pub(super) fn group(&self, placed: &[u32]) -> Result<u32, AnonymizeError> {
+        self.groups.find(placed).ok_or(AnonymizeError::Changed)
     }
 
     /// Which rows are in which file.
@@ -144,32 +144,32 @@ impl Outline {
         Files::new(&self.class_rows, rows_per_file)
     }
 
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, Error> {
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, AnonymizeError> {
         let columns = self.seen.columns().iter().map(|seen| values_message(seen, 0, seen.values.len()));
         let labels = self.shown.columns.iter().map(|columns| {
-            Ok(LabelsMessage { columns: columns.iter().map(array_bytes).collect::<Result<_, Error>>()? })
+            Ok(LabelsMessage { columns: columns.iter().map(array_bytes).collect::<Result<_, AnonymizeError>>()? })
         });
         let groups = || 0..self.group_count() as u32;
         let message = OutlineMessage {
-            columns: columns.collect::<Result<_, Error>>()?,
+            columns: columns.collect::<Result<_, AnonymizeError>>()?,
             width: self.groups.width as u32,
             tuples: le_bytes(self.groups.tuples.iter().copied()),
             share_counts: le_bytes(groups().map(|group| self.shares.of(group).len() as u32)),
             shares: le_bytes(groups().flat_map(|group| self.shares.of(group)).flat_map(|s| [s.class, s.rows])),
             class_rows: self.class_rows.iter().flat_map(|rows| rows.to_le_bytes()).collect(),
-            labels: labels.collect::<Result<_, Error>>()?,
+            labels: labels.collect::<Result<_, AnonymizeError>>()?,
             label_of: le_bytes(self.shown.label_of.iter().copied()),
             key: self.key.to_bytes().to_vec(),
         };
         Ok(message.encode_to_vec())
     }
 
-    pub(super) fn from_bytes(anonymizer: &Anonymizer, bytes: &[u8]) -> Result<Self, Error> {
-        let damaged = || Error::Task;
+    pub(super) fn from_bytes(anonymizer: &Anonymizer, bytes: &[u8]) -> Result<Self, AnonymizeError> {
+        let damaged = || AnonymizeError::Task;
         let message = OutlineMessage::decode(bytes).map_err(|_| damaged())?;
         let columns = message.columns.iter().map(|column| seen_values(std::slice::from_ref(column)));
         let spec = Arc::new(survey_spec(anonymizer.binding()));
-        let seen = Seen::new(spec, columns.collect::<Result<_, _>>()?, 0);
+        let seen = SurveyedValues::new(spec, columns.collect::<Result<_, _>>()?, 0);
         let all: Vec<Share> = numbers(&message.shares)
             .as_chunks()
             .0
@@ -184,7 +184,8 @@ impl Outline {
             rest = later;
         }
         let labels = message.labels.iter().map(|labels| labels.columns.iter().map(|bytes| array(bytes)).collect());
-        let shown = Shown { columns: labels.collect::<Result<_, Error>>()?, label_of: numbers(&message.label_of) };
+        let shown =
+            Shown { columns: labels.collect::<Result<_, AnonymizeError>>()?, label_of: numbers(&message.label_of) };
         let key = message.key.try_into().map_err(|_| damaged())?;
         Ok(Self {
             seen,
@@ -226,9 +227,9 @@ impl OutlineRows {
     }
 
     /// Rows of the release, given the class of each, rows of a class one after the other, and what is kept of them.
-    pub fn released(&self, classes: &ArrayRef, kept: &[ArrayRef]) -> Result<RecordBatch, Error> {
+    pub fn released(&self, classes: &ArrayRef, kept: &[ArrayRef]) -> Result<RecordBatch, AnonymizeError> {
         if kept.len() != self.kept {
-            return Err(Error::Task);
+            return Err(AnonymizeError::Task);
         }
         let classes = classes.as_primitive::<UInt32Type>().values();
         let runs = classes.chunk_by(|a, b| a == b).map(|run| Run { class: run[0], rows: run.len() });

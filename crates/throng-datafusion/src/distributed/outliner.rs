@@ -12,8 +12,8 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use futures::TryStreamExt;
 use prost::Message;
 use rustc_hash::FxHashMap;
-use throng_core::content::Checksum;
-use throng_core::survey::Seen;
+use throng_core::row_hash::Checksum;
+use throng_core::survey::SurveyedValues;
 
 use super::draw;
 use super::error::Refusal;
@@ -26,15 +26,15 @@ use super::rows::Spread;
 use super::seen::seen_values;
 use super::sketch::{Sketch, group_file, group_schema};
 use super::survey::{END, GROUPS, REFUSED, SEEN};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::classes::Classes;
 use crate::groups::{Groups, for_each_group};
 use crate::progress::NoProgress;
 use crate::release::{Facts, Shown};
+use crate::resources::{Resources, reserve};
 use crate::snapshot::{Snapshot, StreamRows, survey_spec, tuple_schema};
-use crate::store::{Allowance, BatchStore};
-use crate::workspace::{Workspace, reserve};
+use crate::spill_buffer::{SharedQuota, SpillBuffer};
 
 /// Draws the outline of a release, and puts it on a store.
 #[derive(Debug)]
@@ -108,18 +108,20 @@ pub enum Answer {
 
 impl Answer {
     /// The answer in the rows of a query.
-    pub fn of(batches: &[RecordBatch], anonymizer: &Anonymizer) -> Result<Self, Error> {
-        let batch = batches.iter().find(|batch| batch.num_rows() > 0).ok_or(Error::Task)?;
+    pub fn of(batches: &[RecordBatch], anonymizer: &Anonymizer) -> Result<Self, AnonymizeError> {
+        let batch = batches.iter().find(|batch| batch.num_rows() > 0).ok_or(AnonymizeError::Task)?;
         let name = batch.column(0).as_string::<i32>().value(0).to_owned();
         let body = batch.column(1).as_binary::<i64>().value(0);
         let number = batch.column(2).as_primitive::<UInt64Type>().value(0);
         if name.is_empty() {
-            return Ok(Self::Refused(Refusal::from_message(RefusalMessage::decode(body).map_err(|_| Error::Task)?)));
+            return Ok(Self::Refused(Refusal::from_message(
+                RefusalMessage::decode(body).map_err(|_| AnonymizeError::Task)?,
+            )));
         }
         if body.is_empty() {
             return Ok(Self::Sketched(Sketched { name, parts: number as usize }));
         }
-        let message = FactsMessage::decode(body).map_err(|_| Error::Task)?;
+        let message = FactsMessage::decode(body).map_err(|_| AnonymizeError::Task)?;
         let (method, reason) = anonymizer.method();
         let facts = Facts {
             rows_read: message.rows_read,
@@ -129,9 +131,9 @@ impl Answer {
             method,
             reason,
             checksum: Checksum::default(),
-            utility: message.utility.and_then(utility).ok_or(Error::Task)?,
+            utility: message.utility.and_then(utility).ok_or(AnonymizeError::Task)?,
             cells: class_sizes(&message.cells),
-            borrowed: message.borrowed.map(borrowed).ok_or(Error::Task)?,
+            borrowed: message.borrowed.map(borrowed).ok_or(AnonymizeError::Task)?,
         };
         let (groups, received) = (message.groups, message.received);
         Ok(Self::Outlined(Box::new(Outlined { name, bytes: number, groups, received, facts })))
@@ -147,13 +149,13 @@ pub(super) fn answer_schema() -> SchemaRef {
 }
 
 /// The number is that of the bytes of an outline, or of the parts of a sketch.
-fn answer(name: &str, body: &[u8], number: u64) -> Result<RecordBatch, Error> {
+fn answer(name: &str, body: &[u8], number: u64) -> Result<RecordBatch, AnonymizeError> {
     let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
         Arc::new(StringArray::from(vec![name])),
         Arc::new(LargeBinaryArray::from_vec(vec![body])),
         Arc::new(datafusion::arrow::array::UInt64Array::from(vec![number])),
     ];
-    RecordBatch::try_new(answer_schema(), columns).map_err(|source| Error::Kernel("batch", source))
+    RecordBatch::try_new(answer_schema(), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
 impl Task for Outliner {
@@ -175,7 +177,7 @@ impl Task for Outliner {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let (anonymizer, place, spread) = (Arc::clone(&self.anonymizer), self.place.clone(), self.spread.clone());
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
@@ -183,14 +185,14 @@ impl Task for Outliner {
             let drawn = async {
                 let readers = gather(pieces, &anonymizer, &workspace).await?;
                 let draw = move || draw_outline(&anonymizer, readers, workspace);
-                SpawnedTask::spawn_blocking(draw).await.map_err(|_| Error::Task)?
+                SpawnedTask::spawn_blocking(draw).await.map_err(|_| AnonymizeError::Task)?
             };
             let answer = match drawn.await {
                 Ok(Surveyed::Sketched(sketch, groups)) => sketched(&sketch, groups, &spread, &place, &runtime).await?,
                 Ok(Surveyed::Outlined(outline, facts)) => answer_with(Ok((outline, facts)), &place, &runtime).await?,
                 Err(undrawn) => answer_with(Err(undrawn), &place, &runtime).await?,
             };
-            to.send(Ok(answer)).await.map_err(|_| Error::Cancelled)
+            to.send(Ok(answer)).await.map_err(|_| AnonymizeError::Cancelled)
         }))
     }
 
@@ -209,11 +211,11 @@ impl Task for Outliner {
 pub(super) enum Undrawn {
     /// A reader has refused its rows.
     Refused(RefusalMessage),
-    Failed(Error),
+    Failed(AnonymizeError),
 }
 
-impl From<Error> for Undrawn {
-    fn from(error: Error) -> Self {
+impl From<AnonymizeError> for Undrawn {
+    fn from(error: AnonymizeError) -> Self {
         Self::Failed(error)
     }
 }
@@ -221,7 +223,7 @@ impl From<Error> for Undrawn {
 /// What one reader has sent.
 struct Reader {
     seen: Vec<Vec<ValuesMessage>>,
-    groups: BatchStore,
+    groups: SpillBuffer,
     count: u64,
     pieces: u64,
     bytes: u64,
@@ -231,12 +233,12 @@ struct Reader {
 async fn gather(
     mut pieces: SendableRecordBatchStream,
     anonymizer: &Anonymizer,
-    workspace: &Workspace,
+    workspace: &Resources,
 ) -> Result<Vec<Reader>, Undrawn> {
     let width = anonymizer.binding().quasi.len() + anonymizer.binding().sensitive.len();
-    let allowance = Allowance::new(workspace.memory_for_rows());
+    let allowance = SharedQuota::new(workspace.memory_for_rows());
     let mut readers: FxHashMap<u64, Reader> = FxHashMap::default();
-    while let Some(batch) = pieces.try_next().await.map_err(Error::from)? {
+    while let Some(batch) = pieces.try_next().await.map_err(AnonymizeError::from)? {
         for row in 0..batch.num_rows() {
             let reader = batch.column(0).as_primitive::<UInt64Type>().value(row);
             let kind = batch.column(1).as_primitive::<UInt8Type>().value(row);
@@ -244,7 +246,7 @@ async fn gather(
             let piece = batch.column(3).as_binary::<i64>().value(row);
             let reader = readers.entry(reader).or_insert_with(|| Reader {
                 seen: vec![Vec::new(); width],
-                groups: BatchStore::new(workspace, tuple_schema(), &allowance, "groups"),
+                groups: SpillBuffer::new(workspace, tuple_schema(), &allowance, "groups"),
                 count: 0,
                 pieces: 0,
                 bytes: 0,
@@ -252,20 +254,20 @@ async fn gather(
             });
             match kind {
                 SEEN if column < width => {
-                    reader.seen[column].push(ValuesMessage::decode(piece).map_err(|_| Error::Task)?)
+                    reader.seen[column].push(ValuesMessage::decode(piece).map_err(|_| AnonymizeError::Task)?)
                 }
                 GROUPS => {
                     let numbers: Vec<u32> = piece.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
                     reader.count += (numbers.len() / (width + 1)) as u64;
                     let numbers = vec![Arc::new(UInt32Array::from(numbers)) as Arc<dyn Array>];
                     let groups = RecordBatch::try_new(tuple_schema(), numbers);
-                    reader.groups.push(groups.map_err(|source| Error::Kernel("batch", source))?)?;
+                    reader.groups.push(groups.map_err(|source| AnonymizeError::Kernel("batch", source))?)?;
                 }
-                END => reader.end = Some(EndMessage::decode(piece).map_err(|_| Error::Task)?),
+                END => reader.end = Some(EndMessage::decode(piece).map_err(|_| AnonymizeError::Task)?),
                 REFUSED => {
-                    return Err(Undrawn::Refused(RefusalMessage::decode(piece).map_err(|_| Error::Task)?));
+                    return Err(Undrawn::Refused(RefusalMessage::decode(piece).map_err(|_| AnonymizeError::Task)?));
                 }
-                _ => return Err(Error::Task.into()),
+                _ => return Err(AnonymizeError::Task.into()),
             }
             reader.pieces += u64::from(kind != END);
             reader.bytes += piece.len() as u64;
@@ -275,15 +277,15 @@ async fn gather(
 }
 
 /// What all readers have seen, as if one process had seen it.
-fn snapshot(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Workspace) -> Result<Snapshot, Error> {
+fn snapshot(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Resources) -> Result<Snapshot, AnonymizeError> {
     let spec = Arc::new(survey_spec(anonymizer.binding()));
     let width = anonymizer.binding().quasi.len() + anonymizer.binding().sensitive.len();
     let mut snapshot = Snapshot::empty(width, workspace);
     for reader in readers {
         // A reader that has not come to its end, or of which a piece is missing, has not been heard.
-        let end = reader.end.filter(|end| end.pieces == reader.pieces).ok_or(Error::Task)?;
+        let end = reader.end.filter(|end| end.pieces == reader.pieces).ok_or(AnonymizeError::Task)?;
         let columns = reader.seen.iter().map(|messages| seen_values(messages)).collect::<Result<Vec<_>, _>>()?;
-        let seen = Seen::new(Arc::clone(&spec), columns, end.suppressed);
+        let seen = SurveyedValues::new(Arc::clone(&spec), columns, end.suppressed);
         let groups = StreamRows::of_groups(reader.groups.finish()?, reader.count, &snapshot.workspace)?;
         snapshot.gather(groups, seen, end.rows)?;
     }
@@ -298,13 +300,13 @@ enum Surveyed {
     Sketched(SketchMessage, Groups),
 }
 
-fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Workspace) -> Result<Surveyed, Undrawn> {
+fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Resources) -> Result<Surveyed, Undrawn> {
     let received = readers.iter().map(|reader| reader.bytes).sum();
     let mut snapshot = snapshot(anonymizer, readers, workspace)?;
     let spec = Arc::new(survey_spec(anonymizer.binding()));
     let seen = match snapshot.seen.is_empty() {
-        true => return Err(Error::from(throng_core::Error::NoRows { suppressed: 0 }).into()),
-        false => Seen::union(spec, &snapshot.seen).map_err(Error::from)?,
+        true => return Err(AnonymizeError::from(throng_core::CoreError::NoRows { suppressed: 0 }).into()),
+        false => SurveyedValues::union(spec, &snapshot.seen).map_err(AnonymizeError::from)?,
     };
     let groups = anonymizer.group(&mut snapshot)?;
     if groups.len() > 1 {
@@ -319,7 +321,7 @@ fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Worksp
     let mut tuples = vec![0; count * width];
     let mut group_of = classes.group_of.iter();
     for_each_group(&snapshot, &domains, |placed, _| {
-        let group = *group_of.next().ok_or(Error::Task)? as usize;
+        let group = *group_of.next().ok_or(AnonymizeError::Task)? as usize;
         tuples[group * width..(group + 1) * width].copy_from_slice(placed);
         Ok(())
     })?;
@@ -329,13 +331,13 @@ fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Worksp
 
 /// The outline of classes, and what is known of the release. `tuples` has the placed tuple of each group.
 pub(super) fn outline_of(
-    seen: Seen,
+    seen: SurveyedValues,
     width: usize,
     tuples: Vec<u32>,
     classes: Classes,
     rows_read: u64,
     received: u64,
-) -> Result<(Vec<u8>, FactsMessage), Error> {
+) -> Result<(Vec<u8>, FactsMessage), AnonymizeError> {
     let Classes { recoding, utility, cells, borrowed, key, leaves, cycles, suppressed, .. } = classes;
     let shares = recoding.all_shares();
     let facts = FactsMessage {
@@ -360,7 +362,7 @@ pub(super) async fn answer_with(
     drawn: Result<(Vec<u8>, FactsMessage), Undrawn>,
     place: &StorePlace,
     runtime: &RuntimeEnv,
-) -> Result<RecordBatch, Error> {
+) -> Result<RecordBatch, AnonymizeError> {
     match drawn {
         Ok((outline, facts)) => {
             let name = format!("outline-{:016x}{:016x}", draw(), draw());
@@ -383,13 +385,13 @@ async fn sketched(
     spread: &Spread,
     place: &StorePlace,
     runtime: &RuntimeEnv,
-) -> Result<RecordBatch, Error> {
+) -> Result<RecordBatch, AnonymizeError> {
     let name = format!("sketch-{:016x}{:016x}", draw(), draw());
     let groups = Arc::new(groups);
     for part in 0..groups.len() {
         let (groups, slot) = (Arc::clone(&groups), spread.slot(part as u64));
         let file = move || group_file(part, slot, &groups.tuples(part)?);
-        let file = SpawnedTask::spawn_blocking(file).await.map_err(|_| Error::Task)??;
+        let file = SpawnedTask::spawn_blocking(file).await.map_err(|_| AnonymizeError::Task)??;
         place.put(runtime, &Sketched::file(&name, part), file).await?;
     }
     place.put(runtime, &name, sketch.encode_to_vec()).await?;

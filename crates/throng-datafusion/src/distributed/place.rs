@@ -8,7 +8,7 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
-use crate::Error;
+use crate::AnonymizeError;
 
 /// A folder on a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,14 +31,14 @@ impl StorePlace {
         Ok((runtime.object_store(url.object_store())?, url.prefix().clone().join(name)))
     }
 
-    pub(super) async fn put(&self, runtime: &RuntimeEnv, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
-        let (store, path) = self.object(runtime, name).map_err(Error::Read)?;
-        store.put(&path, PutPayload::from(bytes)).await.map(|_| ()).map_err(Error::Store)
+    pub(super) async fn put(&self, runtime: &RuntimeEnv, name: &str, bytes: Vec<u8>) -> Result<(), AnonymizeError> {
+        let (store, path) = self.object(runtime, name).map_err(AnonymizeError::Read)?;
+        store.put(&path, PutPayload::from(bytes)).await.map(|_| ()).map_err(AnonymizeError::Store)
     }
 
-    pub(super) async fn get(&self, runtime: &RuntimeEnv, name: &str) -> Result<Vec<u8>, Error> {
-        let (store, path) = self.object(runtime, name).map_err(Error::Read)?;
-        let found = store.get(&path).await.map_err(Error::Store)?;
-        Ok(found.bytes().await.map_err(Error::Store)?.into())
+    pub(super) async fn get(&self, runtime: &RuntimeEnv, name: &str) -> Result<Vec<u8>, AnonymizeError> {
+        let (store, path) = self.object(runtime, name).map_err(AnonymizeError::Read)?;
+        let found = store.get(&path).await.map_err(AnonymizeError::Store)?;
+        Ok(found.bytes().await.map_err(AnonymizeError::Store)?.into())
     }
 }

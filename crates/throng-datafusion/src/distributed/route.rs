@@ -16,14 +16,14 @@ use super::message::BodyMessage;
 use super::outline::Outline;
 use super::place::StorePlace;
 use super::rows::{ACCOUNT, NO_GROUP, Spread, hashes, note, routed_schema};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
+use crate::buffered_rows::{content, kept_column};
 use crate::groups::for_each_group;
-use crate::plain;
 use crate::release::{Deal, for_each_batch};
-use crate::rows::{content, kept_column};
+use crate::resources::{Resources, reserve};
 use crate::snapshot::Snapshot;
-use crate::workspace::{Workspace, reserve};
+use crate::to_canonical_array;
 
 /// Finds the classes of rows.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Task for Routes {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let (anonymizer, schema) = (Arc::clone(&self.anonymizer), self.schema());
         let (place, name, spread) = (self.place.clone(), self.outline.clone(), self.spread.clone());
         Ok(emitted(self.schema(), |to| async move {
@@ -93,8 +93,8 @@ fn send(
     spread: &Spread,
     schema: &SchemaRef,
     to: &Sender<Result<RecordBatch>>,
-) -> Result<(), Error> {
-    let Some(seen) = snapshot.seen.pop() else { return Err(Error::Task) };
+) -> Result<(), AnonymizeError> {
+    let Some(seen) = snapshot.seen.pop() else { return Err(AnonymizeError::Task) };
     let domains = outline.domains(seen)?;
     let room = snapshot.workspace.reservation("groups");
     reserve(&room, snapshot.groups() as usize * 4, "the groups of a partition")?;
@@ -121,12 +121,12 @@ fn send(
             }
             let rows = UInt32Array::from(std::mem::take(&mut routed.rows));
             let kept = batch.columns()[kept_column(0)..].iter().zip(&schema.fields()[4..]).map(|(column, field)| {
-                let column = take(column, &rows, None).map_err(|source| Error::Kernel("take", source))?;
-                let column = plain(&column)?;
+                let column = take(column, &rows, None).map_err(|source| AnonymizeError::Kernel("take", source))?;
+                let column = to_canonical_array(&column)?;
                 datafusion::arrow::compute::cast(&column, field.data_type())
-                    .map_err(|source| Error::Kernel("cast", source))
+                    .map_err(|source| AnonymizeError::Kernel("cast", source))
             });
-            let kept = kept.collect::<Result<Vec<_>, Error>>()?;
+            let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
             hand_over(to, routed.batch(schema, kept)?)
         })?;
     }
@@ -152,12 +152,12 @@ impl Routed {
         self.content.push(hash);
     }
 
-    fn batch(self, schema: &SchemaRef, kept: Vec<ArrayRef>) -> Result<RecordBatch, Error> {
+    fn batch(self, schema: &SchemaRef, kept: Vec<ArrayRef>) -> Result<RecordBatch, AnonymizeError> {
         let mut columns: Vec<ArrayRef> = [self.slots, self.groups, self.classes]
             .map(|numbers| Arc::new(UInt32Array::from(numbers)) as ArrayRef)
             .into();
         columns.push(hashes(&self.content)?);
         columns.extend(kept);
-        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
+        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 }

@@ -11,9 +11,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Typ
 use datafusion::common::hash_utils::create_hashes;
 use datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
 
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::kept::kept_columns;
+use crate::passthrough::passthrough_columns;
 
 /// The class of a row that is none: it has the sum of the hashes of all rows that one reader has sent.
 pub const ACCOUNT: u32 = u32::MAX;
@@ -111,8 +111,8 @@ impl Files {
 }
 
 fn kept_fields(anonymizer: &Anonymizer) -> Vec<Field> {
-    let kept = kept_columns(anonymizer.binding());
-    let field = |(place, kept): (usize, &crate::kept::Kept)| {
+    let kept = passthrough_columns(anonymizer.binding());
+    let field = |(place, kept): (usize, &crate::passthrough::PassthroughColumn)| {
         Field::new(format!("kept_{place}"), kept.field(anonymizer.input_schema()).data_type().clone(), true)
     };
     kept.iter().enumerate().map(field).collect()
@@ -135,19 +135,19 @@ pub(super) fn dealt_schema(anonymizer: &Anonymizer) -> SchemaRef {
     schema(&["slot", "file", "class"], anonymizer)
 }
 
-pub(super) fn hashes(content: &[u128]) -> Result<ArrayRef, Error> {
+pub(super) fn hashes(content: &[u128]) -> Result<ArrayRef, AnonymizeError> {
     let bytes: Vec<u8> = content.iter().flat_map(|hash| hash.to_be_bytes()).collect();
     let array = FixedSizeBinaryArray::try_new(HASH_BYTES, Buffer::from_vec(bytes), None);
-    Ok(Arc::new(array.map_err(|source| Error::Kernel("hashes", source))?))
+    Ok(Arc::new(array.map_err(|source| AnonymizeError::Kernel("hashes", source))?))
 }
 
 /// A number on its way beside the rows.
-pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<RecordBatch, Error> {
+pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<RecordBatch, AnonymizeError> {
     let mut columns: Vec<ArrayRef> =
         [0, NO_GROUP, class].map(|number| Arc::new(UInt32Array::from(vec![number])) as ArrayRef).into();
     columns.push(hashes(&[number])?);
     columns.extend(routed.fields()[4..].iter().map(|field| new_null_array(field.data_type(), 1)));
-    RecordBatch::try_new(Arc::clone(routed), columns).map_err(|source| Error::Kernel("batch", source))
+    RecordBatch::try_new(Arc::clone(routed), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
 /// What the rows of a batch take, without what their arrays share with others.

@@ -7,14 +7,14 @@ use datafusion::arrow::compute::concat;
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
-use throng_core::survey::SeenValues;
+use throng_core::survey::SurveyedColumn;
 
 use super::message::ValuesMessage;
-use crate::Error;
+use crate::AnonymizeError;
 
 /// An array as a stream of Arrow IPC.
-pub(super) fn array_bytes(array: &ArrayRef) -> Result<Vec<u8>, Error> {
-    let failed = |source| Error::Kernel("ipc", source);
+pub(super) fn array_bytes(array: &ArrayRef) -> Result<Vec<u8>, AnonymizeError> {
+    let failed = |source| AnonymizeError::Kernel("ipc", source);
     let schema = Arc::new(Schema::new(vec![Field::new("values", array.data_type().clone(), true)]));
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::clone(array)]).map_err(failed)?;
     let mut writer = StreamWriter::try_new(Vec::new(), &schema).map_err(failed)?;
@@ -22,15 +22,19 @@ pub(super) fn array_bytes(array: &ArrayRef) -> Result<Vec<u8>, Error> {
     writer.into_inner().map_err(failed)
 }
 
-pub(super) fn array(bytes: &[u8]) -> Result<ArrayRef, Error> {
-    let failed = |source| Error::Kernel("ipc", source);
+pub(super) fn array(bytes: &[u8]) -> Result<ArrayRef, AnonymizeError> {
+    let failed = |source| AnonymizeError::Kernel("ipc", source);
     let mut reader = StreamReader::try_new(bytes, None).map_err(failed)?;
-    let batch = reader.next().ok_or(Error::Task)?.map_err(failed)?;
-    batch.columns().first().cloned().ok_or(Error::Task)
+    let batch = reader.next().ok_or(AnonymizeError::Task)?.map_err(failed)?;
+    batch.columns().first().cloned().ok_or(AnonymizeError::Task)
 }
 
 /// Some of the values of a column.
-pub(super) fn values_message(seen: &SeenValues, from: usize, length: usize) -> Result<ValuesMessage, Error> {
+pub(super) fn values_message(
+    seen: &SurveyedColumn,
+    from: usize,
+    length: usize,
+) -> Result<ValuesMessage, AnonymizeError> {
     let rows = seen.rows.as_ref().map(|rows| rows[from..from + length].to_vec());
     Ok(ValuesMessage {
         values: array_bytes(&seen.values.slice(from, length))?,
@@ -41,11 +45,11 @@ pub(super) fn values_message(seen: &SeenValues, from: usize, length: usize) -> R
 }
 
 /// The values of a column, which came in one or more messages.
-pub(super) fn seen_values(messages: &[ValuesMessage]) -> Result<SeenValues, Error> {
+pub(super) fn seen_values(messages: &[ValuesMessage]) -> Result<SurveyedColumn, AnonymizeError> {
     let pieces = messages.iter().map(|message| array(&message.values)).collect::<Result<Vec<_>, _>>()?;
     let pieces: Vec<&dyn datafusion::arrow::array::Array> = pieces.iter().map(AsRef::as_ref).collect();
-    Ok(SeenValues {
-        values: concat(&pieces).map_err(|source| Error::Kernel("concat", source))?,
+    Ok(SurveyedColumn {
+        values: concat(&pieces).map_err(|source| AnonymizeError::Kernel("concat", source))?,
         has_null: messages.iter().any(|message| message.has_null),
         rows: messages
             .iter()

@@ -14,13 +14,13 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Typ
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::parquet::arrow::ArrowWriter;
 use prost::Message;
-use throng_core::survey::{Domains, Seen, Tuples};
+use throng_core::survey::{CountedTuples, Domains, SurveyedValues};
 
 use super::message::SketchMessage;
 use super::outline::{le_bytes, numbers};
 use super::place::StorePlace;
 use super::seen::{seen_values, values_message};
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::snapshot::survey_spec;
 
@@ -29,7 +29,7 @@ const BATCH_GROUPS: usize = 8192;
 
 /// What is known of a table that is cut into parts.
 pub(super) struct Sketch {
-    pub(super) seen: Seen,
+    pub(super) seen: SurveyedValues,
     pub(super) domains: Domains,
     pub(super) rows: u64,
     pub(super) suppressed: u64,
@@ -38,10 +38,15 @@ pub(super) struct Sketch {
 }
 
 impl Sketch {
-    pub(super) fn message(seen: &Seen, rows: u64, parts: usize, received: u64) -> Result<SketchMessage, Error> {
+    pub(super) fn message(
+        seen: &SurveyedValues,
+        rows: u64,
+        parts: usize,
+        received: u64,
+    ) -> Result<SketchMessage, AnonymizeError> {
         let columns = seen.columns().iter().map(|seen| values_message(seen, 0, seen.values.len()));
         Ok(SketchMessage {
-            columns: columns.collect::<Result<_, Error>>()?,
+            columns: columns.collect::<Result<_, AnonymizeError>>()?,
             rows,
             suppressed: seen.suppressed(),
             parts: parts as u32,
@@ -54,11 +59,12 @@ impl Sketch {
         place: &StorePlace,
         name: &str,
         runtime: &RuntimeEnv,
-    ) -> Result<Self, Error> {
-        let message = SketchMessage::decode(place.get(runtime, name).await?.as_slice()).map_err(|_| Error::Task)?;
+    ) -> Result<Self, AnonymizeError> {
+        let message =
+            SketchMessage::decode(place.get(runtime, name).await?.as_slice()).map_err(|_| AnonymizeError::Task)?;
         let columns = message.columns.iter().map(|column| seen_values(std::slice::from_ref(column)));
         let spec = Arc::new(survey_spec(anonymizer.binding()));
-        let seen = Seen::new(spec, columns.collect::<Result<_, _>>()?, message.suppressed);
+        let seen = SurveyedValues::new(spec, columns.collect::<Result<_, _>>()?, message.suppressed);
         let domains = Domains::merge(std::slice::from_ref(&seen))?;
         let SketchMessage { rows, suppressed, parts, received, .. } = message;
         Ok(Self { seen, domains, rows, suppressed, parts: parts as usize, received })
@@ -76,8 +82,8 @@ pub(super) fn group_schema() -> SchemaRef {
 }
 
 /// The groups of a part as a file.
-pub(super) fn group_file(part: usize, slot: u32, tuples: &Tuples) -> Result<Vec<u8>, Error> {
-    let failed = |error: datafusion::parquet::errors::ParquetError| Error::Kernel("parquet", error.into());
+pub(super) fn group_file(part: usize, slot: u32, tuples: &CountedTuples) -> Result<Vec<u8>, AnonymizeError> {
+    let failed = |error: datafusion::parquet::errors::ParquetError| AnonymizeError::Kernel("parquet", error.into());
     let mut writer = ArrowWriter::try_new(Vec::new(), group_schema(), None).map_err(failed)?;
     let groups: Vec<(&[u32], u32)> = tuples.iter().collect();
     for groups in groups.chunks(BATCH_GROUPS) {
@@ -88,16 +94,17 @@ pub(super) fn group_file(part: usize, slot: u32, tuples: &Tuples) -> Result<Vec<
             Arc::new(BinaryArray::from_iter_values(bytes)),
             Arc::new(UInt32Array::from_iter_values(groups.iter().map(|(_, rows)| *rows))),
         ];
-        let batch = RecordBatch::try_new(group_schema(), columns).map_err(|source| Error::Kernel("batch", source))?;
+        let batch =
+            RecordBatch::try_new(group_schema(), columns).map_err(|source| AnonymizeError::Kernel("batch", source))?;
         writer.write(&batch).map_err(failed)?;
     }
     writer.into_inner().map_err(failed)
 }
 
 /// The part, the tuple and the rows of each group of a batch.
-pub(super) fn groups(batch: &RecordBatch) -> Result<impl Iterator<Item = (u32, Vec<u32>, u32)>, Error> {
+pub(super) fn groups(batch: &RecordBatch) -> Result<impl Iterator<Item = (u32, Vec<u32>, u32)>, AnonymizeError> {
     let tuples = datafusion::arrow::compute::cast(batch.column(2), &DataType::Binary)
-        .map_err(|source| Error::Kernel("cast", source))?;
+        .map_err(|source| AnonymizeError::Kernel("cast", source))?;
     let tuples: Vec<Vec<u32>> =
         tuples.as_binary::<i32>().iter().map(|tuple| numbers(tuple.unwrap_or_default())).collect();
     let parts = batch.column(1).as_primitive::<UInt32Type>().values().to_vec();

@@ -15,11 +15,11 @@ use super::error::Refusal;
 use super::exec::{Arrival, Task, blocking, emitted, hand_over};
 use super::message::{BodyMessage, EndMessage};
 use super::seen::values_message;
-use crate::Error;
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::rows::numbers;
+use crate::buffered_rows::numbers;
+use crate::resources::Resources;
 use crate::snapshot::Snapshot;
-use crate::workspace::Workspace;
 
 /// So many values of a column are sent at a time.
 const VALUES: usize = 1 << 16;
@@ -56,14 +56,14 @@ pub(super) fn piece_schema() -> SchemaRef {
     ]))
 }
 
-fn piece(reader: u64, kind: u8, column: usize, bytes: &[u8]) -> Result<RecordBatch, Error> {
+fn piece(reader: u64, kind: u8, column: usize, bytes: &[u8]) -> Result<RecordBatch, AnonymizeError> {
     let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
         Arc::new(UInt64Array::from(vec![reader])),
         Arc::new(UInt8Array::from(vec![kind])),
         Arc::new(UInt32Array::from(vec![column as u32])),
         Arc::new(LargeBinaryArray::from_vec(vec![bytes])),
     ];
-    RecordBatch::try_new(piece_schema(), columns).map_err(|source| Error::Kernel("batch", source))
+    RecordBatch::try_new(piece_schema(), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
 impl Task for Surveys {
@@ -85,7 +85,7 @@ impl Task for Surveys {
         context: Arc<TaskContext>,
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Workspace::new(&context, metrics);
+        let (workspace, stop) = Resources::new(&context, metrics);
         let anonymizer = Arc::clone(&self.anonymizer);
         Ok(emitted(self.schema(), |to| async move {
             let _stop = stop;
@@ -94,7 +94,7 @@ impl Task for Surveys {
                 Ok(snapshot) => blocking(move || send(&snapshot, &to)).await,
                 Err(error) => {
                     let refusal = Refusal::of(&error).ok_or(error)?.to_message().encode_to_vec();
-                    to.send(Ok(piece(draw(), REFUSED, 0, &refusal)?)).await.map_err(|_| Error::Cancelled)
+                    to.send(Ok(piece(draw(), REFUSED, 0, &refusal)?)).await.map_err(|_| AnonymizeError::Cancelled)
                 }
             }
         }))
@@ -105,7 +105,7 @@ impl Task for Surveys {
     }
 }
 
-fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), Error> {
+fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), AnonymizeError> {
     let (reader, mut pieces) = (draw(), 0);
     for seen in &snapshot.seen {
         for (column, seen) in seen.columns().iter().enumerate() {

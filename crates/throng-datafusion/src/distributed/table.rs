@@ -12,8 +12,8 @@ use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::exec::{Task, TaskExec};
-use crate::projected::projected;
-use crate::unseen::without_statistics;
+use crate::project_stream::project_stream;
+use crate::strip_statistics::strip_statistics;
 
 /// What comes out of the last of some tasks. As opaque as [`crate::AnonymizedTable`], and for the same reason.
 pub struct TaskTable {
@@ -70,8 +70,8 @@ impl TableProvider for TaskTable {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let columns = Some(self.columns.clone());
         let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), columns)?;
-        let input = without_statistics(state.create_physical_plan(&input.build()?).await?)?;
+        let input = strip_statistics(state.create_physical_plan(&input.build()?).await?)?;
         let over = |input, task: &Arc<dyn Task>| Arc::new(TaskExec::new(Arc::clone(task), input)) as _;
-        projected(self.tasks.iter().fold(input, over), projection)
+        project_stream(self.tasks.iter().fold(input, over), projection)
     }
 }

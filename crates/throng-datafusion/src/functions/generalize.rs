@@ -23,25 +23,25 @@ use throng_policy::{parse_hierarchy, read_hierarchy};
 /// Level 0 is the value itself, and the highest level is the root. Numbers and other plain values are found by their text.
 /// Null stays null. A value that the hierarchy does not have ends the query: an answer that shows it would show too much.
 #[derive(Debug)]
-pub struct Generalize {
+pub struct GeneralizeFunction {
     signature: Signature,
-    known: Mutex<HashMap<String, Known>>,
+    known: Mutex<HashMap<String, CachedHierarchy>>,
 }
 
 /// A hierarchy that was read before, and how its file looked then.
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedHierarchy {
     tree: Arc<Tree>,
-    stamp: Stamp,
+    stamp: FileStamp,
 }
 
 /// When a file was changed last, and how long it is. The lines of a query have neither.
-type Stamp = Option<(Option<SystemTime>, u64)>;
+type FileStamp = Option<(Option<SystemTime>, u64)>;
 
 /// As many hierarchies are remembered.
 const MOST_KNOWN: usize = 64;
 
-impl Generalize {
+impl GeneralizeFunction {
     /// What it is called in SQL.
     pub const NAME: &str = "generalize";
 
@@ -53,7 +53,7 @@ impl Generalize {
             false => std::fs::metadata(hierarchy).ok().map(|file| (file.modified().ok(), file.len())),
         };
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(hierarchy).cloned();
-        if let Some(Known { tree, .. }) = known.filter(|known| known.stamp == stamp) {
+        if let Some(CachedHierarchy { tree, .. }) = known.filter(|known| known.stamp == stamp) {
             return Ok(tree);
         }
         let tree = match is_inline {
@@ -68,7 +68,7 @@ impl Generalize {
         if known.len() >= MOST_KNOWN {
             known.clear();
         }
-        known.insert(hierarchy.to_owned(), Known { tree: Arc::clone(&tree), stamp });
+        known.insert(hierarchy.to_owned(), CachedHierarchy { tree: Arc::clone(&tree), stamp });
         Ok(tree)
     }
 
@@ -95,28 +95,28 @@ impl Generalize {
     }
 }
 
-impl Default for Generalize {
+impl Default for GeneralizeFunction {
     fn default() -> Self {
         Self { signature: Signature::any(3, Volatility::Stable), known: Mutex::default() }
     }
 }
 
 /// There is one function of this name, whatever it remembers.
-impl PartialEq for Generalize {
+impl PartialEq for GeneralizeFunction {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
 }
 
-impl Eq for Generalize {}
+impl Eq for GeneralizeFunction {}
 
-impl Hash for Generalize {
+impl Hash for GeneralizeFunction {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Self::NAME.hash(state);
     }
 }
 
-impl ScalarUDFImpl for Generalize {
+impl ScalarUDFImpl for GeneralizeFunction {
     fn name(&self) -> &str {
         Self::NAME
     }

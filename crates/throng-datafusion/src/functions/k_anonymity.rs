@@ -9,29 +9,29 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 
-use super::classes::{Keys, check_arguments, check_modifiers, count, keys_of, list, list_field, lists};
+use super::class_keys::{ClassKeys, check_arguments, check_modifiers, count, keys_of, list, list_field, lists};
 
 /// The aggregate `k_anonymity(q1, q2, ...)`.
 ///
 /// Rows with the same values in the given columns are a class; the aggregate is the size of the smallest, and null where
 /// there are no rows. A table is k-anonymous for every k up to it. Null is a value of its own.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct KAnonymity {
+pub struct KAnonymityFunction {
     signature: Signature,
 }
 
-impl KAnonymity {
+impl KAnonymityFunction {
     /// What it is called in SQL.
     pub const NAME: &str = "k_anonymity";
 }
 
-impl Default for KAnonymity {
+impl Default for KAnonymityFunction {
     fn default() -> Self {
         Self { signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
-impl AggregateUDFImpl for KAnonymity {
+impl AggregateUDFImpl for KAnonymityFunction {
     fn name(&self) -> &str {
         Self::NAME
     }
@@ -52,7 +52,7 @@ impl AggregateUDFImpl for KAnonymity {
 
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         check_modifiers(Self::NAME, &args)?;
-        Ok(Box::new(ClassSizes { keys: Keys::new(args.expr_fields)?, rows: HashMap::new(), key_bytes: 0 }))
+        Ok(Box::new(ClassRowCounts { keys: ClassKeys::new(args.expr_fields)?, rows: HashMap::new(), key_bytes: 0 }))
     }
 
     fn order_sensitivity(&self) -> AggregateOrderSensitivity {
@@ -62,13 +62,13 @@ impl AggregateUDFImpl for KAnonymity {
 
 /// How many rows each class has.
 #[derive(Debug)]
-struct ClassSizes {
-    keys: Keys,
+struct ClassRowCounts {
+    keys: ClassKeys,
     rows: HashMap<Box<[u8]>, u64>,
     key_bytes: usize,
 }
 
-impl ClassSizes {
+impl ClassRowCounts {
     fn add(&mut self, class: &[u8], rows: u64) {
         match self.rows.get_mut(class) {
             Some(known) => *known += rows,
@@ -80,7 +80,7 @@ impl ClassSizes {
     }
 }
 
-impl Accumulator for ClassSizes {
+impl Accumulator for ClassRowCounts {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         for class in &self.keys.of(values)? {
             self.add(class.data(), 1);

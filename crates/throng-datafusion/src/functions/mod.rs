@@ -2,7 +2,7 @@
 
 mod anonymize;
 mod arguments;
-mod classes;
+mod class_keys;
 mod generalize;
 mod k_anonymity;
 mod lookup;
@@ -11,7 +11,7 @@ mod privacy_check;
 mod privacy_check_exec;
 
 pub use anonymize::AnonymizeFunction;
-pub use generalize::Generalize;
-pub use k_anonymity::KAnonymity;
-pub use p_sensitivity::PSensitivity;
+pub use generalize::GeneralizeFunction;
+pub use k_anonymity::KAnonymityFunction;
+pub use p_sensitivity::PSensitivityFunction;
 pub use privacy_check::PrivacyCheckFunction;

@@ -9,29 +9,29 @@ use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatility};
 
-use super::classes::{Keys, check_arguments, check_modifiers, count, keys_of, list, list_field, lists};
+use super::class_keys::{ClassKeys, check_arguments, check_modifiers, count, keys_of, list, list_field, lists};
 
 /// The aggregate `p_sensitivity(s, q1, q2, ...)`.
 ///
 /// Rows with the same values in the columns after the first are a class; the aggregate is the fewest distinct values of
 /// the first column in a class, and null where there are no rows. Null in the sensitive column counts as no value.
 #[derive(Debug, PartialEq, Eq, Hash)]
-pub struct PSensitivity {
+pub struct PSensitivityFunction {
     signature: Signature,
 }
 
-impl PSensitivity {
+impl PSensitivityFunction {
     /// What it is called in SQL.
     pub const NAME: &str = "p_sensitivity";
 }
 
-impl Default for PSensitivity {
+impl Default for PSensitivityFunction {
     fn default() -> Self {
         Self { signature: Signature::variadic_any(Volatility::Immutable) }
     }
 }
 
-impl AggregateUDFImpl for PSensitivity {
+impl AggregateUDFImpl for PSensitivityFunction {
     fn name(&self) -> &str {
         Self::NAME
     }
@@ -54,7 +54,7 @@ impl AggregateUDFImpl for PSensitivity {
     fn accumulator(&self, args: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
         check_modifiers(Self::NAME, &args)?;
         let (sensitive, quasi) = (args.expr_fields.iter().take(1), args.expr_fields.iter().skip(1));
-        let (values, classes) = (Keys::new(sensitive)?, Keys::new(quasi)?);
+        let (values, classes) = (ClassKeys::new(sensitive)?, ClassKeys::new(quasi)?);
         Ok(Box::new(ClassValues { values, classes, seen: HashMap::new(), bytes: 0 }))
     }
 
@@ -66,8 +66,8 @@ impl AggregateUDFImpl for PSensitivity {
 /// Which sensitive values each class has. They are kept whole: a hash that collides would be a wrong answer.
 #[derive(Debug)]
 struct ClassValues {
-    values: Keys,
-    classes: Keys,
+    values: ClassKeys,
+    classes: ClassKeys,
     seen: HashMap<Box<[u8]>, HashSet<Box<[u8]>>>,
     bytes: usize,
 }

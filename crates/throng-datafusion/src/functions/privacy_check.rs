@@ -15,7 +15,7 @@ use super::arguments::table_and_policy;
 use super::lookup::table_of;
 use super::privacy_check_exec::{PrivacyCheckExec, checked_schema};
 use crate::policy_text::policy_of;
-use crate::projected::projected;
+use crate::project_stream::project_stream;
 
 /// The table function `privacy_check('table', 'policy')`.
 ///
@@ -90,6 +90,6 @@ impl TableProvider for PrivacyCheck {
             LogicalPlanBuilder::scan("release", provider_as_source(Arc::clone(&self.release)), Some(columns))?;
         let release = state.create_physical_plan(&release.build()?).await?;
         let (promise, foreign) = (Arc::clone(&self.promise), Arc::clone(&self.foreign));
-        projected(Arc::new(PrivacyCheckExec::new(release, promise, foreign)), projection)
+        project_stream(Arc::new(PrivacyCheckExec::new(release, promise, foreign)), projection)
     }
 }

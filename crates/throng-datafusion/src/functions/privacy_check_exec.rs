@@ -139,7 +139,7 @@ async fn examine(release: &Arc<dyn ExecutionPlan>, promise: &Promise, context: &
         });
     }
     while let Some(done) = tasks.join_next().await {
-        whole.merge(done.map_err(|_| DataFusionError::from(crate::Error::Task))??);
+        whole.merge(done.map_err(|_| DataFusionError::from(crate::AnonymizeError::Task))??);
     }
     Ok(whole.finish())
 }

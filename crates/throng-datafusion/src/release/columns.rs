@@ -5,9 +5,9 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, UInt32Array};
 use datafusion::arrow::compute::{cast, concat, interleave, take};
 use datafusion::arrow::datatypes::DataType;
-use throng_core::lexicon::Lexicon;
+use throng_core::global_dictionary::GlobalDictionary;
 
-use crate::Error;
+use crate::AnonymizeError;
 
 /// One kept column of all rows, in the order of their arrival.
 pub(super) enum KeptColumn {
@@ -25,7 +25,10 @@ pub(super) struct Wanted<'a> {
 
 impl KeptColumn {
     /// Puts the pieces of a column together. Strings become their numbers where there is a lexicon of them.
-    pub(super) fn new(mut pieces: Vec<ArrayRef>, lexicon: Option<&mut Lexicon>) -> Result<Self, Error> {
+    pub(super) fn new(
+        mut pieces: Vec<ArrayRef>,
+        lexicon: Option<&mut GlobalDictionary>,
+    ) -> Result<Self, AnonymizeError> {
         if let Some(lexicon) = lexicon {
             return Ok(Self::Flat(Arc::new(lexicon.numbers(&pieces)?)));
         }
@@ -34,24 +37,26 @@ impl KeptColumn {
         };
         if data_type.is_primitive() || data_type == DataType::Boolean {
             let arrays: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-            return Ok(Self::Flat(concat(&arrays).map_err(|source| Error::Kernel("concat", source))?));
+            return Ok(Self::Flat(concat(&arrays).map_err(|source| AnonymizeError::Kernel("concat", source))?));
         }
         if let DataType::Dictionary(_, _) = data_type {
             // Views into the dictionary: a string is not copied for each row that has it.
             for piece in &mut pieces {
-                *piece = cast(piece, &DataType::Utf8View).map_err(|source| Error::Kernel("cast", source))?;
+                *piece = cast(piece, &DataType::Utf8View).map_err(|source| AnonymizeError::Kernel("cast", source))?;
             }
         }
         Ok(Self::Pieces(pieces))
     }
 
     /// Some rows.
-    pub(super) fn take(&self, wanted: &Wanted<'_>) -> Result<ArrayRef, Error> {
+    pub(super) fn take(&self, wanted: &Wanted<'_>) -> Result<ArrayRef, AnonymizeError> {
         match self {
-            Self::Flat(column) => take(column, wanted.rows, None).map_err(|source| Error::Kernel("take", source)),
+            Self::Flat(column) => {
+                take(column, wanted.rows, None).map_err(|source| AnonymizeError::Kernel("take", source))
+            }
             Self::Pieces(pieces) => {
                 let arrays: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-                interleave(&arrays, &(wanted.places)()).map_err(|source| Error::Kernel("interleave", source))
+                interleave(&arrays, &(wanted.places)()).map_err(|source| AnonymizeError::Kernel("interleave", source))
             }
         }
     }

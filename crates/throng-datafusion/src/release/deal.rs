@@ -14,10 +14,10 @@ use throng_core::recode::Shares;
 use throng_core::survey::SUPPRESSED;
 
 use super::for_each_batch;
-use crate::Error;
-use crate::rows::content;
+use crate::AnonymizeError;
+use crate::buffered_rows::content;
+use crate::resources::reserve;
 use crate::snapshot::Snapshot;
-use crate::workspace::reserve;
 
 /// The rows that shared groups lend.
 pub(crate) struct Deal {
@@ -29,7 +29,7 @@ pub(crate) struct Deal {
 /// The rows that one group lends.
 struct Lent {
     /// The least places, ascending.
-    places: Vec<Place>,
+    places: Vec<AssignmentRank>,
     /// How many rows have been seen of each place; several have the same place when they are all alike.
     seen: Vec<u32>,
 }
@@ -37,7 +37,7 @@ struct Lent {
 /// The first look at rows: the least places of each group that lends.
 pub(crate) struct FirstLook {
     key: ReleaseKey,
-    least: FxHashMap<u32, BinaryHeap<Place>>,
+    least: FxHashMap<u32, BinaryHeap<AssignmentRank>>,
     rows: usize,
     reservation: MemoryReservation,
 }
@@ -49,7 +49,11 @@ impl FirstLook {
     }
 
     /// Looks at rows, given the group and the content hash of each.
-    pub(crate) fn add(&mut self, shares: &Shares, rows: impl Iterator<Item = (u32, u128)>) -> Result<(), Error> {
+    pub(crate) fn add(
+        &mut self,
+        shares: &Shares,
+        rows: impl Iterator<Item = (u32, u128)>,
+    ) -> Result<(), AnonymizeError> {
         for (group, hash) in rows {
             let most = shares.lends(group);
             if most == 0 {
@@ -81,7 +85,7 @@ impl FirstLook {
 }
 
 /// The bytes of a place, so that it needs no more room than them.
-type Place = [u8; 16];
+type AssignmentRank = [u8; 16];
 
 /// What a lent row and a group that lends take of the memory.
 const ROW_BYTES: usize = 24;
@@ -94,8 +98,8 @@ impl Deal {
         shares: &Shares,
         group_of: &[u32],
         key: ReleaseKey,
-        mut and_also: impl FnMut(&RecordBatch) -> Result<(), Error>,
-    ) -> Result<Self, Error> {
+        mut and_also: impl FnMut(&RecordBatch) -> Result<(), AnonymizeError>,
+    ) -> Result<Self, AnonymizeError> {
         let mut look = FirstLook::new(key, snapshot.workspace.reservation("deal"));
         let mut next_group = 0;
         for stream in &snapshot.streams {

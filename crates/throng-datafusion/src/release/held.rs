@@ -10,16 +10,16 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{FutureExt, Stream, StreamExt};
 use rayon::prelude::*;
-use throng_core::content::Checksum;
+use throng_core::global_dictionary::GlobalDictionary;
 use throng_core::key::ReleaseKey;
-use throng_core::lexicon::Lexicon;
 use throng_core::recode::{Recoding, ReleaseOrder};
+use throng_core::row_hash::Checksum;
 
 use super::columns::{KeptColumn, Wanted};
 use super::labels::{Form, ReleasedLabels, Run};
 use super::{Lexicons, for_each_batch, released_checksum};
-use crate::Error;
-use crate::rows::{content, kept_column};
+use crate::AnonymizeError;
+use crate::buffered_rows::{content, kept_column};
 use crate::snapshot::Snapshot;
 
 /// What a row takes besides what is kept of it: its group, its hash, its class and its place.
@@ -67,7 +67,7 @@ impl HeldRows {
         group_of: &[u32],
         key: ReleaseKey,
         lexicons: Lexicons,
-    ) -> Result<(Self, Checksum), Error> {
+    ) -> Result<(Self, Checksum), AnonymizeError> {
         let rows = (snapshot.rows - snapshot.suppressed) as usize;
         let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
         let mut next_group = 0;
@@ -118,14 +118,15 @@ impl HeldRows {
         let ranges = (0..total).step_by(batch_rows).map(move |first| first..total.min(first + batch_rows));
         let batch = move |range| {
             let (rows, labels) = (Arc::clone(&rows), Arc::clone(&labels));
-            SpawnedTask::spawn_blocking(move || rows.batch(range, &labels, form))
-                .map(|batch| batch.map_err(|_| DataFusionError::from(Error::Task))?.map_err(DataFusionError::from))
+            SpawnedTask::spawn_blocking(move || rows.batch(range, &labels, form)).map(|batch| {
+                batch.map_err(|_| DataFusionError::from(AnonymizeError::Task))?.map_err(DataFusionError::from)
+            })
         };
         futures::stream::iter(ranges).map(batch).buffered(ahead)
     }
 
     /// A range of the release.
-    fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, Error> {
+    fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, AnonymizeError> {
         let rows = UInt32Array::new(self.order.slice(range.start, range.len()), None);
         let places = || rows.values().iter().map(|row| self.place(*row)).collect();
         labels.batch(form, &self.runs(range), |kept| self.columns[kept].take(&Wanted { rows: &rows, places: &places }))
@@ -151,7 +152,7 @@ impl HeldRows {
 }
 
 /// The kept columns of all batches, in parallel. A column in pieces is given back before another is put together.
-fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec<KeptColumn>, Error> {
+fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec<KeptColumn>, AnonymizeError> {
     let mut pieces: Vec<Vec<ArrayRef>> = lexicons.columns.iter().map(|_| Vec::with_capacity(batches.len())).collect();
     for batch in batches {
         for (kept, pieces) in pieces.iter_mut().enumerate() {
@@ -159,6 +160,6 @@ fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec
         }
     }
     let lexicons = lexicons.columns.iter_mut().map(|lexicon| lexicon.as_mut().filter(|lexicon| lexicon.is_whole()));
-    let column = |(pieces, lexicon): (Vec<ArrayRef>, Option<&mut Lexicon>)| KeptColumn::new(pieces, lexicon);
+    let column = |(pieces, lexicon): (Vec<ArrayRef>, Option<&mut GlobalDictionary>)| KeptColumn::new(pieces, lexicon);
     pieces.into_par_iter().zip(lexicons.collect::<Vec<_>>()).map(column).collect()
 }

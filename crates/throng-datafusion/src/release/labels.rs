@@ -7,13 +7,13 @@ use datafusion::arrow::compute::{cast, take};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Type};
 use datafusion::execution::memory_pool::MemoryReservation;
 use rayon::prelude::*;
-use throng_core::compact::compact_type;
+use throng_core::dictionary_encode::dictionary_type;
 use throng_core::recode::{Labels, Recoding};
 
-use super::{Source, columns};
-use crate::Error;
+use super::{ReleasedFrom, columns};
+use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
-use crate::kept::kept_columns;
+use crate::passthrough::passthrough_columns;
 
 /// In which form strings are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Shown {
 pub(crate) struct ReleasedLabels {
     schema: SchemaRef,
     compact_schema: SchemaRef,
-    sources: Vec<Source>,
+    sources: Vec<ReleasedFrom>,
     shown: Shown,
     /// Per kept column, the strings that its numbers stand for.
     strings: Vec<Option<ArrayRef>>,
@@ -71,12 +71,12 @@ impl ReleasedLabels {
         let columns = columns(anonymizer.binding(), anonymizer.input_schema());
         let (fields, sources): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
-        let is_compact = |source: &Source| match *source {
-            Source::Label { quasi, part } => shown.columns[quasi][part].data_type() == &DataType::Utf8,
-            Source::Kept(column) => strings[column].is_some(),
+        let is_compact = |source: &ReleasedFrom| match *source {
+            ReleasedFrom::Label { quasi, part } => shown.columns[quasi][part].data_type() == &DataType::Utf8,
+            ReleasedFrom::Kept(column) => strings[column].is_some(),
         };
-        let compact = |(field, source): (&Arc<Field>, &Source)| match is_compact(source) {
-            true => Arc::new(field.as_ref().clone().with_data_type(compact_type())),
+        let compact = |(field, source): (&Arc<Field>, &ReleasedFrom)| match is_compact(source) {
+            true => Arc::new(field.as_ref().clone().with_data_type(dictionary_type())),
             false => Arc::clone(field),
         };
         let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&sources).map(compact).collect();
@@ -86,7 +86,7 @@ impl ReleasedLabels {
 
     /// The same for rows that are kept as they are, strings included; and how many columns are.
     pub(crate) fn plain(anonymizer: &Anonymizer, shown: Shown, reservation: MemoryReservation) -> (Self, usize) {
-        let kept = kept_columns(anonymizer.binding()).len();
+        let kept = passthrough_columns(anonymizer.binding()).len();
         (Self::new(anonymizer, shown, vec![None; kept], reservation), kept)
     }
 
@@ -99,30 +99,32 @@ impl ReleasedLabels {
         &self,
         form: Form,
         runs: &[Run],
-        kept: impl Fn(usize) -> Result<ArrayRef, Error> + Sync,
-    ) -> Result<RecordBatch, Error> {
+        kept: impl Fn(usize) -> Result<ArrayRef, AnonymizeError> + Sync,
+    ) -> Result<RecordBatch, AnonymizeError> {
         let schema = match form {
             Form::Plain => &self.schema,
             Form::Compact => &self.compact_schema,
         };
-        let column = |(source, field): (&Source, &Arc<Field>)| {
+        let column = |(source, field): (&ReleasedFrom, &Arc<Field>)| {
             let (numbers, values) = match *source {
-                Source::Label { quasi, part } => (self.labels(runs, quasi), &self.shown.columns[quasi][part]),
-                Source::Kept(column) => match &self.strings[column] {
+                ReleasedFrom::Label { quasi, part } => (self.labels(runs, quasi), &self.shown.columns[quasi][part]),
+                ReleasedFrom::Kept(column) => match &self.strings[column] {
                     Some(strings) => (kept(column)?, strings),
                     None => return in_type(kept(column)?, field.data_type()),
                 },
             };
             let numbers = numbers.as_primitive::<UInt32Type>();
-            if field.data_type() == &compact_type() {
+            if field.data_type() == &dictionary_type() {
                 let compact = DictionaryArray::try_new(numbers.clone(), Arc::clone(values));
-                return Ok(Arc::new(compact.map_err(|source| Error::Kernel("dictionary", source))?) as ArrayRef);
+                return Ok(
+                    Arc::new(compact.map_err(|source| AnonymizeError::Kernel("dictionary", source))?) as ArrayRef
+                );
             }
-            let values = take(values, numbers, None).map_err(|source| Error::Kernel("take", source))?;
+            let values = take(values, numbers, None).map_err(|source| AnonymizeError::Kernel("take", source))?;
             in_type(values, field.data_type())
         };
         let columns = self.sources.par_iter().zip(&schema.fields()[..]).map(column).collect::<Result<Vec<_>, _>>()?;
-        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
+        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
     /// The label of each row.
@@ -137,9 +139,9 @@ impl ReleasedLabels {
 }
 
 /// A column as the release holds it.
-fn in_type(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef, Error> {
+fn in_type(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef, AnonymizeError> {
     match column.data_type() == data_type {
         true => Ok(column),
-        false => cast(&column, data_type).map_err(|source| Error::Kernel("cast", source)),
+        false => cast(&column, data_type).map_err(|source| AnonymizeError::Kernel("cast", source)),
     }
 }

@@ -14,22 +14,22 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use futures::{Stream, StreamExt};
 use throng_core::anonymize::Method;
-use throng_core::compact::is_text;
-use throng_core::content::Checksum;
-use throng_core::lexicon::Lexicon;
+use throng_core::dictionary_encode::is_text;
+use throng_core::global_dictionary::GlobalDictionary;
 use throng_core::metrics::Utility;
 use throng_core::recode::released_fields;
 use throng_core::risk::{BorrowedRows, ClassSizes};
+use throng_core::row_hash::Checksum;
 use throng_core::survey::SUPPRESSED;
 use throng_policy::Binding;
 
 use crate::anonymizer::Anonymizer;
+use crate::buffered_rows::{kept_column, numbers};
 use crate::classes::Classes;
-use crate::kept::kept_columns;
-use crate::rows::{kept_column, numbers};
+use crate::passthrough::passthrough_columns;
+use crate::resources::reserve;
 use crate::snapshot::{Snapshot, StreamRows};
-use crate::workspace::reserve;
-use crate::{Error, plain, plain_field};
+use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 pub(crate) use deal::{Deal, FirstLook};
 use held::HeldRows;
 pub(crate) use labels::{Form, ReleasedLabels, Run, Shown};
@@ -42,22 +42,22 @@ pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
 
 /// Where a released column comes from.
 #[derive(Clone, Copy, Debug)]
-enum Source {
+enum ReleasedFrom {
     /// A column of labels of a quasi-identifier.
     Label { quasi: usize, part: usize },
     /// A column that is kept as it is.
     Kept(usize),
 }
 
-fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, Source)> {
-    let mut columns: Vec<(usize, Field, Source)> = Vec::new();
+fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, ReleasedFrom)> {
+    let mut columns: Vec<(usize, Field, ReleasedFrom)> = Vec::new();
     for (quasi, bound) in binding.quasi.iter().enumerate() {
         for (part, field) in released_fields(&bound.spec, &bound.column.data_type).into_iter().enumerate() {
-            columns.push((bound.column.index, plain_field(&field), Source::Label { quasi, part }));
+            columns.push((bound.column.index, to_canonical_field(&field), ReleasedFrom::Label { quasi, part }));
         }
     }
-    for (place, kept) in kept_columns(binding).into_iter().enumerate() {
-        columns.push((kept.source.index, kept.field(input), Source::Kept(place)));
+    for (place, kept) in passthrough_columns(binding).into_iter().enumerate() {
+        columns.push((kept.source.index, kept.field(input), ReleasedFrom::Kept(place)));
     }
     columns.sort_by_key(|(index, _, _)| *index);
     columns.into_iter().map(|(_, field, source)| (field, source)).collect()
@@ -110,18 +110,18 @@ enum Rows {
 
 /// The strings of the kept columns that hold strings, over all batches.
 pub(crate) struct Lexicons {
-    columns: Vec<Option<Lexicon>>,
+    columns: Vec<Option<GlobalDictionary>>,
 }
 
 impl Lexicons {
     /// No strings yet of rows with this schema.
     fn new(rows: &Schema) -> Self {
         let kept = rows.fields().iter().skip(kept_column(0));
-        Self { columns: kept.map(|field| is_text(field.data_type()).then(Lexicon::default)).collect() }
+        Self { columns: kept.map(|field| is_text(field.data_type()).then(GlobalDictionary::default)).collect() }
     }
 
     /// The strings of rows that are in memory.
-    fn of(snapshot: &Snapshot) -> Result<Self, Error> {
+    fn of(snapshot: &Snapshot) -> Result<Self, AnonymizeError> {
         let mut lexicons = Self::new(&snapshot.row_schema());
         for stream in &snapshot.streams {
             let mut batches = stream.rows.read()?;
@@ -155,18 +155,18 @@ impl Lexicons {
     }
 
     /// Rows in this form.
-    fn numbered(&mut self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, Error> {
+    fn numbered(&mut self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, AnonymizeError> {
         let mut columns = rows.columns().to_vec();
         for (lexicon, column) in self.columns.iter_mut().zip(&mut columns[kept_column(0)..]) {
             match lexicon {
                 Some(lexicon) if lexicon.is_whole() => {
                     *column = Arc::new(lexicon.numbers(std::slice::from_ref(column))?)
                 }
-                Some(_) => *column = plain(column)?,
+                Some(_) => *column = to_canonical_array(column)?,
                 None => {}
             }
         }
-        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| Error::Kernel("batch", source))
+        RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
     /// How many columns have more strings than a lexicon holds.
@@ -176,18 +176,18 @@ impl Lexicons {
 
     /// The strings of each kept column that has all of them here.
     fn values(&self) -> Vec<Option<ArrayRef>> {
-        self.columns.iter().map(|lexicon| lexicon.as_ref().and_then(Lexicon::values)).collect()
+        self.columns.iter().map(|lexicon| lexicon.as_ref().and_then(GlobalDictionary::values)).collect()
     }
 
     /// What the strings take of the memory.
     fn size(&self) -> usize {
-        self.columns.iter().flatten().map(Lexicon::size).sum()
+        self.columns.iter().flatten().map(GlobalDictionary::size).sum()
     }
 }
 
 impl Release {
     /// Puts the rows of a snapshot into classes.
-    pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, Error> {
+    pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, AnonymizeError> {
         let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation } =
             classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
@@ -284,15 +284,15 @@ pub(crate) fn for_each_batch(
     width: usize,
     group_of: &[u32],
     next_group: &mut usize,
-    mut then: impl FnMut(&RecordBatch, Vec<u32>) -> Result<(), Error>,
-) -> Result<(), Error> {
+    mut then: impl FnMut(&RecordBatch, Vec<u32>) -> Result<(), AnonymizeError>,
+) -> Result<(), AnonymizeError> {
     let (mut batches, mut chunks) = (stream.rows.read()?, stream.groups.read()?);
     for in_chunk in &stream.chunk_batches {
         let groups = chunks.next()?.map_or(0, |chunk| numbers(&chunk).len() / (width + 1));
         let of_chunk = &group_of[*next_group..*next_group + groups];
         *next_group += groups;
         for _ in 0..*in_chunk {
-            let Some(batch) = batches.next()? else { return Err(Error::Task) };
+            let Some(batch) = batches.next()? else { return Err(AnonymizeError::Task) };
             let groups = numbers(&batch).iter().map(|group| of_chunk[*group as usize]).collect();
             then(&batch, groups)?;
         }

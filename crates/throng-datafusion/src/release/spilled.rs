@@ -19,18 +19,18 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
-use throng_core::content::Checksum;
 use throng_core::key::ReleaseKey;
 use throng_core::recode::Recoding;
+use throng_core::row_hash::Checksum;
 
 use super::deal::Deal;
 use super::labels::{Form, ReleasedLabels, Run};
 use super::{Lexicons, STRINGS, for_each_batch, released_checksum};
-use crate::Error;
-use crate::rows::{content, kept_column, numbers, with_numbers};
+use crate::AnonymizeError;
+use crate::buffered_rows::{content, kept_column, numbers, with_numbers};
+use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
-use crate::store::{Allowance, BatchStore, StoredBatches};
-use crate::workspace::{Workspace, out_of_memory, reserve};
+use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
 /// A bucket may take this part of the memory that rows may take, and at most so many bytes.
 const BUCKET_SHARE: usize = 4;
@@ -44,8 +44,8 @@ const KEY_BYTES: usize = 48;
 
 /// Rows on disk, in the order of the release but for the order within each bucket.
 pub(super) struct SpilledRows {
-    buckets: Arc<Vec<StoredBatches>>,
-    workspace: Workspace,
+    buckets: Arc<Vec<BufferedBatches>>,
+    workspace: Resources,
 }
 
 impl SpilledRows {
@@ -56,7 +56,7 @@ impl SpilledRows {
         group_of: &[u32],
         key: ReleaseKey,
         lexicon_room: &MemoryReservation,
-    ) -> Result<(Self, Lexicons, Checksum), Error> {
+    ) -> Result<(Self, Lexicons, Checksum), AnonymizeError> {
         let workspace = snapshot.workspace.clone();
         let mut lexicons = Lexicons::new(&snapshot.row_schema());
         let mut deal = Deal::new(&snapshot, recoding.all_shares(), group_of, key, |batch| {
@@ -91,8 +91,8 @@ impl SpilledRows {
                 let classed = with_numbers(&lexicons.numbered(batch, &schema)?, classes.clone())?;
                 for run in rows.chunk_by(|a, b| a.0 == b.0) {
                     let indices: UInt32Array = run.iter().map(|(_, row)| Some(*row)).collect();
-                    let taken =
-                        take_record_batch(&classed, &indices).map_err(|source| Error::Kernel("take", source))?;
+                    let taken = take_record_batch(&classed, &indices)
+                        .map_err(|source| AnonymizeError::Kernel("take", source))?;
                     buckets.push(run[0].0 as usize, taken)?;
                 }
                 Ok(())
@@ -115,7 +115,7 @@ impl SpilledRows {
             let (buckets, workspace, labels) = (Arc::clone(&buckets), workspace.clone(), Arc::clone(&labels));
             async move {
                 let read = move || SortedBucket::read(&buckets[number], &workspace);
-                let bucket = SpawnedTask::spawn_blocking(read).await.map_err(|_| Error::Task)??;
+                let bucket = SpawnedTask::spawn_blocking(read).await.map_err(|_| AnonymizeError::Task)??;
                 Ok::<_, DataFusionError>(bucket.stream(labels, form, batch_rows))
             }
         };
@@ -162,7 +162,7 @@ impl Borders {
 
 /// Buckets that are being filled.
 struct Buckets {
-    stores: Vec<BatchStore>,
+    stores: Vec<SpillBuffer>,
     waiting: Vec<Vec<RecordBatch>>,
     most: usize,
     schema: SchemaRef,
@@ -170,31 +170,31 @@ struct Buckets {
 
 impl Buckets {
     /// So many rows of each bucket wait in memory before they are written.
-    fn new(workspace: &Workspace, schema: SchemaRef, buckets: usize, waiting_rows: usize) -> Self {
+    fn new(workspace: &Resources, schema: SchemaRef, buckets: usize, waiting_rows: usize) -> Self {
         // Rows were spilled because they do not fit; buckets go to disk from the beginning.
-        let allowance = Allowance::new(0);
-        let store = |_| BatchStore::new(workspace, Arc::clone(&schema), &allowance, "buckets");
+        let allowance = SharedQuota::new(0);
+        let store = |_| SpillBuffer::new(workspace, Arc::clone(&schema), &allowance, "buckets");
         let stores = (0..buckets).map(store).collect();
         Self { stores, waiting: vec![Vec::new(); buckets], most: waiting_rows.clamp(64, 8192), schema }
     }
 
-    fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), Error> {
+    fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), AnonymizeError> {
         self.waiting[bucket].push(rows);
         let waiting: usize = self.waiting[bucket].iter().map(RecordBatch::num_rows).sum();
         if waiting >= self.most { self.write(bucket) } else { Ok(()) }
     }
 
-    fn write(&mut self, bucket: usize) -> Result<(), Error> {
+    fn write(&mut self, bucket: usize) -> Result<(), AnonymizeError> {
         let waiting = std::mem::take(&mut self.waiting[bucket]);
         let rows = datafusion::arrow::compute::concat_batches(&self.schema, &waiting);
-        self.stores[bucket].push(rows.map_err(|source| Error::Kernel("concat", source))?)
+        self.stores[bucket].push(rows.map_err(|source| AnonymizeError::Kernel("concat", source))?)
     }
 
-    fn finish(mut self) -> Result<Vec<StoredBatches>, Error> {
+    fn finish(mut self) -> Result<Vec<BufferedBatches>, AnonymizeError> {
         for bucket in 0..self.stores.len() {
             self.write(bucket)?;
         }
-        self.stores.into_iter().map(BatchStore::finish).collect()
+        self.stores.into_iter().map(SpillBuffer::finish).collect()
     }
 }
 
@@ -207,7 +207,7 @@ struct SortedBucket {
 }
 
 impl SortedBucket {
-    fn read(stored: &StoredBatches, workspace: &Workspace) -> Result<Self, Error> {
+    fn read(stored: &BufferedBatches, workspace: &Resources) -> Result<Self, AnonymizeError> {
         let reservation = workspace.reservation("bucket");
         let full = |error| out_of_memory(error, "the rows of a few classes");
         reservation.try_grow(stored.bytes()).map_err(full)?;
@@ -242,7 +242,7 @@ impl SortedBucket {
             let batch = labels.batch(form, &runs, |kept| {
                 let column = |batch| RecordBatch::column(batch, kept_column(kept)).as_ref();
                 let arrays: Vec<&dyn Array> = self.batches.iter().map(column).collect();
-                interleave(&arrays, &places).map_err(|source| Error::Kernel("interleave", source))
+                interleave(&arrays, &places).map_err(|source| AnonymizeError::Kernel("interleave", source))
             });
             batch.map_err(DataFusionError::from)
         })

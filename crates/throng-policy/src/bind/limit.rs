@@ -8,13 +8,13 @@ use crate::problem::Report;
 use crate::raw;
 
 use super::BoundColumn;
-use super::kind::Kind;
+use super::type_kind::TypeKind;
 
 /// Reports a limit that says nothing about the column: bands are for numbers on a line, levels and values for
 /// hierarchies.
-pub fn check(spec: &QuasiSpec, column: &BoundColumn, kind: Kind, path: &FieldPath, report: &mut Report<'_>) {
+pub fn check(spec: &QuasiSpec, column: &BoundColumn, kind: TypeKind, path: &FieldPath, report: &mut Report<'_>) {
     let Some(limit) = &spec.limit else { return };
-    let release = raw::Release::from(spec.release).as_str();
+    let release = raw::RawRelease::from(spec.release).as_str();
     match (limit, spec.release.is_ordered()) {
         (Limit::Bands(_), true) if kind.is_number() => {}
         (Limit::Bands(_), true) => report.value(
@@ -49,9 +49,9 @@ pub fn check(spec: &QuasiSpec, column: &BoundColumn, kind: Kind, path: &FieldPat
 }
 
 /// What to do about a column that has an order and is no number.
-fn hierarchy_advice(kind: Kind) -> &'static str {
+fn hierarchy_advice(kind: TypeKind) -> &'static str {
     match kind {
-        Kind::Date => "give it a `hierarchy` of calendar parts, and a level as the limit",
+        TypeKind::Date => "give it a `hierarchy` of calendar parts, and a level as the limit",
         _ => "give it a `hierarchy`, and a level as the limit",
     }
 }

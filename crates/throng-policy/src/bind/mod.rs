@@ -3,11 +3,11 @@
 //! Columns are matched by their exact name. Nothing is guessed in favour of a release: a column that the policy does
 //! not name stops the run, unless the policy asks to drop such columns.
 
-mod kind;
 mod limit;
-mod names;
 mod quasi;
+mod released_names;
 mod sensitive;
+mod type_kind;
 
 use std::collections::HashMap;
 
@@ -20,8 +20,8 @@ use crate::problem::{PolicyError, Report};
 
 pub use sensitive::BoundSensitive;
 
-use kind::Kind;
-use names::Released;
+use released_names::ReleasedColumn;
+use type_kind::TypeKind;
 
 /// What each column of an input is, and what is promised about it.
 #[derive(Clone, Debug)]
@@ -74,12 +74,12 @@ impl Binding {
     }
 
     /// Each released column with the names that it has in the release, in schema order.
-    fn released(&self) -> Vec<Released<'_>> {
-        let kept = self.insensitive.iter().map(|column| Released::new(column, vec![column.name.clone()], "name"));
+    fn released(&self) -> Vec<ReleasedColumn<'_>> {
+        let kept = self.insensitive.iter().map(|column| ReleasedColumn::new(column, vec![column.name.clone()], "name"));
         let sensitive =
-            self.sensitive.iter().map(|bound| Released::new(&bound.column, bound.released_names(), "category"));
+            self.sensitive.iter().map(|bound| ReleasedColumn::new(&bound.column, bound.released_names(), "category"));
         let generalized =
-            self.quasi.iter().map(|quasi| Released::new(&quasi.column, quasi.spec.released_names(), "bound"));
+            self.quasi.iter().map(|quasi| ReleasedColumn::new(&quasi.column, quasi.spec.released_names(), "bound"));
         let mut released: Vec<_> = kept.chain(sensitive).chain(generalized).collect();
         released.sort_by_key(|released| released.column.index);
         released
@@ -90,7 +90,7 @@ impl Policy {
     /// Gives every column of an input its role, and reports everything that keeps the policy from applying to it.
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
-        names::check(&self.columns, schema, &mut report);
+        released_names::check(&self.columns, schema, &mut report);
 
         let roles: HashMap<&str, &Role> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
@@ -121,14 +121,14 @@ impl Policy {
                 }
             }
         }
-        names::check_released(&binding.released(), &mut report);
+        released_names::check_released(&binding.released(), &mut report);
         report.finish().map(|()| binding)
     }
 }
 
 /// The kind of a column's type, or a problem with its role when there is none.
-fn supported_kind(column: &BoundColumn, role: &str, path: &FieldPath, report: &mut Report<'_>) -> Option<Kind> {
-    let kind = Kind::of(&column.data_type);
+fn supported_kind(column: &BoundColumn, role: &str, path: &FieldPath, report: &mut Report<'_>) -> Option<TypeKind> {
+    let kind = TypeKind::of(&column.data_type);
     if kind.is_none() {
         report.value(
             &path.key("role"),

@@ -2,35 +2,35 @@
 
 use std::sync::Arc;
 
-use throng_core::columns::{QuasiSpec, Release};
+use throng_core::columns::{ColumnRecoding, QuasiSpec};
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::field_path::FieldPath;
 use crate::policy::Quasi;
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::Partition;
+use crate::settings::PartitionSetting;
 
 use super::BoundColumn;
-use super::kind::{Kind, has_mean};
 use super::limit;
+use super::type_kind::{TypeKind, has_mean};
 
 /// Makes the choices that the type and the partition decide, and refuses those that do not go with them.
 pub fn bind(
     column: &BoundColumn,
-    kind: Kind,
+    kind: TypeKind,
     quasi: &Quasi,
-    partition: Partition,
+    partition: PartitionSetting,
     path: &FieldPath,
     report: &mut Report<'_>,
 ) -> QuasiSpec {
-    let is_regular = partition == Partition::Mdr && kind.is_ordered() && quasi.hierarchy.is_none();
+    let is_regular = partition == PartitionSetting::Mdr && kind.is_ordered() && quasi.hierarchy.is_none();
     let release = quasi.release.unwrap_or(match &quasi.hierarchy {
-        None if kind.is_ordered() && !is_regular => Release::Interval,
-        _ => Release::Ancestor,
+        None if kind.is_ordered() && !is_regular => ColumnRecoding::Interval,
+        _ => ColumnRecoding::Ancestor,
     });
     let hierarchy = quasi.hierarchy.clone().unwrap_or_else(|| {
-        let is_tree = is_regular && release == Release::Ancestor;
+        let is_tree = is_regular && release == ColumnRecoding::Ancestor;
         Arc::new(if is_tree { HierarchySpec::MeanDifference } else { HierarchySpec::Flat })
     });
     check_release(release, column, kind, is_regular, &path.key("release"), report);
@@ -49,9 +49,9 @@ pub fn bind(
 
 /// Refuses a release that does not go with the type, or with the regular intervals of `mdr`.
 fn check_release(
-    release: Release,
+    release: ColumnRecoding,
     column: &BoundColumn,
-    kind: Kind,
+    kind: TypeKind,
     is_regular: bool,
     path: &FieldPath,
     report: &mut Report<'_>,
@@ -59,7 +59,7 @@ fn check_release(
     if !release.is_ordered() {
         return;
     }
-    let name = raw::Release::from(release).as_str();
+    let name = raw::RawRelease::from(release).as_str();
     if !kind.is_ordered() {
         let others = if release.is_aggregate() { "`mode`, `ancestor` or `set`" } else { "`ancestor` or `set`" };
         report.value(
@@ -77,7 +77,7 @@ fn check_release(
                  intervals; leave `release` out, or choose another partition"
             ),
         );
-    } else if release == Release::Mean && !has_mean(&column.data_type) {
+    } else if release == ColumnRecoding::Mean && !has_mean(&column.data_type) {
         report.value(
             path,
             format!("there is no `mean` for columns of type {}; use `median` or `interval`", column.data_type),
@@ -86,11 +86,11 @@ fn check_release(
 }
 
 /// The form of the hierarchy and what it is for, when it does not go with the kind.
-fn unfit(hierarchy: &HierarchySpec, kind: Kind) -> Option<(&'static str, &'static str)> {
+fn unfit(hierarchy: &HierarchySpec, kind: TypeKind) -> Option<(&'static str, &'static str)> {
     match hierarchy {
         HierarchySpec::Intervals { .. } if !kind.is_number() => Some(("intervals", "numbers")),
-        HierarchySpec::DateParts(_) if kind != Kind::Date => Some(("calendar parts", "dates and timestamps")),
-        HierarchySpec::Mask(_) if !matches!(kind, Kind::Text | Kind::Integer) => {
+        HierarchySpec::DateParts(_) if kind != TypeKind::Date => Some(("calendar parts", "dates and timestamps")),
+        HierarchySpec::Mask(_) if !matches!(kind, TypeKind::Text | TypeKind::Integer) => {
             Some(("masks", "text and whole numbers"))
         }
         _ => None,

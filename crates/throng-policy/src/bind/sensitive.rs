@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use throng_core::columns::{Categories, Facet, Protection, SensitiveSpec};
-use throng_core::model::{CategoryWeight, Counted, KAnonymity, Model, PSensitive, Privacy};
+use throng_core::columns::{Categories, Protection, SensitiveCoding, SensitiveSpec};
+use throng_core::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy};
 
 use crate::policy::{Sensitive, SensitiveRelease};
 
@@ -29,11 +29,12 @@ pub struct BoundSensitive {
 impl BoundSensitive {
     /// Binds a column; `p` is that of the policy.
     pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64) -> Self {
-        let strong = sensitive.protection.iter().map(|protection| Facet::Strong(Arc::clone(protection)));
-        let categories = sensitive.categories.iter().map(|categories| Facet::Categories(Arc::clone(categories)));
-        let mut facets: Vec<Facet> = strong.chain(categories).collect();
+        let strong = sensitive.protection.iter().map(|protection| SensitiveCoding::Strong(Arc::clone(protection)));
+        let categories =
+            sensitive.categories.iter().map(|categories| SensitiveCoding::Categories(Arc::clone(categories)));
+        let mut facets: Vec<SensitiveCoding> = strong.chain(categories).collect();
         if facets.is_empty() {
-            facets.push(Facet::Values);
+            facets.push(SensitiveCoding::Values);
         }
         Self {
             spec: SensitiveSpec { name: column.name.clone(), facets },
@@ -61,7 +62,7 @@ impl Binding {
             if p > 1 {
                 models.push(Arc::new(PSensitive::new(p, index, counted(facet))));
             }
-            if let (Some(alpha), Facet::Categories(categories)) = (self.alpha, facet) {
+            if let (Some(alpha), SensitiveCoding::Categories(categories)) = (self.alpha, facet) {
                 models.push(Arc::new(CategoryWeight::new(alpha, index, categories.list.len() as u32)));
             }
         }
@@ -69,11 +70,11 @@ impl Binding {
     }
 }
 
-fn counted(facet: &Facet) -> Counted {
+fn counted(facet: &SensitiveCoding) -> CodeMeaning {
     match facet {
-        Facet::Values => Counted::Values,
-        Facet::Strong(_) => Counted::StrongValues,
-        Facet::Categories(_) => Counted::Categories,
+        SensitiveCoding::Values => CodeMeaning::Values,
+        SensitiveCoding::Strong(_) => CodeMeaning::StrongValues,
+        SensitiveCoding::Categories(_) => CodeMeaning::Categories,
     }
 }
 

@@ -4,7 +4,7 @@
 //! so that no value of a person is in a draft.
 
 use arrow::datatypes::DataType;
-use throng_core::profile::{Profile, Shape, ValueKind};
+use throng_core::profile::{Profile, TextShape, ValueKind};
 
 use super::names::has_word;
 
@@ -55,7 +55,8 @@ pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Bu
 
 fn is_code(profile: &Profile) -> bool {
     let is_shaped = |shape| profile.shape_share(shape) >= NEARLY_ALL;
-    profile.longest() <= LONGEST_CODE && (is_shaped(Shape::CODE) || is_shaped(Shape::DIGITS) || is_shaped(Shape::DATE))
+    profile.longest() <= LONGEST_CODE
+        && (is_shaped(TextShape::CODE) || is_shaped(TextShape::DIGITS) || is_shaped(TextShape::DATE))
 }
 
 fn mask(why: &str) -> Builder {

@@ -16,17 +16,17 @@ use arrow::datatypes::{DataType, Field};
 use throng_core::profile::Profile;
 use throng_core::risk::Risk;
 
-use role::{Guess, Role, guess};
+use role::{Guess, GuessedRole, guess};
 
 /// A draft of a policy for one table.
 #[derive(Clone, Debug)]
 pub struct PolicyDraft {
-    columns: Vec<Column>,
+    columns: Vec<DraftColumn>,
 }
 
 /// A column with its profile and its likely role.
 #[derive(Clone, Debug)]
-struct Column {
+struct DraftColumn {
     name: String,
     data_type: DataType,
     profile: Profile,
@@ -39,14 +39,14 @@ impl PolicyDraft {
         let column = |(field, profile): (&Field, Profile)| {
             let (name, data_type) = (field.name().clone(), field.data_type().clone());
             let guess = guess(&name, &profile, &data_type.to_string());
-            Column { name, data_type, profile, guess }
+            DraftColumn { name, data_type, profile, guess }
         };
         Self { columns: columns.into_iter().map(column).collect() }
     }
 
     /// Names of the columns that are or may be quasi-identifiers.
     pub fn quasi(&self) -> Vec<String> {
-        let quasi = self.columns.iter().filter(|column| column.guess.role == Role::Quasi);
+        let quasi = self.columns.iter().filter(|column| column.guess.role == GuessedRole::Quasi);
         quasi.map(|column| column.name.clone()).collect()
     }
 

@@ -2,7 +2,7 @@
 
 /// The meaning of a word in a column name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum NameHint {
     /// It names a person, whatever its values look like.
     Person,
     /// It is a number or name of something, and of a person when most values are different.
@@ -246,16 +246,16 @@ const PRIVATE: &[&str] = &[
 ];
 
 /// Returns the meaning of a column name, with the word that carries it; `None` when no word or two contradicting words are known.
-pub(super) fn said(name: &str) -> Option<(Said, &'static str)> {
+pub(super) fn said(name: &str) -> Option<(NameHint, &'static str)> {
     let words = words(name);
     let find = |list: &'static [&'static str]| list.iter().copied().find(|word| words.iter().any(|own| own == word));
     if let Some(word) = find(PERSON) {
-        return Some((Said::Person, word));
+        return Some((NameHint::Person, word));
     }
     match (find(REFERENCE), find(KNOWN), find(PRIVATE)) {
-        (Some(word), None, None) => Some((Said::Reference, word)),
-        (_, Some(word), None) => Some((Said::Known, word)),
-        (_, None, Some(word)) => Some((Said::Private, word)),
+        (Some(word), None, None) => Some((NameHint::Reference, word)),
+        (_, Some(word), None) => Some((NameHint::Known, word)),
+        (_, None, Some(word)) => Some((NameHint::Private, word)),
         _ => None,
     }
 }
@@ -295,16 +295,16 @@ mod tests {
     fn names_are_read_word_by_word() {
         let kind = |name: &str| said(name).map(|(said, _)| said);
         for name in ["SSN", "customer_email", "homePhone", "first_name", "lastName", "IP"] {
-            assert_eq!(kind(name), Some(Said::Person), "{name}");
+            assert_eq!(kind(name), Some(NameHint::Person), "{name}");
         }
         for name in ["id", "patient_id", "recordNo", "session", "name"] {
-            assert_eq!(kind(name), Some(Said::Reference), "{name}");
+            assert_eq!(kind(name), Some(NameHint::Reference), "{name}");
         }
         for name in ["age", "ZIP-Code", "birthDate", "native-country", "department_id", "marital status"] {
-            assert_eq!(kind(name), Some(Said::Known), "{name}");
+            assert_eq!(kind(name), Some(NameHint::Known), "{name}");
         }
         for name in ["diagnosis", "total_charges", "annualIncome", "ICD10_code"] {
-            assert_eq!(kind(name), Some(Said::Private), "{name}");
+            assert_eq!(kind(name), Some(NameHint::Private), "{name}");
         }
         // Nothing, a part of a word, or two things at once.
         for name in ["", "x1", "usage", "paid_wagons", "zip_income", "fnlwgt"] {

@@ -3,19 +3,19 @@
 //! A guess is written down only where a mistake is on the safe side: leaving a column out, generalizing it, or counting it
 //! as sensitive when its name says so. That a column needs no protection is never guessed.
 
-use throng_core::profile::{Profile, Shape, ValueKind};
+use throng_core::profile::{Profile, TextShape, ValueKind};
 
-use super::names::{Said, said};
+use super::names::{NameHint, said};
 
 /// The likely role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum GuessedRole {
     Identifier,
     Quasi,
     Sensitive,
 }
 
-impl Role {
+impl GuessedRole {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Identifier => "identifier",
@@ -28,18 +28,18 @@ impl Role {
 /// A guess.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guess {
-    pub(super) role: Role,
+    pub(super) role: GuessedRole,
     /// Whether the user must confirm it.
     pub(super) is_question: bool,
     /// The reason, in a sentence.
     pub(super) why: String,
 }
 
-fn sure(role: Role, why: impl Into<String>) -> Guess {
+fn sure(role: GuessedRole, why: impl Into<String>) -> Guess {
     Guess { role, is_question: false, why: why.into() }
 }
 
-fn question(role: Role, why: impl Into<String>) -> Guess {
+fn question(role: GuessedRole, why: impl Into<String>) -> Guess {
     Guess { role, is_question: true, why: why.into() }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     let is_unique = valued > 1 && profile.unique_share() >= MOSTLY;
     if profile.kind() == ValueKind::Other {
         return question(
-            Role::Identifier,
+            GuessedRole::Identifier,
             format!(
                 "a column of type {data_type} can be neither generalized nor counted, only left out or kept as it is"
             ),
@@ -66,7 +66,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     }
     if profile.not_finite() > 0 {
         return question(
-            Role::Identifier,
+            GuessedRole::Identifier,
             format!(
                 "{} rows have NaN or an infinity, which only a column that is left out or kept as it is may have",
                 profile.not_finite()
@@ -74,45 +74,49 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
         );
     }
     if valued == 0 {
-        return sure(Role::Identifier, "it has no value in any row, so that nothing is lost without it");
+        return sure(GuessedRole::Identifier, "it has no value in any row, so that nothing is lost without it");
     }
     if let Some(looks) = looks_like_a_person(profile) {
-        return sure(Role::Identifier, format!("its values look like {looks}"));
+        return sure(GuessedRole::Identifier, format!("its values look like {looks}"));
     }
     let counted = counted(profile);
     match said(name) {
-        Some((Said::Person, word)) => {
-            sure(Role::Identifier, format!("`{word}` in its name says that it names a person"))
+        Some((NameHint::Person, word)) => {
+            sure(GuessedRole::Identifier, format!("`{word}` in its name says that it names a person"))
         }
-        Some((Said::Reference, word)) => reference(word, profile, is_unique),
-        Some((Said::Private, word)) if distinct < 2 => question(
-            Role::Quasi,
+        Some((NameHint::Reference, word)) => reference(word, profile, is_unique),
+        Some((NameHint::Private, word)) if distinct < 2 => question(
+            GuessedRole::Quasi,
             format!("`{word}` in its name is a thing that people keep private, but all rows have the same value"),
         ),
-        Some((Said::Private, word)) if is_unique => question(
-            Role::Sensitive,
+        Some((NameHint::Private, word)) if is_unique => question(
+            GuessedRole::Sensitive,
             format!(
                 "`{word}` in its name is a thing that people keep private, but {counted}, so that whoever knows the value finds the row"
             ),
         ),
-        Some((Said::Private, word)) => {
-            sure(Role::Sensitive, format!("`{word}` in its name is a thing that people keep private"))
+        Some((NameHint::Private, word)) => {
+            sure(GuessedRole::Sensitive, format!("`{word}` in its name is a thing that people keep private"))
         }
-        Some((Said::Known, word)) if is_unique && profile.kind() == ValueKind::Text => {
-            question(Role::Identifier, format!("`{word}` in its name is a thing that others can know, but {counted}"))
+        Some((NameHint::Known, word)) if is_unique && profile.kind() == ValueKind::Text => question(
+            GuessedRole::Identifier,
+            format!("`{word}` in its name is a thing that others can know, but {counted}"),
+        ),
+        Some((NameHint::Known, word)) => {
+            sure(GuessedRole::Quasi, format!("`{word}` in its name is a thing that others can know"))
         }
-        Some((Said::Known, word)) => sure(Role::Quasi, format!("`{word}` in its name is a thing that others can know")),
         None if matches!(profile.kind(), ValueKind::Date | ValueKind::Timestamp) => {
-            sure(Role::Quasi, "when something happened to a person is often known to others")
+            sure(GuessedRole::Quasi, "when something happened to a person is often known to others")
         }
         None if is_unique && profile.kind() == ValueKind::Text => {
-            sure(Role::Identifier, format!("{counted}, as in an identifier or a free text"))
+            sure(GuessedRole::Identifier, format!("{counted}, as in an identifier or a free text"))
         }
-        None if is_unique => question(Role::Identifier, format!("its name says nothing, and {counted}")),
-        None if distinct <= FEW => {
-            question(Role::Quasi, format!("its name says nothing, and its {distinct} values could be known to others"))
-        }
-        None => question(Role::Identifier, format!("neither its name nor its {distinct} values say what it is")),
+        None if is_unique => question(GuessedRole::Identifier, format!("its name says nothing, and {counted}")),
+        None if distinct <= FEW => question(
+            GuessedRole::Quasi,
+            format!("its name says nothing, and its {distinct} values could be known to others"),
+        ),
+        None => question(GuessedRole::Identifier, format!("neither its name nor its {distinct} values say what it is")),
     }
 }
 
@@ -125,11 +129,11 @@ fn counted(profile: &Profile) -> String {
 fn reference(word: &str, profile: &Profile, is_unique: bool) -> Guess {
     let (valued, distinct) = (profile.valued(), profile.distinct());
     if is_unique {
-        return sure(Role::Identifier, format!("`{word}` in its name, and {}", counted(profile)));
+        return sure(GuessedRole::Identifier, format!("`{word}` in its name, and {}", counted(profile)));
     }
     if distinct.saturating_mul(ROWS_PER_GROUP) >= valued {
         return question(
-            Role::Identifier,
+            GuessedRole::Identifier,
             format!(
                 "`{word}` in its name, and {distinct} values in {valued} rows: if a value is a person, leave it out, and \
                  mind that k counts rows and not people"
@@ -137,7 +141,7 @@ fn reference(word: &str, profile: &Profile, is_unique: bool) -> Guess {
         );
     }
     question(
-        Role::Quasi,
+        GuessedRole::Quasi,
         format!(
             "`{word}` in its name, but only {distinct} values in {valued} rows: it may stand for a group, such as a department"
         ),
@@ -146,9 +150,9 @@ fn reference(word: &str, profile: &Profile, is_unique: bool) -> Guess {
 
 fn looks_like_a_person(profile: &Profile) -> Option<&'static str> {
     let shapes = [
-        (Shape::EMAIL, "addresses of e-mail"),
-        (Shape::IP, "addresses of the internet protocol"),
-        (Shape::TOKEN, "long random numbers, as of a person, a device or a session"),
+        (TextShape::EMAIL, "addresses of e-mail"),
+        (TextShape::IP, "addresses of the internet protocol"),
+        (TextShape::TOKEN, "long random numbers, as of a person, a device or a session"),
     ];
     shapes.into_iter().find(|(shape, _)| profile.shape_share(*shape) >= NEARLY_ALL).map(|(_, looks)| looks)
 }

@@ -6,11 +6,11 @@ use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
 
 use super::builder::builder;
-use super::role::Role;
-use super::{Column, share_of};
+use super::role::GuessedRole;
+use super::{DraftColumn, share_of};
+use crate::open_question::OPEN as OPEN_QUESTION;
 use crate::preset::{Preset, highest_risk};
-use crate::question::OPEN as OPEN_QUESTION;
-use crate::text::quoted as toml_quoted;
+use crate::toml_quote::quoted as toml_quoted;
 
 /// Rows from which larger classes are suggested.
 const LARGE: u64 = 1000;
@@ -19,24 +19,24 @@ const LARGE: u64 = 1000;
 const WIDTH: usize = 110;
 
 /// Number of open questions: one for each unclear column, and one for p.
-pub(super) fn questions(columns: &[Column]) -> usize {
+pub(super) fn questions(columns: &[DraftColumn]) -> usize {
     1 + columns.iter().filter(|column| column.guess.is_question).count()
 }
 
 /// The whole file.
-pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: Option<&Risk>) -> String {
+pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], risk: Option<&Risk>) -> String {
     let mut text = String::new();
     head(rows, columns, risk, &mut text);
     places(locations, &mut text);
     privacy(rows, columns, &mut text);
-    let of = |role: Role, is_question: bool| {
+    let of = |role: GuessedRole, is_question: bool| {
         columns.iter().filter(move |column| column.guess.role == role && column.guess.is_question == is_question)
     };
-    let mut quasi: Vec<&Column> = of(Role::Quasi, false).collect();
-    let share = |column: &Column| share_of(risk, &column.name).unwrap_or(0.0);
+    let mut quasi: Vec<&DraftColumn> = of(GuessedRole::Quasi, false).collect();
+    let share = |column: &DraftColumn| share_of(risk, &column.name).unwrap_or(0.0);
     // Columns of equal share are ordered by their distinct values.
     quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
-    section("Identifiers: left out of the release.", of(Role::Identifier, false), risk, &mut text);
+    section("Identifiers: left out of the release.", of(GuessedRole::Identifier, false), risk, &mut text);
     section(
         "Quasi-identifiers: generalized. Those that single people out most come first.",
         quasi.into_iter(),
@@ -45,7 +45,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: 
     );
     section(
         "Sensitive: released as they are, with at least p different values in every class.",
-        of(Role::Sensitive, false),
+        of(GuessedRole::Sensitive, false),
         risk,
         &mut text,
     );
@@ -60,7 +60,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[Column], risk: 
     text
 }
 
-fn head(rows: u64, columns: &[Column], risk: Option<&Risk>, text: &mut String) {
+fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut String) {
     comment(
         &format!(
             "A draft by `throng init`, from {rows} rows and {} columns. It goes by names, types and counts, and may be \
@@ -107,7 +107,7 @@ fn stem(location: &str) -> &str {
     if is_name { stem } else { "table" }
 }
 
-fn privacy(rows: u64, columns: &[Column], text: &mut String) {
+fn privacy(rows: u64, columns: &[DraftColumn], text: &mut String) {
     text.push_str("[privacy]\n");
     let preset = if rows >= LARGE { Preset::Research } else { Preset::Common };
     comment("Every class of people who look alike has at least k rows. Conventions for k, none of them a law:", text);
@@ -121,8 +121,10 @@ fn privacy(rows: u64, columns: &[Column], text: &mut String) {
     };
     comment(&why, text);
     let _ = writeln!(text, "preset = {}", toml_quoted(preset.as_str()));
-    let sensitive: Vec<&Column> =
-        columns.iter().filter(|column| column.guess.role == Role::Sensitive && !column.guess.is_question).collect();
+    let sensitive: Vec<&DraftColumn> = columns
+        .iter()
+        .filter(|column| column.guess.role == GuessedRole::Sensitive && !column.guess.is_question)
+        .collect();
     comment(
         "Question: how many different values of each sensitive column must every class have? 1 asks for none of it; with 2 \
          or more nobody's value follows from their class.",
@@ -143,7 +145,7 @@ fn privacy(rows: u64, columns: &[Column], text: &mut String) {
     let _ = writeln!(text, "p = \"{OPEN_QUESTION}\"");
 }
 
-fn section<'a>(title: &str, columns: impl Iterator<Item = &'a Column>, risk: Option<&Risk>, text: &mut String) {
+fn section<'a>(title: &str, columns: impl Iterator<Item = &'a DraftColumn>, risk: Option<&Risk>, text: &mut String) {
     let mut is_begun = false;
     for column in columns {
         if !is_begun {
@@ -155,7 +157,7 @@ fn section<'a>(title: &str, columns: impl Iterator<Item = &'a Column>, risk: Opt
     }
 }
 
-fn write_column(column: &Column, risk: Option<&Risk>, text: &mut String) {
+fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
     let _ = writeln!(text, "\n[columns.{}]", toml_quoted(&column.name));
     let guess = &column.guess;
     comment(&format!("{}: {}.", if guess.is_question { "Unclear" } else { "Why" }, guess.why), text);
@@ -166,7 +168,7 @@ fn write_column(column: &Column, risk: Option<&Risk>, text: &mut String) {
         return;
     }
     let _ = writeln!(text, "role = \"{}\"", guess.role.as_str());
-    if guess.role == Role::Quasi {
+    if guess.role == GuessedRole::Quasi {
         let built = builder(&column.name, &column.profile, &column.data_type);
         comment(&format!("How: {}.", built.why), text);
         if let Some(line) = built.line {

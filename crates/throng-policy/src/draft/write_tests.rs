@@ -6,11 +6,11 @@ use super::*;
 use crate::draft::role::guess;
 use crate::{Overrides, Policy};
 
-fn column(name: &str, values: ArrayRef) -> Column {
+fn column(name: &str, values: ArrayRef) -> DraftColumn {
     let mut profile = Profile::new(values.data_type());
     profile.push(&values);
     let guess = guess(name, &profile, "x");
-    Column { name: name.to_owned(), data_type: values.data_type().clone(), profile, guess }
+    DraftColumn { name: name.to_owned(), data_type: values.data_type().clone(), profile, guess }
 }
 
 fn numbers(values: impl IntoIterator<Item = i64>) -> ArrayRef {

@@ -7,7 +7,7 @@ use crate::problem::Report;
 use crate::raw;
 
 /// The hierarchy with these levels.
-pub fn hierarchy(parts: &[raw::DatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
+pub fn hierarchy(parts: &[raw::RawDatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     if parts.is_empty() {
         report.value(path, "is empty; name at least one part of the calendar, such as \"year\"");
         return None;

@@ -9,11 +9,11 @@ use throng_core::hierarchy::{HierarchySpec, Tree};
 
 use super::outline::inline;
 use super::{hierarchy, paths};
-use crate::document::Document;
 use crate::field_path::FieldPath;
 use crate::problem::{PolicyError, Problem, Report};
 use crate::raw::{self, DEFAULT_FILE_DELIMITER};
-use crate::{schema, structure};
+use crate::spanned_toml::SpannedToml;
+use crate::{check_fields, schema};
 
 /// The field that a hierarchy has in a policy.
 const FIELD: &str = "hierarchy";
@@ -34,7 +34,7 @@ pub struct NotInline;
 /// # Ok::<(), throng_policy::PolicyError>(())
 /// ```
 pub fn parse_hierarchy_rule(name: &str, text: &str) -> Result<HierarchySpec, PolicyError> {
-    let document = Document::parse(name, text)?;
+    let document = SpannedToml::parse(name, text)?;
     let schema = json!({
         "type": "object",
         "properties": { FIELD: { "$ref": "#/$defs/HierarchyRule" } },
@@ -42,7 +42,7 @@ pub fn parse_hierarchy_rule(name: &str, text: &str) -> Result<HierarchySpec, Pol
         "$defs": schema::json_schema()["$defs"],
     });
     let mut report = Report::new(&document);
-    structure::check(&document, &schema, &mut report);
+    check_fields::check(&document, &schema, &mut report);
     report.finish()?;
 
     let path = FieldPath::of(&[FIELD]);
@@ -50,7 +50,7 @@ pub fn parse_hierarchy_rule(name: &str, text: &str) -> Result<HierarchySpec, Pol
         let message = "the hierarchy does not have the structure of one in a policy".to_owned();
         PolicyError::new(name, vec![Problem { path: path.to_string(), place: None, message }])
     };
-    let written: raw::Hierarchy = serde_json::from_value(document.to_json()[FIELD].clone()).map_err(|_| broken())?;
+    let written: raw::RawHierarchy = serde_json::from_value(document.to_json()[FIELD].clone()).map_err(|_| broken())?;
     let mut report = Report::new(&document);
     let spec = hierarchy(&written, &path, Some(Path::new("")), &mut report);
     report.finish()?;

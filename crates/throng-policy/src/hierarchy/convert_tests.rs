@@ -1,5 +1,5 @@
 use super::*;
-use crate::hierarchy::{Outline, parse_hierarchy};
+use crate::hierarchy::{HierarchyOutline, parse_hierarchy};
 
 fn tree(lines: &str) -> Tree {
     parse_hierarchy(lines).unwrap()
@@ -50,7 +50,7 @@ fn a_rule_is_checked_like_one_in_a_policy() {
 
 #[test]
 fn a_tree_is_drawn_with_skipped_levels_once() {
-    let outline = Outline::of(&tree("France;Europe;*\nOther;Other;*\nSpain;Europe;*\n\"a\u{7}b\";X;*\n"));
+    let outline = HierarchyOutline::of(&tree("France;Europe;*\nOther;Other;*\nSpain;Europe;*\n\"a\u{7}b\";X;*\n"));
     assert_eq!(outline.draw(9), "*\n├─ Europe\n│  ├─ France\n│  └─ Spain\n├─ Other\n└─ X\n   └─ a\\u{7}b");
     assert_eq!(outline.draw(1), "*\n├─ Europe (2 below)\n├─ Other\n└─ X (1 below)");
 }

@@ -19,7 +19,7 @@ use crate::raw::Branch;
 
 /// The hierarchy of a tree, below a root that it does not name.
 pub fn hierarchy(tree: &Branch, path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
-    let mut walk = Walk {
+    let mut walk = InlineTreeWalk {
         report,
         is_sound: true,
         above: Vec::new(),
@@ -28,7 +28,7 @@ pub fn hierarchy(tree: &Branch, path: &FieldPath, report: &mut Report<'_>) -> Op
         paths: Vec::new(),
     };
     walk.branch(tree, path);
-    let Walk { is_sound, paths, .. } = walk;
+    let InlineTreeWalk { is_sound, paths, .. } = walk;
     if !is_sound {
         return None;
     }
@@ -53,7 +53,7 @@ fn padded(mut paths: Vec<Vec<String>>) -> Vec<Vec<String>> {
 }
 
 /// Collects a path per value, and refuses labels that a release could not tell apart.
-struct Walk<'a, 'b> {
+struct InlineTreeWalk<'a, 'b> {
     report: &'a mut Report<'b>,
     is_sound: bool,
     /// The groups around the branch at hand, outermost first.
@@ -64,7 +64,7 @@ struct Walk<'a, 'b> {
     paths: Vec<Vec<String>>,
 }
 
-impl Walk<'_, '_> {
+impl InlineTreeWalk<'_, '_> {
     fn branch(&mut self, branch: &Branch, path: &FieldPath) {
         let is_empty = match branch {
             Branch::Values(values) => values.is_empty(),

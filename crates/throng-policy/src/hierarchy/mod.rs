@@ -14,7 +14,7 @@ use throng_core::hierarchy::HierarchySpec;
 
 pub use convert::{NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy_rule};
 pub use file::{HierarchyError, parse_hierarchy, read_hierarchy};
-pub use outline::Outline;
+pub use outline::HierarchyOutline;
 pub use shape::{height, labels, paths};
 
 use crate::field_path::FieldPath;
@@ -28,17 +28,17 @@ const FORMS: [&str; 7] = ["file", "lines", "tree", "intervals", "width", "date",
 
 /// The hierarchy that is written at `path`, or none when something is wrong with it.
 pub fn hierarchy(
-    written: &raw::Hierarchy,
+    written: &raw::RawHierarchy,
     path: &FieldPath,
     folder: Option<&Path>,
     report: &mut Report<'_>,
 ) -> Option<HierarchySpec> {
     match written {
-        raw::Hierarchy::File(file) => {
+        raw::RawHierarchy::File(file) => {
             let delimiter = delimiter(raw::DEFAULT_FILE_DELIMITER, path, report);
             file::hierarchy(file, delimiter, path, folder, report)
         }
-        raw::Hierarchy::Rule(rule) => match written_forms(rule).as_slice() {
+        raw::RawHierarchy::Rule(rule) => match written_forms(rule).as_slice() {
             [form] => {
                 check_options(rule, form, path, report);
                 build(rule, path, folder, report)

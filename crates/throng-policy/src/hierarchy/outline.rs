@@ -5,18 +5,18 @@ use std::fmt::Write;
 use throng_core::hierarchy::Tree;
 
 use super::shape::paths;
-use crate::text::toml_string;
+use crate::toml_quote::toml_string;
 
 /// A value of a hierarchy with everything below it, in the order of the leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outline {
+pub struct HierarchyOutline {
     /// The value.
     pub label: String,
     /// What is directly below; nothing for a leaf.
-    pub below: Vec<Outline>,
+    pub below: Vec<HierarchyOutline>,
 }
 
-impl Outline {
+impl HierarchyOutline {
     /// The outline of a hierarchy, its root at the top.
     pub fn of(tree: &Tree) -> Self {
         let mut top = Self { label: tree.label(tree.root()).to_owned(), below: Vec::new() };
@@ -88,7 +88,7 @@ fn plain(label: &str) -> String {
 /// The tree as the line of a column in a policy: `hierarchy = { tree = ... }`.
 pub(super) fn inline(tree: &Tree) -> String {
     let mut text = String::from("hierarchy = { tree = ");
-    Outline::of(tree).write_branch(&mut text);
+    HierarchyOutline::of(tree).write_branch(&mut text);
     text.push_str(" }\n");
     text
 }

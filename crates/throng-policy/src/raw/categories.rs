@@ -9,7 +9,8 @@ pub const MIN_CATEGORIES: usize = 2;
 /// One category of sensitive values.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Category {
+#[schemars(rename = "Category")]
+pub enum RawCategory {
     /// The values of a category, which is named by its place in the list, from 1 on.
     Values(#[schemars(length(min = 1))] Vec<String>),
     /// A category with a name.
@@ -28,12 +29,12 @@ pub struct NamedCategory {
     pub values: Vec<String>,
 }
 
-impl Category {
+impl RawCategory {
     /// The values, whichever way they are written.
     pub fn values(&self) -> &[String] {
         match self {
-            Category::Values(values) => values,
-            Category::Named(named) => &named.values,
+            RawCategory::Values(values) => values,
+            RawCategory::Named(named) => &named.values,
         }
     }
 }

@@ -4,17 +4,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use throng_core::columns::DEFAULT_WEIGHT;
 
-use super::{Category, Hierarchy, Limit, MIN_CATEGORIES, MIN_P, Ordered, Release};
+use super::{MIN_CATEGORIES, MIN_P, Ordered, RawCategory, RawHierarchy, RawLimit, RawRelease};
 
 /// The roles of the columns, by name.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub struct Columns {
+#[schemars(rename = "Columns")]
+pub struct RawColumns {
     /// `default = "drop"` leaves columns that the policy does not name out of the release; without it they are an
     /// error. A column that is itself called `default` is written as a table, `[columns.default]`.
     pub default: Option<DefaultEntry>,
     /// One table per column, under its exact name.
     #[serde(flatten)]
-    pub named: Ordered<Column>,
+    pub named: Ordered<RawColumn>,
 }
 
 /// What `default` stands for under `[columns]`.
@@ -24,7 +25,7 @@ pub enum DefaultEntry {
     /// The option.
     Unlisted(Unlisted),
     /// A column of that name.
-    Column(Column),
+    Column(RawColumn),
 }
 
 /// What happens to columns that the policy does not name.
@@ -38,13 +39,14 @@ pub enum Unlisted {
 /// One column.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Column {
+#[schemars(rename = "Column")]
+pub struct RawColumn {
     /// What the column says about a person.
-    pub role: Role,
+    pub role: RawRole,
     /// How the column is written into the release. For quasi-identifiers by default `interval` for numbers, dates and
     /// times without a hierarchy, and `ancestor` for all others; for sensitive columns with `categories` by default
     /// `category`.
-    pub release: Option<Release>,
+    pub release: Option<RawRelease>,
     /// For quasi-identifiers: how much the detail of this column counts against that of others. Greater than zero, by
     /// default 1.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT))]
@@ -52,13 +54,13 @@ pub struct Column {
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
     /// table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns:
     /// a file, its `lines` or a `tree`, of which `protected` names values.
-    pub hierarchy: Option<Hierarchy>,
+    pub hierarchy: Option<RawHierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]
-    pub nulls: Option<Nulls>,
+    pub nulls: Option<RawNulls>,
     /// For quasi-identifiers: how far values may be generalized, as a level, a list of values of the hierarchy, or a
     /// list of ascending numbers at which bands begin. Rows that can't be released within the limits are suppressed.
-    pub limit: Option<Limit>,
+    pub limit: Option<RawLimit>,
     /// For sensitive columns: the `p` of this column, in place of that of `[privacy]`. From 1 to k.
     #[schemars(range(min = MIN_P))]
     pub p: Option<u64>,
@@ -70,13 +72,14 @@ pub struct Column {
     /// a table such as `{ name = "Top Secret", values = ["HIV"] }`. Then `p` counts categories in place of values, and
     /// `alpha` weighs them.
     #[schemars(length(min = MIN_CATEGORIES))]
-    pub categories: Option<Vec<Category>>,
+    pub categories: Option<Vec<RawCategory>>,
 }
 
 /// What a column says about a person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+#[schemars(rename = "Role")]
+pub enum RawRole {
     /// Names the person, such as a number or an address. Left out of the release.
     Identifier,
     /// Known to others, and together with other columns enough to find the person. Released in generalized form.
@@ -87,14 +90,14 @@ pub enum Role {
     Insensitive,
 }
 
-impl Role {
+impl RawRole {
     /// The name of the role in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
-            Role::Identifier => "identifier",
-            Role::Quasi => "quasi",
-            Role::Sensitive => "sensitive",
-            Role::Insensitive => "insensitive",
+            RawRole::Identifier => "identifier",
+            RawRole::Quasi => "quasi",
+            RawRole::Sensitive => "sensitive",
+            RawRole::Insensitive => "insensitive",
         }
     }
 }
@@ -102,7 +105,8 @@ impl Role {
 /// What happens to a row whose quasi-identifier has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Nulls {
+#[schemars(rename = "Nulls")]
+pub enum RawNulls {
     /// The missing value is a value like any other.
     Value,
     /// The row is left out of the release, and counted.
@@ -111,12 +115,12 @@ pub enum Nulls {
     Error,
 }
 
-impl From<Nulls> for throng_core::columns::Nulls {
-    fn from(nulls: Nulls) -> Self {
+impl From<RawNulls> for throng_core::columns::Nulls {
+    fn from(nulls: RawNulls) -> Self {
         match nulls {
-            Nulls::Value => Self::Value,
-            Nulls::Suppress => Self::Suppress,
-            Nulls::Error => Self::Error,
+            RawNulls::Value => Self::Value,
+            RawNulls::Suppress => Self::Suppress,
+            RawNulls::Error => Self::Error,
         }
     }
 }

@@ -19,7 +19,8 @@ pub const MAX_LEVELS: u64 = 32;
 /// How the values of a column become less specific.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Hierarchy {
+#[schemars(rename = "Hierarchy")]
+pub enum RawHierarchy {
     /// The path of a hierarchy file, relative to the folder of the policy file. One line per value, from the value to
     /// the root, separated by semicolons and without a header: the convention of ARX.
     File(String),
@@ -59,9 +60,9 @@ pub struct HierarchyRule {
     pub levels: Option<u64>,
     /// For dates and timestamps: parts of the calendar from fine to coarse, such as `["month", "year"]`.
     #[schemars(length(min = 1))]
-    pub date: Option<Vec<DatePart>>,
+    pub date: Option<Vec<RawDatePart>>,
     /// For codes such as ZIP: the side from which one character more is hidden at each level.
-    pub mask: Option<MaskSide>,
+    pub mask: Option<RawMaskSide>,
 }
 
 /// A part of a tree that is written in the policy.
@@ -77,7 +78,8 @@ pub enum Branch {
 /// A part of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum DatePart {
+#[schemars(rename = "DatePart")]
+pub enum RawDatePart {
     /// `2024-02-29`
     Day,
     /// `2024-02`
@@ -90,14 +92,14 @@ pub enum DatePart {
     Decade,
 }
 
-impl From<DatePart> for throng_core::hierarchy::DatePart {
-    fn from(part: DatePart) -> Self {
+impl From<RawDatePart> for throng_core::hierarchy::DatePart {
+    fn from(part: RawDatePart) -> Self {
         match part {
-            DatePart::Day => Self::Day,
-            DatePart::Month => Self::Month,
-            DatePart::Quarter => Self::Quarter,
-            DatePart::Year => Self::Year,
-            DatePart::Decade => Self::Decade,
+            RawDatePart::Day => Self::Day,
+            RawDatePart::Month => Self::Month,
+            RawDatePart::Quarter => Self::Quarter,
+            RawDatePart::Year => Self::Year,
+            RawDatePart::Decade => Self::Decade,
         }
     }
 }
@@ -105,18 +107,19 @@ impl From<DatePart> for throng_core::hierarchy::DatePart {
 /// The side of a code from which it is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum MaskSide {
+#[schemars(rename = "MaskSide")]
+pub enum RawMaskSide {
     /// `41099`, `4109*`, `410**`: for codes whose first characters say most.
     Right,
     /// `41099`, `*1099`, `**099`.
     Left,
 }
 
-impl From<MaskSide> for throng_core::hierarchy::MaskSide {
-    fn from(side: MaskSide) -> Self {
+impl From<RawMaskSide> for throng_core::hierarchy::MaskSide {
+    fn from(side: RawMaskSide) -> Self {
         match side {
-            MaskSide::Right => Self::Right,
-            MaskSide::Left => Self::Left,
+            RawMaskSide::Right => Self::Right,
+            RawMaskSide::Left => Self::Left,
         }
     }
 }

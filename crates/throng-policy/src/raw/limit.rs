@@ -6,7 +6,8 @@ use serde::Deserialize;
 /// How far the values of a column may be generalized.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum Limit {
+#[schemars(rename = "Limit")]
+pub enum RawLimit {
     /// The highest level of the hierarchy that may be released. Level 0 is the value itself: the column is then never
     /// generalized.
     Level(u64),

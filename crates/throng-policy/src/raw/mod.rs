@@ -14,20 +14,20 @@ mod store;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use categories::{Category, MIN_CATEGORIES};
-pub use columns::{Column, Columns, DefaultEntry, Role, Unlisted};
+pub use categories::{MIN_CATEGORIES, RawCategory};
+pub use columns::{DefaultEntry, RawColumn, RawColumns, RawRole, Unlisted};
 pub use hierarchy::{
-    Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, DatePart, Hierarchy, HierarchyRule,
-    MAX_LEVELS,
+    Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, HierarchyRule, MAX_LEVELS,
+    RawDatePart, RawHierarchy,
 };
-pub use limit::Limit;
+pub use limit::RawLimit;
 pub use ordered::Ordered;
-pub use release::Release;
-pub use store::Store;
+pub use release::RawRelease;
+pub use store::RawStore;
 
 use crate::budget::PATTERN;
 use crate::preset::Preset;
-use crate::settings::{Cluster, Commit, Format, Mode, Partition};
+use crate::settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -51,33 +51,35 @@ pub const DEFAULT_CSV_HEADER: bool = true;
 /// A policy of Throng: which table to release, what the release promises, and what each column means.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Policy {
+#[schemars(rename = "Policy")]
+pub struct RawPolicy {
     /// The version of the file format. Always 1.
     #[schemars(extend("const" = VERSION))]
     #[expect(dead_code, reason = "checked before the file is deserialized")]
     pub version: u64,
     /// Where the table comes from.
-    pub input: Input,
+    pub input: RawInput,
     /// Where the release goes.
-    pub output: Output,
+    pub output: RawOutput,
     /// How object stores are talked to. Credentials have no place here: they come only from the environment.
     #[serde(default)]
-    #[schemars(with = "Store")]
-    pub store: Option<Store>,
+    #[schemars(with = "RawStore")]
+    pub store: Option<RawStore>,
     /// What the release promises.
-    pub privacy: Privacy,
+    pub privacy: RawPrivacy,
     /// How the release is computed. The promise does not depend on it, the loss of detail does.
     #[serde(default)]
-    #[schemars(with = "Algorithm")]
-    pub algorithm: Option<Algorithm>,
+    #[schemars(with = "RawAlgorithm")]
+    pub algorithm: Option<RawAlgorithm>,
     /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
-    pub columns: Columns,
+    pub columns: RawColumns,
 }
 
 /// Where the table comes from.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+#[schemars(rename = "Input")]
+pub struct RawInput {
     /// A file, a folder, a glob, or a URL such as `s3://bucket/folder/`; or a list of them. Files can also be read from
     /// `https://`. `${NAME}` stands for an environment variable and `$$` for a dollar. Credentials come only from the
     /// environment.
@@ -105,7 +107,8 @@ pub enum Locations {
 /// Where the release goes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Output {
+#[schemars(rename = "Output")]
+pub struct RawOutput {
     /// A folder or a URL such as `s3://bucket/folder/`. `${NAME}` stands for an environment variable and `$$` for a
     /// dollar. Credentials come only from the environment.
     pub location: String,
@@ -132,7 +135,8 @@ pub struct Output {
     "if" = { "not": { "required": ["preset"] } },
     "then" = { "required": ["k"] }
 ))]
-pub struct Privacy {
+#[schemars(rename = "Privacy")]
+pub struct RawPrivacy {
     /// A k that is in use elsewhere, by name, with the reason for it. It needs an explicit `p`, and is no statement of
     /// compliance with any law.
     pub preset: Option<Preset>,
@@ -158,13 +162,14 @@ pub struct Privacy {
 /// How the release is computed.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Algorithm {
+#[schemars(rename = "Algorithm")]
+pub struct RawAlgorithm {
     /// How the table is first cut into parts. By default `mondrian`.
-    #[schemars(extend("default" = Partition::Mondrian.as_str()))]
-    pub partition: Option<Partition>,
+    #[schemars(extend("default" = PartitionSetting::Mondrian.as_str()))]
+    pub partition: Option<PartitionSetting>,
     /// How the rows of a part become classes. By default `auto`.
-    #[schemars(extend("default" = Cluster::Auto.as_str()))]
-    pub cluster: Option<Cluster>,
+    #[schemars(extend("default" = ClusterSetting::Auto.as_str()))]
+    pub cluster: Option<ClusterSetting>,
     /// How long the search for better classes may go on: `fast`, `balanced`, `thorough`, or a time such as `30s`. For the
     /// cluster method `auto`. More never loses more. By default `balanced`.
     #[schemars(extend("default" = "balanced", "pattern" = PATTERN))]

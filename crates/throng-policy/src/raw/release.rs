@@ -2,14 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use throng_core::columns::Release as Generalized;
+use throng_core::columns::ColumnRecoding as Generalized;
 
 use crate::policy::SensitiveRelease;
 
 /// How a column is written into the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Release {
+#[schemars(rename = "Release")]
+pub enum RawRelease {
     /// For quasi-identifiers: numbers, dates and times as text, `25` or `[25-39]`.
     Interval,
     /// For quasi-identifiers: numbers, dates and times as two columns of their own type, `NAME_min` and `NAME_max`.
@@ -34,68 +35,68 @@ pub enum Release {
     Both,
 }
 
-impl Release {
+impl RawRelease {
     /// The name of the release in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
-            Release::Interval => "interval",
-            Release::Bounds => "bounds",
-            Release::Ancestor => "ancestor",
-            Release::Set => "set",
-            Release::Mean => "mean",
-            Release::Median => "median",
-            Release::Mode => "mode",
-            Release::Category => "category",
-            Release::Value => "value",
-            Release::Both => "both",
+            RawRelease::Interval => "interval",
+            RawRelease::Bounds => "bounds",
+            RawRelease::Ancestor => "ancestor",
+            RawRelease::Set => "set",
+            RawRelease::Mean => "mean",
+            RawRelease::Median => "median",
+            RawRelease::Mode => "mode",
+            RawRelease::Category => "category",
+            RawRelease::Value => "value",
+            RawRelease::Both => "both",
         }
     }
 
     /// What it means for a quasi-identifier; none when it is for sensitive columns.
     pub fn of_quasi(self) -> Option<Generalized> {
         match self {
-            Release::Interval => Some(Generalized::Interval),
-            Release::Bounds => Some(Generalized::Bounds),
-            Release::Ancestor => Some(Generalized::Ancestor),
-            Release::Set => Some(Generalized::Set),
-            Release::Mean => Some(Generalized::Mean),
-            Release::Median => Some(Generalized::Median),
-            Release::Mode => Some(Generalized::Mode),
-            Release::Category | Release::Value | Release::Both => None,
+            RawRelease::Interval => Some(Generalized::Interval),
+            RawRelease::Bounds => Some(Generalized::Bounds),
+            RawRelease::Ancestor => Some(Generalized::Ancestor),
+            RawRelease::Set => Some(Generalized::Set),
+            RawRelease::Mean => Some(Generalized::Mean),
+            RawRelease::Median => Some(Generalized::Median),
+            RawRelease::Mode => Some(Generalized::Mode),
+            RawRelease::Category | RawRelease::Value | RawRelease::Both => None,
         }
     }
 
     /// What it means for a sensitive column; none when it is for quasi-identifiers.
     pub fn of_sensitive(self) -> Option<SensitiveRelease> {
         match self {
-            Release::Category => Some(SensitiveRelease::Category),
-            Release::Value => Some(SensitiveRelease::Value),
-            Release::Both => Some(SensitiveRelease::Both),
+            RawRelease::Category => Some(SensitiveRelease::Category),
+            RawRelease::Value => Some(SensitiveRelease::Value),
+            RawRelease::Both => Some(SensitiveRelease::Both),
             _ => None,
         }
     }
 }
 
-impl From<Generalized> for Release {
+impl From<Generalized> for RawRelease {
     fn from(release: Generalized) -> Self {
         match release {
-            Generalized::Interval => Release::Interval,
-            Generalized::Bounds => Release::Bounds,
-            Generalized::Ancestor => Release::Ancestor,
-            Generalized::Set => Release::Set,
-            Generalized::Mean => Release::Mean,
-            Generalized::Median => Release::Median,
-            Generalized::Mode => Release::Mode,
+            Generalized::Interval => RawRelease::Interval,
+            Generalized::Bounds => RawRelease::Bounds,
+            Generalized::Ancestor => RawRelease::Ancestor,
+            Generalized::Set => RawRelease::Set,
+            Generalized::Mean => RawRelease::Mean,
+            Generalized::Median => RawRelease::Median,
+            Generalized::Mode => RawRelease::Mode,
         }
     }
 }
 
-impl From<SensitiveRelease> for Release {
+impl From<SensitiveRelease> for RawRelease {
     fn from(release: SensitiveRelease) -> Self {
         match release {
-            SensitiveRelease::Category => Release::Category,
-            SensitiveRelease::Value => Release::Value,
-            SensitiveRelease::Both => Release::Both,
+            SensitiveRelease::Category => RawRelease::Category,
+            SensitiveRelease::Value => RawRelease::Value,
+            SensitiveRelease::Both => RawRelease::Both,
         }
     }
 }
@@ -106,13 +107,13 @@ mod tests {
 
     #[test]
     fn a_release_is_read_under_the_name_that_it_tells_and_has_one_role() {
-        use Release::*;
+        use RawRelease::*;
         for release in [Interval, Bounds, Ancestor, Set, Mean, Median, Mode, Category, Value, Both] {
-            let read: Release = serde_json::from_value(release.as_str().into()).unwrap();
+            let read: RawRelease = serde_json::from_value(release.as_str().into()).unwrap();
             assert_eq!(read, release);
             let (quasi, sensitive) = (release.of_quasi(), release.of_sensitive());
             assert_ne!(quasi.is_some(), sensitive.is_some(), "{release:?}");
-            assert_eq!(quasi.map(Release::from).or(sensitive.map(Release::from)), Some(release));
+            assert_eq!(quasi.map(RawRelease::from).or(sensitive.map(RawRelease::from)), Some(release));
         }
     }
 }

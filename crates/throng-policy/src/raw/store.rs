@@ -9,7 +9,8 @@ use crate::time_span::PATTERN;
 /// wins, so that one policy runs in staging and in production.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Store {
+#[schemars(rename = "Store")]
+pub struct RawStore {
     /// The server of `s3://` locations, such as `https://minio.example.org`. `${NAME}` stands for an environment variable.
     /// By default that of the cloud. Those of `gs://` and `az://` come from the environment.
     pub endpoint: Option<String>,

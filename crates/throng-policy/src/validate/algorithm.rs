@@ -5,21 +5,21 @@ use crate::field_path::FieldPath;
 use crate::policy::Algorithm;
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::{Cluster, Partition};
+use crate::settings::{ClusterSetting, PartitionSetting};
 
 /// Checks `[algorithm]`.
-pub fn algorithm(raw: Option<&raw::Algorithm>, report: &mut Report<'_>) -> Algorithm {
+pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Algorithm {
     let partition = raw.and_then(|raw| raw.partition).unwrap_or_default();
     let cluster = raw.and_then(|raw| raw.cluster).unwrap_or_default();
     let path = FieldPath::of(&["algorithm", "cluster"]);
-    if partition == Partition::None && cluster == Cluster::None {
+    if partition == PartitionSetting::None && cluster == ClusterSetting::None {
         report.value(
             &path,
             "with neither a partition nor a cluster method the whole table would be released as one class; \
              choose one of the two",
         );
     }
-    if partition == Partition::Incognito && !matches!(cluster, Cluster::Auto | Cluster::None) {
+    if partition == PartitionSetting::Incognito && !matches!(cluster, ClusterSetting::Auto | ClusterSetting::None) {
         report.value(
             &path,
             format!(
@@ -33,10 +33,10 @@ pub fn algorithm(raw: Option<&raw::Algorithm>, report: &mut Report<'_>) -> Algor
     Algorithm { partition, cluster, budget, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
 }
 
-fn budget(raw: Option<&str>, cluster: Cluster, report: &mut Report<'_>) -> Budget {
+fn budget(raw: Option<&str>, cluster: ClusterSetting, report: &mut Report<'_>) -> Budget {
     let Some(text) = raw else { return Budget::default() };
     let path = FieldPath::of(&["algorithm", "budget"]);
-    if !matches!(cluster, Cluster::Auto | Cluster::Centroid) {
+    if !matches!(cluster, ClusterSetting::Auto | ClusterSetting::Centroid) {
         let name = cluster.as_str();
         report.value(
             &path,

@@ -9,7 +9,7 @@ use crate::problem::Report;
 use crate::raw;
 
 /// Checks `categories`. Whoever reads a release must be able to tell the categories apart, and each value has one.
-pub fn categories(written: &[raw::Category], path: &FieldPath, report: &mut Report<'_>) -> Categories {
+pub fn categories(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>) -> Categories {
     if written.len() < raw::MIN_CATEGORIES {
         report.value(
             path,
@@ -30,17 +30,17 @@ pub fn categories(written: &[raw::Category], path: &FieldPath, report: &mut Repo
 }
 
 /// The name of a category: its own, or its place counted from one.
-fn name(position: usize, category: &raw::Category) -> String {
+fn name(position: usize, category: &raw::RawCategory) -> String {
     match category {
-        raw::Category::Values(_) => (position + 1).to_string(),
-        raw::Category::Named(named) => named.name.clone(),
+        raw::RawCategory::Values(_) => (position + 1).to_string(),
+        raw::RawCategory::Named(named) => named.name.clone(),
     }
 }
 
-fn check_names(written: &[raw::Category], path: &FieldPath, report: &mut Report<'_>) {
+fn check_names(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>) {
     // Names by place are taken first: only a written name can be changed.
-    let is_named = |category: &raw::Category| matches!(category, raw::Category::Named(_));
-    let mut order: Vec<(usize, &raw::Category)> = written.iter().enumerate().collect();
+    let is_named = |category: &raw::RawCategory| matches!(category, raw::RawCategory::Named(_));
+    let mut order: Vec<(usize, &raw::RawCategory)> = written.iter().enumerate().collect();
     order.sort_by_key(|(_, category)| is_named(category));
     let mut taken: HashMap<String, usize> = HashMap::new();
     for (position, category) in order {
@@ -55,12 +55,12 @@ fn check_names(written: &[raw::Category], path: &FieldPath, report: &mut Report<
     }
 }
 
-fn check_values(written: &[raw::Category], path: &FieldPath, report: &mut Report<'_>) {
+fn check_values(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>) {
     let mut places: HashMap<&str, FieldPath> = HashMap::new();
     for (position, category) in written.iter().enumerate() {
         let path = match category {
-            raw::Category::Values(_) => path.index(position),
-            raw::Category::Named(_) => path.index(position).key("values"),
+            raw::RawCategory::Values(_) => path.index(position),
+            raw::RawCategory::Named(_) => path.index(position).key("values"),
         };
         if category.values().is_empty() {
             report.value(&path, "is empty; give it at least one value");

@@ -12,7 +12,7 @@ use super::quasi::quasi;
 use super::sensitive::sensitive;
 
 /// Checks `[columns]`.
-pub fn columns(raw: &raw::Columns, folder: Option<&Path>, report: &mut Report<'_>) -> Columns {
+pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report<'_>) -> Columns {
     let table = FieldPath::of(&["columns"]);
     let (drop_unlisted, named_default) = match &raw.default {
         None => (false, None),
@@ -34,20 +34,20 @@ pub fn columns(raw: &raw::Columns, folder: Option<&Path>, report: &mut Report<'_
     Columns { drop_unlisted, by_name }
 }
 
-fn role(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Role {
+fn role(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Role {
     refuse_fields_of_other_roles(column, path, report);
     match column.role {
-        raw::Role::Identifier => Role::Identifier,
-        raw::Role::Insensitive => Role::Insensitive,
-        raw::Role::Sensitive => Role::Sensitive(sensitive(column, path, folder, report)),
-        raw::Role::Quasi => Role::Quasi(quasi(column, path, folder, report)),
+        raw::RawRole::Identifier => Role::Identifier,
+        raw::RawRole::Insensitive => Role::Insensitive,
+        raw::RawRole::Sensitive => Role::Sensitive(sensitive(column, path, folder, report)),
+        raw::RawRole::Quasi => Role::Quasi(quasi(column, path, folder, report)),
     }
 }
 
-fn refuse_fields_of_other_roles(column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) {
-    const QUASI: &[raw::Role] = &[raw::Role::Quasi];
-    const SENSITIVE: &[raw::Role] = &[raw::Role::Sensitive];
-    const EITHER: &[raw::Role] = &[raw::Role::Quasi, raw::Role::Sensitive];
+fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) {
+    const QUASI: &[raw::RawRole] = &[raw::RawRole::Quasi];
+    const SENSITIVE: &[raw::RawRole] = &[raw::RawRole::Sensitive];
+    const EITHER: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive];
     for (name, is_written, roles) in [
         ("release", column.release.is_some(), EITHER),
         ("weight", column.weight.is_some(), QUASI),

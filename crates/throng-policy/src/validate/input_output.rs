@@ -10,7 +10,7 @@ use crate::settings::Format;
 use super::delimiter;
 
 /// Checks `[input]`.
-pub fn input(raw: &raw::Input, environment: Environment<'_>, report: &mut Report<'_>) -> Input {
+pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Report<'_>) -> Input {
     let table = FieldPath::of(&["input"]);
     let path = table.key("location");
     let locations = match &raw.location {
@@ -44,7 +44,7 @@ pub fn input(raw: &raw::Input, environment: Environment<'_>, report: &mut Report
 }
 
 /// Checks `[output]`.
-pub fn output(raw: &raw::Output, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
+pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
     let table = FieldPath::of(&["output"]);
     let path = table.key("location");
     let location = self::location(&raw.location, &path, environment, report);

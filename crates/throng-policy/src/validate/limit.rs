@@ -10,14 +10,14 @@ use crate::raw;
 
 /// Checks a limit, also against the hierarchy that the policy gives to the column.
 pub fn limit(
-    written: &raw::Limit,
+    written: &raw::RawLimit,
     hierarchy: Option<&HierarchySpec>,
     path: &FieldPath,
     report: &mut Report<'_>,
 ) -> Option<Limit> {
     match written {
-        raw::Limit::Level(level) => check_level(*level, hierarchy, path, report).map(Limit::Level),
-        raw::Limit::Values(values) => {
+        raw::RawLimit::Level(level) => check_level(*level, hierarchy, path, report).map(Limit::Level),
+        raw::RawLimit::Values(values) => {
             if values.is_empty() {
                 report.value(
                     path,
@@ -33,7 +33,7 @@ pub fn limit(
             }
             Some(Limit::Values(values.as_slice().into()))
         }
-        raw::Limit::Bands(borders) => {
+        raw::RawLimit::Bands(borders) => {
             for (position, pair) in borders.windows(2).enumerate() {
                 if pair[0] >= pair[1] {
                     report.value(&path.index(position + 1), "must be greater than the number before it");

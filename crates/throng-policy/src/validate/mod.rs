@@ -1,4 +1,4 @@
-//! What the fields of a policy mean together: from [`raw::Policy`] to [`Policy`].
+//! What the fields of a policy mean together: from [`raw::RawPolicy`] to [`Policy`].
 //!
 //! Every function reports what is wrong and still answers, with a stand-in where it must. The answer counts only when
 //! the report stays empty, so that all problems are found in one go.
@@ -17,16 +17,16 @@ mod store;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::document::Document;
 use crate::location::Environment;
 use crate::policy::{KeySource, Policy};
 use crate::problem::Report;
 use crate::raw;
+use crate::spanned_toml::SpannedToml;
 
 pub use delimiter::delimiter;
 
 /// What a policy refers to outside of its text.
-pub struct Surroundings<'a> {
+pub struct ValidationContext<'a> {
     /// Where the paths of hierarchy files start; none where there are no files.
     pub folder: Option<&'a Path>,
     /// The environment variables of locations.
@@ -35,9 +35,9 @@ pub struct Surroundings<'a> {
 
 /// Checks everything that needs no schema.
 pub fn validate(
-    raw: &raw::Policy,
-    document: Arc<Document>,
-    surroundings: &Surroundings<'_>,
+    raw: &raw::RawPolicy,
+    document: Arc<SpannedToml>,
+    surroundings: &ValidationContext<'_>,
     report: &mut Report<'_>,
 ) -> Policy {
     let columns = columns::columns(&raw.columns, surroundings.folder, report);

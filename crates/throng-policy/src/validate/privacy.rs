@@ -8,7 +8,7 @@ use crate::raw;
 use crate::suggest::alternatives;
 
 /// Checks `[privacy]` and the `p` of each column, also against the roles of the columns.
-pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
+pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
     let (k, p) = (k(raw, &table, report), raw.p.unwrap_or(raw::MIN_P));
     if k < raw::MIN_K {
@@ -40,7 +40,7 @@ pub fn privacy(raw: &raw::Privacy, columns: &Columns, report: &mut Report<'_>) -
 }
 
 /// The k in effect: a preset gives one, which the policy may raise. It asks for a p beside it.
-fn k(raw: &raw::Privacy, table: &FieldPath, report: &mut Report<'_>) -> u64 {
+fn k(raw: &raw::RawPrivacy, table: &FieldPath, report: &mut Report<'_>) -> u64 {
     let Some(preset) = raw.preset else {
         if raw.k.is_none() {
             let names = Preset::ALL.map(Preset::as_str);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use throng_core::columns::{DEFAULT_WEIGHT, Release};
+use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT};
 
 use crate::field_path::FieldPath;
 use crate::hierarchy;
@@ -14,7 +14,7 @@ use crate::raw;
 use super::limit::limit;
 
 /// Checks the fields of a column with the role `quasi`.
-pub fn quasi(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Quasi {
+pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Quasi {
     let weight = column.weight.unwrap_or(DEFAULT_WEIGHT);
     if weight <= 0.0 {
         report
@@ -36,7 +36,12 @@ pub fn quasi(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, repo
     }
 }
 
-fn release(written: raw::Release, column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) -> Option<Release> {
+fn release(
+    written: raw::RawRelease,
+    column: &raw::RawColumn,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) -> Option<ColumnRecoding> {
     let (name, path) = (written.as_str(), path.key("release"));
     let release = written.of_quasi();
     match release {

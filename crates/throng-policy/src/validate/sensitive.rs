@@ -15,7 +15,12 @@ use crate::raw;
 use super::categories::categories;
 
 /// Checks the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
-pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Sensitive {
+pub fn sensitive(
+    column: &raw::RawColumn,
+    path: &FieldPath,
+    folder: Option<&Path>,
+    report: &mut Report<'_>,
+) -> Sensitive {
     let categories = column.categories.as_ref().map(|list| categories(list, &path.key("categories"), report));
     let protection = protection(column, path, folder, report).map(Arc::new);
     let release = release(column, &path.key("release"), report);
@@ -30,7 +35,7 @@ pub fn sensitive(column: &raw::Column, path: &FieldPath, folder: Option<&Path>, 
 }
 
 fn protection(
-    column: &raw::Column,
+    column: &raw::RawColumn,
     path: &FieldPath,
     folder: Option<&Path>,
     report: &mut Report<'_>,
@@ -81,7 +86,7 @@ fn check_protected(protected: &[String], tree: &Tree, path: &FieldPath, report: 
     }
 }
 
-fn release(column: &raw::Column, path: &FieldPath, report: &mut Report<'_>) -> SensitiveRelease {
+fn release(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> SensitiveRelease {
     let has_categories = column.categories.is_some();
     let by_default = if has_categories { SensitiveRelease::Category } else { SensitiveRelease::Value };
     let Some(written) = column.release else { return by_default };

@@ -15,7 +15,7 @@ use super::input_output::location;
 const ALLOW_HTTP: &str = "AWS_ALLOW_HTTP";
 
 /// Checks `[store]`.
-pub fn store(raw: Option<&raw::Store>, environment: Environment<'_>, report: &mut Report<'_>) -> Store {
+pub fn store(raw: Option<&raw::RawStore>, environment: Environment<'_>, report: &mut Report<'_>) -> Store {
     let default = Store::default();
     let Some(raw) = raw else { return default };
     let table = FieldPath::of(&["store"]);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use throng_core::metrics::{Change, DETAIL_STEPS, Utility};
+use throng_core::metrics::{DETAIL_STEPS, DistributionShift, Utility};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 
@@ -162,9 +162,9 @@ fn detail_steps(rows: [u64; DETAIL_STEPS.len()]) -> Vec<DetailStep> {
     DETAIL_STEPS.into_iter().zip(rows).map(|(up_to, rows)| DetailStep { up_to, rows }).collect()
 }
 
-impl From<Change> for DistributionFacts {
-    fn from(change: Change) -> Self {
-        let slice = |slice: throng_core::metrics::Slice| SliceFacts {
+impl From<DistributionShift> for DistributionFacts {
+    fn from(change: DistributionShift) -> Self {
+        let slice = |slice: throng_core::metrics::DomainSlice| SliceFacts {
             end: round(slice.end),
             before: round(slice.before),
             after: round(slice.after),

@@ -6,7 +6,7 @@ use super::{Caption, Percent, Pixels, svg};
 
 /// A policy that was tried.
 #[derive(Clone, Debug)]
-pub(crate) struct Point {
+pub(crate) struct FrontierPoint {
     /// Its loss, from 0 to 1.
     pub(crate) loss: f64,
     /// The highest risk of a row, greater than zero.
@@ -20,7 +20,7 @@ pub(crate) struct Point {
 /// The content of the plot.
 #[derive(Clone, Debug)]
 pub(crate) struct Frontier {
-    pub(crate) points: Vec<Point>,
+    pub(crate) points: Vec<FrontierPoint>,
     /// A loss that must not be exceeded.
     pub(crate) budget: Option<f64>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
     let x = |loss: f64| Percent(LEFT + (loss / widest).clamp(0.0, 1.0) * (RIGHT - LEFT));
     let y = |risk: f64| Pixels(TOP + (high.ln() - risk.ln()) / (high.ln() - low.ln()).max(f64::MIN_POSITIVE) * HEIGHT);
     let bottom = TOP + HEIGHT;
-    let line: Vec<&Point> = best(&drawn.points);
+    let line: Vec<&FrontierPoint> = best(&drawn.points);
     let plot = html! {
         @for risk in RISKS.into_iter().filter(|risk| (low..=high).contains(risk)) {
             line class="grid" x1=(Percent(LEFT)) x2=(Percent(RIGHT)) y1=(y(risk)) y2=(y(risk)) {}
@@ -95,10 +95,10 @@ pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
 }
 
 /// The points that no other beats, by ascending loss: whatever loses less has a higher risk.
-fn best(points: &[Point]) -> Vec<&Point> {
-    let mut sorted: Vec<&Point> = points.iter().collect();
+fn best(points: &[FrontierPoint]) -> Vec<&FrontierPoint> {
+    let mut sorted: Vec<&FrontierPoint> = points.iter().collect();
     sorted.sort_by(|a, b| a.loss.total_cmp(&b.loss).then(a.risk.total_cmp(&b.risk)));
-    let mut line: Vec<&Point> = Vec::new();
+    let mut line: Vec<&FrontierPoint> = Vec::new();
     for point in sorted {
         if line.last().is_none_or(|last| point.risk < last.risk) {
             line.push(point);

@@ -12,10 +12,10 @@ mod slices;
 use std::fmt::Write;
 
 pub(crate) use bars::{Bar, PairedBar, bars, paired_bars};
-pub(crate) use frontier::{Frontier, Point, SHAPES, frontier};
+pub(crate) use frontier::{Frontier, FrontierPoint, SHAPES, frontier};
 use maud::{Markup, Render, html};
-pub(crate) use shares::{Shares, shares};
-pub(crate) use slices::{Column, slices};
+pub(crate) use shares::{ShareBar, shares};
+pub(crate) use slices::{SliceBar, slices};
 
 /// The name of a plot, and what it shows in words.
 #[derive(Clone, Copy, Debug)]

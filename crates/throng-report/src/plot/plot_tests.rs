@@ -22,7 +22,7 @@ fn bars_have_the_lengths_of_their_shares() {
 #[test]
 fn the_areas_of_slices_are_their_shares() {
     // The second slice is three times as wide and has three times the share, so that both are of the same height.
-    let columns = [Column { end: 0.25, before: 0.2, after: 0.25 }, Column { end: 1.0, before: 0.8, after: 0.75 }];
+    let columns = [SliceBar { end: 0.25, before: 0.2, after: 0.25 }, SliceBar { end: 1.0, before: 0.8, after: 0.75 }];
     let svg = slices(CAPTION, &columns, ("low", "high")).into_string();
     let heights: Vec<&str> = svg.split("height=\"").skip(2).map(|rest| rest.split('"').next().unwrap()).collect();
     assert_eq!(heights.len(), 2);
@@ -32,7 +32,7 @@ fn the_areas_of_slices_are_their_shares() {
 
 #[test]
 fn the_line_goes_through_what_nothing_beats() {
-    let point = |loss, risk| Point { loss, risk, shape: 0, label: Some(format!("{loss}/{risk}")) };
+    let point = |loss, risk| FrontierPoint { loss, risk, shape: 0, label: Some(format!("{loss}/{risk}")) };
     let points = vec![point(0.02, 0.1), point(0.01, 0.2), point(0.03, 0.1), point(0.03, 0.15), point(0.05, 0.05)];
     let svg = frontier(CAPTION, &Frontier { points, budget: Some(0.04) }).into_string();
     assert_eq!(svg.matches(r#"class="point on-line""#).count(), 3, "{svg}");
@@ -46,7 +46,7 @@ fn the_line_goes_through_what_nothing_beats() {
 
 #[test]
 fn one_point_and_none_are_drawn_too() {
-    let one = Frontier { points: vec![Point { loss: 0.0, risk: 1.0, shape: 9, label: None }], budget: None };
+    let one = Frontier { points: vec![FrontierPoint { loss: 0.0, risk: 1.0, shape: 9, label: None }], budget: None };
     let none = Frontier { points: Vec::new(), budget: None };
     for frontier_drawn in [one, none] {
         let svg = frontier(CAPTION, &frontier_drawn).into_string();

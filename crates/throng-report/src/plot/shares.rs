@@ -6,7 +6,7 @@ use super::{Caption, Percent, bar_label, svg};
 
 /// A labelled bar of shares.
 #[derive(Clone, Debug)]
-pub(crate) struct Shares {
+pub(crate) struct ShareBar {
     pub(crate) label: String,
     pub(crate) value: String,
     /// In the order of the steps of the legend.
@@ -16,7 +16,7 @@ pub(crate) struct Shares {
 const ROW: usize = 42;
 
 /// Whole bars in the colours `step-0`, `step-1` and so on.
-pub(crate) fn shares(caption: Caption<'_>, rows: &[Shares]) -> Markup {
+pub(crate) fn shares(caption: Caption<'_>, rows: &[ShareBar]) -> Markup {
     let drawn = html! {
         @for (at, row) in rows.iter().enumerate() {
             (bar_label(at * ROW, &row.label, &row.value))

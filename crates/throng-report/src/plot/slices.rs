@@ -6,7 +6,7 @@ use super::{Caption, Percent, Pixels, svg};
 
 /// A part of the axis, from the end of the one before to its own.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub(crate) struct SliceBar {
     pub(crate) end: f64,
     pub(crate) before: f64,
     pub(crate) after: f64,
@@ -18,7 +18,7 @@ const HEIGHT: f64 = 64.0;
 const FOOT: usize = 18;
 
 /// Columns whose areas are shares, with words at both ends of the axis.
-pub(crate) fn slices(caption: Caption<'_>, columns: &[Column], ends: (&str, &str)) -> Markup {
+pub(crate) fn slices(caption: Caption<'_>, columns: &[SliceBar], ends: (&str, &str)) -> Markup {
     let starts = [0.0].into_iter().chain(columns.iter().map(|column| column.end));
     let density = |share: f64, width: f64| if width > 0.0 { share / width } else { 0.0 };
     let drawn: Vec<(f64, f64, f64, f64)> = starts

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::document::{ColumnFacts, DistributionFacts, Sidecar, UtilityFacts};
 use crate::numbers::{cell, count, figure, percent};
 use crate::page::{captioned, head, row_head};
-use crate::plot::{Bar, Caption, Column, Shares, bars, shares, slices};
+use crate::plot::{Bar, Caption, ShareBar, SliceBar, bars, shares, slices};
 
 /// Names of the steps of detail.
 const STEPS: [&str; 6] =
@@ -55,13 +55,13 @@ fn detail(columns: &[Named<'_>]) -> Markup {
         let rows: u64 = column.detail.iter().map(|step| step.rows).sum();
         let share = |rows_of: u64| rows_of as f64 / rows.max(1) as f64;
         let exact = column.detail.first().map_or(0.0, |step| share(step.rows));
-        Shares {
+        ShareBar {
             label: (*name).clone(),
             value: format!("{} exact", percent(exact)),
             shares: column.detail.iter().map(|step| share(step.rows)).collect(),
         }
     };
-    let drawn: Vec<Shares> = columns.iter().filter(|(_, column)| !column.detail.is_empty()).map(row).collect();
+    let drawn: Vec<ShareBar> = columns.iter().filter(|(_, column)| !column.detail.is_empty()).map(row).collect();
     if drawn.is_empty() {
         return Markup::default();
     }
@@ -112,8 +112,8 @@ fn distributions(columns: &[Named<'_>]) -> Markup {
 
 fn change(at: usize, name: &str, distribution: &DistributionFacts) -> Markup {
     let slice =
-        |slice: &crate::document::SliceFacts| Column { end: slice.end, before: slice.before, after: slice.after };
-    let columns: Vec<Column> = distribution.slices.iter().map(slice).collect();
+        |slice: &crate::document::SliceFacts| SliceBar { end: slice.end, before: slice.before, after: slice.after };
+    let columns: Vec<SliceBar> = distribution.slices.iter().map(slice).collect();
     let lines = columns.iter().map(|column| {
         let (end, before, after) = (percent(column.end), percent(column.before), percent(column.after));
         format!("up to {end} of the range {before} before and {after} after")

@@ -40,7 +40,7 @@ pub struct Figures {
 
 /// The result of a grid.
 #[derive(Clone, Debug)]
-pub struct Swept {
+pub struct SweepReport {
     /// The rows of the input that the trials are about.
     pub rows: u64,
     /// The trials, in their order.
@@ -49,7 +49,7 @@ pub struct Swept {
     pub budget: Option<(f64, Option<usize>)>,
 }
 
-impl Swept {
+impl SweepReport {
     /// The result of `attempts` on `rows` rows, with the best of them within `loss`.
     pub fn new(rows: u64, attempts: Vec<Attempt>, loss: Option<f64>) -> Self {
         let budget = loss.map(|loss| (loss, best(&attempts, loss)));

@@ -2,13 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::{Attempt, Swept};
+use super::{Attempt, SweepReport};
 use crate::numbers::{cell, count, counted, figure, percent, time};
 use crate::page::{captioned, head, page, unpublished_footer};
-use crate::plot::{Caption, Frontier, Point, SHAPES, frontier};
+use crate::plot::{Caption, Frontier, FrontierPoint, SHAPES, frontier};
 
 /// Renders the page of a sweep.
-pub fn sweep_page(swept: &Swept) -> String {
+pub fn sweep_page(swept: &SweepReport) -> String {
     let kept = swept.attempts.iter().filter(|attempt| attempt.outcome.is_ok()).count() as u64;
     let sentence = format!(
         "{} tried on {}; {} can be kept.",
@@ -39,7 +39,7 @@ pub fn sweep_page(swept: &Swept) -> String {
     page("Risk and loss", &body)
 }
 
-fn plot(swept: &Swept) -> Markup {
+fn plot(swept: &SweepReport) -> Markup {
     let mut kinds: Vec<u64> = swept.attempts.iter().map(|attempt| attempt.p).collect();
     kinds.sort_unstable();
     kinds.dedup();
@@ -47,15 +47,15 @@ fn plot(swept: &Swept) -> Markup {
     let point = |attempt: &Attempt| {
         let figures = attempt.outcome.as_ref().ok()?;
         let algorithm = if has_algorithms { format!(", {}", attempt.algorithm) } else { String::new() };
-        Some(Point {
+        Some(FrontierPoint {
             loss: figures.ncp,
             risk: figures.highest_risk,
             shape: kinds.iter().position(|p| *p == attempt.p).unwrap_or(0),
             label: Some(format!("k {}, p {}{algorithm}", attempt.k, attempt.p)),
         })
     };
-    let points: Vec<Point> = swept.attempts.iter().filter_map(point).collect();
-    let line = |point: &Point| {
+    let points: Vec<FrontierPoint> = swept.attempts.iter().filter_map(point).collect();
+    let line = |point: &FrontierPoint| {
         let (label, loss, risk) =
             (point.label.as_deref().unwrap_or_default(), percent(point.loss), percent(point.risk));
         format!("{label}: loses {loss}, highest risk {risk}")
@@ -85,7 +85,7 @@ fn legend(kinds: &[u64], has_budget: bool) -> Markup {
     }
 }
 
-fn table(swept: &Swept) -> Markup {
+fn table(swept: &SweepReport) -> Markup {
     let columns = [("Policy", false), ("Lost", true), ("Highest risk", true), ("Average risk", true)];
     html! {
         table id="grid" {

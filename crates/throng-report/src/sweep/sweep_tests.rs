@@ -17,8 +17,8 @@ fn refused() -> Attempt {
     Attempt { k: 2, p: 9, algorithm: "mondrian/auto".to_owned(), outcome: Err("too few <values>".to_owned()) }
 }
 
-fn swept(attempts: Vec<Attempt>, loss: f64) -> Swept {
-    Swept::new(100, attempts, Some(loss))
+fn swept(attempts: Vec<Attempt>, loss: f64) -> SweepReport {
+    SweepReport::new(100, attempts, Some(loss))
 }
 
 #[test]

@@ -8,11 +8,11 @@
 //!
 //! The client under test is not changed in any way: all that it is told is another endpoint.
 
+mod fault_schedule;
 mod http;
 mod proxy;
 mod server;
-mod weather;
 
-pub use proxy::{Judge, Proxy, Request, Treatment};
+pub use fault_schedule::FaultSchedule;
+pub use proxy::{FaultPolicy, Proxy, Request, WireFault};
 pub use server::{REQUIRE, Server};
-pub use weather::Weather;

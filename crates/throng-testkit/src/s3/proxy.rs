@@ -24,7 +24,7 @@ pub struct Request {
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Treatment {
+pub enum WireFault {
     /// It gets through, after a while in which others may overtake it.
     Pass(Duration),
     /// An error is answered; the server never hears of it.
@@ -47,7 +47,7 @@ pub enum Treatment {
     Late(Duration),
 }
 
-impl Treatment {
+impl WireFault {
     /// The name in counts.
     pub fn name(self) -> &'static str {
         match self {
@@ -67,16 +67,16 @@ impl Treatment {
 }
 
 /// Decides what happens to requests. It may wait, and the request with it.
-pub trait Judge: Send + Sync {
+pub trait FaultPolicy: Send + Sync {
     /// A request has come.
-    fn before(&self, request: &Request) -> Treatment;
+    fn before(&self, request: &Request) -> WireFault;
 
     /// The server has answered a request; the client does not know yet.
     fn after(&self, _request: &Request) {}
 }
 
-impl<F: Fn(&Request) -> Treatment + Send + Sync> Judge for F {
-    fn before(&self, request: &Request) -> Treatment {
+impl<F: Fn(&Request) -> WireFault + Send + Sync> FaultPolicy for F {
+    fn before(&self, request: &Request) -> WireFault {
         self(request)
     }
 }
@@ -89,7 +89,7 @@ pub struct Proxy {
 
 struct Shared {
     server: SocketAddr,
-    judge: Arc<dyn Judge>,
+    judge: Arc<dyn FaultPolicy>,
     requests: AtomicUsize,
     is_closed: AtomicBool,
     /// How many requests may still reach the server.
@@ -116,7 +116,7 @@ impl Drop for Open<'_> {
 
 impl Proxy {
     /// Listens before a server.
-    pub fn start(server: SocketAddr, judge: Arc<dyn Judge>) -> Self {
+    pub fn start(server: SocketAddr, judge: Arc<dyn FaultPolicy>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
@@ -185,39 +185,39 @@ fn serve(mut client: TcpStream, shared: &Shared) {
         answered.unwrap_or_default()
     };
     let told = match treatment {
-        Treatment::Pass(delay) => {
+        WireFault::Pass(delay) => {
             thread::sleep(delay);
             ask()
         }
-        Treatment::Refuse(status) => answer(status),
-        Treatment::Lose => Vec::new(),
-        Treatment::Cut => {
+        WireFault::Refuse(status) => answer(status),
+        WireFault::Lose => Vec::new(),
+        WireFault::Cut => {
             let _ = message.send_half(shared.server);
             Vec::new()
         }
-        Treatment::Deny(status) => {
+        WireFault::Deny(status) => {
             ask();
             answer(status)
         }
-        Treatment::Forget => {
+        WireFault::Forget => {
             ask();
             Vec::new()
         }
-        Treatment::Truncate(percent) => {
+        WireFault::Truncate(percent) => {
             let answer = ask();
             let end = answer.len() * usize::from(percent) / 100;
             answer[..end].to_vec()
         }
-        Treatment::Stall(time) => {
+        WireFault::Stall(time) => {
             drop(open);
             return hold(client, time);
         }
-        Treatment::StallAfter(time) => {
+        WireFault::StallAfter(time) => {
             ask();
             drop(open);
             return hold(client, time);
         }
-        Treatment::Late(time) => {
+        WireFault::Late(time) => {
             drop(client);
             thread::sleep(time);
             ask();

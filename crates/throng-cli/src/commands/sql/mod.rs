@@ -6,12 +6,12 @@ mod shell;
 use std::io::Read;
 use std::path::Path;
 
-use throng_pipeline::{JobError, Kind, SqlSession, Statement};
+use throng_job::{JobError, Kind, SqlSession, Statement};
 
 use crate::args::{Script, SqlArgs};
 use crate::backend::Backend;
 use crate::outcome::Outcome;
-use print::{Printer, Unprinted};
+use print::{PrintError, Printer};
 
 pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>) -> Outcome {
     let ended = match Backend::from_args(&args.cluster).sql_session(threads, memory_limit).await {
@@ -21,13 +21,13 @@ pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>
     };
     match ended {
         // The reader of the results has closed the pipe.
-        Ok(()) | Err(Unprinted::Closed) => Outcome::printed(),
-        Err(Unprinted::Job(error)) => Outcome::broken(error.kind().exit_code(), &error.to_string()),
+        Ok(()) | Err(PrintError::Closed) => Outcome::printed(),
+        Err(PrintError::Job(error)) => Outcome::broken(error.kind().exit_code(), &error.to_string()),
     }
 }
 
 /// Runs scripts one after the other, up to the first error.
-async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), Unprinted> {
+async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), PrintError> {
     let mut before = 0;
     for script in scripts {
         let numbered = |index: usize, error: JobError| {
@@ -42,8 +42,8 @@ async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]
         for (index, statement) in statements.into_iter().enumerate() {
             let shown = show(session, printer, statement).await;
             shown.map_err(|unprinted| match unprinted {
-                Unprinted::Job(error) => Unprinted::Job(numbered(index, error)),
-                Unprinted::Closed => Unprinted::Closed,
+                PrintError::Job(error) => PrintError::Job(numbered(index, error)),
+                PrintError::Closed => PrintError::Closed,
             })?;
         }
         before += count;
@@ -52,7 +52,7 @@ async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]
 }
 
 /// Runs a statement and prints its result. Returns the number of rows; none for a definition.
-async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, Unprinted> {
+async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, PrintError> {
     let mut rows = session.run(statement).await?;
     printer.print(&mut rows).await
 }

@@ -11,7 +11,7 @@ use arrow::json::WriterBuilder as JsonBuilder;
 use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer as JsonWriter};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow::util::pretty::pretty_format_batches_with_options;
-use throng_pipeline::{JobError, Kind, Rows};
+use throng_job::{JobError, Kind, StatementResult};
 
 use crate::args::{SqlArgs, SqlFormat};
 use crate::outcome::eprint_line;
@@ -21,19 +21,19 @@ const TERMINAL_ROWS: usize = 100;
 
 /// Why results were not printed to their end.
 #[derive(Debug)]
-pub(super) enum Unprinted {
+pub(super) enum PrintError {
     Job(JobError),
     /// Nobody reads them any more.
     Closed,
 }
 
-impl From<JobError> for Unprinted {
+impl From<JobError> for PrintError {
     fn from(error: JobError) -> Self {
         Self::Job(error)
     }
 }
 
-impl From<ArrowError> for Unprinted {
+impl From<ArrowError> for PrintError {
     /// The error may quote a value.
     fn from(_: ArrowError) -> Self {
         JobError::new(Kind::BadData, "a value of the result can't be written in this format; cast it to text").into()
@@ -55,7 +55,7 @@ impl Printer {
 
     /// Prints rows as they come, and a table when all of them are there. Gives their number; none for a statement that
     /// has no columns.
-    pub(super) async fn print(&self, rows: &mut Rows) -> Result<Option<usize>, Unprinted> {
+    pub(super) async fn print(&self, rows: &mut StatementResult) -> Result<Option<usize>, PrintError> {
         let schema = Arc::clone(rows.schema());
         if schema.fields().is_empty() {
             while rows.next().await?.is_some() {}
@@ -71,7 +71,7 @@ impl Printer {
         Ok(Some(count))
     }
 
-    async fn print_table(&self, rows: &mut Rows, schema: SchemaRef) -> Result<usize, Unprinted> {
+    async fn print_table(&self, rows: &mut StatementResult, schema: SchemaRef) -> Result<usize, PrintError> {
         let most = self.max_rows.unwrap_or(usize::MAX);
         // A result without rows has a header all the same.
         let (mut batches, mut count, mut more) = (vec![RecordBatch::new_empty(schema)], 0, false);
@@ -94,7 +94,7 @@ impl Printer {
     }
 }
 
-async fn print_delimited(rows: &mut Rows, schema: &SchemaRef, delimiter: u8) -> Result<usize, Unprinted> {
+async fn print_delimited(rows: &mut StatementResult, schema: &SchemaRef, delimiter: u8) -> Result<usize, PrintError> {
     let mut count = 0;
     let lines = |batch: &RecordBatch, header: bool| -> Result<Vec<u8>, ArrowError> {
         let mut text = Vec::new();
@@ -111,7 +111,7 @@ async fn print_delimited(rows: &mut Rows, schema: &SchemaRef, delimiter: u8) -> 
     Ok(count)
 }
 
-async fn print_json<F: JsonFormat>(rows: &mut Rows, end: &str) -> Result<usize, Unprinted> {
+async fn print_json<F: JsonFormat>(rows: &mut StatementResult, end: &str) -> Result<usize, PrintError> {
     let mut count = 0;
     let mut writer: JsonWriter<Vec<u8>, F> = JsonBuilder::new().with_explicit_nulls(true).build(Vec::new());
     while let Some(batch) = rows.next().await? {
@@ -144,10 +144,10 @@ fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
-fn write(bytes: &[u8]) -> Result<(), Unprinted> {
+fn write(bytes: &[u8]) -> Result<(), PrintError> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::BrokenPipe => Unprinted::Closed,
+        std::io::ErrorKind::BrokenPipe => PrintError::Closed,
         _ => JobError::new(Kind::TemporaryIo, format!("writing results: {error}")).into(),
     })
 }

@@ -10,9 +10,9 @@ use rustyline::hint::Hinter;
 use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{Config, Editor, Helper};
-use throng_pipeline::{JobError, Kind, SqlSession, is_complete};
+use throng_job::{JobError, Kind, SqlSession, is_complete};
 
-use super::print::{Printer, Unprinted};
+use super::print::{PrintError, Printer};
 use super::show;
 use crate::outcome::eprint_line;
 
@@ -33,8 +33,8 @@ const TABLES: &str = "SELECT table_schema AS schema, table_name AS name, table_t
     FROM information_schema.tables WHERE table_schema <> 'information_schema' ORDER BY 1, 2";
 
 /// Reads and runs statements until somebody leaves.
-pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(), Unprinted> {
-    let mut typed = Typed::new()?;
+pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(), PrintError> {
+    let mut typed = LineInput::new()?;
     eprint_line(GREETING);
     loop {
         let Some(line) = tokio::task::block_in_place(|| typed.next())? else { return Ok(()) };
@@ -64,7 +64,7 @@ pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(),
 }
 
 /// Runs what was typed, up to the first error.
-async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), Unprinted> {
+async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), PrintError> {
     let statements: Result<Vec<_>, JobError> = session.parse(text).into_iter().collect();
     let statements = match statements {
         Ok(statements) => statements,
@@ -79,23 +79,23 @@ async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), 
             Ok(None) => eprint_line(&format!("done ({:.3} s)", start.elapsed().as_secs_f64())),
             Ok(Some(1)) => eprint_line(&format!("1 row ({:.3} s)", start.elapsed().as_secs_f64())),
             Ok(Some(rows)) => eprint_line(&format!("{rows} rows ({:.3} s)", start.elapsed().as_secs_f64())),
-            Err(Unprinted::Job(error)) => {
+            Err(PrintError::Job(error)) => {
                 eprint_line(&format!("error: {error}"));
                 return Ok(());
             }
-            Err(Unprinted::Closed) => return Err(Unprinted::Closed),
+            Err(PrintError::Closed) => return Err(PrintError::Closed),
         }
     }
     Ok(())
 }
 
 /// What somebody types, with a history.
-struct Typed {
+struct LineInput {
     editor: Editor<Statements, DefaultHistory>,
     history: Option<PathBuf>,
 }
 
-impl Typed {
+impl LineInput {
     fn new() -> Result<Self, JobError> {
         // A line that begins with a space is not remembered.
         let config = Config::builder().history_ignore_space(true).build();

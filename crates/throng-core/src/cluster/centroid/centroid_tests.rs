@@ -3,10 +3,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_rows::{leaves as random_leaves, sound_classes};
-use crate::cluster::space::Space;
+use crate::cluster::euclidean_embedding::EuclideanEmbedding;
+use crate::cluster::literal_reference::{leaves as random_leaves, sound_classes};
 use crate::cluster::{Mdav, Portion};
-use crate::columns::{QuasiSpec, Release};
+use crate::columns::{ColumnRecoding, QuasiSpec};
 use crate::hierarchy::HierarchySpec;
 use crate::recode::Recoding;
 use crate::test_tables::{
@@ -15,7 +15,7 @@ use crate::test_tables::{
 };
 
 fn number(name: &str) -> QuasiSpec {
-    quasi(name, Release::Mean, HierarchySpec::Flat)
+    quasi(name, ColumnRecoding::Mean, HierarchySpec::Flat)
 }
 
 fn all_cells(table: &Table) -> Vec<u32> {
@@ -25,7 +25,7 @@ fn all_cells(table: &Table) -> Vec<u32> {
 /// The squared errors of classes, as the space of the literal algorithms measures them.
 fn errors(table: &Table, classes: &[Class]) -> f64 {
     let cells = all_cells(table);
-    let space = Space::new(&cells, table);
+    let space = EuclideanEmbedding::new(&cells, table);
     let cell_of: Vec<usize> = cells.iter().flat_map(|cell| table.groups(*cell).map(move |_| *cell as usize)).collect();
     let of_class = |class: &Class| {
         let rows: Vec<(usize, u64)> =
@@ -174,7 +174,7 @@ fn many_rows_in_few_cells_are_few_units() {
     let names: Vec<&str> = numbers.iter().map(|number| if number % 2 == 0 { "a" } else { "b" }).collect();
     let rows = survey(&[(number("x"), ints(&numbers))], &[texts(&names)]);
     let privacy = Privacy::p_sensitive_k_anonymity(5, 2, 1);
-    let surveyed = Surveyed::new(&rows.table, &all_cells(&rows.table), &privacy);
+    let surveyed = UnitSurvey::new(&rows.table, &all_cells(&rows.table), &privacy);
     assert_eq!((surveyed.poor.len(), surveyed.rich.len()), (10 * 11, 0));
     // A row of each neighbour is enough: the rows that stay where they are lose next to nothing.
     let classes = found(&rows, 5, 2, DEFAULT_ROUNDS);
@@ -189,7 +189,7 @@ fn values_that_follow_a_column_do_not_keep_leaves_from_being_cut() {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let rows = survey(&[(number("x"), floats(&numbers))], &[texts(&names)]);
     let privacy = Privacy::p_sensitive_k_anonymity(6, 6, 1);
-    let surveyed = Surveyed::new(&rows.table, &all_cells(&rows.table), &privacy);
+    let surveyed = UnitSurvey::new(&rows.table, &all_cells(&rows.table), &privacy);
     let suffices = |list: &mut dyn Iterator<Item = u32>| {
         surveyed.rules.is_satisfied_by(list.map(|unit| surveyed.units.kind_and_rows(unit)))
     };
@@ -206,7 +206,7 @@ fn a_large_table_is_cut_into_leaves_that_hold_every_unit_once() {
         |column: u64| floats(&(0..40_000).map(|row| (mix(row ^ column << 32) % 10_007) as f64).collect::<Vec<_>>());
     let rows = survey(&[(number("x"), numbers(1)), (number("y"), numbers(2))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(5, 1, 0);
-    let surveyed = Surveyed::new(&rows.table, &all_cells(&rows.table), &privacy);
+    let surveyed = UnitSurvey::new(&rows.table, &all_cells(&rows.table), &privacy);
     let suffices = |list: &mut dyn Iterator<Item = u32>| list.count() >= 5;
     let found = leaves(&surveyed.units, surveyed.poor.clone(), &suffices);
     assert!(found.iter().all(|leaf| (leaves::LEAF_UNITS / 2 - 1..=leaves::LEAF_UNITS).contains(&leaf.len())));
@@ -257,7 +257,8 @@ fn points_have_the_distances_of_the_space() {
     let country = QuasiSpec { weight: 0.5, ..ancestor("c", &countries()) };
     let rows = survey(&[(number("x"), numbers), (country, names)], &[]);
     let cells = all_cells(&rows.table);
-    let (points, space) = (embedding::Points::of_cells(&rows.table, &cells), Space::new(&cells, &rows.table));
+    let (points, space) =
+        (embedding::Points::of_cells(&rows.table, &cells), EuclideanEmbedding::new(&cells, &rows.table));
     for a in &cells {
         let exact = space.distances(&space.point(*a as usize));
         for b in &cells {
@@ -277,7 +278,8 @@ fn numbers_have_the_distances_of_the_space() {
     let rows = survey(&columns, &[]);
     let cells = all_cells(&rows.table);
     assert_eq!(cells.len(), 4);
-    let (points, space) = (embedding::Points::of_cells(&rows.table, &cells), Space::new(&cells, &rows.table));
+    let (points, space) =
+        (embedding::Points::of_cells(&rows.table, &cells), EuclideanEmbedding::new(&cells, &rows.table));
     assert_eq!(points.dimensions(), 2);
     for a in &cells {
         let exact = space.distances(&space.point(*a as usize));
@@ -294,7 +296,7 @@ fn numbers_have_the_distances_of_the_space() {
 fn wide_hierarchies_share_coordinates() {
     let names: Vec<String> = (0..300).map(|name| format!("n{name}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let rows = survey(&[(quasi("c", Release::Mode, HierarchySpec::Flat), texts(&names))], &[]);
+    let rows = survey(&[(quasi("c", ColumnRecoding::Mode, HierarchySpec::Flat), texts(&names))], &[]);
     let points = embedding::Points::of_cells(&rows.table, &all_cells(&rows.table));
     assert_eq!(points.dimensions(), 48);
     let pairs = (0..300_u32).flat_map(|a| (0..a).map(move |b| (a, b)));

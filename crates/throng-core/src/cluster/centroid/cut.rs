@@ -31,10 +31,10 @@ pub(super) fn widest_axes<'a>(
 }
 
 /// A number with its coordinate on one axis, as one number that is ordered by the coordinate first.
-pub(super) type Keyed = u64;
+pub(super) type CoordinateKey = u64;
 
 #[inline]
-pub(super) fn keyed(coordinate: f32, number: u32) -> Keyed {
+pub(super) fn coordinate_key(coordinate: f32, number: u32) -> CoordinateKey {
     // Negative numbers descend as their bits ascend.
     let bits = coordinate.to_bits();
     let ascending = if coordinate.is_sign_negative() { !bits } else { bits | 1 << 31 };
@@ -42,12 +42,12 @@ pub(super) fn keyed(coordinate: f32, number: u32) -> Keyed {
 }
 
 #[inline]
-pub(super) fn number(keyed: Keyed) -> u32 {
+pub(super) fn number(keyed: CoordinateKey) -> u32 {
     keyed as u32
 }
 
 /// Brings the lowest `at` to the front; on both sides all stay in the order in which they came.
-pub(super) fn part(keyed: &mut [Keyed], at: usize) {
+pub(super) fn part(keyed: &mut [CoordinateKey], at: usize) {
     if at >= keyed.len() {
         return;
     }
@@ -67,7 +67,8 @@ pub(super) fn part(keyed: &mut [Keyed], at: usize) {
 
 /// The numbers in front of a place along an axis, and the others.
 pub(super) fn halves(numbers: &[u32], axis: usize, points: &Points, at: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut keys: Vec<Keyed> = numbers.iter().map(|number| keyed(points.get(*number)[axis], *number)).collect();
+    let mut keys: Vec<CoordinateKey> =
+        numbers.iter().map(|number| coordinate_key(points.get(*number)[axis], *number)).collect();
     if at < keys.len() {
         keys.select_nth_unstable(at);
     }
@@ -90,14 +91,14 @@ mod tests {
             coordinates in prop::collection::vec(-3_i8..3, 1..80),
             at in any::<prop::sample::Index>(),
         ) {
-            let keys: Vec<Keyed> = (0..).zip(&coordinates).map(|(number, at)| keyed(f32::from(*at), number)).collect();
+            let keys: Vec<CoordinateKey> = (0..).zip(&coordinates).map(|(number, at)| coordinate_key(f32::from(*at), number)).collect();
             let at = at.index(keys.len());
             let mut sorted = keys.clone();
             sorted.sort_unstable();
             let mut parted = keys.clone();
             part(&mut parted, at);
-            let is_in_front = |key: &Keyed| sorted[..at].contains(key);
-            let expected: Vec<Keyed> =
+            let is_in_front = |key: &CoordinateKey| sorted[..at].contains(key);
+            let expected: Vec<CoordinateKey> =
                 keys.iter().filter(|key| is_in_front(key)).chain(keys.iter().filter(|key| !is_in_front(key))).copied().collect();
             prop_assert_eq!(parted, expected);
         }
@@ -106,8 +107,8 @@ mod tests {
     #[test]
     fn keys_are_ordered_by_coordinate_and_then_by_number() {
         let coordinates = [f32::NEG_INFINITY, -2.5, -1.0, -0.0, 0.0, f32::MIN_POSITIVE, 1.0, 7.0, f32::INFINITY];
-        let keys: Vec<Keyed> =
-            coordinates.iter().flat_map(|at| [0, 1, u32::MAX].map(|number| keyed(*at, number))).collect();
+        let keys: Vec<CoordinateKey> =
+            coordinates.iter().flat_map(|at| [0, 1, u32::MAX].map(|number| coordinate_key(*at, number))).collect();
         assert!(keys.is_sorted_by(|a, b| a < b));
         assert!(keys.iter().zip([0, 1, u32::MAX].iter().cycle()).all(|(key, expected)| number(*key) == *expected));
     }

@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use super::lanes::padded;
 use super::mix;
-use crate::cluster::space::{Axis, Standard};
-use crate::domain::{Domain, Kind};
+use crate::cluster::euclidean_embedding::{EuclideanAxis, Standardization};
+use crate::domain::{Domain, DomainKind};
 use crate::table::Table;
 
 /// So many nodes of a hierarchy have a coordinate of their own.
@@ -33,17 +33,17 @@ impl Points {
     /// The points of some cells of a table, in their order. There is at least one coordinate, if only a zero.
     pub(super) fn of_cells(table: &Table, cells: &[u32]) -> Self {
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
-        let columns: Vec<Column<'_>> = extents(table, cells)
+        let columns: Vec<EmbeddedColumn<'_>> = extents(table, cells)
             .into_par_iter()
             .enumerate()
-            .map(|(at, extent)| Column::of(table, cells, at, extent, table.quasi()[at].spec.weight / heaviest))
+            .map(|(at, extent)| EmbeddedColumn::of(table, cells, at, extent, table.quasi()[at].spec.weight / heaviest))
             .collect();
         let dimensions = columns.iter().map(|column| column.axes.dimensions()).sum::<usize>().max(1);
         let width = padded(dimensions);
         let mut coordinates = vec![0.0; cells.len() * width];
         let fill = |(points, cells): (&mut [f32], &[u32])| {
             let mut first = 0;
-            let mut fill = |column: &Column<'_>| {
+            let mut fill = |column: &EmbeddedColumn<'_>| {
                 first += column.axes.dimensions();
                 column.fill(table, cells, points, width, first - column.axes.dimensions())
             };
@@ -52,7 +52,7 @@ impl Points {
         let blocks = coordinates.par_chunks_mut(width * BLOCK).zip(cells.par_chunks(BLOCK));
         let sums: Vec<Vec<Sums>> = blocks.map(fill).collect();
         let rows = cells.iter().map(|cell| table.cell_rows(*cell)).sum::<u64>() as f64;
-        let factor = |(at, column): (usize, &Column<'_>)| {
+        let factor = |(at, column): (usize, &EmbeddedColumn<'_>)| {
             let sums = sums.iter().fold(Sums::default(), |sum, block| sum.plus(block[at]));
             std::iter::repeat_n(column.factor(sums, rows), column.axes.dimensions())
         };
@@ -84,21 +84,21 @@ const BLOCK: usize = 1024;
 
 /// A column and its coordinates.
 #[derive(Debug)]
-struct Column<'a> {
+struct EmbeddedColumn<'a> {
     at: usize,
-    axes: Axes<'a>,
+    axes: ColumnCoordinates<'a>,
 }
 
 #[derive(Debug)]
-enum Axes<'a> {
+enum ColumnCoordinates<'a> {
     /// A number that is never null: by position its place on a line, which is taken from somewhere in the middle of the
     /// cells, as a share of their width. It is scaled once all of them are known.
     Line { line: &'a [f64], middle: f64, width: f64, weight: f64 },
     /// Any number of coordinates by place.
-    Tables(Places, Vec<Vec<f32>>),
+    Tables(OccupiedPositions, Vec<Vec<f32>>),
 }
 
-impl Axes<'_> {
+impl ColumnCoordinates<'_> {
     fn dimensions(&self) -> usize {
         match self {
             Self::Line { .. } => 1,
@@ -120,26 +120,28 @@ impl Sums {
     }
 }
 
-impl<'a> Column<'a> {
+impl<'a> EmbeddedColumn<'a> {
     fn of(table: &'a Table, cells: &[u32], at: usize, (lo, hi): (u32, u32), weight: f64) -> Self {
         let domain = &table.quasi()[at].domain;
         if let Some(line) = domain.line() {
             // Squares of numbers in a narrow part of a wide table could vanish.
             let width = if lo < hi { line[hi as usize] - line[lo as usize] } else { 0.0 };
             if width == 0.0 {
-                return Self { at, axes: Axes::Tables(Places::default(), Vec::new()) };
+                return Self { at, axes: ColumnCoordinates::Tables(OccupiedPositions::default(), Vec::new()) };
             }
             let some = cells.iter().step_by(1 + cells.len() / MIDDLE);
             let some = some.map(|cell| line[table.positions(*cell)[at] as usize]);
             let middle = some.clone().sum::<f64>() / some.count() as f64;
-            return Self { at, axes: Axes::Line { line, middle, width, weight } };
+            return Self { at, axes: ColumnCoordinates::Line { line, middle, width, weight } };
         }
-        let places = Places::of(table, cells, at);
+        let places = OccupiedPositions::of(table, cells, at);
         let axes = match domain.kind() {
-            Kind::Ordered { .. } => line(domain, &places, weight),
-            Kind::Category(tree) => nodes(&Axis::tree(tree, &places.positions, &places.rows, weight), &places.rows),
+            DomainKind::Ordered { .. } => line(domain, &places, weight),
+            DomainKind::Category(tree) => {
+                nodes(&EuclideanAxis::tree(tree, &places.positions, &places.rows, weight), &places.rows)
+            }
         };
-        Self { at, axes: Axes::Tables(places, axes) }
+        Self { at, axes: ColumnCoordinates::Tables(places, axes) }
     }
 
     /// Writes its coordinates of some cells into their points, from one of their axes on, and tells their sums.
@@ -147,14 +149,14 @@ impl<'a> Column<'a> {
         let mut sums = Sums::default();
         let points = points.chunks_exact_mut(width).zip(cells);
         match &self.axes {
-            Axes::Line { line, middle, width, .. } => points.for_each(|(point, cell)| {
+            ColumnCoordinates::Line { line, middle, width, .. } => points.for_each(|(point, cell)| {
                 let coordinate = (line[table.positions(*cell)[self.at] as usize] - middle) / width;
                 let rows = table.cell_rows(*cell) as f64;
                 sums = sums.plus(Sums { coordinates: coordinate * rows, squares: coordinate * coordinate * rows });
                 point[first] = coordinate as f32;
             }),
-            Axes::Tables(_, axes) if axes.is_empty() => {}
-            Axes::Tables(places, axes) => points.for_each(|(point, cell)| {
+            ColumnCoordinates::Tables(_, axes) if axes.is_empty() => {}
+            ColumnCoordinates::Tables(places, axes) => points.for_each(|(point, cell)| {
                 let position = table.positions(*cell)[self.at];
                 let place = places.positions.partition_point(|known| *known < position);
                 point[first..].iter_mut().zip(axes).for_each(|(slot, axis)| *slot = axis[place]);
@@ -165,7 +167,7 @@ impl<'a> Column<'a> {
 
     /// By what its coordinates are multiplied, given their sums over so many rows: so that their deviation is 1.
     fn factor(&self, sums: Sums, rows: f64) -> f32 {
-        let Axes::Line { weight, .. } = self.axes else { return 1.0 };
+        let ColumnCoordinates::Line { weight, .. } = self.axes else { return 1.0 };
         let mean = sums.coordinates / rows;
         let deviation = (sums.squares / rows - mean * mean).max(0.0).sqrt();
         if deviation > 0.0 { (weight.sqrt() / deviation) as f32 } else { 0.0 }
@@ -191,14 +193,14 @@ fn extents(table: &Table, cells: &[u32]) -> Vec<(u32, u32)> {
 
 /// The positions of a column that occur in some cells, by place.
 #[derive(Debug, Default)]
-struct Places {
+struct OccupiedPositions {
     /// Ascending.
     positions: Vec<u32>,
     /// How many rows there are at each place.
     rows: Vec<u64>,
 }
 
-impl Places {
+impl OccupiedPositions {
     fn of(table: &Table, cells: &[u32], column: usize) -> Self {
         let position = |cell: &u32| table.positions(*cell)[column];
         let mut positions: Vec<u32> = cells.iter().map(position).collect();
@@ -213,21 +215,21 @@ impl Places {
 }
 
 /// The coordinates of a number and of its being null, as far as they differ, by place.
-fn line(domain: &Domain, places: &Places, weight: f64) -> Vec<Vec<f32>> {
+fn line(domain: &Domain, places: &OccupiedPositions, weight: f64) -> Vec<Vec<f32>> {
     let all = || places.positions.iter().copied().zip(places.rows.iter().copied());
     let null = domain.null_position();
     let is_null = |position: u32| Some(position) == null;
     let Some((origin, _)) = all().find(|(position, _)| !is_null(*position)) else { return Vec::new() };
     let number = |position: u32| if is_null(position) { 0.0 } else { domain.loss(origin, position) };
     let of_number = |position: u32, rows: u64| if is_null(position) { 0 } else { rows };
-    let standard = Standard::of(all().map(|(position, rows)| (number(position), of_number(position, rows))));
+    let standard = Standardization::of(all().map(|(position, rows)| (number(position), of_number(position, rows))));
     let scale = weight.sqrt();
     let coordinate = |(position, _)| match is_null(position) {
         true => 0.0,
         false => (standard.place(number(position)) * scale) as f32,
     };
     let mark = |position: u32| f64::from(u8::from(is_null(position)));
-    let standard_mark = Standard::of(all().map(|(position, rows)| (mark(position), rows)));
+    let standard_mark = Standardization::of(all().map(|(position, rows)| (mark(position), rows)));
     let marks = all().map(|(position, _)| (standard_mark.place(mark(position)) * scale) as f32);
     [varying(all().map(coordinate).collect()), varying(marks.collect())].concat()
 }
@@ -238,8 +240,8 @@ fn varying(axis: Vec<f32>) -> Vec<Vec<f32>> {
 }
 
 /// The coordinates of a category by place, of which each has so many rows.
-fn nodes(axis: &Axis, counts: &[u64]) -> Vec<Vec<f32>> {
-    let Axis::Tree { weights, paths } = axis else { return Vec::new() };
+fn nodes(axis: &EuclideanAxis, counts: &[u64]) -> Vec<Vec<f32>> {
+    let EuclideanAxis::Tree { weights, paths } = axis else { return Vec::new() };
     let total = counts.iter().sum::<u64>() as f64;
     let mut below = vec![0; weights.len()];
     for (path, rows) in paths.iter().zip(counts) {

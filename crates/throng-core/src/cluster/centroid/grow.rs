@@ -4,7 +4,7 @@
 //! end, because they do not satisfy the model, join the class whose errors they raise least.
 
 use super::mix;
-use super::patch::{NOWHERE, Near, Patch};
+use super::subproblem::{NOWHERE, NearestClasses, Subproblem};
 use crate::model::{Need, Tally};
 
 /// A class takes one unit at a time, and one more for each so many rows that it has.
@@ -26,7 +26,7 @@ const LANES: usize = 8;
 
 /// The units left, so many at a time axis by axis, so that distances to a point are a loop that vectorizes.
 #[derive(Debug)]
-struct Left {
+struct RemainingUnits {
     units: Vec<u32>,
     dimensions: usize,
     /// Of each [`LANES`] units first one axis, then the next.
@@ -42,8 +42,8 @@ struct Left {
     all_rows: f64,
 }
 
-impl Left {
-    fn new(patch: &Patch<'_>, kinds: &[u32]) -> Self {
+impl RemainingUnits {
+    fn new(patch: &Subproblem<'_>, kinds: &[u32]) -> Self {
         let (room, dimensions) = (patch.len(), patch.dimensions);
         let (mut axes, mut sums) = (vec![[0.0; LANES]; room.div_ceil(LANES) * dimensions], vec![0.0; dimensions]);
         for (unit, rows) in patch.rows.iter().enumerate() {
@@ -169,11 +169,11 @@ fn extreme(numbers: &[f32], is_later: impl Fn(f32, f32) -> bool) -> Option<f32> 
 
 /// Gives the units of a patch, none of which has a class, to new classes. Together they satisfy the model, and so does
 /// each class.
-pub(super) fn grow(patch: &mut Patch<'_>, seeds: Seeds) {
+pub(super) fn grow(patch: &mut Subproblem<'_>, seeds: Seeds) {
     let mut kinds = patch.kinds.clone();
     kinds.sort_unstable();
     kinds.dedup();
-    let mut left = Left::new(patch, &kinds);
+    let mut left = RemainingUnits::new(patch, &kinds);
     let mut tally = patch.rules.nobody();
     for (kind, rows) in patch.kinds.iter().zip(&patch.rows) {
         patch.rules.add(&mut tally, *kind, u64::from(*rows));
@@ -195,8 +195,8 @@ pub(super) fn grow(patch: &mut Patch<'_>, seeds: Seeds) {
     }
 }
 
-fn seed(left: &mut Left, seeds: Seeds, number: u64, before: Option<&[f32]>) -> Option<usize> {
-    let any = |left: &Left, draw: u64| {
+fn seed(left: &mut RemainingUnits, seeds: Seeds, number: u64, before: Option<&[f32]>) -> Option<usize> {
+    let any = |left: &RemainingUnits, draw: u64| {
         let drawn = mix(draw ^ mix(number)) % (left.units.len() as u64).max(1);
         (drawn < left.units.len() as u64).then_some(drawn as usize)
     };
@@ -215,14 +215,20 @@ fn seed(left: &mut Left, seeds: Seeds, number: u64, before: Option<&[f32]>) -> O
 }
 
 /// A class that has grown.
-struct Grown {
+struct GrownClass {
     units: Vec<u32>,
     tally: Tally,
     centroid: Vec<f32>,
 }
 
 /// Grows a class and takes it from what is left. None when that does not suffice.
-fn one_class(patch: &Patch<'_>, left: &mut Left, kinds: &[u32], seed: usize, all: &mut Tally) -> Option<Grown> {
+fn one_class(
+    patch: &Subproblem<'_>,
+    left: &mut RemainingUnits,
+    kinds: &[u32],
+    seed: usize,
+    all: &mut Tally,
+) -> Option<GrownClass> {
     let mut sum = vec![0.0_f64; patch.dimensions];
     let mut centroid = vec![0.0_f32; patch.dimensions];
     let (mut tally, mut units, mut helps) = (patch.rules.nobody(), Vec::new(), Vec::new());
@@ -241,15 +247,15 @@ fn one_class(patch: &Patch<'_>, left: &mut Left, kinds: &[u32], seed: usize, all
         centroid.iter_mut().zip(&sum).for_each(|(centroid, sum)| *centroid = (sum / count) as f32);
         let need = patch.rules.need(&tally);
         if need == Need::Nothing {
-            return Some(Grown { units, tally, centroid });
+            return Some(GrownClass { units, tally, centroid });
         }
         left.measure(&centroid, count as f32);
         match need {
             // The centroid of a large class moves little, so that it takes several units at a time.
-            Need::Any(rows) if tally.rows().min(rows) >= AT_A_TIME => {
+            Need::AnyRow(rows) if tally.rows().min(rows) >= AT_A_TIME => {
                 left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize, &mut next);
             }
-            Need::Helping => {
+            Need::DiverseRow => {
                 helps.clear();
                 helps.extend(kinds.iter().map(|kind| patch.rules.helps(&tally, *kind)));
                 next.push(left.cheapest(Some(&helps))?);
@@ -263,8 +269,8 @@ fn one_class(patch: &Patch<'_>, left: &mut Left, kinds: &[u32], seed: usize, all
 }
 
 /// Gives each unit that has no class to the class whose errors it raises least, one after the other.
-pub(super) fn join_cheapest(patch: &mut Patch<'_>, rest: Vec<u32>) {
-    let mut near = Near::new(4);
+pub(super) fn join_cheapest(patch: &mut Subproblem<'_>, rest: Vec<u32>) {
+    let mut near = NearestClasses::new(4);
     for unit in rest {
         patch.nearest(patch.point(unit), NOWHERE, &mut near);
         let costs = near.classes().map(|class| (patch.joining(unit, class), class));

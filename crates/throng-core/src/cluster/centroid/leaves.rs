@@ -9,7 +9,7 @@
 //! Units stay in their order on both sides of a cut, so that the memory is read from one end to the other. Only those of a leaf
 //! are scattered.
 
-use super::cut::{Keyed, keyed, number, part, widest_axes};
+use super::cut::{CoordinateKey, coordinate_key, number, part, widest_axes};
 use super::lanes::{padded, push_point};
 use super::mix;
 use super::units::Units;
@@ -24,11 +24,11 @@ const PARALLEL: usize = 2048;
 const NEARBY: usize = 1 << 14;
 
 /// Whether some units are enough for a leaf. If they are, so are more.
-pub(super) type Suffices<'a> = dyn Fn(&mut dyn Iterator<Item = u32>) -> bool + Sync + 'a;
+pub(super) type IsSufficient<'a> = dyn Fn(&mut dyn Iterator<Item = u32>) -> bool + Sync + 'a;
 
 /// Cuts units that are enough for a leaf into leaves that have enough each.
-pub(super) fn leaves(units: &Units, all: Vec<u32>, suffices: &Suffices<'_>) -> Vec<Vec<u32>> {
-    let mut all: Vec<Keyed> = all.into_iter().map(u64::from).collect();
+pub(super) fn leaves(units: &Units, all: Vec<u32>, suffices: &IsSufficient<'_>) -> Vec<Vec<u32>> {
+    let mut all: Vec<CoordinateKey> = all.into_iter().map(u64::from).collect();
     let cutting = Cutting { units, suffices };
     match all.len() <= NEARBY {
         true => cutting.leaves_nearby(&mut all),
@@ -39,16 +39,16 @@ pub(super) fn leaves(units: &Units, all: Vec<u32>, suffices: &Suffices<'_>) -> V
 #[derive(Clone, Copy)]
 struct Cutting<'a> {
     units: &'a Units,
-    suffices: &'a Suffices<'a>,
+    suffices: &'a IsSufficient<'a>,
 }
 
 /// Units by other numbers than their own.
-trait Numbered: Sync {
+trait UnitNumbering: Sync {
     fn point(&self, number: u32) -> &[f32];
     fn unit(&self, number: u32) -> u32;
 }
 
-impl Numbered for Units {
+impl UnitNumbering for Units {
     fn point(&self, number: u32) -> &[f32] {
         self.point(number)
     }
@@ -65,7 +65,7 @@ struct Nearby {
     units: Vec<u32>,
 }
 
-impl Numbered for Nearby {
+impl UnitNumbering for Nearby {
     fn point(&self, number: u32) -> &[f32] {
         &self.points[number as usize * self.width..][..self.width]
     }
@@ -76,16 +76,16 @@ impl Numbered for Nearby {
 }
 
 impl Cutting<'_> {
-    fn leaves(self, of: &impl Numbered, all: &mut [Keyed]) -> Vec<Vec<u32>> {
+    fn leaves(self, of: &impl UnitNumbering, all: &mut [CoordinateKey]) -> Vec<Vec<u32>> {
         if all.len() <= LEAF_UNITS {
             return vec![leaf(of, all)];
         }
         let Some(at) = self.cut(of, all) else { return vec![leaf(of, all)] };
         let is_parallel = all.len() > PARALLEL;
-        let is_nearby = |side: &[Keyed]| all.len() > NEARBY && side.len() <= NEARBY;
+        let is_nearby = |side: &[CoordinateKey]| all.len() > NEARBY && side.len() <= NEARBY;
         let (is_left_nearby, is_right_nearby) = (is_nearby(&all[..at]), is_nearby(&all[at..]));
         let (left, right) = all.split_at_mut(at);
-        let cut = |side: &mut [Keyed], is_nearby: bool| match is_nearby {
+        let cut = |side: &mut [CoordinateKey], is_nearby: bool| match is_nearby {
             true => self.leaves_nearby(side),
             false => self.leaves(of, side),
         };
@@ -98,7 +98,7 @@ impl Cutting<'_> {
     }
 
     /// The same for units that have their own numbers, with a copy of their points.
-    fn leaves_nearby(self, all: &mut [Keyed]) -> Vec<Vec<u32>> {
+    fn leaves_nearby(self, all: &mut [CoordinateKey]) -> Vec<Vec<u32>> {
         let units: Vec<u32> = all.iter().copied().map(number).collect();
         let mut points = Vec::with_capacity(all.len() * padded(self.units.dimensions()));
         units.iter().for_each(|unit| push_point(&mut points, self.units.point(*unit)));
@@ -107,20 +107,20 @@ impl Cutting<'_> {
     }
 
     /// Puts units in an order such that both sides of a place are enough, and tells the place.
-    fn cut(self, of: &impl Numbered, all: &mut [Keyed]) -> Option<usize> {
+    fn cut(self, of: &impl UnitNumbering, all: &mut [CoordinateKey]) -> Option<usize> {
         let axes = widest_axes(self.units.dimensions(), all.len(), |at| of.point(number(all[at])), |_| 1.0);
         let middle = all.len() / 2;
-        let is_enough = |part: &[Keyed]| (self.suffices)(&mut part.iter().map(|keyed| of.unit(number(*keyed))));
+        let is_enough = |part: &[CoordinateKey]| (self.suffices)(&mut part.iter().map(|keyed| of.unit(number(*keyed))));
         for axis in axes.iter().take(AXES) {
             for key in &mut *all {
-                *key = keyed(of.point(number(*key))[*axis], number(*key));
+                *key = coordinate_key(of.point(number(*key))[*axis], number(*key));
             }
             part(all, middle);
             if is_enough(&all[..middle]) && is_enough(&all[middle..]) {
                 return Some(middle);
             }
             all.sort_unstable();
-            let needed = |keys: &mut dyn Iterator<Item = &Keyed>| {
+            let needed = |keys: &mut dyn Iterator<Item = &CoordinateKey>| {
                 let mut count = 0;
                 let mut counted = keys.inspect(|_| count += 1).map(|keyed| of.unit(number(*keyed)));
                 (self.suffices)(&mut counted).then_some(count)
@@ -138,13 +138,15 @@ impl Cutting<'_> {
     }
 
     /// Halves each kind along an axis. The odd ones go left and right in turn.
-    fn stratified(self, of: &impl Numbered, all: &mut [Keyed], axis: usize) -> Option<usize> {
-        let mut order: Vec<(u32, Keyed)> = all
+    fn stratified(self, of: &impl UnitNumbering, all: &mut [CoordinateKey], axis: usize) -> Option<usize> {
+        let mut order: Vec<(u32, CoordinateKey)> = all
             .iter()
-            .map(|key| (self.units.kind(of.unit(number(*key))), keyed(of.point(number(*key))[axis], number(*key))))
+            .map(|key| {
+                (self.units.kind(of.unit(number(*key))), coordinate_key(of.point(number(*key))[axis], number(*key)))
+            })
             .collect();
         order.sort_unstable();
-        let by_number = |side: &mut Vec<Keyed>| side.sort_unstable_by_key(|keyed| number(*keyed));
+        let by_number = |side: &mut Vec<CoordinateKey>| side.sort_unstable_by_key(|keyed| number(*keyed));
         let (mut left, mut right, mut is_odd) = (Vec::new(), Vec::new(), false);
         for kind in order.chunk_by(|a, b| a.0 == b.0) {
             let half = (kind.len() + usize::from(is_odd)) / 2;
@@ -152,7 +154,7 @@ impl Cutting<'_> {
             left.extend(kind[..half].iter().map(|(_, keyed)| *keyed));
             right.extend(kind[half..].iter().map(|(_, keyed)| *keyed));
         }
-        let is_enough = |side: &[Keyed]| (self.suffices)(&mut side.iter().map(|keyed| of.unit(number(*keyed))));
+        let is_enough = |side: &[CoordinateKey]| (self.suffices)(&mut side.iter().map(|keyed| of.unit(number(*keyed))));
         if !is_enough(&left) || !is_enough(&right) {
             return None;
         }
@@ -165,7 +167,7 @@ impl Cutting<'_> {
 
 /// The units of a leaf in an order that follows no column: whoever looks at them one after the other should not begin at one
 /// end.
-fn leaf(of: &impl Numbered, all: &[Keyed]) -> Vec<u32> {
+fn leaf(of: &impl UnitNumbering, all: &[CoordinateKey]) -> Vec<u32> {
     let scattered = |unit: u32| mix(u64::from(unit)) << 32 | u64::from(unit);
     let mut leaf: Vec<u64> = all.iter().map(|keyed| scattered(of.unit(number(*keyed)))).collect();
     leaf.sort_unstable();

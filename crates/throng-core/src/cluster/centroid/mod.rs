@@ -6,7 +6,7 @@
 //!           units     (k-d)     in each leaf            (k-d over classes, other borders each time)
 //! ```
 //!
-//! Everything happens in the space of microaggregation (`cluster/space.rs`), standardized over all cells that are clustered
+//! Everything happens in the space of microaggregation (`cluster/euclidean_embedding.rs`), standardized over all cells that are clustered
 //! together. A cell that satisfies the model alone begins as a class, at no loss. All other units are cut into small
 //! leaves, in which classes grow. Then neighbouring classes are searched for better ones, in rounds, across the borders
 //! of leaves. Whatever is changed satisfies the model before and after, and has lower squared errors after: so more
@@ -20,11 +20,11 @@ mod embedding;
 mod grow;
 mod lanes;
 mod leaves;
-mod patch;
+mod privacy_by_kind;
+mod recluster;
 mod refine;
 mod regions;
-mod rework;
-mod rules;
+mod subproblem;
 mod units;
 
 use rayon::prelude::*;
@@ -32,13 +32,13 @@ use rustc_hash::FxHashMap;
 
 use self::grow::{Seeds, grow, join_cheapest};
 use self::leaves::leaves;
-use self::patch::Patch;
-use self::refine::{Care, refine};
-use self::regions::{Grouping, regions};
-use self::rework::rework;
-use self::rules::Rules;
-use self::units::{Surveyed, Units};
-use super::{Class, Cluster};
+use self::privacy_by_kind::PrivacyByKind;
+use self::recluster::rework;
+use self::refine::{RefineEffort, refine};
+use self::regions::{UnitLists, regions};
+use self::subproblem::Subproblem;
+use self::units::{UnitSurvey, Units};
+use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
@@ -62,7 +62,7 @@ impl Default for Centroid {
     }
 }
 
-impl Cluster for Centroid {
+impl ClusterMethod for Centroid {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         classes(table, leaf, privacy, self.rounds, &|_| true)
     }
@@ -83,14 +83,14 @@ pub fn classes(
     if cells.is_empty() {
         return Vec::new();
     }
-    let Surveyed { units, rules, rich, poor } = Surveyed::new(table, cells, privacy);
-    let care = if rounds == 0 { Care::LITTLE } else { Care::ONCE };
+    let UnitSurvey { units, rules, rich, poor } = UnitSurvey::new(table, cells, privacy);
+    let care = if rounds == 0 { RefineEffort::LITTLE } else { RefineEffort::ONCE };
     let mut grouping = grown(&units, &rules, rich, poor, care);
     let done = |stages: u64| (cells.len() as u64 * stages / (u64::from(rounds) + 1)) as usize;
-    let mut goes_on = on_progress(done(1));
+    let mut may_continue = on_progress(done(1));
     let mut idle = 0;
     for round in 0..rounds {
-        if !goes_on {
+        if !may_continue {
             break;
         }
         if idle < PATIENCE {
@@ -98,24 +98,30 @@ pub fn classes(
             idle = if has_gained { 0 } else { idle + 1 };
             grouping = better;
         }
-        goes_on = on_progress(done(u64::from(round) + 2) - done(u64::from(round) + 1));
+        may_continue = on_progress(done(u64::from(round) + 2) - done(u64::from(round) + 1));
     }
     let numbers = (0..grouping.len() as u32).into_par_iter();
     numbers.with_min_len(256).map(|class| units.class(grouping.class(class))).collect()
 }
 
 /// The classes to begin with.
-fn grown(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>, care: Care) -> Grouping {
+fn grown(
+    units: &Units,
+    rules: &PrivacyByKind<'_>,
+    rich: Vec<Vec<u32>>,
+    poor: Vec<u32>,
+    care: RefineEffort,
+) -> UnitLists {
     let satisfies =
         |list: &mut dyn Iterator<Item = u32>| rules.is_satisfied_by(list.map(|unit| units.kind_and_rows(unit)));
     if !satisfies(&mut poor.iter().copied()) {
         return joined(units, rules, rich, poor);
     }
-    let mut grouping = Grouping::default();
+    let mut grouping = UnitLists::default();
     rich.into_iter().for_each(|class| grouping.push(class));
     let leaves = leaves(units, poor, &satisfies);
     let grown = leaves.par_iter().map(|leaf| {
-        let mut patch = Patch::of_units(units, rules, leaf.iter().copied());
+        let mut patch = Subproblem::of_units(units, rules, leaf.iter().copied());
         grow(&mut patch, Seeds::Rim);
         refine(&mut patch, care);
         grouping_of(&patch, leaf)
@@ -126,8 +132,8 @@ fn grown(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>, 
 
 /// The classes to begin with where the units of poor cells are too few, or too much alike, to be a class: they join rich
 /// cells near them.
-fn joined(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>) -> Grouping {
-    let mut grouping = Grouping::default();
+fn joined(units: &Units, rules: &PrivacyByKind<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>) -> UnitLists {
+    let mut grouping = UnitLists::default();
     if rich.is_empty() {
         grouping.push(poor);
         return grouping;
@@ -142,7 +148,7 @@ fn joined(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>)
         let classes: Vec<&Vec<u32>> = leaf.iter().filter_map(|unit| class_of.get(unit).copied()).collect();
         let poor = leaf.iter().copied().filter(|unit| !class_of.contains_key(unit));
         let all: Vec<u32> = classes.iter().copied().flatten().copied().chain(poor).collect();
-        let mut patch = Patch::of_units(units, rules, all.iter().copied());
+        let mut patch = Subproblem::of_units(units, rules, all.iter().copied());
         let rest = patch.open_all(classes.iter().map(|class| class.len()));
         join_cheapest(&mut patch, (rest..all.len() as u32).collect());
         grouping_of(&patch, &all)
@@ -152,17 +158,17 @@ fn joined(units: &Units, rules: &Rules<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>)
 }
 
 /// One round: the classes after it, and whether anything was gained.
-fn searched(units: &Units, rules: &Rules<'_>, classes: &Grouping, round: u32) -> (Grouping, bool) {
+fn searched(units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> (UnitLists, bool) {
     let regions = regions(units, classes, round);
     let searched = regions.par_iter().map(|region| {
         let all: Vec<u32> = region.iter().flat_map(|class| classes.class(*class)).copied().collect();
-        let mut patch = Patch::of_units(units, rules, all.iter().copied());
+        let mut patch = Subproblem::of_units(units, rules, all.iter().copied());
         patch.open_all(region.iter().map(|class| classes.class(*class).len()));
-        let is_refined = refine(&mut patch, Care::FULL);
+        let is_refined = refine(&mut patch, RefineEffort::FULL);
         let is_reworked = rework(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
         (grouping_of(&patch, &all), is_refined || is_reworked)
     });
-    let (mut grouping, mut has_gained) = (Grouping::default(), false);
+    let (mut grouping, mut has_gained) = (UnitLists::default(), false);
     for (region, gained) in searched.collect::<Vec<_>>() {
         grouping.append(&region);
         has_gained |= gained;
@@ -171,15 +177,15 @@ fn searched(units: &Units, rules: &Rules<'_>, classes: &Grouping, round: u32) ->
 }
 
 /// The classes of a patch, in the numbers of the units behind it.
-fn grouping_of(patch: &Patch<'_>, units: &[u32]) -> Grouping {
-    let mut grouping = Grouping::default();
+fn grouping_of(patch: &Subproblem<'_>, units: &[u32]) -> UnitLists {
+    let mut grouping = UnitLists::default();
     for block in patch.classes.iter().filter(|block| !block.units.is_empty()) {
         grouping.push(block.units.iter().map(|unit| units[*unit as usize]));
     }
     grouping
 }
 
-/// Scatters the bits of a number (the finalizer of SplitMix64).
+/// Scatters the bits of a number (the finalizer of SplitMix64, [Steele 2014]).
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -8,11 +8,11 @@
 //! looked at again.
 
 use super::lanes::{distance, padded, rise};
-use super::patch::{Near, Patch};
+use super::subproblem::{NearestClasses, Subproblem};
 
 /// How long to go on, and how far to look.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Care {
+pub(super) struct RefineEffort {
     /// How often the units are gone over.
     pub(super) passes: usize,
     /// So many classes around a unit are looked at.
@@ -21,13 +21,13 @@ pub(super) struct Care {
     pub(super) rows: usize,
 }
 
-impl Care {
+impl RefineEffort {
     /// For classes that are searched.
     pub(super) const FULL: Self = Self { passes: 2, classes: 6, rows: 24 };
     /// For classes that have grown and will be searched.
     pub(super) const ONCE: Self = Self { passes: 1, ..Self::FULL };
     /// For classes that have grown where there is no time for a search. With six numbers it takes two thirds of the time of
-    /// [`Care::ONCE`], and the errors are 1 % higher.
+    /// [`RefineEffort::ONCE`], and the errors are 1 % higher.
     pub(super) const LITTLE: Self = Self { passes: 1, classes: 2, rows: 0 };
 }
 
@@ -40,7 +40,7 @@ const NOISE: f64 = 1e-9;
 
 /// What would lower the errors.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum RefineMove {
     Move {
         class: u32,
     },
@@ -57,13 +57,13 @@ enum Step {
 
 /// The best step so far.
 #[derive(Debug)]
-struct Best {
-    step: Option<Step>,
+struct BestMove {
+    step: Option<RefineMove>,
     gain: f32,
 }
 
-impl Best {
-    fn offer(&mut self, gain: f32, step: Step) {
+impl BestMove {
+    fn offer(&mut self, gain: f32, step: RefineMove) {
         if gain > self.gain {
             (self.step, self.gain) = (Some(step), gain);
         }
@@ -80,7 +80,7 @@ struct Scratch {
 
 /// Memory of what was looked at.
 #[derive(Debug)]
-struct Looked {
+struct VisitLog {
     /// Per unit: when, and at which classes.
     units: Vec<(u32, [u32; MOST])>,
     /// Per class: when it changed.
@@ -88,7 +88,7 @@ struct Looked {
     now: u32,
 }
 
-impl Looked {
+impl VisitLog {
     fn is_stale(&self, unit: u32, home: u32) -> bool {
         let (when, near) = self.units[unit as usize];
         let changed = |class: u32| self.classes.get(class as usize).is_some_and(|changed| *changed > when);
@@ -97,14 +97,14 @@ impl Looked {
 }
 
 /// Goes over all units with this care, or until nothing is to be gained. Tells whether anything was.
-pub(super) fn refine(patch: &mut Patch<'_>, care: Care) -> bool {
+pub(super) fn refine(patch: &mut Subproblem<'_>, care: RefineEffort) -> bool {
     if patch.classes.len() < 2 {
         return false;
     }
     let mut looked =
-        Looked { units: vec![(0, [u32::MAX; MOST]); patch.len()], classes: vec![1; patch.classes.len()], now: 1 };
+        VisitLog { units: vec![(0, [u32::MAX; MOST]); patch.len()], classes: vec![1; patch.classes.len()], now: 1 };
     let small = care.rows as u64 / patch.rules.least_rows();
-    let mut near = Near::new((small as usize).clamp(care.classes, MOST));
+    let mut near = NearestClasses::new((small as usize).clamp(care.classes, MOST));
     let mut scratch = Scratch { slope: vec![0.0; padded(patch.dimensions)], costs: Vec::new() };
     for _ in 0..care.passes {
         let before = looked.now;
@@ -134,16 +134,23 @@ pub(super) fn refine(patch: &mut Patch<'_>, care: Care) -> bool {
 }
 
 /// Which units a step takes into which classes.
-fn targets(patch: &Patch<'_>, unit: u32, step: Step) -> [Option<(u32, u32)>; 2] {
+fn targets(patch: &Subproblem<'_>, unit: u32, step: RefineMove) -> [Option<(u32, u32)>; 2] {
     let home = patch.home[unit as usize];
     match step {
-        Step::Move { class } => [Some((unit, class)), None],
-        Step::Swap { class, with } | Step::Chain { class, with } => [Some((unit, class)), Some((with, home))],
+        RefineMove::Move { class } => [Some((unit, class)), None],
+        RefineMove::Swap { class, with } | RefineMove::Chain { class, with } => {
+            [Some((unit, class)), Some((with, home))]
+        }
     }
 }
 
 /// The best step for a unit.
-fn best_step(patch: &mut Patch<'_>, unit: u32, near: &Near, scratch: &mut Scratch) -> Option<Step> {
+fn best_step(
+    patch: &mut Subproblem<'_>,
+    unit: u32,
+    near: &NearestClasses,
+    scratch: &mut Scratch,
+) -> Option<RefineMove> {
     let home = patch.home[unit as usize];
     let (kind, rows) = (patch.kinds[unit as usize], patch.rows[unit as usize]);
     let (count, weight) = (patch.classes[home as usize].rows() as f32, rows as f32);
@@ -151,15 +158,15 @@ fn best_step(patch: &mut Patch<'_>, unit: u32, near: &Near, scratch: &mut Scratc
     let leaving = here * weight * count / (count - weight);
     let may_leave = count > weight
         && here > 0.0
-        && patch.rules.spares(&mut patch.classes[home as usize].tally, kind, u64::from(rows));
+        && patch.rules.can_lose(&mut patch.classes[home as usize].tally, kind, u64::from(rows));
     scratch.costs.clear();
-    let mut best = Best { step: None, gain: 0.0 };
+    let mut best = BestMove { step: None, gain: 0.0 };
     for (there, class) in near.distances() {
         let size = patch.classes[class as usize].rows() as f32;
         let cost = there * weight * size / (size + weight);
         scratch.costs.push((cost, class));
         if may_leave {
-            best.offer(leaving - cost, Step::Move { class });
+            best.offer(leaving - cost, RefineMove::Move { class });
         }
         if patch.classes[class as usize].units.len() > LARGE {
             continue;
@@ -177,7 +184,14 @@ fn best_step(patch: &mut Patch<'_>, unit: u32, near: &Near, scratch: &mut Scratc
     best.step.filter(|step| exact_gain(patch, unit, *step) > NOISE * (1.0 + f64::from(here)))
 }
 
-fn best_swap(patch: &mut Patch<'_>, unit: u32, class: u32, share: f32, scratch: &mut Scratch, best: &mut Best) {
+fn best_swap(
+    patch: &mut Subproblem<'_>,
+    unit: u32,
+    class: u32,
+    share: f32,
+    scratch: &mut Scratch,
+    best: &mut BestMove,
+) {
     let (home, rows) = (patch.home[unit as usize], patch.rows[unit as usize]);
     for ((slope, a), b) in scratch.slope.iter_mut().zip(patch.centroid(home)).zip(patch.centroid(class)) {
         *slope = 2.0 * (a - b);
@@ -186,13 +200,13 @@ fn best_swap(patch: &mut Patch<'_>, unit: u32, class: u32, share: f32, scratch: 
         let with = patch.classes[class as usize].units[at];
         let gain = rise(patch.point(unit), patch.point(with), &scratch.slope, share) * rows as f32;
         if gain > best.gain && patch.rows[with as usize] == rows && allows_swap(patch, unit, with) {
-            best.offer(gain, Step::Swap { class, with });
+            best.offer(gain, RefineMove::Swap { class, with });
         }
     }
 }
 
 /// A unit that its class needs may leave when another one comes in its place, from a class that spares it.
-fn best_chain(patch: &mut Patch<'_>, unit: u32, leaving: f32, scratch: &mut Scratch, best: &mut Best) {
+fn best_chain(patch: &mut Subproblem<'_>, unit: u32, leaving: f32, scratch: &mut Scratch, best: &mut BestMove) {
     let (home, rows) = (patch.home[unit as usize], patch.rows[unit as usize]);
     let (weight, count) = (rows as f32, patch.classes[home as usize].rows() as f32);
     let rest = count - weight;
@@ -219,7 +233,7 @@ fn best_chain(patch: &mut Patch<'_>, unit: u32, leaving: f32, scratch: &mut Scra
             let offset = distance(patch.point(with), &scratch.slope);
             let gain = leaving - cost + leaves * patch.distance(with, donor) - joins * offset;
             if gain > best.gain && patch.rows[with as usize] == rows && allows_chain(patch, unit, with) {
-                best.offer(gain, Step::Chain { class, with });
+                best.offer(gain, RefineMove::Chain { class, with });
             }
         }
     }
@@ -227,26 +241,26 @@ fn best_chain(patch: &mut Patch<'_>, unit: u32, leaving: f32, scratch: &mut Scra
 
 /// By how much a step lowers the errors, in double precision: candidates are found in single precision, and none is
 /// done because of its rounding.
-fn exact_gain(patch: &Patch<'_>, unit: u32, step: Step) -> f64 {
+fn exact_gain(patch: &Subproblem<'_>, unit: u32, step: RefineMove) -> f64 {
     let home = patch.home[unit as usize];
     match step {
-        Step::Move { class } => patch.leaving(unit) - patch.joining(unit, class),
-        Step::Swap { class, with } => patch.exchanging(home, unit, with) + patch.exchanging(class, with, unit),
-        Step::Chain { class, with } => {
+        RefineMove::Move { class } => patch.leaving(unit) - patch.joining(unit, class),
+        RefineMove::Swap { class, with } => patch.exchanging(home, unit, with) + patch.exchanging(class, with, unit),
+        RefineMove::Chain { class, with } => {
             patch.exchanging(home, unit, with) + patch.leaving(with) - patch.joining(unit, class)
         }
     }
 }
 
-fn allows_chain(patch: &mut Patch<'_>, unit: u32, with: u32) -> bool {
+fn allows_chain(patch: &mut Subproblem<'_>, unit: u32, with: u32) -> bool {
     let (a, b) = (patch.kinds[unit as usize], patch.kinds[with as usize]);
     let rows = u64::from(patch.rows[unit as usize]);
     let (home, donor) = (patch.home[unit as usize] as usize, patch.home[with as usize] as usize);
-    patch.rules.spares(&mut patch.classes[donor].tally, b, rows)
+    patch.rules.can_lose(&mut patch.classes[donor].tally, b, rows)
         && patch.rules.allows_exchange(&mut patch.classes[home].tally, a, b, rows)
 }
 
-fn allows_swap(patch: &mut Patch<'_>, unit: u32, with: u32) -> bool {
+fn allows_swap(patch: &mut Subproblem<'_>, unit: u32, with: u32) -> bool {
     let (a, b) = (patch.kinds[unit as usize], patch.kinds[with as usize]);
     let rows = u64::from(patch.rows[unit as usize]);
     let (home, other) = (patch.home[unit as usize] as usize, patch.home[with as usize] as usize);

@@ -19,12 +19,12 @@ const PARALLEL: usize = 1024;
 
 /// Classes as lists of units, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Grouping {
+pub(super) struct UnitLists {
     units: Vec<u32>,
     ends: Vec<u32>,
 }
 
-impl Grouping {
+impl UnitLists {
     pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
@@ -47,7 +47,7 @@ impl Grouping {
 }
 
 /// The regions of a round, each a list of classes.
-pub(super) fn regions(units: &Units, classes: &Grouping, round: u32) -> Vec<Vec<u32>> {
+pub(super) fn regions(units: &Units, classes: &UnitLists, round: u32) -> Vec<Vec<u32>> {
     let dimensions = units.dimensions();
     let width = padded(dimensions);
     let mut centroids = vec![0.0_f32; classes.len() * width];
@@ -60,17 +60,17 @@ pub(super) fn regions(units: &Units, classes: &Grouping, round: u32) -> Vec<Vec<
         }
         centroid.iter_mut().for_each(|sum| *sum /= count);
     });
-    let map = Map { classes, centroids: Points::of_coordinates(dimensions, centroids) };
+    let map = CentroidMap { classes, centroids: Points::of_coordinates(dimensions, centroids) };
     map.cut((0..classes.len() as u32).collect(), mix(u64::from(round)))
 }
 
 #[derive(Debug)]
-struct Map<'a> {
-    classes: &'a Grouping,
+struct CentroidMap<'a> {
+    classes: &'a UnitLists,
     centroids: Points,
 }
 
-impl Map<'_> {
+impl CentroidMap<'_> {
     fn cut(&self, all: Vec<u32>, draw: u64) -> Vec<Vec<u32>> {
         let is_small = || {
             let mut sizes = all.iter().map(|class| self.classes.class(*class).len());

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::embedding::Points;
-use super::rules::Rules;
+use super::privacy_by_kind::PrivacyByKind;
 use crate::cluster::{Class, Portion};
 use crate::model::Privacy;
 use crate::table::Table;
@@ -33,26 +33,26 @@ struct Unit {
 
 /// The units of all cells, and which of them begin as a class.
 #[derive(Debug)]
-pub(super) struct Surveyed<'a> {
+pub(super) struct UnitSurvey<'a> {
     pub(super) units: Units,
-    pub(super) rules: Rules<'a>,
+    pub(super) rules: PrivacyByKind<'a>,
     /// The units of each cell that satisfies the model alone.
     pub(super) rich: Vec<Vec<u32>>,
     /// All other units.
     pub(super) poor: Vec<u32>,
 }
 
-impl<'a> Surveyed<'a> {
+impl<'a> UnitSurvey<'a> {
     pub(super) fn new<'t>(table: &'t Table, cells: &[u32], privacy: &'a Privacy) -> Self {
-        let mut rules = Rules::new(table, privacy);
+        let mut rules = PrivacyByKind::new(table, privacy);
         let points = Points::of_cells(table, cells);
         let is_rich: Vec<bool> = cells.par_iter().map(|cell| rules.is_satisfied_by_cell(table, *cell)).collect();
         let blocks: Vec<&[u32]> = cells.chunks(BLOCK_CELLS).collect();
         let number_block = |(block, cells): (usize, &&[u32])| {
             let first = block * BLOCK_CELLS;
-            Block::of(table, &rules, cells, &is_rich[first..first + cells.len()], first as u32)
+            UnitBlock::of(table, &rules, cells, &is_rich[first..first + cells.len()], first as u32)
         };
-        let blocks: Vec<Block<'_>> = blocks.par_iter().enumerate().map(number_block).collect();
+        let blocks: Vec<UnitBlock<'_>> = blocks.par_iter().enumerate().map(number_block).collect();
         let (mut rich, mut poor, mut units) = (Vec::new(), Vec::new(), Vec::with_capacity(cells.len()));
         let mut kinds: FxHashMap<&[u32], u32> = FxHashMap::default();
         for block in blocks {
@@ -72,7 +72,7 @@ impl<'a> Surveyed<'a> {
 const BLOCK_CELLS: usize = 1 << 14;
 
 /// The units of some cells, numbered from 0.
-struct Block<'t> {
+struct UnitBlock<'t> {
     units: Vec<Unit>,
     /// The codes of each kind, as they come.
     kinds: Vec<&'t [u32]>,
@@ -82,9 +82,9 @@ struct Block<'t> {
     poor: Vec<Range<u32>>,
 }
 
-impl<'t> Block<'t> {
+impl<'t> UnitBlock<'t> {
     /// The cells are those of points from `first` on.
-    fn of(table: &'t Table, rules: &Rules<'_>, cells: &[u32], is_rich: &[bool], first: u32) -> Self {
+    fn of(table: &'t Table, rules: &PrivacyByKind<'_>, cells: &[u32], is_rich: &[bool], first: u32) -> Self {
         let (mut rich, mut poor) = (Vec::new(), Vec::<Range<u32>>::new());
         let (mut units, mut kinds) = (Vec::with_capacity(cells.len()), Vec::new());
         let mut known: FxHashMap<&[u32], u32> = FxHashMap::default();
@@ -130,7 +130,7 @@ impl Units {
         self.units[unit as usize].portion.rows
     }
 
-    /// What a model may know of the unit's rows, as a number of [`Rules`].
+    /// What a model may know of the unit's rows, as a number of [`PrivacyByKind`].
     pub(super) fn kind(&self, unit: u32) -> u32 {
         self.units[unit as usize].kind
     }

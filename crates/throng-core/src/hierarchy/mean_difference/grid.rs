@@ -20,7 +20,7 @@ use arrow::datatypes::{DataType, TimeUnit};
 
 use super::super::BuildError;
 use super::super::build::{EXACT, precision, step};
-use crate::values::{coordinates, from_integers, integers, labels};
+use crate::numeric_view::{coordinates, from_integers, integers, labels};
 
 /// The percentiles of the paper lie this many to the range.
 const PARTS: u32 = 20;
@@ -29,21 +29,21 @@ const DAY: i128 = 86_400;
 
 /// Intervals of one width over the inner values of a column.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub(super) struct IntervalGrid {
     /// The first border, in units.
     origin: i128,
     /// The width of the finest intervals, in units; at least 1.
     width: i128,
     /// In which of the finest intervals each inner value lies, counted from the first.
     steps: Vec<u32>,
-    unit: Unit,
+    unit: GridUnit,
     /// The smallest and largest value of the column.
-    ends: Ends,
+    ends: TailEnds,
 }
 
 /// What one unit is, and how a number of them is written.
 #[derive(Debug)]
-enum Unit {
+enum GridUnit {
     /// A whole number.
     One,
     /// So many units of a type of dates or times.
@@ -54,13 +54,13 @@ enum Unit {
 
 /// The ends of a column, both in units of its type.
 #[derive(Debug)]
-enum Ends {
+enum TailEnds {
     /// Counted one by one.
     Whole(i128, i128),
     Real(f64, f64),
 }
 
-impl Grid {
+impl IntervalGrid {
     /// The grid of a column over those of its ascending values that are inside, at least two; none where the type of the
     /// column has no order of magnitude.
     pub(super) fn over(values: &ArrayRef, inside: &Range<usize>) -> Option<Result<Self, BuildError>> {
@@ -73,9 +73,9 @@ impl Grid {
     fn over_integers(data_type: &DataType, integers: &[i128], inside: &Range<usize>) -> Self {
         let unit = match data_type {
             DataType::Decimal32(_, scale) | DataType::Decimal64(_, scale) | DataType::Decimal128(_, scale) => {
-                Unit::Place(i32::from(*scale))
+                GridUnit::Place(i32::from(*scale))
             }
-            _ => time_unit(data_type, integers).unwrap_or(Unit::One),
+            _ => time_unit(data_type, integers).unwrap_or(GridUnit::One),
         };
         let length = unit.length();
         let inner: Vec<i128> = integers[inside.clone()].iter().map(|value| value / length).collect();
@@ -87,7 +87,7 @@ impl Grid {
         let origin = first.div_euclid(width.cast_signed()) * width.cast_signed();
         // MD is at least two thirds of a 20th of the range, so that steps are few.
         let steps = inner.iter().map(|value| (above(origin, *value) / width) as u32).collect();
-        let ends = Ends::Whole(integers[0] / length, integers[integers.len() - 1] / length);
+        let ends = TailEnds::Whole(integers[0] / length, integers[integers.len() - 1] / length);
         Self { origin, width: width.cast_signed(), steps, unit, ends }
     }
 
@@ -104,8 +104,8 @@ impl Grid {
         // Whole numbers below 2^53 from here on.
         let origin = from_zero[0] as i128 * units;
         let steps = from_zero.iter().map(|step| (step - from_zero[0]) as u32).collect();
-        let ends = Ends::Real(numbers[0], numbers[numbers.len() - 1]);
-        Ok(Self { origin, width: units, steps, unit: Unit::Place(place), ends })
+        let ends = TailEnds::Real(numbers[0], numbers[numbers.len() - 1]);
+        Ok(Self { origin, width: units, steps, unit: GridUnit::Place(place), ends })
     }
 
     /// In which of the finest intervals each inner value lies, counted from the first.
@@ -120,7 +120,7 @@ impl Grid {
         let lower = border(steps.start);
         let upper = border(steps.end) - i128::from(self.unit.is_closed());
         let label = match &self.unit {
-            Unit::Place(_) => format!("[{}-{})", self.unit.write(lower)?, self.unit.write(upper)?),
+            GridUnit::Place(_) => format!("[{}-{})", self.unit.write(lower)?, self.unit.write(upper)?),
             _ if lower == upper => self.unit.write(lower)?,
             unit => format!("[{}{}{}]", unit.write(lower)?, unit.separator(), unit.write(upper)?),
         };
@@ -130,22 +130,22 @@ impl Grid {
     /// The share of the column's range between two borders, which may lie beyond its ends.
     fn extent(&self, lower: i128, upper: i128) -> f64 {
         match (&self.ends, &self.unit) {
-            (Ends::Whole(first, last), _) => {
+            (TailEnds::Whole(first, last), _) => {
                 let width = |from: i128, to: i128| to.wrapping_sub(from).cast_unsigned() as f64;
                 width(lower.clamp(*first, *last), upper.clamp(*first, *last)) / width(*first, *last)
             }
-            (Ends::Real(first, last), Unit::Place(place)) => {
+            (TailEnds::Real(first, last), GridUnit::Place(place)) => {
                 let number = |border: i128| decimal(border, *place).parse().unwrap_or(*last).clamp(*first, *last);
                 // Halves, because two finite numbers may be infinitely far apart.
                 (number(upper) / 2.0 - number(lower) / 2.0) / (last / 2.0 - first / 2.0)
             }
             // Only decimal places measure reals.
-            (Ends::Real(..), Unit::One | Unit::Time { .. }) => 1.0,
+            (TailEnds::Real(..), GridUnit::One | GridUnit::Time { .. }) => 1.0,
         }
     }
 }
 
-impl Unit {
+impl GridUnit {
     /// How many units of the type one of these has.
     fn length(&self) -> i128 {
         match self {
@@ -188,15 +188,15 @@ impl Unit {
 }
 
 /// The longest unit of time in which all values are whole; none for other types.
-fn time_unit(data_type: &DataType, integers: &[i128]) -> Option<Unit> {
+fn time_unit(data_type: &DataType, integers: &[i128]) -> Option<GridUnit> {
     if *data_type == DataType::Date32 {
-        return Some(Unit::Time { data_type: data_type.clone(), length: 1, is_day: true });
+        return Some(GridUnit::Time { data_type: data_type.clone(), length: 1, is_day: true });
     }
     let ticks = per_second(data_type)?;
     let lengths = [DAY * ticks, 3600 * ticks, 60 * ticks, ticks, ticks / 1000, ticks / 1_000_000];
     let divides = |length: &i128| *length > 0 && integers.iter().all(|value| value % length == 0);
     let length = lengths.into_iter().find(divides).unwrap_or(1);
-    Some(Unit::Time { data_type: data_type.clone(), length, is_day: length == DAY * ticks && !is_clock(data_type) })
+    Some(GridUnit::Time { data_type: data_type.clone(), length, is_day: length == DAY * ticks && !is_clock(data_type) })
 }
 
 /// How many units of a type make a second; none for types that do not count time so finely.

@@ -7,21 +7,21 @@
 //! A column without a hierarchy has two levels, the value and everything. Under a limit, no level reaches beyond the
 //! block of the cells, and the last one shows the block.
 
-use crate::domain::{Domain, Kind};
+use crate::domain::{Domain, DomainKind};
 use crate::hierarchy::{Node, Tree};
 use crate::table::Table;
 
 /// The levels of a column for some cells.
 #[derive(Debug)]
-pub(super) struct Levels {
+pub(super) struct CellLevels {
     /// For each cell, in the order given, its place among the distinct values of the cells.
     value_of_cell: Vec<u32>,
-    list: Vec<Level>,
+    list: Vec<CellLevel>,
 }
 
 /// One level.
 #[derive(Debug)]
-struct Level {
+struct CellLevel {
     /// For each distinct value of the cells: positions from and to.
     shown: Vec<(u32, u32)>,
     /// The same as numbers from 0 on.
@@ -32,7 +32,7 @@ struct Level {
     loss: f64,
 }
 
-impl Levels {
+impl CellLevels {
     /// The levels of a column for cells that share their block.
     pub(super) fn of(column: usize, cells: &[u32], table: &Table) -> Self {
         let position = |cell: u32| table.positions(cell)[column];
@@ -56,7 +56,7 @@ impl Levels {
                 let last = codes.last().copied();
                 codes.push(last.map_or(0, |code| if shown[index - 1] == *range { code } else { code + 1 }));
             }
-            Level { distinct: codes.last().map_or(0, |code| u64::from(*code) + 1), shown, codes, loss }
+            CellLevel { distinct: codes.last().map_or(0, |code| u64::from(*code) + 1), shown, codes, loss }
         });
         Self { value_of_cell, list: list.collect() }
     }
@@ -90,14 +90,14 @@ impl Levels {
 /// For each level what each of the values shows; values are ascending positions of one block.
 fn shown(domain: &Domain, values: &[u32]) -> Vec<Vec<(u32, u32)>> {
     match domain.kind() {
-        Kind::Ordered { .. } => {
+        DomainKind::Ordered { .. } => {
             let alone = values.iter().map(|value| (*value, *value)).collect();
             match everything(domain, values) {
                 Some((lo, hi)) if lo < hi => vec![alone, vec![(lo, hi); values.len()]],
                 _ => vec![alone],
             }
         }
-        Kind::Category(tree) => {
+        DomainKind::Category(tree) => {
             let node = |value: u32, level: u32| highest(domain, tree, value, level);
             let top = values.iter().map(|value| tree.height(node(*value, u32::MAX))).max().unwrap_or(0);
             let at = |level: u32| values.iter().map(|value| tree.leaf_range(node(*value, level))).collect();

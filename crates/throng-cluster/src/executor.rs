@@ -1,0 +1,213 @@
+//! An executor: runs tasks, keeps shuffles, and spills what does not fit into memory.
+
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ballista_core::error::BallistaError;
+use ballista_core::registry::BallistaFunctionRegistry;
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use ballista_executor::health::ExecutorHealth;
+use tempfile::TempDir;
+use throng_job::{JobError, Kind, POOL_SHARE, Stores};
+use tracing::{info, warn};
+
+use crate::engine::RedactingEngine;
+use crate::settings::MESSAGE_LIMIT;
+use crate::{HostPort, codec, settings, stores};
+
+/// The age at which data of the jobs of a dead scheduler are removed.
+const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
+
+/// How often that is looked for.
+const ORPHANS_INTERVAL_SECONDS: u64 = 3600;
+
+/// How often the executor looks whether it is registered.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How often it warns that it is not.
+const COMPLAINT: Duration = Duration::from_secs(30);
+
+/// How an executor runs.
+#[derive(Clone, Debug)]
+pub struct ExecutorOptions {
+    /// The host and port of the scheduler.
+    pub scheduler: HostPort,
+    /// The address on which it listens.
+    pub bind: IpAddr,
+    /// The name or address under which others find it; by default the address from which it connects to the scheduler.
+    pub advertise: Option<String>,
+    /// The port where shuffles and results are fetched. 0 is any free port.
+    pub port: u16,
+    /// The port where the scheduler brings tasks. 0 is any free port.
+    pub grpc_port: u16,
+    /// How many tasks run at the same time.
+    pub slots: usize,
+    /// Where it makes a private folder for shuffles and spill, which goes away with it.
+    pub work_dir: Option<PathBuf>,
+    /// Keep the process within this many bytes; each slot has an equal share. By default it follows from what the machine
+    /// or the container has.
+    pub memory_limit: Option<u64>,
+    /// How often the scheduler hears of it.
+    pub heartbeat_seconds: u64,
+}
+
+impl ExecutorOptions {
+    /// A few fit into the time after which a scheduler takes an executor for lost.
+    pub const DEFAULT_HEARTBEAT_SECONDS: u64 = 2;
+    /// As Ballista has it.
+    pub const DEFAULT_PORT: u16 = 50051;
+    /// As Ballista has it.
+    pub const DEFAULT_GRPC_PORT: u16 = 50052;
+}
+
+/// Runs an executor. It waits for its scheduler as long as it takes, and fails when it has lost it.
+///
+/// When `stop` completes, tasks get `grace` to finish, and the executor ends without an error. Ballista itself listens for the
+/// signals that end a process, and finishes tasks from then on; so `stop` is to complete by the same signals. Drop the future
+/// to end tasks at once. Its folder is removed in any case.
+pub async fn run_executor(
+    options: &ExecutorOptions,
+    stop: impl Future<Output = ()>,
+    grace: Duration,
+) -> Result<(), JobError> {
+    let folder = Folder::make(options.work_dir.as_deref())?;
+    let (port, grpc_port) = ports(options)?;
+    let health = ExecutorHealth::new();
+    let config = config(options, &folder, (port, grpc_port), health.clone())?;
+    let (slots, id) = (config.vcores, config.executor_id.clone());
+    let ready = async {
+        wait_until_registered(&health, &options.scheduler).await;
+        info!(executor = id, address = %SocketAddr::new(options.bind, port), slots, "the executor is ready");
+        std::future::pending::<()>().await;
+    };
+    let mut running = std::pin::pin!(start_executor_process(Arc::new(config)));
+    let ended = tokio::select! {
+        biased;
+        () = stop => {
+            let ended = tokio::time::timeout(grace, running).await;
+            return ended.unwrap_or(Ok(())).map_err(|error| broken(&error));
+        }
+        ended = &mut running => ended,
+        () = ready => Ok(()),
+    };
+    ended.map_err(|error| broken(&error))?;
+    let scheduler = &options.scheduler;
+    let lost = format!("the scheduler at {scheduler} was lost, or takes this executor for lost; start it again");
+    Err(JobError::new(Kind::TemporaryIo, lost))
+}
+
+fn config(
+    options: &ExecutorOptions,
+    folder: &Folder,
+    (port, grpc_port): (u16, u16),
+    health: ExecutorHealth,
+) -> Result<ExecutorProcessConfig, JobError> {
+    let failed =
+        |_| JobError::new(Kind::TemporaryIo, "the folder for spill can't be used; check space and permissions");
+    let stores = Arc::new(Stores::default());
+    let spill = folder.spill.clone();
+    let state = settings::state(settings::config(), stores::runtime(&stores, Some(&spill)).map_err(failed)?);
+    Ok(ExecutorProcessConfig {
+        bind_host: options.bind.to_string(),
+        external_host: options.advertise.clone(),
+        port,
+        grpc_port,
+        scheduler_host: options.scheduler.host.clone(),
+        scheduler_port: options.scheduler.port,
+        // Anything but 0 is for ever.
+        scheduler_connect_timeout_seconds: 1,
+        vcores: options.slots,
+        work_dir: Some(folder.shuffles.to_string_lossy().into_owned()),
+        job_data_ttl_seconds: ORPHANS_SECONDS,
+        job_data_clean_up_interval_seconds: ORPHANS_INTERVAL_SECONDS,
+        grpc_max_decoding_message_size: MESSAGE_LIMIT,
+        grpc_max_encoding_message_size: MESSAGE_LIMIT,
+        executor_heartbeat_interval_seconds: options.heartbeat_seconds,
+        memory_pool_size: options.memory_limit.map(|limit| (limit as f64 * POOL_SHARE) as u64),
+        override_execution_engine: Some(Arc::new(RedactingEngine::new())),
+        override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(&state))),
+        override_runtime_producer: Some(Arc::new(move |_| stores::runtime(&stores, Some(&spill)))),
+        override_config_producer: Some(Arc::new(settings::config)),
+        override_logical_codec: Some(codec::logical()),
+        override_physical_codec: Some(codec::physical()),
+        health,
+        ..ExecutorProcessConfig::default()
+    })
+}
+
+/// A folder that only its owner can read, for rows of the input. It goes away when this is dropped.
+struct Folder {
+    _whole: TempDir,
+    shuffles: PathBuf,
+    spill: PathBuf,
+}
+
+impl Folder {
+    fn make(above: Option<&Path>) -> Result<Self, JobError> {
+        let above = above.map_or_else(std::env::temp_dir, Path::to_path_buf);
+        let failed = |error: std::io::Error| {
+            let text = format!("making a folder in {}: {error}; check space and permissions", above.display());
+            JobError::new(Kind::TemporaryIo, text)
+        };
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let whole = builder.prefix("throng-executor-").tempdir_in(&above).map_err(failed)?;
+        let (shuffles, spill) = (whole.path().join("shuffles"), whole.path().join("spill"));
+        std::fs::create_dir(&shuffles).and_then(|()| std::fs::create_dir(&spill)).map_err(failed)?;
+        Ok(Self { _whole: whole, shuffles, spill })
+    }
+}
+
+/// The ports that were asked for, or free ones.
+fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
+    let free = |port: u16| {
+        let address = SocketAddr::new(options.bind, port);
+        let listener = TcpListener::bind(address).and_then(|listener| Ok((listener.local_addr()?.port(), listener)));
+        listener.map_err(|error| {
+            JobError::new(Kind::TemporaryIo, format!("listening on {address}: {error}; is another process there?"))
+        })
+    };
+    // Both are held until both are known, so that they differ.
+    let (port, _held) = free(options.port)?;
+    let (grpc_port, _also_held) = free(options.grpc_port)?;
+    Ok((port, grpc_port))
+}
+
+async fn wait_until_registered(health: &ExecutorHealth, scheduler: &HostPort) {
+    let mut complaint = tokio::time::Instant::now() + COMPLAINT;
+    while !health.is_ready() {
+        tokio::time::sleep(LOOK).await;
+        if tokio::time::Instant::now() >= complaint {
+            warn!("there is no scheduler at {scheduler} yet; still trying");
+            complaint += COMPLAINT;
+        }
+    }
+}
+
+/// An error of Ballista's services. It speaks of addresses and connections.
+fn broken(error: &BallistaError) -> JobError {
+    JobError::new(Kind::TemporaryIo, format!("the executor has ended: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_private_and_goes_away() {
+        let above = TempDir::new().unwrap();
+        let folder = Folder::make(Some(above.path())).unwrap();
+        assert!(folder.shuffles.is_dir() && folder.spill.is_dir());
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = folder._whole.path().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{mode:o}");
+        }
+        drop(folder);
+        assert_eq!(std::fs::read_dir(above.path()).unwrap().count(), 0);
+    }
+}

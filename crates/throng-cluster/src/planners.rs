@@ -1,0 +1,186 @@
+//! Query planners: that of the scheduler, which encodes its errors, and that of the client, which decodes them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ballista_core::config::BallistaConfig;
+use ballista_core::planner::BallistaQueryPlanner;
+use datafusion::catalog::Session;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::{Result, internal_err};
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::QueryPlanner;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::metrics::MetricsSet;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion::physical_plan::{
+    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
+};
+use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
+use datafusion_proto::protobuf::LogicalPlanNode;
+use futures::TryStreamExt;
+use throng_job::{JobError, Kind, planning_failure};
+
+use crate::codec;
+use crate::error_wire::{WireError, decode_error};
+
+/// Plans as DataFusion does, on the scheduler. An error is classified and encoded before it leaves the process; see [`WireError`].
+#[derive(Debug)]
+pub(crate) struct ErrorTaggingPlanner;
+
+#[async_trait]
+impl QueryPlanner for ErrorTaggingPlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        let planned = DefaultPhysicalPlanner::default().create_physical_plan(plan, session).await;
+        planned.map_err(|error| WireError::from(planning_failure(&error)).into())
+    }
+}
+
+/// Sends plans to a scheduler, and decodes the errors of the cluster.
+#[derive(Debug)]
+pub(crate) struct ClusterPlanner {
+    inner: BallistaQueryPlanner<LogicalPlanNode>,
+    cluster: Arc<str>,
+}
+
+impl ClusterPlanner {
+    /// Takes the address of the scheduler, as HTTP and as a [`ClusterUrl`](crate::ClusterUrl).
+    pub(crate) fn new(scheduler: String, cluster: &str, config: BallistaConfig) -> Self {
+        let inner = BallistaQueryPlanner::with_extension(scheduler, config, codec::logical());
+        Self { inner, cluster: Arc::from(cluster) }
+    }
+}
+
+#[async_trait]
+impl QueryPlanner for ClusterPlanner {
+    async fn create_physical_plan(&self, plan: &LogicalPlan, session: &dyn Session) -> Result<Arc<dyn ExecutionPlan>> {
+        if let LogicalPlan::EmptyRelation(empty) = plan
+            && !empty.produce_one_row
+        {
+            // Ballista would forget its columns.
+            return Ok(Arc::new(EmptyExec::new(Arc::clone(empty.schema.inner()))));
+        }
+        let inner = self.inner.create_physical_plan(plan, session).await?;
+        Ok(Arc::new(ErrorDecodingExec { inner, cluster: Arc::clone(&self.cluster) }))
+    }
+}
+
+/// A query on the cluster. Decodes its errors.
+#[derive(Debug)]
+struct ErrorDecodingExec {
+    inner: Arc<dyn ExecutionPlan>,
+    cluster: Arc<str>,
+}
+
+impl DisplayAs for ErrorDecodingExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ErrorDecodingExec: {}", self.cluster)
+    }
+}
+
+impl ExecutionPlan for ErrorDecodingExec {
+    fn name(&self) -> &str {
+        "ErrorDecodingExec"
+    }
+
+    fn properties(&self) -> &Arc<PlanProperties> {
+        self.inner.properties()
+    }
+
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.inner]
+    }
+
+    fn apply_expressions(
+        &self,
+        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+
+    fn replace_children(
+        self: Arc<Self>,
+        mut children: Vec<Arc<dyn ExecutionPlan>>,
+        _options: ReplaceChildrenOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (Some(inner), true) = (children.pop(), children.is_empty()) else {
+            return internal_err!("ErrorDecodingExec has one input");
+        };
+        Ok(Arc::new(Self { inner, cluster: Arc::clone(&self.cluster) }))
+    }
+
+    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
+    }
+
+    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let cluster = Arc::clone(&self.cluster);
+        let failed = move |error: DataFusionError| DataFusionError::External(Box::new(failure(&error, &cluster)));
+        let rows = self.inner.execute(partition, context).map_err(&failed)?;
+        Ok(Box::pin(RecordBatchStreamAdapter::new(rows.schema(), rows.map_err(failed))))
+    }
+
+    fn metrics(&self) -> Option<MetricsSet> {
+        self.inner.metrics()
+    }
+}
+
+/// Texts of Ballista and of its connections when a process does not answer or is gone.
+const GONE: [&str; 10] = [
+    "ConnectError",
+    "transport error",
+    "Unavailable",
+    "Stream closed without job completing",
+    "error reading a body",
+    "h2 protocol error",
+    "broken pipe",
+    "connection closed",
+    "all executors were lost",
+    // By the scheduler itself, when a job had no running task.
+    "Cancelled",
+];
+
+/// Returns an error of the cluster as a caller may see it. Its text is searched and never shown, since it may quote a value.
+fn failure(error: &DataFusionError, cluster: &str) -> JobError {
+    let text = format!("{error:?}");
+    if let Some(error) = decode_error(&text) {
+        return error;
+    }
+    if text.contains("failed to serialize logical plan") {
+        let why = "a table of the statement can't be sent to the cluster: it is known to this session only; read it from files";
+        return JobError::new(Kind::BadQuery, why);
+    }
+    if GONE.iter().any(|words| text.contains(words)) || text.contains("FetchFailed") {
+        let why =
+            format!("the cluster at {cluster} does not answer, or lost what it was doing; look at it and try again");
+        return JobError::new(Kind::TemporaryIo, why);
+    }
+    let why =
+        format!("the cluster at {cluster} failed; its words may quote values and are not shown, its logs say where");
+    JobError::new(Kind::Internal, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_cluster_is_classified_and_not_quoted() {
+        let wire = WireError::from(JobError::new(Kind::Infeasible, "p = 9 can't be met"));
+        let cases = [
+            (format!("Job 1 failed: cancer {wire}"), Kind::Infeasible),
+            ("tonic: transport error, cancer".to_owned(), Kind::TemporaryIo),
+            ("failed to serialize logical plan: cancer".to_owned(), Kind::BadQuery),
+            ("cancer".to_owned(), Kind::Internal),
+        ];
+        for (text, kind) in cases {
+            let failure = failure(&DataFusionError::Execution(text), "df://there:50050");
+            assert_eq!(failure.kind(), kind, "{failure}");
+            assert!(!failure.to_string().contains("cancer"), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! A leaf in a form that makes "which cell is nearest to this class?" a tight loop.
+//!
+//! Inside a leaf only some positions of each column occur. They are numbered densely, and for the class that is growing
+//! every column keeps a small array: the loss of the class's range, widened to include each of these positions. What a
+//! cell would cost is then one look-up per column, the same for numbers and categories. Columns in which all cells of the
+//! leaf are alike lose nothing, and are not looked at.
+
+use crate::loss_tables::{LossForm, LossGrid, LossLine, LossSteps, steps};
+use crate::table::{QuasiColumn, Table};
+
+/// What a range of positions loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LossMeasure {
+    /// The NCP, which the project lowers.
+    Ncp,
+    /// The information loss of [Truta 2007, Def. 9], which the clusterings of [Truta 2007] and [Sun 2008] lower.
+    InformationLoss,
+}
+
+/// The cells of a leaf with dense positions.
+#[derive(Debug)]
+pub(super) struct LeafView<'a> {
+    table: &'a Table,
+    cells: &'a [u32],
+    /// Per column: the positions that occur, ascending.
+    positions: Vec<Vec<u32>>,
+    /// Cell-major: the dense position of each cell in each column.
+    dense: Vec<u32>,
+    /// The columns in which cells differ.
+    varying: Vec<usize>,
+    /// Cell-major: the dense positions in these, as places in a [`WideningLosses`].
+    slots: Vec<u32>,
+    /// The weight of each column, the largest being 1.
+    weights: Vec<f64>,
+    losses: Vec<RangeLosses>,
+}
+
+/// What ranges of one column lose.
+#[derive(Debug)]
+enum RangeLosses {
+    /// The NCP, weighted.
+    Line(LossLine),
+    Grid(LossGrid),
+    Steps(LossSteps),
+    /// The domain is asked for the information loss.
+    Asked,
+}
+
+impl<'a> LeafView<'a> {
+    pub(super) fn new(cells: &'a [u32], table: &'a Table, measure: LossMeasure) -> Self {
+        let width = table.quasi().len();
+        let positions: Vec<Vec<u32>> = (0..width)
+            .map(|column| {
+                let mut list: Vec<u32> = cells.iter().map(|cell| table.positions(*cell)[column]).collect();
+                list.sort_unstable();
+                list.dedup();
+                list
+            })
+            .collect();
+        let mut dense = Vec::with_capacity(cells.len() * width);
+        for cell in cells {
+            for (position, list) in table.positions(*cell).iter().zip(&positions) {
+                dense.push(list.partition_point(|known| known < position) as u32);
+            }
+        }
+        let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
+        let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight / heaviest).collect();
+        let columns = table.quasi().iter().zip(&positions).zip(&weights);
+        let losses = columns.map(|((quasi, list), weight)| RangeLosses::new(quasi, list, *weight, measure)).collect();
+        let varying = (0..width).filter(|column| positions[*column].len() > 1).collect();
+        let mut frame = Self { table, cells, positions, dense, varying, slots: Vec::new(), weights, losses };
+        frame.slots = frame.slots();
+        frame
+    }
+
+    fn slots(&self) -> Vec<u32> {
+        let mut slots = Vec::with_capacity(self.cells.len() * self.varying.len());
+        for cell in self.dense.chunks_exact(self.positions.len()) {
+            let mut start = 0;
+            for column in &self.varying {
+                slots.push(start + cell[*column]);
+                start += self.positions[*column].len() as u32;
+            }
+        }
+        slots
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn table(&self) -> &'a Table {
+        self.table
+    }
+
+    /// The cell of the table behind a cell of this leaf.
+    pub(super) fn cell(&self, local: usize) -> u32 {
+        self.cells[local]
+    }
+
+    /// The positions of a column that occur, ascending.
+    pub(super) fn positions(&self, column: usize) -> &[u32] {
+        &self.positions[column]
+    }
+
+    /// The weight of a column; that of the heaviest is 1.
+    pub(super) fn weight(&self, column: usize) -> f64 {
+        self.weights[column]
+    }
+
+    /// The dense positions of a cell, one per column.
+    pub(super) fn dense(&self, local: usize) -> &[u32] {
+        let width = self.positions.len();
+        &self.dense[local * width..(local + 1) * width]
+    }
+
+    /// The weighted loss per row of a class of two cells.
+    pub(super) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
+        let (a, b) = (self.dense(a), self.dense(b));
+        let loss = |column: &usize| self.column_loss(*column, a[*column].min(b[*column]), a[*column].max(b[*column]));
+        self.varying.iter().map(loss).sum()
+    }
+
+    /// The weighted loss per row of one column when a class spans these dense positions.
+    pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
+        match &self.losses[column] {
+            RangeLosses::Line(line) => line.loss(lo as usize, hi as usize),
+            RangeLosses::Grid(grid) => grid.loss(lo as usize, hi as usize),
+            RangeLosses::Steps(steps) => steps.loss(lo as usize, hi as usize),
+            RangeLosses::Asked => {
+                let list = &self.positions[column];
+                let domain = &self.table.quasi()[column].domain;
+                (domain.information_loss(list[lo as usize], list[hi as usize]) * self.weights[column]) as f32
+            }
+        }
+    }
+}
+
+impl RangeLosses {
+    fn new(quasi: &QuasiColumn, positions: &[u32], weight: f64, measure: LossMeasure) -> Self {
+        match LossForm::of(quasi, positions.len()) {
+            _ if measure == LossMeasure::InformationLoss => Self::Asked,
+            LossForm::Line => Self::Line(LossLine::new(quasi, positions, weight)),
+            LossForm::Grid => Self::Grid(LossGrid::new(&steps(quasi, positions, weight))),
+            LossForm::Steps => Self::Steps(LossSteps::new(steps(quasi, positions, weight))),
+        }
+    }
+}
+
+/// The ranges of a class, one per column, in dense positions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DenseBox {
+    ranges: Vec<(u32, u32)>,
+}
+
+impl DenseBox {
+    pub(super) fn of(frame: &LeafView<'_>, local: usize) -> Self {
+        Self { ranges: frame.dense(local).iter().map(|position| (*position, *position)).collect() }
+    }
+
+    pub(super) fn new(ranges: Vec<(u32, u32)>) -> Self {
+        Self { ranges }
+    }
+
+    /// The least positions of the leaf, for a [`WideningLosses`] that is yet to be moved to a class.
+    pub(super) fn origin(frame: &LeafView<'_>) -> Self {
+        Self { ranges: vec![(0, 0); frame.positions.len()] }
+    }
+
+    pub(super) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
+        for ((lo, hi), position) in self.ranges.iter_mut().zip(frame.dense(local)) {
+            *lo = (*lo).min(*position);
+            *hi = (*hi).max(*position);
+        }
+    }
+
+    /// The weighted loss per row.
+    pub(super) fn loss(&self, frame: &LeafView<'_>) -> f32 {
+        let ranges = self.ranges.iter().enumerate();
+        ranges.map(|(column, (lo, hi))| frame.column_loss(column, *lo, *hi)).sum()
+    }
+
+    /// The weighted loss per row after a cell has joined.
+    pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
+        let ranges = self.ranges.iter().zip(frame.dense(local)).enumerate();
+        ranges.map(|(column, ((lo, hi), at))| frame.column_loss(column, *lo.min(at), *hi.max(at))).sum()
+    }
+}
+
+/// A span with, for every column in which cells differ and every dense position, the loss of the span widened to it.
+#[derive(Debug)]
+pub(super) struct WideningLosses {
+    span: DenseBox,
+    /// Column by column.
+    widened: Vec<f32>,
+}
+
+impl WideningLosses {
+    pub(super) fn new(frame: &LeafView<'_>, span: DenseBox) -> Self {
+        let widened = vec![0.0; frame.varying.iter().map(|column| frame.positions[*column].len()).sum()];
+        let mut reach = Self { span, widened };
+        let mut start = 0;
+        for column in &frame.varying {
+            start = reach.fill(frame, *column, start);
+        }
+        reach
+    }
+
+    /// Begins again at another cell, with the same memory.
+    pub(super) fn restart(&mut self, frame: &LeafView<'_>, local: usize) {
+        self.move_by(frame, |column, _| {
+            let at = frame.dense(local)[column];
+            (at, at)
+        });
+    }
+
+    pub(super) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
+        self.move_by(frame, |column, (lo, hi)| {
+            let at = frame.dense(local)[column];
+            (lo.min(at), hi.max(at))
+        });
+    }
+
+    pub(super) fn span(&self) -> &DenseBox {
+        &self.span
+    }
+
+    /// The weighted loss per row of the span after a cell has joined.
+    pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
+        let width = frame.varying.len();
+        frame.slots[local * width..][..width].iter().map(|slot| self.widened[*slot as usize]).sum()
+    }
+
+    /// The same for many cells, one after the other.
+    pub(super) fn losses_with(&self, frame: &LeafView<'_>, cells: &[usize], losses: &mut Vec<f32>) {
+        losses.clear();
+        match frame.varying.len() {
+            // Loops of a known width are unrolled.
+            2 => losses.extend(self.unrolled::<2>(frame, cells)),
+            3 => losses.extend(self.unrolled::<3>(frame, cells)),
+            4 => losses.extend(self.unrolled::<4>(frame, cells)),
+            5 => losses.extend(self.unrolled::<5>(frame, cells)),
+            6 => losses.extend(self.unrolled::<6>(frame, cells)),
+            _ => losses.extend(cells.iter().map(|local| self.loss_with(frame, *local))),
+        }
+    }
+
+    fn unrolled<const WIDTH: usize>(&self, frame: &LeafView<'_>, cells: &[usize]) -> impl Iterator<Item = f32> {
+        let (slots, _) = frame.slots.as_chunks::<WIDTH>();
+        cells.iter().map(move |local| slots[*local].map(|slot| self.widened[slot as usize]).into_iter().sum())
+    }
+
+    /// Goes on with another span, with the same memory.
+    pub(super) fn move_to(&mut self, frame: &LeafView<'_>, span: &DenseBox) {
+        self.move_by(frame, |column, _| span.ranges[column]);
+    }
+
+    /// Gives another range to each column in which cells differ.
+    fn move_by(&mut self, frame: &LeafView<'_>, range: impl Fn(usize, (u32, u32)) -> (u32, u32)) {
+        let mut start = 0;
+        for column in &frame.varying {
+            let known = &mut self.span.ranges[*column];
+            let next = range(*column, *known);
+            if *known == next {
+                start += frame.positions[*column].len();
+            } else {
+                *known = next;
+                start = self.fill(frame, *column, start);
+            }
+        }
+    }
+
+    /// Fills the slots of a column, which begin here; returns where they end.
+    fn fill(&mut self, frame: &LeafView<'_>, column: usize, start: usize) -> usize {
+        let (lo, hi) = self.span.ranges[column];
+        let (low, high) = (lo as usize, hi as usize);
+        let end = start + frame.positions[column].len();
+        let slots = &mut self.widened[start..end];
+        match &frame.losses[column] {
+            RangeLosses::Line(line) => fill(slots, low, high, |lo, hi| line.loss(lo, hi)),
+            RangeLosses::Grid(grid) => fill(slots, low, high, |lo, hi| grid.loss(lo, hi)),
+            RangeLosses::Steps(steps) => fill(slots, low, high, |lo, hi| steps.loss(lo, hi)),
+            RangeLosses::Asked => fill(slots, low, high, |lo, hi| frame.column_loss(column, lo as u32, hi as u32)),
+        }
+        end
+    }
+}
+
+/// The loss of a range widened to each position. The range of nothing ends before it begins.
+fn fill(slots: &mut [f32], lo: usize, hi: usize, loss: impl Fn(usize, usize) -> f32) {
+    if lo > hi {
+        return slots.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(position, position));
+    }
+    let (up_to, above) = slots.split_at_mut(hi + 1);
+    let (below, inside) = up_to.split_at_mut(lo);
+    below.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(position, hi));
+    inside.fill(loss(lo, hi));
+    above.iter_mut().enumerate().for_each(|(beyond, slot)| *slot = loss(lo, hi + 1 + beyond));
+}

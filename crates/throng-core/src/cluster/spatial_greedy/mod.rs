@@ -1,0 +1,109 @@
+//! Greedy clustering of many cells with numbers alone, of which none satisfies the model alone.
+//!
+//! A class grows from its seed by the cell that widens it least, as in `greedy.rs`, but looks only at cells near its seed: a
+//! tree finds them, so that time grows with the number of cells, and not with its square. So there need be no leaves, and
+//! no borders that classes can't cross.
+//!
+//! ```text
+//!  seeds ─► next few ─► grow each as if it were alone (in parallel) ─► take its cells, one class after the other
+//!             ▲                                                         │ where another class has taken one: grow again
+//!             └─────────────────────────────────────────────────────────┘
+//! ```
+
+mod free_cells;
+mod grow;
+mod seed_order;
+
+use rayon::prelude::*;
+
+use super::Class;
+use crate::geometry::{BoundingBox, LossSpace};
+use crate::model::Privacy;
+use crate::table::Table;
+use free_cells::FreeCells;
+use grow::{Grower, TentativeClass};
+
+/// After so many seeds in succession that could not be completed, the others are not tried any more.
+const FAILED_SEEDS: usize = 32;
+
+/// So many classes are grown at a time, or fewer where they would want the same cells.
+const AT_ONCE: usize = 32;
+
+/// A class, its cells as numbers within the leaf.
+struct SpatialClass {
+    cells: Vec<u32>,
+    rows: u64,
+    ranges: BoundingBox,
+}
+
+/// The classes of a leaf that satisfies the model.
+pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_seed: u64) -> Vec<Class> {
+    let (axes, places) = LossSpace::new(table, leaf.iter().copied());
+    let seeds = seed_order::in_order(&axes, &places, random_seed);
+    let mut ground = FreeCells::new(&axes, (0..leaf.len() as u32).collect(), places);
+    let grower = Grower::new(&axes, leaf, table, privacy);
+    let mut formed = form(&grower, &mut ground, seeds);
+    place_leftovers(&grower, &ground, &mut formed);
+    if formed.is_empty() {
+        return vec![Class::of_cells(table, leaf)];
+    }
+    let class = |class: &SpatialClass| {
+        let cells: Vec<u32> = class.cells.iter().map(|cell| leaf[*cell as usize]).collect();
+        Class::of_cells(table, &cells)
+    };
+    formed.par_iter().map(class).collect()
+}
+
+/// The classes that can be completed.
+fn form(grower: &Grower<'_>, ground: &mut FreeCells, seeds: Vec<u32>) -> Vec<SpatialClass> {
+    let mut formed: Vec<SpatialClass> = Vec::new();
+    let (mut seeds, mut failed) = (seeds.into_iter().peekable(), 0);
+    while seeds.peek().is_some() && failed < FAILED_SEEDS {
+        ground.forget_taken(grower.axes());
+        let at_once = (ground.left() / grower.apart()).clamp(1, AT_ONCE);
+        let next: Vec<u32> = seeds.by_ref().filter_map(|seed| ground.free_slot(seed)).take(at_once).collect();
+        let grown: Vec<Option<TentativeClass>> = next.par_iter().map(|seed| grower.grow(ground, *seed)).collect();
+        for (seed, grown) in next.into_iter().zip(grown) {
+            if !ground.is_free(seed) {
+                continue;
+            }
+            let is_there = |grown: &TentativeClass| grown.slots.iter().all(|slot| ground.is_free(*slot));
+            let grown = match grown {
+                Some(grown) if !is_there(&grown) => grower.grow(ground, seed),
+                grown => grown,
+            };
+            match grown {
+                Some(TentativeClass { slots, rows, ranges }) => {
+                    let cells = slots.into_iter().map(|slot| ground.take(slot)).collect();
+                    formed.push(SpatialClass { cells, rows, ranges });
+                    failed = 0;
+                }
+                None => failed += 1,
+            }
+        }
+    }
+    formed
+}
+
+/// Puts each cell that is still free into the class where the loss grows least.
+fn place_leftovers(grower: &Grower<'_>, ground: &FreeCells, formed: &mut [SpatialClass]) {
+    let axes = grower.axes();
+    for slot in ground.free_slots() {
+        let (place, rows) = (ground.place(slot), grower.rows(ground, slot));
+        let cost = |class: &SpatialClass| {
+            let after = f64::from(axes.loss_with(&class.ranges.lo, &class.ranges.hi, place));
+            let before = f64::from(axes.loss(&class.ranges.lo, &class.ranges.hi));
+            class.rows as f64 * (after - before) + rows as f64 * after
+        };
+        let costs = formed.iter().map(cost).enumerate();
+        let Some((home, _)) = costs.min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+        let class = &mut formed[home];
+        class.ranges.include(place);
+        class.rows += rows;
+        class.cells.push(ground.cell(slot));
+    }
+}
+
+#[cfg(test)]
+#[path = "spatial_greedy_tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+//! The boxes of classes, and what they would be without one of their cells.
+//!
+//! For each class and column the two lowest and the two highest coordinates are kept, so that the box without a cell is
+//! known without a look at the others.
+
+use super::{LANES, Lanes, each, greatest, lanes, lanes_mut, least};
+
+/// The bounds of many classes.
+#[derive(Debug)]
+pub(crate) struct ClassBoxes {
+    stride: usize,
+    /// Per class the lowest, the highest, the second lowest and the second highest coordinates.
+    coordinates: Vec<f32>,
+}
+
+/// A box, to be filled again and again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BoundingBox {
+    pub(crate) lo: Vec<f32>,
+    pub(crate) hi: Vec<f32>,
+}
+
+impl BoundingBox {
+    pub(crate) fn new(stride: usize) -> Self {
+        Self { lo: vec![0.0; stride], hi: vec![0.0; stride] }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.lo.fill(f32::INFINITY);
+        self.hi.fill(f32::NEG_INFINITY);
+    }
+
+    #[inline]
+    pub(crate) fn include(&mut self, place: &[f32]) {
+        let box_lanes = lanes_mut(&mut self.lo).iter_mut().zip(lanes_mut(&mut self.hi));
+        for ((lo, hi), at) in box_lanes.zip(lanes(place)) {
+            (*lo, *hi) = (lower(*lo, *at), higher(*hi, *at));
+        }
+    }
+}
+
+impl ClassBoxes {
+    pub(crate) fn new(stride: usize) -> Self {
+        Self { stride, coordinates: Vec::new() }
+    }
+
+    /// Adds a class without cells.
+    pub(crate) fn push(&mut self) {
+        self.coordinates.resize(self.coordinates.len() + 4 * self.stride, 0.0);
+    }
+
+    /// Finds the bounds of a class that has its cells at these places.
+    pub(crate) fn set<'a>(&mut self, class: usize, places: impl Iterator<Item = &'a [f32]> + Clone) {
+        let all = lanes_mut(&mut self.coordinates[class * 4 * self.stride..][..4 * self.stride]);
+        let chunks = all.len() / 4;
+        for chunk in 0..chunks {
+            let (mut lo, mut second_lo) = ([f32::INFINITY; LANES], [f32::INFINITY; LANES]);
+            let (mut hi, mut second_hi) = ([f32::NEG_INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+            for place in places.clone() {
+                let at = lanes(place)[chunk];
+                (second_lo, lo) = (lower(second_lo, higher(at, lo)), lower(lo, at));
+                (second_hi, hi) = (higher(second_hi, lower(at, hi)), higher(hi, at));
+            }
+            all[chunk] = lo;
+            all[chunks + chunk] = hi;
+            all[2 * chunks + chunk] = second_lo;
+            all[3 * chunks + chunk] = second_hi;
+        }
+    }
+
+    /// The lowest and the highest coordinates of a class.
+    #[inline]
+    pub(crate) fn get(&self, class: usize) -> (&[f32], &[f32]) {
+        self.coordinates[class * 4 * self.stride..][..2 * self.stride].split_at(self.stride)
+    }
+
+    /// The box of a class without a cell at this place.
+    #[inline]
+    pub(crate) fn without(&self, class: usize, place: &[f32], ranges: &mut BoundingBox) {
+        let all = &self.coordinates[class * 4 * self.stride..][..4 * self.stride];
+        let (first, second) = all.split_at(2 * self.stride);
+        let ((lo, hi), (second_lo, second_hi)) = (first.split_at(self.stride), second.split_at(self.stride));
+        let (new_lo, new_hi) = (lanes_mut(&mut ranges.lo), lanes_mut(&mut ranges.hi));
+        for (chunk, at) in lanes(place).iter().enumerate() {
+            new_lo[chunk] = other_where_equal(lanes(lo)[chunk], *at, lanes(second_lo)[chunk]);
+            new_hi[chunk] = other_where_equal(lanes(hi)[chunk], *at, lanes(second_hi)[chunk]);
+        }
+    }
+}
+
+#[inline]
+fn lower(a: Lanes, b: Lanes) -> Lanes {
+    each(|lane| least(a[lane], b[lane]))
+}
+
+#[inline]
+fn higher(a: Lanes, b: Lanes) -> Lanes {
+    each(|lane| greatest(a[lane], b[lane]))
+}
+
+#[inline]
+fn other_where_equal(a: Lanes, b: Lanes, other: Lanes) -> Lanes {
+    each(|lane| if a[lane] == b[lane] { other[lane] } else { a[lane] })
+}

@@ -1,0 +1,145 @@
+//! The nearest of some places, without a look at all of them.
+//!
+//! Places are parted at the middle of their widest column until few are left. The places of such a part share a pool of
+//! places nearby, taken from the parts whose boxes are nearest to theirs.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+use super::{LossSpace, greatest, least};
+
+/// Places in parts.
+#[derive(Debug)]
+pub(crate) struct KdTree {
+    /// Numbers of places, part by part.
+    order: Vec<u32>,
+    parts: Vec<KdNode>,
+    /// The lowest and then the highest coordinates of each part.
+    boxes: Vec<f32>,
+    stride: usize,
+    /// Parts with at most so many places are not parted further. All of these but the last one have as many.
+    leaf: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct KdNode {
+    start: u32,
+    end: u32,
+    /// The second of its two parts, of which the first comes right after it; none for a part that is not parted.
+    second: Option<u32>,
+}
+
+impl KdTree {
+    /// Parts some of these places, until at most so many are left in a part.
+    pub(crate) fn new(axes: &LossSpace, places: &[f32], some: Vec<u32>, leaf: usize) -> Self {
+        let (stride, end) = (axes.stride(), some.len());
+        let mut tree = Self { order: some, parts: Vec::new(), boxes: Vec::new(), stride, leaf };
+        if end > 0 {
+            tree.grow(axes, places, 0, end);
+        }
+        tree
+    }
+
+    fn grow(&mut self, axes: &LossSpace, places: &[f32], start: usize, end: usize) {
+        let stride = self.stride;
+        let number = self.parts.len();
+        self.parts.push(KdNode { start: start as u32, end: end as u32, second: None });
+        let at = self.boxes.len();
+        self.boxes.resize(at + stride, f32::INFINITY);
+        self.boxes.resize(at + 2 * stride, f32::NEG_INFINITY);
+        let (lo, hi) = self.boxes[at..].split_at_mut(stride);
+        for place in &self.order[start..end] {
+            let place = &places[*place as usize * stride..][..stride];
+            for ((lo, hi), at) in lo.iter_mut().zip(hi.iter_mut()).zip(place) {
+                (*lo, *hi) = (least(*lo, *at), greatest(*hi, *at));
+            }
+        }
+        if end - start <= self.leaf {
+            return;
+        }
+        let widths = (0..axes.width()).map(|column| (axes.column_loss(column, lo[column], hi[column]), column));
+        let widest = widths.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+        let Some((_, column)) = widest else { return };
+        if lo[column] == hi[column] {
+            return;
+        }
+        let middle = ((end - start) / 2).next_multiple_of(self.leaf);
+        let at = |place: u32| places[place as usize * stride + column];
+        self.order[start..end].select_nth_unstable_by(middle, |a, b| at(*a).total_cmp(&at(*b)).then(a.cmp(b)));
+        self.grow(axes, places, start, start + middle);
+        self.parts[number].second = Some(self.parts.len() as u32);
+        self.grow(axes, places, start + middle, end);
+    }
+
+    /// How many parts there are. The whole is the first of them.
+    pub(crate) fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The two parts of a part that is parted further.
+    pub(crate) fn halves(&self, part: u32) -> Option<[u32; 2]> {
+        self.parts[part as usize].second.map(|second| [part + 1, second])
+    }
+
+    /// The parts that are not parted further.
+    pub(crate) fn leaves(&self) -> Vec<u32> {
+        (0..self.parts.len() as u32).filter(|part| self.parts[*part as usize].second.is_none()).collect()
+    }
+
+    /// The places of a part.
+    pub(crate) fn places(&self, part: u32) -> &[u32] {
+        &self.order[self.range(part)]
+    }
+
+    /// The lowest and the highest coordinates of a part.
+    pub(crate) fn ranges(&self, part: u32) -> (&[f32], &[f32]) {
+        self.boxes[part as usize * 2 * self.stride..][..2 * self.stride].split_at(self.stride)
+    }
+
+    /// Where the places of a part are in [`KdTree::order`].
+    pub(crate) fn range(&self, part: u32) -> Range<usize> {
+        let part = self.parts[part as usize];
+        part.start as usize..part.end as usize
+    }
+
+    /// The places, those of a part one after the other.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Visits the parts that are not parted further, those with the nearest boxes to a place first, until `visit` has had
+    /// enough.
+    /// Parts that are not wanted are left out.
+    pub(crate) fn visit_nearest(
+        &self,
+        axes: &LossSpace,
+        place: &[f32],
+        is_wanted: impl Fn(u32) -> bool,
+        mut visit: impl FnMut(u32) -> bool,
+    ) {
+        // A loss is not negative, and so its bits have its order. Those of the part come below.
+        let ticket = |loss: f32, part: u32| Reverse(u64::from(loss.to_bits()) << 32 | u64::from(part));
+        let mut open = BinaryHeap::new();
+        if !self.parts.is_empty() {
+            open.push(ticket(0.0, 0));
+        }
+        while let Some(Reverse(next)) = open.pop() {
+            let part = next as u32;
+            let Some(halves) = self.halves(part) else {
+                if !visit(part) {
+                    return;
+                }
+                continue;
+            };
+            for half in halves.into_iter().filter(|half| is_wanted(*half)) {
+                let loss = axes.loss_to(place, self.ranges(half));
+                open.push(ticket(loss, half));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "kd_tree_tests.rs"]
+mod tests;

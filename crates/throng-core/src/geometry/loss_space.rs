@@ -1,0 +1,198 @@
+//! The columns of some cells, and what ranges of their coordinates lose.
+
+use super::{LANES, Lanes, each, greatest, lanes, least};
+use crate::loss_tables::{LossForm, LossGrid, LossSteps, line_coordinate, steps};
+use crate::table::{QuasiColumn, Table};
+
+/// The columns of some cells. In a place lines come first, then grids, then steps, then nothing up to the stride.
+#[derive(Debug, Default)]
+pub(crate) struct LossSpace {
+    stride: usize,
+    lines: usize,
+    /// The most that each lane of a line loses: a range that has null and numbers loses all of the column. Nothing for
+    /// the lanes of other columns.
+    most: Vec<Lanes>,
+    grids: Vec<LossGrid>,
+    steps: Vec<LossSteps>,
+}
+
+impl LossSpace {
+    /// The columns of these cells, and the place of each cell, cell by cell.
+    pub(crate) fn new(table: &Table, cells: impl ExactSizeIterator<Item = u32> + Clone) -> (Self, Vec<f32>) {
+        let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
+        let mut columns: Vec<(LossForm, usize, Vec<u32>, Vec<f32>)> = Vec::with_capacity(table.quasi().len());
+        for (column, quasi) in table.quasi().iter().enumerate() {
+            let positions = cells.clone().map(|cell| table.positions(cell)[column]);
+            columns.push(match LossForm::is_line(quasi) {
+                true => {
+                    (LossForm::Line, column, Vec::new(), coordinates(quasi, positions, quasi.spec.weight / heaviest))
+                }
+                false => {
+                    let (known, dense) = dense_positions(positions, quasi.domain.len());
+                    (LossForm::of(quasi, known.len()), column, known, dense)
+                }
+            });
+        }
+        columns.sort_by_key(|(form, column, ..)| (*form, *column));
+        let stride = columns.len().next_multiple_of(LANES);
+        let lines = columns.iter().filter(|(form, ..)| *form == LossForm::Line).count();
+        let mut axes = Self { stride, lines, ..Self::default() };
+        axes.most = vec![[0.0; LANES]; lines.div_ceil(LANES)];
+        let mut places = vec![0.0; cells.len() * stride];
+        for (lane, (form, column, known, coordinates)) in columns.iter().enumerate() {
+            let of_lane = places.iter_mut().skip(lane).step_by(stride);
+            of_lane.zip(coordinates).for_each(|(place, at)| *place = *at);
+            let quasi = &table.quasi()[*column];
+            let weight = quasi.spec.weight / heaviest;
+            match form {
+                LossForm::Line => axes.most[lane / LANES][lane % LANES] = weight as f32,
+                LossForm::Grid => axes.grids.push(LossGrid::new(&steps(quasi, known, weight))),
+                LossForm::Steps => axes.steps.push(LossSteps::new(steps(quasi, known, weight))),
+            }
+        }
+        (axes, places)
+    }
+
+    /// How many coordinates a place has room for.
+    pub(crate) fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// How many columns there are.
+    pub(crate) fn width(&self) -> usize {
+        self.lines + self.grids.len() + self.steps.len()
+    }
+
+    /// The loss per row of a class with these ranges.
+    #[inline]
+    pub(crate) fn loss(&self, lo: &[f32], hi: &[f32]) -> f32 {
+        self.sum([lo, hi], |[lo, hi]| (lo, hi))
+    }
+
+    /// The loss per row of a class with these ranges once it also has a place.
+    #[inline]
+    pub(crate) fn loss_with(&self, lo: &[f32], hi: &[f32], at: &[f32]) -> f32 {
+        self.sum([lo, hi, at], |[lo, hi, at]| (least(lo, at), greatest(hi, at)))
+    }
+
+    /// What two places lose together.
+    #[inline]
+    pub(crate) fn loss_of_pair(&self, a: &[f32], b: &[f32]) -> f32 {
+        self.sum([a, b], |[a, b]| (least(a, b), greatest(a, b)))
+    }
+
+    /// What a place and any place of a box lose together at least.
+    #[inline]
+    pub(crate) fn loss_to(&self, at: &[f32], (lo, hi): (&[f32], &[f32])) -> f32 {
+        // From the place to the nearer end of the range; nothing inside of it.
+        self.sum([at, lo, hi], |[at, lo, hi]| (least(at, hi), greatest(at, lo)))
+    }
+
+    /// The loss of one column.
+    pub(crate) fn column_loss(&self, lane: usize, lo: f32, hi: f32) -> f32 {
+        let (grids, steps) = (self.lines, self.lines + self.grids.len());
+        match lane {
+            lane if lane < grids => (hi - lo).min(self.most[lane / LANES][lane % LANES]),
+            lane if lane < steps => self.grids[lane - grids].loss(number(lo), number(hi)),
+            lane => self.steps[lane - steps].loss(number(lo), number(hi)),
+        }
+    }
+
+    /// What a place loses in all lines together with each of some others, of which the coordinates come lane by lane.
+    pub(crate) fn line_losses<const COUNT: usize>(&self, at: &[f32], lanes: &[f32]) -> [f32; COUNT] {
+        const AT_ONCE: usize = 8;
+        let mut losses = [0.0; COUNT];
+        let (lines, most) = (&at[..self.lines], self.most.as_flattened());
+        for (chunk, losses) in losses.as_chunks_mut::<AT_ONCE>().0.iter_mut().enumerate() {
+            let mut sums = [0.0; AT_ONCE];
+            for ((lane, at), most) in lanes.chunks_exact(COUNT).zip(lines).zip(most) {
+                let others = &lane.as_chunks::<AT_ONCE>().0[chunk];
+                sums = std::array::from_fn(|other| sums[other] + least((others[other] - at).abs(), *most));
+            }
+            *losses = sums;
+        }
+        losses
+    }
+
+    /// Adds to each loss what the range `after` of a line loses more together with a coordinate than `before`.
+    pub(crate) fn add_growth(&self, line: usize, [before, after]: [(f32, f32); 2], at: &[f32], losses: &mut [f32]) {
+        let most = self.most[line / LANES][line % LANES];
+        let loss = |(lo, hi): (f32, f32), at: f32| least(greatest(hi, at) - least(lo, at), most);
+        losses.iter_mut().zip(at).for_each(|(sum, at)| *sum += loss(after, *at) - loss(before, *at));
+    }
+
+    /// What ranges lose together that are made of coordinates of the same columns.
+    #[inline(always)]
+    fn sum<const N: usize>(&self, places: [&[f32]; N], range: impl Fn([f32; N]) -> (f32, f32)) -> f32 {
+        let chunks = places.map(|place| lanes(&place[..self.stride]));
+        let mut sums = [0.0; LANES];
+        for (chunk, most) in self.most.iter().enumerate() {
+            let places = chunks.map(|chunks| &chunks[chunk]);
+            sums = each(|lane| {
+                let (lo, hi) = range(places.map(|place| place[lane]));
+                sums[lane] + least(hi - lo, most[lane])
+            });
+        }
+        let mut sum = (sums[0] + sums[2]) + (sums[1] + sums[3]);
+        let (grids, steps) = (self.lines, self.lines + self.grids.len());
+        let of_lane = |lane: usize| range(places.map(|place| place[lane]));
+        for (grid, lane) in self.grids.iter().zip(grids..self.stride) {
+            let (lo, hi) = of_lane(lane);
+            sum += grid.loss(number(lo), number(hi));
+        }
+        for (steps, lane) in self.steps.iter().zip(steps..self.stride) {
+            let (lo, hi) = of_lane(lane);
+            sum += steps.loss(number(lo), number(hi));
+        }
+        sum
+    }
+}
+
+/// The coordinates of numbers.
+fn coordinates(quasi: &QuasiColumn, positions: impl Iterator<Item = u32> + Clone, weight: f64) -> Vec<f32> {
+    let null = quasi.domain.null_position();
+    let origin = positions.clone().filter(|position| Some(*position) != null).min().unwrap_or(0);
+    match quasi.domain.line() {
+        Some(line) => {
+            let first = line.get(origin as usize).copied().unwrap_or(0.0);
+            positions.map(|position| ((line[position as usize] - first) * weight) as f32).collect()
+        }
+        None => positions.map(|position| line_coordinate(quasi, origin, position, weight) as f32).collect(),
+    }
+}
+
+/// The coordinate of a category: 1 and as many of the least steps above it as its number. Such coordinates have the order of
+/// their numbers, and these are read from their bits. There are no more than [`STEPS`] numbers among cells that are looked
+/// at together.
+fn of_number(number: u32) -> f32 {
+    f32::from_bits(1.0_f32.to_bits() + number)
+}
+
+fn number(coordinate: f32) -> usize {
+    (coordinate.to_bits() & (STEPS - 1)) as usize
+}
+
+/// How many numbers there are from 1 up to 2.
+const STEPS: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
+
+/// The positions that occur, ascending, and for each position its number among them.
+fn dense_positions(positions: impl ExactSizeIterator<Item = u32> + Clone, domain: usize) -> (Vec<u32>, Vec<f32>) {
+    if domain > 4 * positions.len() {
+        let mut known: Vec<u32> = positions.clone().collect();
+        known.sort_unstable();
+        known.dedup();
+        let dense =
+            positions.map(|position| of_number(known.partition_point(|other| *other < position) as u32)).collect();
+        return (known, dense);
+    }
+    const ABSENT: u32 = u32::MAX;
+    let mut numbers = vec![ABSENT; domain];
+    positions.clone().for_each(|position| numbers[position as usize] = 0);
+    let known: Vec<u32> = (0..domain as u32).filter(|position| numbers[*position as usize] != ABSENT).collect();
+    known.iter().zip(0..).for_each(|(position, number)| numbers[*position as usize] = number);
+    (known, positions.map(|position| of_number(numbers[position as usize])).collect())
+}
+
+#[cfg(test)]
+#[path = "loss_space_tests.rs"]
+mod tests;

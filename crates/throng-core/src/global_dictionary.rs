@@ -1,0 +1,162 @@
+//! The strings of a column over all batches, each of them once.
+//!
+//! Every batch has a dictionary of its own ([`crate::dictionary_encode`]). Merged into one, a column is a list of small numbers,
+//! which are quick to put in order, and nobody has to look at a string again. A column with too many strings is left as it
+//! is. Which of the two it is follows from the strings alone, and not from batches or their order.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, NullBufferBuilder, StringArray, StringBuilder, UInt32Array};
+use arrow::datatypes::UInt32Type;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+use crate::error::{Result, kernel};
+
+/// The most strings that are merged, and the most bytes of them.
+pub const MOST_STRINGS: usize = 1 << 16;
+const MOST_BYTES: usize = 16 << 20;
+
+/// The strings of one column.
+#[derive(Debug, Default)]
+pub struct GlobalDictionary {
+    strings: String,
+    /// Where each string ends.
+    ends: Vec<usize>,
+    index: HashTable<u32>,
+    is_too_large: bool,
+}
+
+impl GlobalDictionary {
+    /// Adds the strings of a batch.
+    pub fn add(&mut self, column: &dyn Array) {
+        let Some(strings) = entries(column) else { return };
+        for entry in 0..strings.len() {
+            if self.is_too_large {
+                return;
+            }
+            self.number(strings.value(entry));
+            if self.ends.len() > MOST_STRINGS || self.strings.len() > MOST_BYTES {
+                *self = Self { is_too_large: true, ..Self::default() };
+            }
+        }
+    }
+
+    /// Whether all strings are here.
+    pub fn is_whole(&self) -> bool {
+        !self.is_too_large
+    }
+
+    /// All strings in the order of their numbers; none where there are too many.
+    pub fn values(&self) -> Option<ArrayRef> {
+        if self.is_too_large {
+            return None;
+        }
+        let mut values = StringBuilder::with_capacity(self.ends.len(), self.strings.len());
+        (0..self.ends.len()).for_each(|number| values.append_value(string(&self.strings, &self.ends, number as u32)));
+        Some(Arc::new(values.finish()))
+    }
+
+    /// The numbers of the strings of batches that were added, one after the other.
+    pub fn numbers(&mut self, columns: &[ArrayRef]) -> Result<UInt32Array> {
+        let rows = columns.iter().map(|column| column.len()).sum();
+        let mut numbers: Vec<u32> = Vec::with_capacity(rows);
+        let mut nulls = NullBufferBuilder::new(rows);
+        for column in columns {
+            let Some(strings) = entries(column) else {
+                numbers.resize(numbers.len() + column.len(), 0);
+                nulls.append_n_nulls(column.len());
+                continue;
+            };
+            let of_entry: Vec<u32> = (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
+            let keys = column.as_dictionary::<UInt32Type>().keys();
+            // The key of a null row stands for nothing, and there may be no entry at all.
+            numbers.extend(keys.values().iter().map(|key| of_entry.get(*key as usize).copied().unwrap_or(0)));
+            match keys.nulls() {
+                Some(of_batch) => nulls.append_buffer(of_batch),
+                None => nulls.append_n_non_nulls(keys.len()),
+            }
+        }
+        UInt32Array::try_new(numbers.into(), nulls.finish()).map_err(kernel("lexicon"))
+    }
+
+    /// What the strings take of the memory, once more as an array.
+    pub fn size(&self) -> usize {
+        2 * self.strings.capacity() + 3 * size_of::<u32>() * self.ends.capacity() + self.index.allocation_size()
+    }
+
+    fn number(&mut self, of: &str) -> u32 {
+        let Self { strings, ends, index, .. } = self;
+        let hash = |string: &str| FxBuildHasher.hash_one(string);
+        if let Some(number) = index.find(hash(of), |number| string(strings, ends, *number) == of) {
+            return *number;
+        }
+        let number = ends.len() as u32;
+        strings.push_str(of);
+        ends.push(strings.len());
+        index.insert_unique(hash(of), number, |number| hash(string(strings, ends, *number)));
+        number
+    }
+}
+
+fn string<'a>(strings: &'a str, ends: &[usize], number: u32) -> &'a str {
+    let start = (number as usize).checked_sub(1).map_or(0, |before| ends[before]);
+    &strings[start..ends[number as usize]]
+}
+
+/// The dictionary of a compact column.
+fn entries(column: &dyn Array) -> Option<&StringArray> {
+    column.as_dictionary_opt::<UInt32Type>()?.values().as_string_opt::<i32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::StringViewArray;
+    use arrow::compute::take;
+
+    use super::*;
+    use crate::dictionary_encode::DictionaryEncoder;
+
+    fn compact(values: &[Option<&str>]) -> ArrayRef {
+        let views: ArrayRef = Arc::new(values.iter().collect::<StringViewArray>());
+        DictionaryEncoder::default().compact(&views).unwrap()
+    }
+
+    #[test]
+    fn numbers_over_batches_stand_for_their_strings() {
+        let batches: [&[Option<&str>]; 4] = [
+            &[Some("b"), None, Some("")],
+            &[],
+            &[None],
+            &[Some("a long string, longer than a view"), Some("b"), Some("b")],
+        ];
+        let mut lexicon = GlobalDictionary::default();
+        batches.iter().for_each(|batch| lexicon.add(&compact(batch)));
+        let values = lexicon.values().unwrap();
+        assert_eq!(values.len(), 3);
+        for batch in batches {
+            let numbers = lexicon.numbers(&[compact(batch)]).unwrap();
+            let back = take(&values, &numbers, None).unwrap();
+            assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), batch);
+        }
+        let numbers = lexicon.numbers(&batches.map(compact)).unwrap();
+        let back = take(&values, &numbers, None).unwrap();
+        assert_eq!(back.as_string::<i32>().iter().collect::<Vec<_>>(), batches.concat());
+        assert_eq!(lexicon.values().unwrap().len(), 3);
+    }
+
+    #[test]
+    fn too_many_strings_are_left_as_they_are_whatever_their_order() {
+        let texts: Vec<String> = (0..=MOST_STRINGS).map(|number| format!("text {number}")).collect();
+        let texts: Vec<Option<&str>> = texts.iter().map(|text| Some(text.as_str())).collect();
+        for (texts, is_whole) in [(&texts[..], false), (&texts[1..], true)] {
+            for size in [1000, 100_000] {
+                let mut lexicon = GlobalDictionary::default();
+                texts.chunks(size).for_each(|batch| lexicon.add(&compact(batch)));
+                texts.rchunks(size).for_each(|batch| lexicon.add(&compact(batch)));
+                assert_eq!(lexicon.values().is_some(), is_whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Annealing: changes that lose something are made at first, ever fewer of them, and in the end none.
+//!
+//! A change moves a cell to the class of a cell nearby, exchanges two cells, or parts two classes anew (`split.rs`).
+//! Changes that only ever gain soon get stuck: a better way to form three classes out of the same rows often begins with a
+//! step that loses. Proposals are drawn, and of a few draws the most promising is taken: the cell without which its class gains most, the
+//! class nearby that grows least, the cell in exchange that fits best. What is proposed is accepted with a probability
+//! that falls with what it loses (Metropolis).
+
+use super::cell_exchange::CellExchange;
+use super::neighbourhood::{NONE, Neighbourhood};
+use super::rng::SplitMix64;
+use super::split::Splitter;
+use crate::geometry::BoundingBox;
+
+/// Of so many proposals one founds a new class; more often where there are rows for two.
+const NEW_CLASS: usize = 64;
+const NEW_CLASS_OF_LARGE: usize = 8;
+
+/// Of so many proposals one parts two classes anew.
+const SPLITS: usize = 5;
+
+/// The share of other proposals that exchange two cells.
+const EXCHANGES: (usize, usize) = (2, 3);
+
+/// How many are drawn of which the most promising is taken.
+const CELLS_DRAWN: usize = 4;
+const CLASSES_DRAWN: usize = 4;
+const PARTNERS_DRAWN: usize = 3;
+
+/// How hot it is: what a change may lose on average.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Temperature {
+    pub(super) from: f32,
+    pub(super) to: f32,
+}
+
+/// Proposes so many changes per cell.
+pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat: Temperature, draws: SplitMix64) {
+    let cells = neighbourhood.cells.rows.len();
+    let stride = neighbourhood.axes.stride();
+    let mut proposer = Proposer {
+        draws,
+        splitter: Splitter::new(stride),
+        first: BoundingBox::new(stride),
+        second: BoundingBox::new(stride),
+    };
+    let cooling = (heat.to / heat.from).powf(1.0 / proposals.max(1) as f32);
+    let mut now = heat.from;
+    for _ in 0..proposals {
+        for _ in 0..cells {
+            proposer.propose(neighbourhood, now);
+        }
+        now *= cooling;
+    }
+}
+
+struct Proposer {
+    splitter: Splitter,
+    draws: SplitMix64,
+    first: BoundingBox,
+    second: BoundingBox,
+}
+
+impl Proposer {
+    fn propose(&mut self, neighbourhood: &mut Neighbourhood<'_>, heat: f32) {
+        let cell = self.draw_cell(neighbourhood);
+        let from = neighbourhood.class_of(cell);
+        let is_large = neighbourhood.classes[from].rows >= 2 * neighbourhood.least_rows;
+        if self.draws.below(if is_large { NEW_CLASS_OF_LARGE } else { NEW_CLASS }) == 0 {
+            if let Some(new) = self.new_class(neighbourhood, from, is_large) {
+                self.splitter.propose(neighbourhood, [from, new], cell, heat, &mut self.draws);
+            }
+            return;
+        }
+        let Some(to) = self.draw_class(neighbourhood, cell, from) else { return };
+        if self.draws.below(SPLITS) == 0 {
+            self.splitter.propose(neighbourhood, [from, to], cell, heat, &mut self.draws);
+            return;
+        }
+        let must_exchange = neighbourhood.is_without_lenders() && !neighbourhood.has_rows_without(from, cell);
+        let exchanges = must_exchange || self.draws.below(EXCHANGES.1) < EXCHANGES.0;
+        let joins = if exchanges { self.draw_partner(neighbourhood, cell, from, to) } else { NONE };
+        let change = CellExchange { leaves: cell, joins };
+        let before = neighbourhood.classes[from].cost + neighbourhood.classes[to].cost;
+        let most = before - heat * (1.0 - self.draws.share()).ln();
+        let here = neighbourhood.estimate(from, change, to, most, &mut self.first);
+        if here.cost > most {
+            return;
+        }
+        let there = neighbourhood.estimate(to, change.reversed(), from, most - here.cost, &mut self.second);
+        if here.cost + there.cost <= most {
+            let moving = [cell, joins];
+            let moving = if joins == NONE { &moving[..1] } else { &moving };
+            neighbourhood.apply([from, to], moving, [here.lender, there.lender], most);
+        }
+    }
+
+    /// Of some cells the one without which its class would gain most.
+    fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>) -> u16 {
+        let cells = neighbourhood.cells.rows.len();
+        let mut best = (f32::NEG_INFINITY, 0);
+        for _ in 0..CELLS_DRAWN {
+            let cell = self.draws.below(cells) as u16;
+            let gain = neighbourhood.gain(cell, &mut self.first);
+            if gain > best.0 {
+                best = (gain, cell);
+            }
+        }
+        best.1
+    }
+
+    /// Of some other classes of cells nearby the one that would grow least.
+    fn draw_class(&mut self, neighbourhood: &Neighbourhood<'_>, cell: u16, from: usize) -> Option<usize> {
+        let near = neighbourhood.near(cell);
+        if near.is_empty() {
+            return None;
+        }
+        let mut best: Option<(f32, usize)> = None;
+        for _ in 0..CLASSES_DRAWN {
+            let class = neighbourhood.class_of(near[self.draws.below(near.len())]);
+            if class == from || best.is_some_and(|(_, known)| known == class) {
+                continue;
+            }
+            let growth = neighbourhood.growth(class, cell);
+            if best.is_none_or(|(least, _)| growth < least) {
+                best = Some((growth, class));
+            }
+        }
+        best.map(|(_, class)| class)
+    }
+
+    /// An empty class, where another one has rows for both, or somebody could lend what they lack.
+    fn new_class(&self, neighbourhood: &mut Neighbourhood<'_>, from: usize, is_large: bool) -> Option<usize> {
+        if (neighbourhood.is_without_lenders() && !is_large) || neighbourhood.classes[from].members.len() < 2 {
+            return None;
+        }
+        let empty = neighbourhood.classes.iter().position(|class| class.members.is_empty());
+        Some(empty.unwrap_or_else(|| {
+            neighbourhood.push(neighbourhood.empty_class());
+            neighbourhood.classes.len() - 1
+        }))
+    }
+
+    /// Of some cells of a class the one that fits best into another class, once a cell has left it.
+    fn draw_partner(&mut self, neighbourhood: &Neighbourhood<'_>, leaves: u16, from: usize, to: usize) -> u16 {
+        let members = &neighbourhood.classes[to].members;
+        if neighbourhood.classes[from].members.len() == 1 {
+            return members[self.draws.below(members.len())];
+        }
+        neighbourhood.fill_ranges(from, CellExchange { leaves, joins: NONE }, &mut self.first);
+        let mut best = (f32::INFINITY, NONE);
+        for _ in 0..PARTNERS_DRAWN.min(members.len()) {
+            let partner = members[self.draws.below(members.len())];
+            let loss = neighbourhood.axes.loss_with(&self.first.lo, &self.first.hi, neighbourhood.place(partner));
+            if loss < best.0 {
+                best = (loss, partner);
+            }
+        }
+        best.1
+    }
+}

@@ -1,0 +1,160 @@
+//! For every cell that moves, the cells and lenders nearby.
+
+use rayon::prelude::*;
+
+use super::rng::SplitMix64;
+use super::search_state::SearchState;
+use super::split_into_neighbourhoods::{SizedItem, neighbourhoods};
+use crate::geometry::{KdTree, LossSpace};
+
+/// So many cells nearby are remembered.
+pub(super) const CELLS: usize = 8;
+
+/// So many lenders nearby are remembered.
+pub(super) const LENDERS: usize = 4;
+
+/// The size of a block in which the nearest are looked for.
+const BLOCK: u32 = 1 << 13;
+
+/// The cells of one part of a tree share a pool of what is near the middle one of them. So many cells are in a part, or so
+/// many where each cell gets a single proposal.
+const PART: usize = 6;
+const PART_OF_MANY: usize = 8;
+
+/// A pool has at least so many cells for each proposal that a cell gets, and a third as many lenders. As few as possible
+/// are the cells of the part alone, which need no search.
+const POOL_PER_PROPOSAL: u32 = 4;
+const LEAST_POOL: u32 = 4;
+const MOST_POOL: u32 = 64;
+
+/// No cell or lender.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// Numbers of cells and of lenders, the nearest first, and [`NOBODY`] where there are not enough.
+#[derive(Debug)]
+pub(super) struct NearestCells {
+    blocks: Vec<Vec<NearestOfCell>>,
+    /// By number of a cell its block and where it is there.
+    found: Vec<(u32, u32)>,
+}
+
+impl NearestCells {
+    /// Looks for what is near, the more carefully the more proposals each cell gets.
+    pub(super) fn find(state: &SearchState<'_>, proposals: u32, draws: &SplitMix64) -> Self {
+        let pool = (POOL_PER_PROPOSAL * proposals).clamp(LEAST_POOL, MOST_POOL) as usize;
+        let part = if proposals == 1 { PART_OF_MANY } else { PART };
+        let movable = state.movable.len();
+        let mut places = Vec::with_capacity((movable + state.lenders.len()) * state.table.quasi().len());
+        for cell in state.movable.iter().chain(&state.lenders) {
+            places.extend_from_slice(state.table.positions(*cell));
+        }
+        let items = (0..movable + state.lenders.len()).map(|id| SizedItem { id: id as u32, size: 1 }).collect();
+        let blocks = neighbourhoods(state.table, items, &places, BLOCK, draws);
+        let blocks: Vec<Vec<NearestOfCell>> =
+            blocks.par_iter().map(|block| of_block(state, block, part, pool)).collect();
+        let mut found = vec![(0, 0); movable];
+        for (number, block) in blocks.iter().enumerate() {
+            for (at, near) in block.iter().enumerate() {
+                found[near.cell as usize] = (number as u32, at as u32);
+            }
+        }
+        Self { blocks, found }
+    }
+
+    pub(super) fn cells(&self, cell: u32) -> &[u32; CELLS] {
+        &self.of(cell).cells
+    }
+
+    pub(super) fn lenders(&self, cell: u32) -> &[u32; LENDERS] {
+        &self.of(cell).lenders
+    }
+
+    fn of(&self, cell: u32) -> &NearestOfCell {
+        let (block, at) = self.found[cell as usize];
+        &self.blocks[block as usize][at as usize]
+    }
+}
+
+/// What is near one cell.
+#[derive(Debug)]
+struct NearestOfCell {
+    cell: u32,
+    cells: [u32; CELLS],
+    lenders: [u32; LENDERS],
+}
+
+/// What is near each movable cell of a block.
+fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size: usize) -> Vec<NearestOfCell> {
+    let movable = state.movable.len() as u32;
+    let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
+    let of_table = cells.iter().map(|id| state.movable[*id as usize]);
+    let all: Vec<u32> = of_table.chain(lenders.iter().map(|id| state.lenders[(*id - movable) as usize])).collect();
+    let (axes, places) = LossSpace::new(state.table, all.iter().copied());
+    let (moving, end) = (cells.len() as u32, all.len() as u32);
+    let near_cells = KdTree::new(&axes, &places, (0..moving).collect(), part);
+    let near_lenders = KdTree::new(&axes, &places, (moving..end).collect(), part);
+    let place = |local: u32| &places[local as usize * axes.stride()..][..axes.stride()];
+    let fill_pool = |tree: &KdTree, at: &[f32], enough: usize, pool: &mut Vec<u32>| {
+        tree.visit_nearest(
+            &axes,
+            at,
+            |_| true,
+            |part| {
+                pool.extend_from_slice(tree.places(part));
+                pool.len() < enough
+            },
+        );
+    };
+    let of_leaf = |leaf: &u32| {
+        let part = near_cells.places(*leaf);
+        let middle = place(part[part.len() / 2]);
+        let (mut pool, mut lender_pool) = (Vec::with_capacity(2 * pool_size), Vec::with_capacity(pool_size));
+        match part.len() < pool_size {
+            true => fill_pool(&near_cells, middle, pool_size, &mut pool),
+            false => pool.extend_from_slice(part),
+        }
+        fill_pool(&near_lenders, middle, (pool_size / 3).max(LENDERS), &mut lender_pool);
+        let of_cell = |local: &u32| {
+            let at = place(*local);
+            let others = pool.iter().filter(|other| *other != local).map(|other| (other, cells[*other as usize]));
+            let mut near = NearestList::<CELLS>::new();
+            match pool.len() <= CELLS {
+                // All of them are remembered, however near they are.
+                true => near.found.iter_mut().zip(others).for_each(|(slot, (_, number))| *slot = number),
+                false => others.for_each(|(other, number)| near.offer(axes.loss_of_pair(at, place(*other)), number)),
+            }
+            let mut lending = NearestList::<LENDERS>::new();
+            for other in &lender_pool {
+                let number = lenders[(*other - moving) as usize] - movable;
+                lending.offer(axes.loss_of_pair(at, place(*other)), number);
+            }
+            NearestOfCell { cell: cells[*local as usize], cells: near.found, lenders: lending.found }
+        };
+        part.iter().map(of_cell).collect::<Vec<NearestOfCell>>()
+    };
+    near_cells.leaves().par_iter().with_min_len(16).flat_map_iter(of_leaf).collect()
+}
+
+/// The few that lose least together with a cell, ascending.
+struct NearestList<const COUNT: usize> {
+    found: [u32; COUNT],
+    losses: [f32; COUNT],
+}
+
+impl<const COUNT: usize> NearestList<COUNT> {
+    fn new() -> Self {
+        Self { found: [NOBODY; COUNT], losses: [f32::INFINITY; COUNT] }
+    }
+
+    fn offer(&mut self, loss: f32, number: u32) {
+        if loss >= self.losses[COUNT - 1] {
+            return;
+        }
+        let mut at = COUNT - 1;
+        while at > 0 && self.losses[at - 1] > loss {
+            (self.losses[at], self.found[at]) = (self.losses[at - 1], self.found[at - 1]);
+            at -= 1;
+        }
+        (self.losses[at], self.found[at]) = (loss, number);
+    }
+}

@@ -1,0 +1,259 @@
+//! A neighbourhood: some classes and the cells nearby that can lend rows, with everything at hand that a change of two
+//! classes has to look at.
+
+use super::nearest_cells::{NOBODY, NearestCells};
+use super::search_state::{Allocation, MutableClass, SearchState};
+use super::surplus::Surplus;
+use crate::geometry::{BoundingBox, ClassBoxes, LossSpace};
+use crate::model::{Privacy, Tally};
+use crate::table::Table;
+
+/// No cell, no lender.
+pub(super) const NONE: u16 = u16::MAX;
+
+/// A neighbourhood.
+pub(super) struct Neighbourhood<'a> {
+    pub(super) table: &'a Table,
+    pub(super) privacy: &'a Privacy,
+    pub(super) least_rows: u32,
+    /// What each model of a kind asks for.
+    pub(super) required: Vec<u32>,
+    pub(super) axes: LossSpace,
+    pub(super) cells: LocalCells,
+    pub(super) lenders: LocalLenders,
+    pub(super) classes: Vec<LocalClass>,
+    /// The boxes of the classes, without borrowed rows.
+    pub(super) bounds: ClassBoxes,
+    /// Memory that questions share.
+    pub(super) ranges: BoundingBox,
+}
+
+/// The cells that move.
+pub(super) struct LocalCells {
+    /// Numbers among all cells that move.
+    numbers: Vec<u32>,
+    /// Cells of the table.
+    pub(super) of_table: Vec<u32>,
+    pub(super) places: Vec<f32>,
+    pub(super) rows: Vec<u32>,
+    /// What each cell alone brings to each model of a kind. It takes no more than that away when it leaves.
+    pub(super) brings: Vec<u32>,
+    pub(super) class_of: Vec<u16>,
+    /// What its class would gain without it.
+    pub(super) gains: Vec<f32>,
+    near: PackedLists,
+    near_lenders: PackedLists,
+}
+
+/// The cells that lend.
+pub(super) struct LocalLenders {
+    /// Numbers among all lenders.
+    numbers: Vec<u32>,
+    pub(super) places: Vec<f32>,
+    pub(super) stocks: Vec<Surplus>,
+}
+
+/// Lists of different lengths, one after the other.
+#[derive(Default)]
+struct PackedLists {
+    ends: Vec<u32>,
+    items: Vec<u16>,
+}
+
+/// A class of a neighbourhood.
+#[derive(Clone, Debug)]
+pub(super) struct LocalClass {
+    pub(super) members: Vec<u16>,
+    pub(super) rows: u32,
+    /// Without borrowed rows, like the rows before and what is reached.
+    pub(super) tally: Tally,
+    /// What it has of each model of a kind.
+    pub(super) reached: Vec<u32>,
+    /// Lenders are numbers of this neighbourhood.
+    pub(super) allocations: Vec<Allocation>,
+    /// What it loses, borrowed rows included, and the price of being undiverse.
+    pub(super) cost: f32,
+    pub(super) is_undiverse: bool,
+}
+
+/// Where the cells and lenders of a state are in this round: their neighbourhood, and their number there.
+pub(super) struct LocalAddresses {
+    pub(super) cells: Vec<(u32, u16)>,
+    pub(super) lenders: Vec<(u32, u16)>,
+}
+
+impl<'a> Neighbourhood<'a> {
+    /// The neighbourhood of this number, which has these classes and lenders.
+    pub(super) fn new(
+        state: &SearchState<'a>,
+        near: &NearestCells,
+        addresses: &LocalAddresses,
+        number: u32,
+        classes: &[u32],
+        lenders: &[u32],
+    ) -> Self {
+        let (table, privacy) = (state.table, state.privacy);
+        let searched = || classes.iter().map(|class| &state.classes[*class as usize]);
+        let numbers: Vec<u32> = searched().flat_map(|class| class.cells.iter().copied()).collect();
+        let is_here = |lender: u32| addresses.lenders[lender as usize].0 == number;
+        // Lenders of other neighbourhoods lend no more than they have lent already.
+        let allocations = searched().flat_map(|class| &class.allocations).map(|allocation| allocation.lender);
+        let mut strangers: Vec<u32> = allocations.filter(|lender| !is_here(*lender)).collect();
+        strangers.sort_unstable();
+        strangers.dedup();
+        let of_table: Vec<u32> = numbers.iter().map(|cell| state.movable[*cell as usize]).collect();
+        let all_lenders: Vec<u32> = lenders.iter().chain(&strangers).copied().collect();
+        let lending = all_lenders.iter().map(|lender| state.lenders[*lender as usize]);
+        let all: Vec<u32> = of_table.iter().copied().chain(lending).collect();
+        let (axes, mut places) = LossSpace::new(table, all.iter().copied());
+        let lender_places = places.split_off(numbers.len() * axes.stride());
+        let surplus = |lender: &u32| state.stocks[*lender as usize].clone();
+        let stocks =
+            lenders.iter().map(surplus).chain(strangers.iter().map(|lender| surplus(lender).emptied())).collect();
+        let models: Vec<_> = privacy.diversity_models().collect();
+        let mut cells = LocalCells {
+            places,
+            rows: of_table.iter().map(|cell| small(table.cell_rows(*cell))).collect(),
+            brings: Vec::with_capacity(numbers.len() * models.len()),
+            class_of: vec![0; numbers.len()],
+            gains: vec![0.0; numbers.len()],
+            near: PackedLists::default(),
+            near_lenders: PackedLists::default(),
+            numbers,
+            of_table,
+        };
+        for cell in &cells.numbers {
+            cells.brings.extend_from_slice(state.gain(*cell));
+            cells.near.push(near.cells(*cell), &addresses.cells, number);
+            cells.near_lenders.push(near.lenders(*cell), &addresses.lenders, number);
+        }
+        let lenders = LocalLenders { places: lender_places, stocks, numbers: all_lenders };
+        let stride = axes.stride();
+        let mut neighbourhood = Self {
+            table,
+            privacy,
+            least_rows: small(privacy.least_rows()),
+            required: models.iter().map(|model| small(model.required())).collect(),
+            axes,
+            cells,
+            lenders,
+            bounds: ClassBoxes::new(stride),
+            ranges: BoundingBox::new(stride),
+            classes: Vec::with_capacity(classes.len() + 1),
+        };
+        let own = neighbourhood.lenders.numbers.len() - strangers.len();
+        let local = |lender: u32| match addresses.lenders[lender as usize] {
+            (neighbourhood, local) if neighbourhood == number => Some(u32::from(local)),
+            _ => strangers.binary_search(&lender).ok().map(|place| (own + place) as u32),
+        };
+        neighbourhood.add_classes(searched(), local);
+        neighbourhood
+    }
+
+    /// Adds classes, whose cells come one after the other; `local` tells the number of a lender in this neighbourhood.
+    fn add_classes<'b>(
+        &mut self,
+        searched: impl Iterator<Item = &'b MutableClass>,
+        local: impl Fn(u32) -> Option<u32>,
+    ) {
+        let mut next = 0;
+        for searched in searched {
+            let allocation =
+                |allocation: &Allocation| Some(Allocation { lender: local(allocation.lender)?, ..allocation.clone() });
+            let allocations = searched.allocations.iter().filter_map(allocation).collect();
+            let mut class = LocalClass { allocations, ..self.empty_class() };
+            for _ in &searched.cells {
+                self.cells.class_of[usize::from(next)] = self.classes.len() as u16;
+                class.members.push(next);
+                class.tally.add_cell(self.table, self.cells.of_table[usize::from(next)]);
+                next += 1;
+            }
+            self.push(class);
+            self.measure(self.classes.len() - 1);
+        }
+    }
+
+    pub(super) fn push(&mut self, class: LocalClass) {
+        self.classes.push(class);
+        self.bounds.push();
+    }
+
+    pub(super) fn empty_class(&self) -> LocalClass {
+        LocalClass {
+            members: Vec::new(),
+            rows: 0,
+            tally: Tally::empty(self.table.sensitive().len()),
+            reached: vec![0; self.required.len()],
+            allocations: Vec::new(),
+            cost: 0.0,
+            is_undiverse: false,
+        }
+    }
+
+    pub(super) fn place(&self, cell: u16) -> &[f32] {
+        let stride = self.axes.stride();
+        &self.cells.places[usize::from(cell) * stride..][..stride]
+    }
+
+    pub(super) fn lender_place(&self, lender: u16) -> &[f32] {
+        let stride = self.axes.stride();
+        &self.lenders.places[usize::from(lender) * stride..][..stride]
+    }
+
+    /// The class of a cell.
+    pub(super) fn class_of(&self, cell: u16) -> usize {
+        usize::from(self.cells.class_of[usize::from(cell)])
+    }
+
+    /// The cells nearby.
+    pub(super) fn near(&self, cell: u16) -> &[u16] {
+        self.cells.near.get(cell)
+    }
+
+    /// The lenders nearby.
+    pub(super) fn near_lenders(&self, cell: u16) -> &[u16] {
+        self.cells.near_lenders.get(cell)
+    }
+
+    /// The classes as they are now.
+    pub(super) fn finish(self) -> Vec<MutableClass> {
+        let Self { cells, lenders, classes, .. } = self;
+        let allocation =
+            |allocation: Allocation| Allocation { lender: lenders.numbers[allocation.lender as usize], ..allocation };
+        let class = |class: LocalClass| MutableClass {
+            cells: class.members.iter().map(|cell| cells.numbers[usize::from(*cell)]).collect(),
+            allocations: class.allocations.into_iter().map(allocation).collect(),
+            cost: class.cost,
+            is_undiverse: class.is_undiverse,
+        };
+        classes.into_iter().filter(|class| !class.members.is_empty()).map(class).collect()
+    }
+}
+
+impl LocalClass {
+    /// What stands in for a class while it is worked on.
+    pub(super) fn nothing() -> Self {
+        let (members, reached, allocations) = (Vec::new(), Vec::new(), Vec::new());
+        Self { members, rows: 0, tally: Tally::empty(0), reached, allocations, cost: 0.0, is_undiverse: false }
+    }
+}
+
+impl PackedLists {
+    /// Adds a list of those that are in this neighbourhood.
+    fn push(&mut self, list: &[u32], addresses: &[(u32, u16)], neighbourhood: u32) {
+        let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
+        self.items.extend(addresses.filter(|(of, _)| *of == neighbourhood).map(|(_, local)| local));
+        self.ends.push(self.items.len() as u32);
+    }
+
+    fn get(&self, at: u16) -> &[u16] {
+        let at = usize::from(at);
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.items[start as usize..self.ends[at] as usize]
+    }
+}
+
+/// Counts of rows and units that are far below this limit wherever they matter.
+pub(super) fn small(count: u64) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX / 2)
+}

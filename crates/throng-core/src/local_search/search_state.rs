@@ -1,0 +1,224 @@
+//! The classes of a table while they are searched for better ones.
+//!
+//! A cell that satisfies the model alone has a *home*, a class of its own at no loss, and may lend rows. All other cells
+//! move as a whole from class to class.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::neighbourhood::small;
+use super::surplus::Surplus;
+use crate::cluster::{Class, Portion};
+use crate::model::{Privacy, Tally};
+use crate::table::{QuasiColumn, Table};
+
+/// By what the loss of a class is multiplied that has borrowed rows while its own are not diverse enough: an intruder who can
+/// tell them apart would find fewer values among the own rows than required. The search avoids such classes at this price.
+pub(super) const UNDIVERSE: f32 = 1.5;
+
+/// A class with more cells than this stays as it is: places in a neighbourhood are small numbers.
+const LARGE_CLASS: usize = 1 << 14;
+
+/// Classes that can be changed, and everything else.
+#[derive(Debug)]
+pub(super) struct SearchState<'a> {
+    pub(super) table: &'a Table,
+    pub(super) privacy: &'a Privacy,
+    /// The cells that move, each in one of the classes.
+    pub(super) movable: Vec<u32>,
+    /// What each of them alone brings to each model of a kind.
+    brings: Vec<u32>,
+    pub(super) classes: Vec<MutableClass>,
+    /// The cells that have lent rows, or can.
+    pub(super) lenders: Vec<u32>,
+    /// What each lender can lend besides what it has lent.
+    pub(super) stocks: Vec<Surplus>,
+    /// What each lender could lend if everything were given back.
+    lendable: Vec<Surplus>,
+    /// The cells that have a home, ascending.
+    homes: Vec<u32>,
+    /// Classes that stay as they are.
+    fixed: Vec<Class>,
+}
+
+/// A class that can be changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct MutableClass {
+    /// Its cells, with all of their rows, as numbers among those that move.
+    pub(super) cells: Vec<u32>,
+    /// The rows that it has borrowed.
+    pub(super) allocations: Vec<Allocation>,
+    /// What it loses, once it was measured; [`UNDIVERSE`] times as much where it is undiverse.
+    pub(super) cost: f32,
+    /// Whether it has borrowed rows while its own are not diverse enough.
+    pub(super) is_undiverse: bool,
+}
+
+/// Rows that one cell has lent to one class.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Allocation {
+    /// The number of the lender.
+    pub(super) lender: u32,
+    pub(super) portions: Vec<Portion>,
+    /// How many rows these are.
+    pub(super) rows: u32,
+}
+
+impl<'a> SearchState<'a> {
+    /// These classes of a table, which all satisfy the model.
+    pub(super) fn new(table: &'a Table, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
+        let cell_of = table.cells_of_groups();
+        let cell_of = |portion: &Portion| cell_of[portion.group as usize];
+        let is_home = |class: &Class| {
+            let first = class.portions.first().map(cell_of);
+            class.cover.is_none() && class.portions.last().map(cell_of) == first
+        };
+        let (homes, others): (Vec<Class>, Vec<Class>) = classes.into_iter().partition(is_home);
+        let mut state = Self {
+            table,
+            privacy,
+            movable: Vec::new(),
+            brings: Vec::new(),
+            classes: Vec::with_capacity(others.len()),
+            lenders: Vec::with_capacity(homes.len()),
+            stocks: Vec::new(),
+            lendable: Vec::new(),
+            homes: Vec::new(),
+            fixed: Vec::new(),
+        };
+        let mut lender_of: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut lending: Vec<Class> = Vec::with_capacity(homes.len());
+        for home in homes {
+            let Some(cell) = home.portions.first().map(cell_of) else { continue };
+            if lender_of.contains_key(&cell) {
+                state.fixed.push(home);
+                continue;
+            }
+            lender_of.insert(cell, state.lenders.len() as u32);
+            state.lenders.push(cell);
+            lending.push(home);
+        }
+        state.homes.clone_from(&state.lenders);
+        state.homes.sort_unstable();
+        let surplus = |(home, cell): (&Class, &u32)| Surplus::of_singleton(table, privacy, *cell, &home.portions);
+        state.stocks = lending.par_iter().zip(&state.lenders).map(surplus).collect();
+        state.lendable.clone_from(&state.stocks);
+        let read = |class: &Class| MutableClass::of(table, class, &cell_of, &lender_of);
+        let found: Vec<Option<MutableClass>> = others.par_iter().map(read).collect();
+        for (class, found) in others.into_iter().zip(found) {
+            match found {
+                Some(searched) => state.add(searched),
+                None => state.fixed.push(class),
+            }
+        }
+        let brings = |cell: &u32| {
+            let tally = Tally::of_cell(table, *cell);
+            privacy.diversity_models().map(move |model| small(model.achieved(&tally)))
+        };
+        state.brings = state.movable.par_iter().flat_map_iter(brings).collect();
+        state
+    }
+
+    /// Adds a class of which the cells are still those of the table.
+    fn add(&mut self, mut class: MutableClass) {
+        for allocation in &class.allocations {
+            self.lendable[allocation.lender as usize].give_back(&allocation.portions);
+        }
+        for cell in &mut class.cells {
+            self.movable.push(*cell);
+            *cell = self.movable.len() as u32 - 1;
+        }
+        self.classes.push(class);
+    }
+
+    /// What a cell that moves alone brings to each model of a kind.
+    pub(super) fn gain(&self, cell: u32) -> &[u32] {
+        let kinds = self.brings.len() / self.movable.len();
+        &self.brings[cell as usize * kinds..][..kinds]
+    }
+
+    /// Goes on with other classes of the same cells; returns those that it had.
+    pub(super) fn set_classes(&mut self, classes: Vec<MutableClass>) -> Vec<MutableClass> {
+        self.stocks.clone_from(&self.lendable);
+        for allocation in classes.iter().flat_map(|class| &class.allocations) {
+            self.stocks[allocation.lender as usize].take(&allocation.portions);
+        }
+        std::mem::replace(&mut self.classes, classes)
+    }
+
+    /// All classes.
+    pub(super) fn into_classes(self) -> Vec<Class> {
+        let Self { table, movable, classes, homes, fixed, .. } = self;
+        let mut away: FxHashMap<u32, u32> = FxHashMap::default();
+        let allocated = classes.iter().flat_map(|class| &class.allocations).flat_map(|allocation| &allocation.portions);
+        for portion in allocated.chain(fixed.iter().flat_map(|class| &class.portions)) {
+            *away.entry(portion.group).or_default() += portion.rows;
+        }
+        let homes = homes.into_par_iter().map(|cell| {
+            let left = |group: u32| table.group_rows(group) - away.get(&group).copied().unwrap_or(0);
+            let portions = table.groups(cell).map(|group| Portion { group, rows: left(group) });
+            Class::of_portions(portions.filter(|portion| portion.rows > 0).collect())
+        });
+        let searched = classes.par_iter().map(|class| {
+            let cells: Vec<u32> = class.cells.iter().map(|number| movable[*number as usize]).collect();
+            let borrowed = class.allocations.iter().flat_map(|allocation| allocation.portions.iter().copied());
+            Class::of_portions(Class::of_cells(table, &cells).portions.into_iter().chain(borrowed).collect())
+        });
+        searched.chain(homes).chain(fixed).collect()
+    }
+
+    /// Finds out what the classes lose that can be changed.
+    pub(super) fn measure(&mut self) {
+        let (table, privacy, movable, lenders) = (self.table, self.privacy, &self.movable, &self.lenders);
+        let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
+        self.classes.par_iter_mut().for_each(|class| {
+            let cells = class.cells.iter().map(|cell| movable[*cell as usize]);
+            let lending = class.allocations.iter().map(|allocation| lenders[allocation.lender as usize]);
+            let all: Vec<u32> = cells.clone().chain(lending).collect();
+            let loss = |(column, quasi): (usize, &QuasiColumn)| {
+                let positions = all.iter().map(|cell| table.positions(*cell)[column]);
+                let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
+                quasi.domain.loss(lo, hi) * (quasi.spec.weight / heaviest)
+            };
+            let losses: f64 = table.quasi().iter().enumerate().map(loss).sum();
+            let borrowed: u64 = class.allocations.iter().map(|allocation| u64::from(allocation.rows)).sum();
+            let rows = cells.clone().map(|cell| table.cell_rows(cell)).sum::<u64>() + borrowed;
+            class.is_undiverse = !class.allocations.is_empty() && !privacy.is_diverse(&Tally::of_cells(table, cells));
+            class.cost = (rows as f64 * losses) as f32 * if class.is_undiverse { UNDIVERSE } else { 1.0 };
+        });
+    }
+
+    /// Returns the cost of the classes that can be changed: their loss, and the price of those that are undiverse.
+    pub(super) fn cost(&self) -> f64 {
+        self.classes.iter().map(|class| f64::from(class.cost)).sum()
+    }
+
+    /// Returns the loss of the classes that can be changed.
+    pub(super) fn loss(&self) -> f64 {
+        let price = |class: &MutableClass| if class.is_undiverse { UNDIVERSE } else { 1.0 };
+        self.classes.iter().map(|class| f64::from(class.cost / price(class))).sum()
+    }
+}
+
+impl MutableClass {
+    /// A class, its cells still those of the table; none if it must stay as it is.
+    fn of(
+        table: &Table,
+        class: &Class,
+        cell_of: &impl Fn(&Portion) -> u32,
+        lender_of: &FxHashMap<u32, u32>,
+    ) -> Option<Self> {
+        let mut searched = Self { cost: f32::INFINITY, ..Self::default() };
+        for run in class.portions.chunk_by(|a, b| cell_of(a) == cell_of(b)) {
+            let cell = cell_of(&run[0]);
+            let rows = run.iter().map(|portion| portion.rows).sum();
+            match lender_of.get(&cell) {
+                Some(lender) => searched.allocations.push(Allocation { lender: *lender, portions: run.to_vec(), rows }),
+                None if u64::from(rows) == table.cell_rows(cell) => searched.cells.push(cell),
+                None => return None,
+            }
+        }
+        let can_change = class.cover.is_none() && (1..=LARGE_CLASS).contains(&searched.cells.len());
+        can_change.then_some(searched)
+    }
+}

@@ -1,0 +1,147 @@
+//! Parts: the first cuts of a table that has too many cells to be looked at as a whole.
+//!
+//! A tree of thresholds is cut from a sample of cells, and routes every row, seen in the sample or not, to a part. Each
+//! part is then anonymized on its own, with all of its cells.
+//!
+//! - A cut that parts a class of the maximum allowed microdata ([`super::FeasibleRegions`]) leaves both sides satisfied in the
+//!   sample. Models are monotone and a sampled cell has all of its rows, so both sides are satisfied in the table.
+//! - As long as a part may hold more than one such class, cuts fall between the blocks of a limited column only: no class is
+//!   parted, and so the rows that must be suppressed are those of the whole table.
+
+use super::mondrian::{CategoryCuts, Cut, cut_near_median, spreads};
+use crate::model::Privacy;
+use crate::table::Table;
+
+/// Routes tuples of positions to parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoutingTree {
+    nodes: Vec<RoutingNode>,
+    parts: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RoutingNode {
+    /// Positions up to `position` of `column` go left, the others right.
+    Cut {
+        cut: Cut,
+        left: u32,
+        right: u32,
+    },
+    Part(u32),
+}
+
+/// From and to in each column: what a node of the tree may hold.
+type Region = Vec<(u32, u32)>;
+
+impl RoutingTree {
+    /// Everything in one part.
+    pub fn one() -> Self {
+        Self { nodes: vec![RoutingNode::Part(0)], parts: 1 }
+    }
+
+    /// Parts of a table, each with about so many cells of this sample of it.
+    pub fn of(sample: &Table, privacy: &Privacy, part_cells: usize) -> Self {
+        let mut parts = Self { nodes: Vec::new(), parts: 0 };
+        let region = sample.quasi().iter().map(|quasi| (0, (quasi.domain.len() as u32).saturating_sub(1))).collect();
+        let cells = (0..sample.cell_count() as u32).collect();
+        parts.grow(cells, region, sample, privacy, part_cells.max(1));
+        parts
+    }
+
+    /// How many parts there are.
+    pub fn len(&self) -> usize {
+        self.parts as usize
+    }
+
+    /// Whether there is no part; there always is one.
+    pub fn is_empty(&self) -> bool {
+        self.parts == 0
+    }
+
+    /// The part of a row with these positions.
+    pub fn part(&self, positions: &[u32]) -> u32 {
+        let mut node = 0;
+        loop {
+            match self.nodes[node as usize] {
+                RoutingNode::Part(part) => return part,
+                RoutingNode::Cut { cut, left, right } => {
+                    node = if positions[cut.column] <= cut.position { left } else { right };
+                }
+            }
+        }
+    }
+
+    /// Adds the node of these cells and everything below it; returns its number.
+    fn grow(&mut self, cells: Vec<u32>, region: Region, table: &Table, privacy: &Privacy, part_cells: usize) -> u32 {
+        let number = self.nodes.len() as u32;
+        let cut = if cells.len() > part_cells { cut(&cells, &region, table, privacy) } else { None };
+        let Some(cut) = cut else {
+            self.nodes.push(RoutingNode::Part(self.parts));
+            self.parts += 1;
+            return number;
+        };
+        self.nodes.push(RoutingNode::Cut { cut, left: 0, right: 0 });
+        let (below, above): (Vec<u32>, Vec<u32>) =
+            cells.into_iter().partition(|cell| table.positions(*cell)[cut.column] <= cut.position);
+        let (mut lower, mut upper) = (region.clone(), region);
+        lower[cut.column].1 = cut.position;
+        upper[cut.column].0 = cut.position + 1;
+        let left = self.grow(below, lower, table, privacy, part_cells);
+        let right = self.grow(above, upper, table, privacy, part_cells);
+        self.nodes[number as usize] = RoutingNode::Cut { cut, left, right };
+        number
+    }
+}
+
+fn cut(cells: &[u32], region: &Region, table: &Table, privacy: &Privacy) -> Option<Cut> {
+    let mut divided = (0..region.len()).filter(|column| is_divided(region[*column], table, *column)).peekable();
+    if divided.peek().is_some() {
+        return divided.find_map(|column| block_cut(cells, table, column, region[column]));
+    }
+    let spreads = spreads(cells, table);
+    [CategoryCuts::BetweenChildren, CategoryCuts::Any]
+        .iter()
+        .find_map(|borders| spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders)))
+}
+
+/// Whether a limited column may have more than one block here.
+fn is_divided(range: (u32, u32), table: &Table, column: usize) -> bool {
+    let domain = &table.quasi()[column].domain;
+    domain.is_limited() && domain.block(range.0) != domain.block(range.1)
+}
+
+/// A cut between two blocks, nearest to the median of the rows; where all cells are in one block, beside it.
+fn block_cut(cells: &[u32], table: &Table, column: usize, region: (u32, u32)) -> Option<Cut> {
+    let domain = &table.quasi()[column].domain;
+    let mut rows: Vec<(u32, u64)> =
+        cells.iter().map(|cell| (domain.block(table.positions(*cell)[column]), table.cell_rows(*cell))).collect();
+    rows.sort_unstable();
+    let total: u64 = rows.iter().map(|(_, rows)| rows).sum();
+    let runs: Vec<(u32, u64)> =
+        rows.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, run.iter().map(|(_, rows)| rows).sum())).collect();
+    let mut below = 0;
+    let mut best: Option<(u64, u32)> = None;
+    for pair in runs.windows(2) {
+        below += pair[0].1;
+        let imbalance = (2 * below).abs_diff(total);
+        if best.is_none_or(|(least, _)| imbalance < least) {
+            best = Some((imbalance, pair[1].0));
+        }
+    }
+    let first_above = match best {
+        Some((_, first)) => Some(first),
+        None => {
+            let block = runs.first()?.0;
+            if block > region.0 {
+                Some(block)
+            } else {
+                (block..=region.1).find(|position| domain.block(*position) != block)
+            }
+        }
+    };
+    first_above.map(|first| Cut { column, position: first - 1 })
+}
+
+#[cfg(test)]
+#[path = "routing_tree_tests.rs"]
+mod tests;

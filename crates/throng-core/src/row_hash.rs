@@ -1,0 +1,239 @@
+//! A keyed hash of what a row shows besides its quasi-identifiers.
+//!
+//! Equal rows have equal hashes, whatever file, batch or encoding they came in. The hash breaks ties in the order of a
+//! release, and its sum over all rows tells whether every row came out once.
+//!
+//! ```text
+//!  column by column: value ──► two lanes of 64 bits ──► absorbed into the lanes of its row ──► at the end, mixed
+//! ```
+//!
+//! A string is hashed once per batch and entry of its dictionary ([`DictionaryEncoder`]), and a number in a few instructions, so
+//! that rows never have to be put into bytes. The last step mixes the lanes: without it the sum over all rows would not
+//! notice two rows that have exchanged a value.
+
+use arrow::array::{Array, ArrayRef, AsArray, make_array};
+use arrow::datatypes::{DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt32Type};
+use arrow::error::ArrowError;
+use arrow::row::{RowConverter, SortField};
+use twox_hash::XxHash3_128;
+
+use crate::dictionary_encode::{DictionaryEncoder, is_text};
+use crate::error::{Result, kernel};
+
+/// Hashes rows of certain columns.
+#[derive(Debug)]
+pub struct RowHasher {
+    columns: Vec<ColumnHasher>,
+    compactor: DictionaryEncoder,
+    seed: u64,
+}
+
+/// A hash of 128 bits as two.
+type HashLanes = (u64, u64);
+
+/// How the values of one column are hashed.
+#[derive(Debug)]
+struct ColumnHasher {
+    kind: HashInput,
+    /// What is mixed into the values.
+    key: HashLanes,
+    /// By what the lanes of a row are multiplied.
+    factors: HashLanes,
+    /// What stands for null.
+    null: HashLanes,
+}
+
+#[derive(Debug)]
+enum HashInput {
+    /// By their bytes.
+    Text,
+    /// Up to 64 bits, by their bits.
+    Narrow,
+    /// All else, by what its rows look like in bytes.
+    Rows(RowConverter),
+}
+
+impl RowHasher {
+    /// A hasher for columns of these types.
+    pub fn new(types: &[DataType], seed: u64) -> Result<Self> {
+        let columns = types.iter().enumerate().map(|(place, data_type)| ColumnHasher::new(data_type, place, seed));
+        Ok(Self { columns: columns.collect::<Result<_>>()?, compactor: DictionaryEncoder::default(), seed })
+    }
+
+    /// The hash of each row.
+    pub fn hash(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u128>> {
+        let Self { columns: hashers, compactor, seed } = self;
+        // Written before it is read: memory that the system hands out is first touched here.
+        let mut state: Vec<HashLanes> = std::iter::repeat_n((*seed, seed.rotate_left(32)), rows).collect();
+        for (hasher, column) in hashers.iter().zip(columns) {
+            hasher.absorb(column, compactor, &mut state).map_err(kernel("hash"))?;
+        }
+        Ok(state.into_iter().map(finish).collect())
+    }
+}
+
+impl ColumnHasher {
+    fn new(data_type: &DataType, place: usize, seed: u64) -> Result<Self> {
+        let kind = match data_type {
+            text if is_text(text) => HashInput::Text,
+            DataType::Boolean => HashInput::Narrow,
+            DataType::Interval(_) => HashInput::Rows(rows(data_type)?),
+            narrow if narrow.primitive_width().is_some_and(|width| width <= 8) => HashInput::Narrow,
+            other => HashInput::Rows(rows(other)?),
+        };
+        let draw = |what: u64| {
+            let bytes = [seed, place as u64, what].map(u64::to_le_bytes).concat();
+            let hash = XxHash3_128::oneshot(&bytes);
+            (hash as u64, (hash >> 64) as u64)
+        };
+        let (key, factors, null) = (draw(0), draw(1), draw(2));
+        Ok(Self { kind, key, factors: (factors.0 | 1, factors.1 | 1), null })
+    }
+
+    /// Adds the values of a column to the hashes of their rows.
+    fn absorb(
+        &self,
+        column: &ArrayRef,
+        compactor: &mut DictionaryEncoder,
+        state: &mut [HashLanes],
+    ) -> Result<(), ArrowError> {
+        match &self.kind {
+            HashInput::Text => {
+                let compact = compactor.compact(column)?;
+                let compact = compact.as_dictionary::<UInt32Type>();
+                let values = compact.values().as_string::<i32>();
+                let entries: Vec<HashLanes> =
+                    (0..values.len()).map(|entry| self.bytes(values.value(entry).as_bytes())).collect();
+                // Where all rows are null there is no entry.
+                let entry = |key: &u32| entries.get(*key as usize).copied().unwrap_or(self.null);
+                self.absorb_each(compact.keys().values().iter().map(entry), compact, state);
+            }
+            HashInput::Narrow => self.narrow(column, state)?,
+            HashInput::Rows(converter) => {
+                let rows = converter.convert_columns(std::slice::from_ref(column))?;
+                self.absorb_each(rows.iter().map(|row| self.bytes(row.data())), column, state);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds one hash per row; it says nothing where the row is null.
+    fn absorb_each(&self, values: impl Iterator<Item = HashLanes>, column: &dyn Array, state: &mut [HashLanes]) {
+        match column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => state.iter_mut().zip(values).for_each(|(lanes, value)| *lanes = self.mixed(*lanes, value)),
+            Some(nulls) => {
+                for ((lanes, value), is_valid) in state.iter_mut().zip(values).zip(&nulls) {
+                    *lanes = self.mixed(*lanes, if is_valid { value } else { self.null });
+                }
+            }
+        }
+    }
+
+    fn narrow(&self, column: &ArrayRef, state: &mut [HashLanes]) -> Result<(), ArrowError> {
+        if let Some(values) = column.as_boolean_opt() {
+            self.absorb_each(values.values().iter().map(|value| self.number(value.into())), column, state);
+            return Ok(());
+        }
+        macro_rules! absorb {
+            ($type:ty) => {{
+                let bits = make_array(column.to_data().into_builder().data_type(<$type>::DATA_TYPE).build()?);
+                let values = bits.as_primitive::<$type>().values().iter();
+                self.absorb_each(values.map(|value| self.number(i64::from(*value).cast_unsigned())), column, state);
+            }};
+        }
+        use arrow::datatypes::ArrowPrimitiveType;
+        match column.data_type().primitive_width() {
+            Some(1) => absorb!(Int8Type),
+            Some(2) => absorb!(Int16Type),
+            Some(4) => absorb!(Int32Type),
+            _ => absorb!(Int64Type),
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, bytes: &[u8]) -> HashLanes {
+        let hash = XxHash3_128::oneshot_with_seed(self.key.0, bytes);
+        (hash as u64, (hash >> 64) as u64)
+    }
+
+    /// Each lane is a bijection, so that no two numbers have the same hash.
+    #[inline]
+    fn number(&self, bits: u64) -> HashLanes {
+        (avalanche(bits ^ self.key.0), avalanche(bits.wrapping_add(self.key.1)))
+    }
+
+    #[inline]
+    fn mixed(&self, lanes: HashLanes, value: HashLanes) -> HashLanes {
+        (folded(lanes.0 ^ value.0, self.factors.0), folded(lanes.1 ^ value.1, self.factors.1))
+    }
+}
+
+fn rows(data_type: &DataType) -> Result<RowConverter> {
+    RowConverter::new(vec![SortField::new(data_type.clone())]).map_err(kernel("rows"))
+}
+
+/// Both halves of the product in one.
+#[inline]
+fn folded(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Every bit of a number changes every other with a chance of one half (the last step of MurmurHash3, with the constants
+/// of variant 13 of [Stafford 2011]).
+#[inline]
+fn avalanche(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// Both lanes in each half of the hash; a bijection, too.
+#[inline]
+fn finish((low, high): HashLanes) -> u128 {
+    let low = low.wrapping_add(high.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let high = high.wrapping_add(low.wrapping_mul(0xc2b2_ae3d_27d4_eb4f));
+    u128::from(avalanche(high)) << 64 | u128::from(avalanche(low))
+}
+
+/// The sum of row hashes: the same for the same rows in any order, and different when a row is lost, changed or doubled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checksum {
+    sum: u128,
+    rows: u64,
+}
+
+impl Checksum {
+    /// The checksum of so many rows that were summed elsewhere.
+    pub fn of(sum: u128, rows: u64) -> Self {
+        Self { sum, rows }
+    }
+
+    /// The sum of the hashes of all rows.
+    pub fn sum(&self) -> u128 {
+        self.sum
+    }
+
+    /// Adds rows.
+    pub fn add(&mut self, hashes: impl IntoIterator<Item = u128>) {
+        for hash in hashes {
+            self.sum = self.sum.wrapping_add(hash);
+            self.rows += 1;
+        }
+    }
+
+    /// Adds the rows of another checksum.
+    pub fn merge(&mut self, other: Self) {
+        self.sum = self.sum.wrapping_add(other.sum);
+        self.rows += other.rows;
+    }
+
+    /// How many rows were added.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+}
+
+#[cfg(test)]
+#[path = "row_hash_tests.rs"]
+mod tests;

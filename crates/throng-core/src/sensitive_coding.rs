@@ -1,0 +1,96 @@
+//! The looks of sensitive values: which of them are the same to a promise.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, StringArray};
+use arrow::compute::{SortOptions, sort_to_indices};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::columns::{Categories, Protection, SensitiveCoding};
+use crate::error::{CoreError, Result, kernel};
+use crate::hierarchy::{Node, Tree, build_tree};
+use crate::numeric_view::labels;
+
+/// The code of each of some distinct values, and how many codes there are. Codes follow the order of the values, of the
+/// hierarchy, or of the categories, whichever the facet looks at.
+pub(crate) fn codes(facet: &SensitiveCoding, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+    match facet {
+        SensitiveCoding::Values => Ok((ranks(values)?, values.len() as u32)),
+        SensitiveCoding::Strong(protection) => strong_codes(protection, column, values),
+        SensitiveCoding::Categories(categories) => category_codes(categories, column, values),
+    }
+}
+
+/// The rank of each value in ascending order.
+fn ranks(values: &ArrayRef) -> Result<Vec<u32>> {
+    let order = sort_to_indices(values, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
+    let mut ranks = vec![0; values.len()];
+    for (rank, index) in order.values().iter().enumerate() {
+        ranks[*index as usize] = rank as u32;
+    }
+    Ok(ranks)
+}
+
+fn strong_codes(protection: &Protection, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+    let hierarchy_error = |source| CoreError::Hierarchy { column: column.to_owned(), source };
+    let (tree, positions) = build_tree(&protection.hierarchy, values).map_err(hierarchy_error)?;
+    let strong = strong_nodes(&tree, &protection.protected);
+    let nodes: Vec<Node> = positions.iter().map(|position| strong[*position as usize]).collect();
+    let mut order: Vec<Node> = nodes.clone();
+    order.sort_unstable_by_key(|node| tree.leaf_range(*node));
+    order.dedup();
+    let code_of: FxHashMap<Node, u32> = order.iter().zip(0..).map(|(node, code)| (*node, code)).collect();
+    Ok((nodes.iter().map(|node| code_of[node]).collect(), order.len() as u32))
+}
+
+/// The strong ancestor of each leaf [Truta 2007, Def. 4]: the highest protected value on its way to the root, or the leaf.
+fn strong_nodes(tree: &Tree, protected: &[String]) -> Vec<Node> {
+    let strong = |position: u32| {
+        let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
+        let is_protected = |node: &Node| protected.iter().any(|label| label == tree.label(*node));
+        upwards.filter(is_protected).last().unwrap_or(tree.leaf_node(position))
+    };
+    (0..tree.leaf_count() as u32).map(strong).collect()
+}
+
+fn code_of_value(categories: &Categories) -> FxHashMap<&str, u32> {
+    let lists = categories.list.iter().zip(0..);
+    lists.flat_map(|(category, code)| category.values.iter().map(move |value| (value.as_str(), code))).collect()
+}
+
+/// The names of the categories of the rows of a sensitive column, null where the value is null.
+pub fn category_names(categories: &Categories, column: &str, values: &ArrayRef) -> Result<ArrayRef> {
+    let code_of = code_of_value(categories);
+    let texts = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;
+    let nulls = values.logical_nulls();
+    let mut unknown = FxHashSet::default();
+    let mut name = |(row, text): (usize, &String)| {
+        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
+            return None;
+        }
+        let code = code_of.get(text.as_str());
+        if code.is_none() {
+            unknown.insert(text.clone());
+        }
+        code.map(|code| categories.list[*code as usize].name.as_str())
+    };
+    let names: StringArray = texts.iter().enumerate().map(&mut name).collect();
+    match unknown.len() {
+        0 => Ok(Arc::new(names)),
+        count => Err(CoreError::Uncategorized { column: column.to_owned(), count }),
+    }
+}
+
+fn category_codes(categories: &Categories, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+    let code_of = code_of_value(categories);
+    let names = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;
+    let codes: Vec<u32> = names.iter().filter_map(|name| code_of.get(name.as_str()).copied()).collect();
+    match names.len() - codes.len() {
+        0 => Ok((codes, categories.list.len() as u32)),
+        count => Err(CoreError::Uncategorized { column: column.to_owned(), count }),
+    }
+}
+
+#[cfg(test)]
+#[path = "sensitive_coding_tests.rs"]
+mod tests;

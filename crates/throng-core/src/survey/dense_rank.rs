@@ -1,0 +1,175 @@
+//! Values in ascending order, equal ones together.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array};
+use arrow::compute::{SortOptions, partition, sort_to_indices, take};
+use arrow::datatypes::{
+    ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+};
+
+use super::radix::{RadixEntry, by_key, sorted};
+use crate::error::{Result, kernel};
+
+/// Values and their places among the distinct ones.
+#[derive(Debug)]
+pub(crate) struct DenseRanks {
+    /// For each value its place.
+    pub(crate) rank: Vec<u32>,
+    /// The distinct values, ascending.
+    pub(crate) values: ArrayRef,
+}
+
+impl DenseRanks {
+    /// Ranks values without null.
+    pub(crate) fn of(values: &ArrayRef) -> Result<Self> {
+        match values.data_type() {
+            DataType::Int8 => Ok(of_keys::<Int8Type>(values, |value| signed(value.into()), |key| unsigned(key) as i8)),
+            DataType::Int16 => {
+                Ok(of_keys::<Int16Type>(values, |value| signed(value.into()), |key| unsigned(key) as i16))
+            }
+            DataType::Int32 => {
+                Ok(of_keys::<Int32Type>(values, |value| signed(value.into()), |key| unsigned(key) as i32))
+            }
+            DataType::Int64 => Ok(of_keys::<Int64Type>(values, signed, unsigned)),
+            DataType::Date32 => {
+                Ok(of_keys::<Date32Type>(values, |value| signed(value.into()), |key| unsigned(key) as i32))
+            }
+            DataType::Float32 => {
+                Ok(of_keys::<Float32Type>(values, |value| of_real(value.into()), |key| real(key) as f32))
+            }
+            DataType::Float64 => Ok(of_keys::<Float64Type>(values, of_real, real)),
+            _ => of_others(values),
+        }
+    }
+}
+
+const SIGN: u64 = 1 << 63;
+
+fn signed(value: i64) -> u64 {
+    value.cast_unsigned() ^ SIGN
+}
+
+fn unsigned(key: u64) -> i64 {
+    (key ^ SIGN).cast_signed()
+}
+
+fn of_real(value: f64) -> u64 {
+    match value.to_bits() {
+        negative if negative >= SIGN => !negative,
+        positive => positive | SIGN,
+    }
+}
+
+fn real(key: u64) -> f64 {
+    f64::from_bits(if key >= SIGN { key ^ SIGN } else { !key })
+}
+
+/// Ranks numbers of up to 64 bits by keys that have their order, and makes values of keys again: they lie in order, and
+/// what they came from lies all over the memory.
+fn of_keys<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    key: impl Fn(T::Native) -> u64,
+    value: impl Fn(u64) -> T::Native,
+) -> DenseRanks {
+    let keys = || values.as_primitive::<T>().values().iter().map(|value| key(*value));
+    let (least, most) = keys().fold((u64::MAX, 0), |(least, most), key| (least.min(key), most.max(key)));
+    let least = least.min(most);
+    let bits = u64::BITS - (most - least).leading_zeros();
+    let place_bits = usize::BITS - values.len().leading_zeros();
+    let keys = keys().map(|key| key - least).zip(0_u32..);
+    let mut ranking =
+        RankBuilder { rank: vec![0; values.len()], distinct: Vec::with_capacity(values.len()), last: None };
+    if bits + place_bits <= u64::BITS {
+        // A key and where it was are one number, of which twice as many fit into a cache.
+        let both = keys.map(|(key, place)| key << place_bits | u64::from(place)).collect();
+        for both in sorted(both, bits, |both| both >> place_bits) {
+            let place = both & ((1 << place_bits) - 1);
+            ranking.push(both >> place_bits, place as usize, |key| value(key + least));
+        }
+    } else {
+        let entries = keys.map(|(key, number)| RadixEntry { key, number, rows: 0 });
+        for entry in by_key(entries.collect(), bits) {
+            ranking.push(entry.key, entry.number as usize, |key| value(key + least));
+        }
+    }
+    DenseRanks { rank: ranking.rank, values: Arc::new(PrimitiveArray::<T>::new(ranking.distinct.into(), None)) }
+}
+
+/// Ranks on their way.
+struct RankBuilder<T> {
+    rank: Vec<u32>,
+    distinct: Vec<T>,
+    last: Option<u64>,
+}
+
+impl<T> RankBuilder<T> {
+    /// Adds the next key, which is that of the value at a place.
+    fn push(&mut self, key: u64, place: usize, value: impl Fn(u64) -> T) {
+        if self.last.replace(key) != Some(key) {
+            self.distinct.push(value(key));
+        }
+        self.rank[place] = self.distinct.len() as u32 - 1;
+    }
+}
+
+fn of_others(values: &ArrayRef) -> Result<DenseRanks> {
+    let order = sort_to_indices(values, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
+    let sorted = take(values, &order, None).map_err(kernel("take"))?;
+    let (mut rank, mut first) = (vec![0; values.len()], Vec::new());
+    if !sorted.is_empty() {
+        let alike = partition(std::slice::from_ref(&sorted)).map_err(kernel("partition"))?;
+        for (place, equal) in alike.ranges().into_iter().enumerate() {
+            first.push(order.value(equal.start));
+            order.values()[equal].iter().for_each(|index| rank[*index as usize] = place as u32);
+        }
+    }
+    let values = take(values, &UInt32Array::from(first), None).map_err(kernel("take"))?;
+    Ok(DenseRanks { rank, values })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_tables::{cases, floats, ints, texts};
+
+    /// The places of values in a set of all.
+    fn expected<T: Ord + Clone>(values: &[T]) -> (Vec<u32>, Vec<T>) {
+        let distinct: Vec<T> = values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        let rank = values.iter().map(|value| distinct.partition_point(|known| known < value) as u32);
+        (rank.collect(), distinct)
+    }
+
+    proptest! {
+        #![proptest_config(cases(80))]
+
+        #[test]
+        fn numbers_and_texts_are_ranked_as_a_set_ranks_them(
+            numbers in prop::collection::vec(prop_oneof![-3_i64..3, any::<i64>(), Just(i64::MIN), Just(i64::MAX)], 0..80),
+        ) {
+            let DenseRanks { rank, values } = DenseRanks::of(&ints(&numbers)).unwrap();
+            let (expected_rank, distinct) = expected(&numbers);
+            prop_assert_eq!(&rank, &expected_rank);
+            prop_assert_eq!(values.as_primitive::<Int64Type>().values(), &distinct[..]);
+            let names: Vec<String> = numbers.iter().map(i64::to_string).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let DenseRanks { rank, values } = DenseRanks::of(&texts(&names)).unwrap();
+            let (expected_rank, distinct) = expected(&names);
+            prop_assert_eq!(rank, expected_rank);
+            prop_assert!(values.as_string::<i32>().iter().flatten().eq(distinct));
+        }
+    }
+
+    #[test]
+    fn real_numbers_come_back_as_they_were() {
+        let numbers = [1.5, -0.1, f64::MAX, 0.0, f64::MIN, 1.5, f64::MIN_POSITIVE, -1e-300];
+        let DenseRanks { rank, values } = DenseRanks::of(&floats(&numbers)).unwrap();
+        assert_eq!(rank, [5, 1, 6, 3, 0, 5, 4, 2]);
+        let sorted = [f64::MIN, -0.1, -1e-300, 0.0, f64::MIN_POSITIVE, 1.5, f64::MAX];
+        assert_eq!(values.as_primitive::<Float64Type>().values(), &sorted);
+    }
+}

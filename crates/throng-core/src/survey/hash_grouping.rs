@@ -1,0 +1,130 @@
+//! From placed tuples to a table: all of them, or a sample of cells where there are too many.
+//!
+//! The sample is taken by a hash of a cell's positions: on level `l` a cell is in it when the hash begins with `l` zero
+//! bits, and the level is the lowest on which the sample is small enough. So it follows from the data alone, whatever the
+//! order of arrival, and a cell is in it with all of its rows or not at all. Since privacy models are monotone, what is
+//! satisfied by a sample is satisfied by all rows.
+
+use twox_hash::XxHash3_64;
+
+use super::counted_tuples::CountedTuples;
+use super::distinct::DistinctTuples;
+use super::domains::Domains;
+use super::sort_grouping::{GroupedTable, SortGrouping};
+use crate::error::Result;
+use crate::table::{Table, TableBuilder};
+
+/// Collects groups for a table.
+#[derive(Debug)]
+pub struct HashGrouping {
+    tuples: DistinctTuples,
+    sizes: Vec<usize>,
+    quasi: usize,
+    most: usize,
+    level: u32,
+}
+
+impl HashGrouping {
+    /// No groups yet; at most so many of them are kept.
+    pub fn new(domains: &Domains, most: usize) -> Self {
+        let sizes = domains.sizes();
+        Self { tuples: DistinctTuples::new(&sizes), sizes, quasi: domains.quasi.len(), most, level: 0 }
+    }
+
+    /// Adds rows of a placed tuple. Returns the number of its group among all that were kept, in the order of arrival;
+    /// numbers are good only as long as the grouping [is exact](Grouping::is_exact).
+    pub fn add(&mut self, placed: &[u32], rows: u32) -> Result<Option<u32>> {
+        if !self.is_sampled(placed) {
+            return Ok(None);
+        }
+        let number = self.tuples.count(placed, rows)?;
+        while self.tuples.len() > self.most {
+            self.thin_out()?;
+        }
+        Ok(Some(number))
+    }
+
+    /// Whether every group was kept.
+    pub fn is_exact(&self) -> bool {
+        self.level == 0
+    }
+
+    /// The share of the cells that is kept.
+    pub fn share(&self) -> f64 {
+        0.5_f64.powi(self.level as i32)
+    }
+
+    /// How many groups are kept.
+    pub fn len(&self) -> usize {
+        self.tuples.len()
+    }
+
+    /// Whether no group is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the groups take of the memory.
+    pub fn size(&self) -> usize {
+        self.tuples.size()
+    }
+
+    fn is_sampled(&self, placed: &[u32]) -> bool {
+        self.level == 0 || sample_level(placed[..self.quasi].iter().copied()) >= self.level
+    }
+
+    fn thin_out(&mut self) -> Result<()> {
+        self.level += 1;
+        let before = std::mem::replace(&mut self.tuples, DistinctTuples::new(&self.sizes)).tuples();
+        for (tuple, rows) in before.iter() {
+            if self.is_sampled(tuple) {
+                self.tuples.count(tuple, rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The table of the groups, and for each of them the group of the table.
+    pub fn table(&self, domains: &Domains) -> (Table, Vec<u32>) {
+        let order = self.tuples.order();
+        let mut rank = vec![0; order.len()];
+        for (place, number) in order.iter().enumerate() {
+            rank[*number as usize] = place as u32;
+        }
+        let mut table = TableBuilder::new(domains);
+        self.tuples.for_each(order.into_iter(), |tuple, rows| table.push(tuple, rows));
+        (table.build(), rank)
+    }
+
+    /// The table of tuples that are all wanted, and for each of them the group of the table.
+    pub fn of(domains: &Domains, tuples: &CountedTuples) -> Result<(Table, Vec<u32>)> {
+        let mut gathered = SortGrouping::with_room_for(tuples.len(), domains);
+        tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
+        let GroupedTable { table, groups, .. } = gathered.table(domains, usize::MAX)?;
+        Ok((table, groups.unwrap_or_default()))
+    }
+}
+
+/// The highest level on which a cell is in the sample.
+pub(super) fn sample_level(positions: impl Iterator<Item = u32>) -> u32 {
+    let (mut bytes, mut len) = ([0; 4 * 32], 0);
+    let mut longer = Vec::new();
+    for position in positions.map(u32::to_le_bytes) {
+        match bytes.get_mut(len..len + 4) {
+            Some(slot) => slot.copy_from_slice(&position),
+            None => {
+                if longer.is_empty() {
+                    longer.extend_from_slice(&bytes);
+                }
+                longer.extend_from_slice(&position);
+            }
+        }
+        len += 4;
+    }
+    let bytes = if longer.is_empty() { &bytes[..len] } else { &longer };
+    XxHash3_64::oneshot(bytes).leading_zeros()
+}
+
+#[cfg(test)]
+#[path = "hash_grouping_tests.rs"]
+mod tests;

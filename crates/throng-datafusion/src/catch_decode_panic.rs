@@ -1,0 +1,103 @@
+//! Decoders that panic.
+//!
+//! Bytes that a file should not have make some decoders overflow, slice beyond the end or run into an assertion, instead
+//! of giving an error. Here such a panic becomes one, so that a damaged file ends a query and not the process.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use datafusion::error::{DataFusionError, Result};
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::StreamExt;
+use thiserror::Error as ThisError;
+
+/// A decoder panicked. Its message may quote bytes of the file, and is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
+#[error("a file is damaged in a way that its decoder does not expect")]
+pub struct DecodePanic;
+
+thread_local! {
+    static DECODING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread decodes an input right now, so that a panic will be told as an error. A panic hook has nothing to
+/// add then.
+pub fn is_decoding() -> bool {
+    DECODING.get()
+}
+
+/// The answer of a decoder; [`DecodePanic`] when it panics.
+pub async fn catch_decode_panic<T>(decoder: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut decoder = pin!(decoder);
+    poll_fn(|context| poll_decoder(|| decoder.as_mut().poll(context)).unwrap_or_else(|error| Poll::Ready(Err(error))))
+        .await
+}
+
+/// The rows of a decoder; [`DecodePanic`] and no more rows when it panics.
+pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let schema = rows.schema();
+    let mut rows = Some(rows);
+    let guarded = futures::stream::poll_fn(move |context| {
+        let Some(stream) = &mut rows else { return Poll::Ready(None) };
+        poll_decoder(|| stream.poll_next_unpin(context)).unwrap_or_else(|error| {
+            // What panicked is in an unknown state, and is not asked again.
+            rows = None;
+            Poll::Ready(Some(Err(error)))
+        })
+    });
+    Box::pin(RecordBatchStreamAdapter::new(schema, guarded))
+}
+
+fn poll_decoder<T>(poll: impl FnOnce() -> T) -> Result<T> {
+    let outer = DECODING.replace(true);
+    let polled = catch_unwind(AssertUnwindSafe(poll));
+    DECODING.set(outer);
+    polled.map_err(|_| DataFusionError::External(Box::new(DecodePanic)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use datafusion::arrow::array::RecordBatch;
+    use datafusion::arrow::datatypes::Schema;
+    use futures::TryStreamExt;
+
+    use super::*;
+
+    fn is_decode_panic(error: DataFusionError) -> bool {
+        matches!(error, DataFusionError::External(inner) if inner.is::<DecodePanic>())
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_and_the_hook_is_told_that_it_will_be_one() {
+        let error = catch_decode_panic::<()>(async {
+            assert!(is_decoding());
+            tokio::task::yield_now().await;
+            panic!("of a decoder")
+        });
+        assert!(is_decode_panic(error.await.unwrap_err()));
+        assert!(!is_decoding());
+        assert_eq!(catch_decode_panic(async { Ok(7) }).await.unwrap(), 7);
+        assert!(!is_decoding());
+    }
+
+    #[tokio::test]
+    async fn rows_before_a_panic_come_through_and_the_stream_ends_after_it() {
+        let schema = Arc::new(Schema::empty());
+        let empty = RecordBatch::new_empty(Arc::clone(&schema));
+        let batches = futures::stream::iter(0..3).map(move |number| match number {
+            1 => panic!("of a decoder"),
+            _ => Ok(empty.clone()),
+        });
+        let mut rows = catch_decode_panics(Box::pin(RecordBatchStreamAdapter::new(schema, batches)));
+        assert!(rows.try_next().await.unwrap().is_some());
+        assert!(is_decode_panic(rows.try_next().await.unwrap_err()));
+        assert!(rows.try_next().await.unwrap().is_none());
+        assert!(!is_decoding());
+    }
+}

@@ -1,0 +1,56 @@
+//! Which algorithms a policy asks for, and what `auto` stands for.
+
+use throng_core::anonymize::{ClusterChoice, DEFAULT_CYCLES, Method, PartitionChoice};
+use throng_core::columns::ColumnRecoding;
+use throng_core::local_search::WITHOUT_LIMIT;
+use throng_policy::{Algorithm, Binding, Budget, ClusterSetting, PartitionSetting};
+
+/// The method for a policy that is bound to its input, and why it was taken.
+pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
+    let partition = match algorithm.partition {
+        PartitionSetting::Mondrian => PartitionChoice::Mondrian,
+        PartitionSetting::BasicMondrian => PartitionChoice::BasicMondrian,
+        PartitionSetting::Mdr => PartitionChoice::Mdr,
+        PartitionSetting::Incognito => PartitionChoice::Incognito,
+        PartitionSetting::None => PartitionChoice::None,
+    };
+    let (cluster, reason) = match algorithm.cluster {
+        ClusterSetting::Auto => auto(partition, binding),
+        ClusterSetting::Greedy => (ClusterChoice::Greedy, SET),
+        ClusterSetting::GreedyPk => (ClusterChoice::GreedyPk, SET),
+        ClusterSetting::EnhancedPk => (ClusterChoice::EnhancedPk, SET),
+        ClusterSetting::Switching => (ClusterChoice::Switching, SET),
+        ClusterSetting::Mdav => (ClusterChoice::Mdav, SET),
+        ClusterSetting::RandomSeed => (ClusterChoice::RandomSeed, SET),
+        ClusterSetting::Centroid => (ClusterChoice::Centroid, SET),
+        ClusterSetting::None => (ClusterChoice::None, SET),
+    };
+    let cycles = match algorithm.budget {
+        Budget::Fast => 0,
+        Budget::Balanced => DEFAULT_CYCLES,
+        Budget::Thorough => THOROUGH_CYCLES,
+        Budget::Time(_) => WITHOUT_LIMIT,
+    };
+    (Method::new(partition, cluster).with_cycles(cycles), reason)
+}
+
+/// Cycles of a thorough search. Its first one is that of a balanced search, so that it loses no more.
+const THOROUGH_CYCLES: u32 = 8 * DEFAULT_CYCLES;
+
+const SET: &str = "set in the policy";
+
+fn auto(partition: PartitionChoice, binding: &Binding) -> (ClusterChoice, &'static str) {
+    if matches!(partition, PartitionChoice::BasicMondrian | PartitionChoice::Mdr | PartitionChoice::Incognito) {
+        return (ClusterChoice::None, "auto: the parts of this partition are the classes of its method");
+    }
+    let ordered = || binding.quasi.iter().filter(|quasi| quasi.spec.release.is_ordered());
+    let is_aggregate = |release: ColumnRecoding| matches!(release, ColumnRecoding::Mean | ColumnRecoding::Median);
+    let aggregates = ordered().count() > 0 && ordered().all(|quasi| is_aggregate(quasi.spec.release));
+    if aggregates {
+        return (
+            ClusterChoice::Centroid,
+            "auto: every number is released as an average, of which centroid loses least",
+        );
+    }
+    (ClusterChoice::Search, "auto: local search loses least where values are generalized")
+}

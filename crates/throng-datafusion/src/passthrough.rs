@@ -1,0 +1,81 @@
+//! The columns that a release shows row by row: insensitive and sensitive values, and categories of the latter.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use throng_core::columns::Categories;
+use throng_core::dictionary_encode::{DictionaryEncoder, dictionary_type, is_text};
+use throng_core::sensitive_coding::category_names;
+use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease};
+
+use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
+
+/// A column of a release, and the column of the input that it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct PassthroughColumn {
+    pub(crate) name: String,
+    pub(crate) source: BoundColumn,
+    /// The categories whose names are shown in place of the values.
+    categories: Option<Arc<Categories>>,
+}
+
+/// The names of the columns that a release shows row by row, in its order.
+pub fn passthrough_names(binding: &Binding) -> Vec<String> {
+    passthrough_columns(binding).into_iter().map(|kept| kept.name).collect()
+}
+
+/// The columns that are kept, in the order of the input; the category of a value follows the value.
+pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
+    let as_it_is = |column: &BoundColumn| PassthroughColumn {
+        name: column.name.clone(),
+        source: column.clone(),
+        categories: None,
+    };
+    let insensitive = binding.insensitive.iter().map(as_it_is);
+    let sensitive = binding.sensitive.iter().flat_map(|BoundSensitive { column, categories, release, .. }| {
+        let category =
+            |name: String| PassthroughColumn { name, source: column.clone(), categories: categories.clone() };
+        match release {
+            SensitiveRelease::Value => vec![as_it_is(column)],
+            SensitiveRelease::Category => vec![category(column.name.clone())],
+            SensitiveRelease::Both => vec![as_it_is(column), category(SensitiveRelease::category_name(&column.name))],
+        }
+    });
+    let mut kept: Vec<PassthroughColumn> = insensitive.chain(sensitive).collect();
+    kept.sort_by_key(|kept| kept.source.index);
+    kept
+}
+
+impl PassthroughColumn {
+    /// What is kept of a column of the input, in which strings are compact, as they then are in what is kept.
+    pub(crate) fn of(&self, column: &ArrayRef, compactor: &mut DictionaryEncoder) -> Result<ArrayRef, AnonymizeError> {
+        match &self.categories {
+            Some(categories) => {
+                let names = category_names(categories, &self.source.name, column)?;
+                compactor.compact(&names).map_err(|source| AnonymizeError::Kernel("compact", source))
+            }
+            None if is_text(column.data_type()) => Ok(Arc::clone(column)),
+            None => to_canonical_array(column),
+        }
+    }
+
+    /// The field of the release.
+    pub(crate) fn field(&self, input: &Schema) -> Field {
+        match &self.categories {
+            Some(_) => Field::new(&self.name, DataType::Utf8, true),
+            None => to_canonical_field(input.field(self.source.index)),
+        }
+    }
+
+    /// The type of what is kept: as in the release, but for strings.
+    pub(crate) fn data_type(&self) -> DataType {
+        match &self.categories {
+            Some(_) => dictionary_type(),
+            None if is_text(&self.source.data_type) => dictionary_type(),
+            None => {
+                to_canonical_field(&Field::new(&self.name, self.source.data_type.clone(), true)).data_type().clone()
+            }
+        }
+    }
+}

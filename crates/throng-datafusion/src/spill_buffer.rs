@@ -1,0 +1,185 @@
+//! Batches that stay in memory as long as they may, and go to disk then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::common::Result as DataFusionResult;
+use datafusion::execution::SpillFile;
+use datafusion::execution::memory_pool::MemoryReservation;
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::physical_plan::SpillManager;
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
+use futures::TryStreamExt;
+use tokio::runtime::Handle;
+
+use crate::AnonymizeError;
+use crate::resources::Resources;
+
+/// How much several stores may hold together.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedQuota {
+    held: Arc<AtomicUsize>,
+    most: usize,
+}
+
+impl SharedQuota {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { held: Arc::default(), most }
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+        let is_allowed = before.saturating_add(bytes) <= self.most;
+        if !is_allowed {
+            self.held.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        is_allowed
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Appends a batch to a file of the engine, or finishes it. The engine's own type for it has no public name.
+type Spilling = Box<dyn FnMut(Option<&RecordBatch>) -> DataFusionResult<Option<Arc<dyn SpillFile>>> + Send>;
+
+/// Takes batches.
+pub(crate) struct SpillBuffer {
+    spill: SpillManager,
+    allowance: SharedQuota,
+    reservation: MemoryReservation,
+    held: Vec<RecordBatch>,
+    file: Option<Spilling>,
+    name: &'static str,
+}
+
+impl SpillBuffer {
+    pub(crate) fn new(workspace: &Resources, schema: SchemaRef, allowance: &SharedQuota, name: &'static str) -> Self {
+        let spill = workspace.spill_manager(schema);
+        let reservation = match allowance.most {
+            // Nothing will ever be held.
+            0 => workspace.reservation(name),
+            _ => workspace.spillable_reservation(name),
+        };
+        let allowance = allowance.clone();
+        Self { spill, allowance, reservation, held: Vec::new(), file: None, name }
+    }
+
+    /// Keeps a batch. Memory is reserved before, and where it is refused everything goes to disk.
+    pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), AnonymizeError> {
+        let size = get_record_batch_memory_size(&batch);
+        if self.file.is_none() {
+            if self.allowance.take(size) {
+                if self.reservation.try_grow(size).is_ok() {
+                    self.held.push(batch);
+                    return Ok(());
+                }
+                self.allowance.give_back(size);
+            }
+            self.spill()?;
+        }
+        match &mut self.file {
+            Some(file) => file(Some(&batch)).map(|_| ()).map_err(AnonymizeError::Spill),
+            None => Ok(()),
+        }
+    }
+
+    /// Moves everything to disk, and keeps nothing in memory from now on.
+    pub(crate) fn spill(&mut self) -> Result<(), AnonymizeError> {
+        if self.file.is_some() {
+            return Ok(());
+        }
+        let mut in_progress = self.spill.create_in_progress_file(self.name).map_err(AnonymizeError::Spill)?;
+        let mut file: Spilling = Box::new(move |batch| match batch {
+            Some(batch) => in_progress.append_batch(batch).map(|_| None),
+            None => in_progress.finish(),
+        });
+        for batch in std::mem::take(&mut self.held) {
+            file(Some(&batch)).map_err(AnonymizeError::Spill)?;
+        }
+        self.allowance.give_back(self.reservation.free());
+        self.file = Some(file);
+        Ok(())
+    }
+
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// No more batches.
+    pub(crate) fn finish(mut self) -> Result<BufferedBatches, AnonymizeError> {
+        let file = match &mut self.file {
+            Some(file) => file(None).map_err(AnonymizeError::Spill)?,
+            None => None,
+        };
+        let (held, reservation) = (std::mem::take(&mut self.held), self.reservation.take());
+        Ok(BufferedBatches { spill: self.spill.clone(), allowance: self.allowance.clone(), held, file, reservation })
+    }
+}
+
+/// Batches in the order in which they were stored.
+pub(crate) struct BufferedBatches {
+    spill: SpillManager,
+    allowance: SharedQuota,
+    held: Vec<RecordBatch>,
+    file: Option<Arc<dyn SpillFile>>,
+    reservation: MemoryReservation,
+}
+
+impl std::fmt::Debug for BufferedBatches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoredBatches").field("held", &self.held.len()).field("spilled", &self.file.is_some()).finish()
+    }
+}
+
+impl Drop for BufferedBatches {
+    fn drop(&mut self) {
+        self.allowance.give_back(self.reservation.size());
+    }
+}
+
+impl BufferedBatches {
+    /// Whether the batches are on disk.
+    pub(crate) fn is_spilled(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// The batches in memory, and the memory that is reserved for them.
+    pub(crate) fn into_held(mut self) -> (Vec<RecordBatch>, MemoryReservation) {
+        (std::mem::take(&mut self.held), self.reservation.take())
+    }
+
+    /// How many bytes there are, in memory or on disk.
+    pub(crate) fn bytes(&self) -> usize {
+        let spilled = self.file.as_ref().and_then(|file| file.size()).unwrap_or(0);
+        self.reservation.size() + spilled as usize
+    }
+
+    /// The batches one by one, for a thread that may block.
+    pub(crate) fn read(&self) -> Result<BatchReader<'_>, AnonymizeError> {
+        let spilled = match &self.file {
+            Some(file) => Some(self.spill.read_spill_as_stream(Arc::clone(file), None).map_err(AnonymizeError::Spill)?),
+            None => None,
+        };
+        Ok(BatchReader { held: self.held.iter(), spilled })
+    }
+}
+
+/// Reads batches.
+pub(crate) struct BatchReader<'a> {
+    held: std::slice::Iter<'a, RecordBatch>,
+    spilled: Option<SendableRecordBatchStream>,
+}
+
+impl BatchReader<'_> {
+    /// The next batch. Waits for the disk, and so must not be called where that is forbidden.
+    pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, AnonymizeError> {
+        match &mut self.spilled {
+            Some(stream) => Handle::current().block_on(stream.try_next()).map_err(AnonymizeError::Spill),
+            None => Ok(self.held.next().cloned()),
+        }
+    }
+}

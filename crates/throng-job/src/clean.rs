@@ -1,0 +1,105 @@
+//! `throng clean`: removes what dead runs have left at an output, and nothing else.
+
+use std::time::{Duration, SystemTime};
+
+use object_store::ObjectStoreExt;
+use throng_policy::Store;
+
+use crate::error::{JobError, Kind};
+use crate::manifest::{MANIFEST, Manifest};
+use crate::publish::orphans::{LIFETIME, StoreOrphans, find_local, remove_all};
+use crate::store_path::StorePath;
+
+/// What counts as dead, and what happens to it.
+#[derive(Clone, Copy, Debug)]
+pub struct CleanOptions {
+    /// A run that has written nothing for so long is dead. On the local file system a lock tells that at once, and this
+    /// counts only where there are no locks.
+    pub older_than: Duration,
+    /// Tell what would be removed, and remove nothing.
+    pub dry_run: bool,
+}
+
+impl Default for CleanOptions {
+    fn default() -> Self {
+        Self { older_than: LIFETIME, dry_run: false }
+    }
+}
+
+/// What was found at an output.
+#[derive(Clone, Debug)]
+pub struct Cleaned {
+    /// The output location.
+    pub location: String,
+    /// What was removed, or would be: folders on the local file system, objects on a store.
+    pub removed: Vec<String>,
+    /// Runs that are alive, or may be; what they have written was not touched.
+    pub alive: usize,
+}
+
+/// Removes what dead runs have left at an output location. The release there, runs that are alive, and files of others are
+/// not touched.
+pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> Result<Cleaned, JobError> {
+    let output = StorePath::parse_with(location, settings)?;
+    if output.is_web() {
+        let text = format!("{output} can only be read, so that no run has left anything there");
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let (removed, alive, failed) = match output.local_path() {
+        Some(path) => clean_local(&path, options),
+        None => clean_store(&output, options).await?,
+    };
+    if failed > 0 {
+        let text = format!("{failed} of {} leftovers at {output} could not be removed", removed.len());
+        return Err(JobError::new(Kind::TemporaryIo, format!("{text}; check permissions, then run again")));
+    }
+    Ok(Cleaned { location: output.to_string(), removed, alive })
+}
+
+fn clean_local(output: &std::path::Path, options: CleanOptions) -> (Vec<String>, usize, usize) {
+    // A run stages beside the folder that a link points at.
+    let output = output.canonicalize().unwrap_or_else(|_| output.to_owned());
+    let found = find_local(&output, options.older_than);
+    let removed = found.dead.iter().map(|dead| dead.path.display().to_string()).collect();
+    let mut failed = 0;
+    if !options.dry_run {
+        for dead in found.dead {
+            let folder = dead.path.clone();
+            if let Err(error) = dead.remove() {
+                tracing::warn!(folder = %folder.display(), %error, "could not remove what a dead run left behind");
+                failed += 1;
+            }
+        }
+    }
+    (removed, found.alive, failed)
+}
+
+async fn clean_store(output: &StorePath, options: CleanOptions) -> Result<(Vec<String>, usize, usize), JobError> {
+    let manifest = output.child(MANIFEST);
+    let failed = |error| JobError::storage(format!("reading {manifest}"), &error);
+    let release = match manifest.store.get(&manifest.path).await {
+        Ok(found) => {
+            let release = Manifest::parse(&found.bytes().await.map_err(failed)?);
+            // Which files it lists can't be told, so that none may be removed.
+            Some(release.ok_or_else(|| damaged(&manifest))?)
+        }
+        Err(object_store::Error::NotFound { .. }) => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let around = StoreOrphans::look(output, release.as_ref()).await?;
+    let (dead, alive) = around.dead(options.older_than, SystemTime::now());
+    let mut paths: Vec<_> = dead.into_iter().map(|object| object.location).collect();
+    paths.sort();
+    let removed = paths.iter().map(|path| output.at(path.clone()).to_string()).collect();
+    let left = if options.dry_run { 0 } else { remove_all(output, paths).await };
+    Ok((removed, alive, left))
+}
+
+fn damaged(manifest: &StorePath) -> JobError {
+    let text = format!("{manifest} is damaged, or was written by another version of Throng; nothing was removed");
+    JobError::new(Kind::BadPolicy, format!("{text}; remove it by hand if nobody reads that release"))
+}
+
+#[cfg(test)]
+#[path = "clean_tests.rs"]
+mod tests;

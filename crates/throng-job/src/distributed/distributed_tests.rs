@@ -1,0 +1,101 @@
+use std::path::Path;
+
+use datafusion::prelude::{SessionConfig, SessionContext};
+use throng_policy::{Overrides, Policy, Secret};
+
+use super::*;
+use crate::job::{JobOptions, PublishedRelease, run, run_on};
+use throng_synthetic::{CensusOptions, write_census};
+
+/// A session that is no cluster, and does what one does: its tasks know nothing of each other.
+fn cluster(partitions: usize) -> Cluster {
+    let config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(1000);
+    Cluster { session: SessionContext::new_with_config(config), partitions }
+}
+
+fn options() -> JobOptions {
+    JobOptions { threads: 2, ..JobOptions::default() }
+}
+
+struct Workplace {
+    folder: tempfile::TempDir,
+}
+
+impl Workplace {
+    fn new(rows: u64) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let census = CensusOptions::new(rows).with_files(3);
+        write_census(&folder.path().join("census"), &census, &|_| {}).unwrap();
+        Self { folder }
+    }
+
+    fn policy(&self, output: &str, change: impl Fn(&mut Policy)) -> Policy {
+        let overrides = Overrides {
+            input: Some(vec![self.folder.path().join("census").to_str().unwrap().to_owned()]),
+            output: Some(self.folder.path().join(output).to_str().unwrap().to_owned()),
+            ..Overrides::default()
+        };
+        let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/census.toml");
+        let secret = Secret::new("the same secret in every test").unwrap();
+        let mut policy = Policy::load(&configs, &overrides).unwrap().with_secret(secret);
+        change(&mut policy);
+        policy
+    }
+
+    /// Everything that lies beside the census.
+    fn outputs(&self) -> Vec<String> {
+        let names = std::fs::read_dir(self.folder.path()).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name != "census").collect();
+        names.sort();
+        names
+    }
+}
+
+fn digests(released: &PublishedRelease) -> Vec<(String, u64, String)> {
+    released.files.iter().map(|file| (file.path.clone(), file.rows, file.sha256.clone())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_gives_the_bytes_of_one_process() {
+    let work = Workplace::new(20_000);
+    // Files end within classes, and within row groups.
+    let files = |policy: &mut Policy| policy.output.rows_per_file = 1_333;
+    let here = run(&work.policy("here", files), &options()).await.unwrap();
+    assert_eq!(here.files.len(), 16);
+    for partitions in [1, 3, 8] {
+        let output = format!("there-{partitions}");
+        let there = run_on(&cluster(partitions), &work.policy(&output, files), &options()).await.unwrap();
+        assert_eq!(digests(&there), digests(&here));
+        let (one, other) = (&here.sidecar, &there.sidecar);
+        assert_eq!(serde_json::to_value(&one.utility).unwrap(), serde_json::to_value(&other.utility).unwrap());
+        assert_eq!(serde_json::to_value(&one.privacy).unwrap(), serde_json::to_value(&other.privacy).unwrap());
+        assert_eq!(serde_json::to_value(&one.risk).unwrap(), serde_json::to_value(&other.risk).unwrap());
+        let cluster = other.resources.cluster.as_ref().unwrap();
+        assert!(cluster.groups > 1000 && cluster.shuffle_bytes.values().all(|bytes| *bytes > 0), "{cluster:?}");
+    }
+    // Attempts and outlines are gone.
+    assert_eq!(work.outputs(), ["here", "there-1", "there-3", "there-8"]);
+    let mut names: Vec<_> = std::fs::read_dir(work.folder.path().join("there-3"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 16 + 2, "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_can_t_be_promised_is_refused_in_the_same_words() {
+    let work = Workplace::new(500);
+    for (output, change) in [("k", 501), ("p", 400)] {
+        let ask = |policy: &mut Policy| match output {
+            "k" => policy.privacy.k = change,
+            _ => (policy.privacy.k, policy.privacy.p) = (change, change),
+        };
+        let here = run(&work.policy(output, ask), &options()).await.unwrap_err();
+        let there = run_on(&cluster(2), &work.policy(output, ask), &options()).await.unwrap_err();
+        assert_eq!((there.kind(), there.to_string()), (here.kind(), here.to_string()));
+        assert_eq!(there.kind(), Kind::Infeasible);
+    }
+    assert!(work.outputs().is_empty());
+}

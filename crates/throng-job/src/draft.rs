@@ -1,0 +1,90 @@
+//! `throng init`: profiles a table and drafts a policy for it.
+//!
+//! The table is read twice: for the profiles of its columns, and for the risk of its likely quasi-identifiers.
+
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use rayon::prelude::*;
+use throng_core::profile::Profile;
+use throng_core::risk::DEFAULT_THRESHOLD;
+use throng_policy::{PolicyDraft, Store};
+
+use crate::error::{JobError, Kind};
+use crate::input::{JobInput, open_locations};
+use crate::job::JobOptions;
+use crate::progress::Stage;
+use crate::risk::{RiskOptions, risk_of};
+use crate::session::session;
+
+/// A draft of a policy.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The text of the policy file.
+    pub text: String,
+    /// Rows of the table.
+    pub rows: u64,
+    /// Columns of the table.
+    pub columns: usize,
+    /// The questions that it leaves open.
+    pub questions: usize,
+}
+
+/// Drafts a policy for the table at these locations.
+pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, JobError> {
+    let session = session(options)?;
+    let input = open_locations(&session, locations, &Store::default()).await?;
+    check_names(input.as_ref())?;
+    let profiles = profiles(input.as_ref(), &session, options).await?;
+    let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
+    if draft.rows() == 0 {
+        return Err(JobError::new(Kind::BadData, "the table has no rows, so that nothing can be told of its columns"));
+    }
+    let risk = match draft.quasi() {
+        names if names.is_empty() => None,
+        quasi => {
+            let asked = RiskOptions { quasi, sensitive: Vec::new(), threshold: DEFAULT_THRESHOLD };
+            Some(risk_of(input.as_ref(), &session, &asked, options).await?)
+        }
+    };
+    let text = draft.text(locations, risk.as_ref());
+    Ok(Draft { text, rows: draft.rows(), columns: draft.columns(), questions: draft.questions() })
+}
+
+/// Reads all rows for the profiles of their columns.
+async fn profiles(
+    input: &dyn JobInput,
+    session: &SessionContext,
+    options: &JobOptions,
+) -> Result<Vec<Profile>, JobError> {
+    let failed = |error| JobError::reading("the input", &error);
+    let fields = input.schema().fields();
+    let mut profiles: Vec<Profile> = fields.iter().map(|field| Profile::new(field.data_type())).collect();
+    let mut stream = input.rows(session)?.execute_stream().await.map_err(failed)?;
+    options.observer.begin(Stage::Survey, None);
+    loop {
+        match stream.try_next().await {
+            Ok(Some(batch)) => {
+                profiles.par_iter_mut().zip(batch.columns()).for_each(|(profile, column)| profile.push(column));
+                options.observer.advance(batch.num_rows() as u64);
+            }
+            Ok(None) => return Ok(profiles),
+            Err(error) => {
+                let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+                return Err(input.locate(session, &names, &error).await);
+            }
+        }
+    }
+}
+
+/// A policy names columns, so that two of one name can't have roles.
+fn check_names(input: &dyn JobInput) -> Result<(), JobError> {
+    let mut names: Vec<&str> = input.schema().fields().iter().map(|field| field.name().as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        Some(pair) => {
+            let text = format!("the table has more than one column `{}`; rename all but one", pair[0]);
+            Err(JobError::new(Kind::BadData, text))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,113 @@
+//! `throng hierarchy`: hierarchies for the columns of a table.
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::compute::{cast, concat};
+use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::prelude::{Column, Expr};
+use throng_core::hierarchy::{BuildError, HierarchySpec, Tree, build_tree};
+use throng_policy::Store;
+
+use crate::error::{JobError, Kind};
+use crate::input::open_locations;
+use crate::job::JobOptions;
+use crate::progress::Stage;
+use crate::session::session;
+
+/// How a hierarchy fits a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HierarchyFit {
+    /// Distinct values of the column; null is none.
+    pub distinct: usize,
+    /// Those that the hierarchy does not know.
+    pub missing: usize,
+}
+
+/// Builds the hierarchy of a column with a builder.
+pub async fn make_hierarchy(
+    location: &str,
+    column: &str,
+    spec: &HierarchySpec,
+    options: &JobOptions,
+) -> Result<Tree, JobError> {
+    let values = distinct_values(location, column, options).await?;
+    if values.is_empty() {
+        return Err(JobError::new(
+            Kind::BadData,
+            format!("column `{column}` has no value; nothing can be built of it"),
+        ));
+    }
+    match build_tree(spec, &values) {
+        Ok((tree, _)) => Ok(tree),
+        Err(error) => Err(JobError::new(Kind::BadData, format!("column `{column}`: {error}"))),
+    }
+}
+
+/// Looks for every value of a column in a hierarchy.
+pub async fn check_hierarchy(
+    spec: &HierarchySpec,
+    location: &str,
+    column: &str,
+    options: &JobOptions,
+) -> Result<HierarchyFit, JobError> {
+    let values = distinct_values(location, column, options).await?;
+    let distinct = values.len();
+    match build_tree(spec, &values) {
+        Ok(_) => Ok(HierarchyFit { distinct, missing: 0 }),
+        Err(BuildError::Missing { count }) => Ok(HierarchyFit { distinct, missing: count }),
+        Err(error) => Err(JobError::new(Kind::BadData, format!("column `{column}`: {error}"))),
+    }
+}
+
+/// The distinct values of a column in ascending order, without null.
+async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
+    let session = session(options)?;
+    let input = open_locations(&session, &[location.to_owned()], &Store::default()).await?;
+    let Ok(field) = input.schema().field_with_name(column) else {
+        let known: Vec<String> = input.schema().fields().iter().map(|field| format!("`{}`", field.name())).collect();
+        let text = format!("the table has no column `{column}`; it has {}", known.join(", "));
+        return Err(JobError::new(Kind::BadQuery, text));
+    };
+    if field.data_type().is_nested() {
+        let text = format!("column `{column}` is {}, which has no hierarchy", field.data_type());
+        return Err(JobError::new(Kind::BadData, text));
+    }
+    options.observer.begin(Stage::Survey, None);
+    let failed = |error| JobError::reading("the input", &error);
+    let value = || Expr::Column(Column::from_name(column));
+    let frame = input.rows(&session)?.select_columns(&[column]).map_err(failed)?;
+    let frame = frame.filter(value().is_not_null()).map_err(failed)?.distinct().map_err(failed)?;
+    let frame = frame.sort(vec![value().sort(true, false)]).map_err(failed)?;
+    let plain_type = match frame.schema().field(0).data_type() {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        other => other.clone(),
+    };
+    let batches = match frame.collect().await {
+        Ok(batches) => batches,
+        Err(error) => return Err(input.locate(&session, &[column], &error).await),
+    };
+    let broken = |_| JobError::internal("the values of a column could not be put together");
+    let pieces = batches.iter().map(|batch| cast(batch.column(0), &plain_type)).collect::<Result<Vec<_>, _>>();
+    let pieces = pieces.map_err(broken)?;
+    let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+    let values = if pieces.is_empty() {
+        datafusion::arrow::array::new_empty_array(&plain_type)
+    } else {
+        concat(&pieces).map_err(broken)?
+    };
+    check_finite(&values, column)?;
+    Ok(values)
+}
+
+fn check_finite(values: &ArrayRef, column: &str) -> Result<(), JobError> {
+    if !values.data_type().is_floating() {
+        return Ok(());
+    }
+    let numbers = cast(values, &DataType::Float64).map_err(|_| JobError::internal("numbers could not be read"))?;
+    let bad = numbers.as_primitive::<Float64Type>().iter().flatten().filter(|number| !number.is_finite()).count();
+    if bad > 0 {
+        let text =
+            format!("column `{column}` has NaN or infinite values; a hierarchy is for finite ones: replace them");
+        return Err(JobError::new(Kind::BadData, text));
+    }
+    Ok(())
+}

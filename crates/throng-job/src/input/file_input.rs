@@ -1,0 +1,201 @@
+//! Files on object stores as an input: found at the locations of a policy, with one schema.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::arrow::ArrowFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
+use datafusion::error::DataFusionError;
+use datafusion::prelude::{DataFrame, SessionContext};
+use futures::TryStreamExt;
+use throng_datafusion::{catch_decode_panic, catch_decode_panics};
+use throng_policy::{CsvOptions, Format, Store};
+
+use super::{InputDescription, JobInput, find, fingerprint, leading_zeros, pinned, schema};
+use crate::error::{JobError, Kind};
+use crate::store_path::StorePath;
+
+/// Records of a CSV file that decide the types of its columns.
+const CSV_INFERENCE_RECORDS: usize = 100_000;
+
+/// Files that together are one table.
+#[derive(Clone, Debug)]
+pub(crate) struct FileInput {
+    files: Vec<InputFile>,
+    schema: SchemaRef,
+    /// The rows that the files declare, where their format does.
+    expected_rows: Option<u64>,
+    fingerprint: Option<String>,
+    format: Format,
+    csv: CsvOptions,
+}
+
+/// One file of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct InputFile {
+    pub(crate) place: StorePath,
+    pub(crate) meta: object_store::ObjectMeta,
+}
+
+impl FileInput {
+    /// Finds the files of these locations and checks that their schemas agree.
+    pub(super) async fn open(
+        session: &SessionContext,
+        locations: &[String],
+        settings: &Store,
+    ) -> Result<Self, JobError> {
+        let (files, format) = find::find(locations, None, settings).await?;
+        Self::of_files(session, files, format, CsvOptions::default()).await
+    }
+
+    /// Opens the input of a policy, whose files must not change: stores refuse to send anything of a file that has changed
+    /// since it was found. [`JobInput::check_unchanged`] detects changes of the others.
+    pub(super) async fn pinned(
+        session: &SessionContext,
+        input: &throng_policy::Input,
+        settings: &Store,
+    ) -> Result<Self, JobError> {
+        let (files, format) = find::find(&input.locations, input.format, settings).await?;
+        let fingerprint = fingerprint::fingerprint(&files, format, input.csv, SystemTime::now());
+        let files = pinned::pin(files);
+        match Self::of_files(session, files.clone(), format, input.csv).await {
+            Ok(input) => Ok(Self { fingerprint, ..input }),
+            // A file that is being replaced may look damaged.
+            Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
+        }
+    }
+
+    /// Opens the Parquet files of a release.
+    pub(crate) async fn of_release(session: &SessionContext, files: Vec<InputFile>) -> Result<Self, JobError> {
+        Self::of_files(session, files, Format::Parquet, CsvOptions::default()).await
+    }
+
+    async fn of_files(
+        session: &SessionContext,
+        files: Vec<InputFile>,
+        format: Format,
+        csv: CsvOptions,
+    ) -> Result<Self, JobError> {
+        check_stores(&files)?;
+        for file in &files {
+            session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
+        }
+        let (schema, rows) = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
+        let input = Self { files, schema, expected_rows: rows, fingerprint: None, format, csv };
+        match format {
+            Format::Csv => Ok(input.with_schema(leading_zeros::keep_codes(session, &input).await?)),
+            Format::Parquet | Format::Arrow => Ok(input),
+        }
+    }
+
+    /// The same files, read with other types of columns.
+    pub(super) fn with_schema(&self, schema: SchemaRef) -> Self {
+        Self { schema, ..self.clone() }
+    }
+}
+
+#[async_trait]
+impl JobInput for FileInput {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
+        let failed = |error| JobError::reading("the input", &error);
+        let options = ListingOptions::new(file_format(self.format, self.csv)).with_file_extension("");
+        // A listing reads from one store only.
+        let mut frame: Option<DataFrame> = None;
+        for files in self.files.chunk_by(|a, b| a.place.root == b.place.root) {
+            let urls = files.iter().map(|file| file.place.table_url()).collect::<Result<Vec<_>, _>>()?;
+            let config = ListingTableConfig::new_with_multi_paths(urls)
+                .with_listing_options(options.clone())
+                .with_schema(Arc::clone(&self.schema));
+            let table = ListingTable::try_new(config).map_err(failed)?;
+            let part = session.read_table(Arc::new(table)).map_err(failed)?;
+            frame = Some(match frame {
+                Some(frame) => frame.union(part).map_err(failed)?,
+                None => part,
+            });
+        }
+        frame.ok_or_else(|| JobError::internal("an input without files"))
+    }
+
+    fn expected_rows(&self) -> Option<u64> {
+        self.expected_rows
+    }
+
+    fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
+    }
+
+    async fn check_unchanged(&self) -> Result<(), JobError> {
+        pinned::check_unchanged(&self.files).await
+    }
+
+    /// The engine does not report which file failed, so the files are read again one by one.
+    async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError {
+        if let Err(changed) = self.check_unchanged().await {
+            return changed;
+        }
+        if let [file] = self.files.as_slice() {
+            return JobError::reading(&file.place.to_string(), error);
+        }
+        for file in &self.files {
+            let alone = Self { files: vec![file.clone()], ..self.clone() };
+            let Ok(frame) = alone.rows(session) else { continue };
+            if let Err(error) = read_through(frame, columns).await {
+                return JobError::reading(&file.place.to_string(), &error);
+            }
+        }
+        JobError::reading("the input", error)
+    }
+
+    fn describe(&self) -> InputDescription {
+        InputDescription {
+            locations: self.files.iter().map(|file| file.place.to_string()).collect(),
+            files: self.files.len() as u64,
+            bytes: self.files.iter().map(|file| file.meta.size).sum(),
+        }
+    }
+}
+
+/// The engine knows a store by its scheme and host, so that two containers of one account would be taken for one.
+fn check_stores(files: &[InputFile]) -> Result<(), JobError> {
+    let host = |file: &InputFile| {
+        let root = &file.place.root;
+        (root.scheme().to_owned(), root.host_str().map(str::to_owned), root.port())
+    };
+    let clash =
+        files.windows(2).any(|pair| pair[0].place.root != pair[1].place.root && host(&pair[0]) == host(&pair[1]));
+    if clash {
+        let text =
+            "the input names two containers of one account, which can't be read together; release them one by one";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    Ok(())
+}
+
+async fn read_through(frame: DataFrame, columns: &[&str]) -> Result<(), DataFusionError> {
+    let mut rows = catch_decode_panics(catch_decode_panic(frame.select_columns(columns)?.execute_stream()).await?);
+    while rows.try_next().await?.is_some() {}
+    Ok(())
+}
+
+fn file_format(format: Format, csv: CsvOptions) -> Arc<dyn FileFormat> {
+    match format {
+        Format::Parquet => Arc::new(ParquetFormat::default()),
+        Format::Arrow => Arc::new(ArrowFormat),
+        Format::Csv => Arc::new(
+            CsvFormat::default()
+                .with_has_header(csv.header)
+                .with_delimiter(csv.delimiter)
+                .with_newlines_in_values(true)
+                .with_schema_infer_max_rec(CSV_INFERENCE_RECORDS),
+        ),
+    }
+}

@@ -1,0 +1,115 @@
+//! Finds the files of an input: a file, all files of a folder, or what matches a glob.
+
+use futures::TryStreamExt;
+use object_store::{ObjectMeta, ObjectStoreExt};
+use throng_policy::{Format, Store};
+
+use super::InputFile;
+use crate::error::{JobError, Kind};
+use crate::store_path::{Location, StorePath};
+
+/// The files of all locations in a fixed order, without repetition, and their format.
+pub(super) async fn find(
+    locations: &[String],
+    format: Option<Format>,
+    settings: &Store,
+) -> Result<(Vec<InputFile>, Format), JobError> {
+    let mut files: Vec<InputFile> = Vec::new();
+    for text in locations {
+        let location = Location::parse_with(text, settings)?;
+        let found = find_one(&location, format).await?;
+        if found.is_empty() {
+            return Err(JobError::new(
+                Kind::NoInput,
+                format!(
+                    "no input files at {text}; expected Parquet, CSV or Arrow files (names that begin with `_` or `.` are passed over)"
+                ),
+            ));
+        }
+        files.extend(found);
+    }
+    files.sort_by(|a, b| (a.place.root.as_str(), &a.place.path).cmp(&(b.place.root.as_str(), &b.place.path)));
+    files.dedup_by(|a, b| a.place.root == b.place.root && a.place.path == b.place.path);
+    let format = match format {
+        Some(format) => format,
+        None => common_format(&files)?,
+    };
+    Ok((files, format))
+}
+
+async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<InputFile>, JobError> {
+    let place = &location.place;
+    let file = |meta: ObjectMeta| InputFile { place: place.at(meta.location.clone()), meta };
+    // What a web server answers for a folder is a page for people.
+    let is_page = place.is_web() && (location.is_folder || place.path.as_ref().is_empty());
+    if location.pattern.is_none() && !place.path.as_ref().is_empty() && !is_page {
+        match place.store.head(&place.path).await {
+            Ok(meta) => return Ok(vec![file(meta)]),
+            Err(object_store::Error::NotFound { .. }) if place.is_web() => return Ok(Vec::new()),
+            Err(object_store::Error::NotFound { .. }) => {}
+            // A folder of the local file system is no object, and says so in its own way.
+            Err(_) if place.local_path().is_some_and(|path| path.is_dir()) => {}
+            Err(error) => return Err(JobError::storage(format!("looking for {place}"), &error)),
+        }
+    }
+    let listed: Vec<ObjectMeta> =
+        place.store.list(Some(&place.path)).try_collect().await.map_err(|error| match is_page {
+            true => unlisted(place),
+            false => JobError::storage(format!("listing {place}"), &error),
+        })?;
+    let options = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
+    let matches = |meta: &ObjectMeta| match &location.pattern {
+        Some(pattern) => pattern.matches_with(meta.location.as_ref(), options),
+        None => true,
+    };
+    let has_format = |meta: &ObjectMeta| {
+        let of_name = format_of(&meta.location);
+        of_name.is_some_and(|of_name| format.is_none_or(|format| format == of_name))
+            || (location.pattern.is_some() && format.is_some())
+    };
+    let visible = |meta: &ObjectMeta| {
+        let below = meta.location.prefix_match(&place.path);
+        below.is_some_and(|mut parts| parts.all(|part| !part.as_ref().starts_with(['_', '.'])))
+    };
+    Ok(listed.into_iter().filter(|meta| visible(meta) && matches(meta) && has_format(meta)).map(file).collect())
+}
+
+/// The error for a folder of a web server that does not list its files.
+fn unlisted(place: &StorePath) -> JobError {
+    let text = format!("{place} is a folder of a web server that does not list its files (WebDAV); name each file");
+    JobError::new(Kind::BadPolicy, text)
+}
+
+fn common_format(files: &[InputFile]) -> Result<Format, JobError> {
+    let mut formats = files.iter().map(|file| (format_of(&file.place.path), &file.place));
+    let unknown = |place| {
+        let text = format!(
+            "{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input], or STORED AS in SQL"
+        );
+        JobError::new(Kind::BadPolicy, text)
+    };
+    let (first, place) = formats.next().ok_or_else(|| JobError::new(Kind::NoInput, "no input files"))?;
+    let first = first.ok_or_else(|| unknown(place))?;
+    for (format, place) in formats {
+        let format = format.ok_or_else(|| unknown(place))?;
+        if format != first {
+            let text = format!(
+                "the input mixes {} and {} files; set `format` under [input], STORED AS in SQL, or name the files",
+                first.as_str(),
+                format.as_str()
+            );
+            return Err(JobError::new(Kind::BadPolicy, text));
+        }
+    }
+    Ok(first)
+}
+
+/// Returns the format by the extension of a file name.
+pub(crate) fn format_of(path: &object_store::path::Path) -> Option<Format> {
+    match path.extension()?.to_ascii_lowercase().as_str() {
+        "parquet" | "parq" | "pq" => Some(Format::Parquet),
+        "csv" => Some(Format::Csv),
+        "arrow" | "ipc" | "feather" => Some(Format::Arrow),
+        _ => None,
+    }
+}

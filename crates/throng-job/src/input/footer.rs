@@ -1,0 +1,159 @@
+//! The footer of a Parquet file, held against the file before anybody believes it.
+//!
+//! A decoder trusts what a footer says of lengths, places and counts, and fails in its own ways where that is not true: it
+//! panics, asks storage for bytes that are not there, or gives fewer rows. So a footer is read once, here, and checked.
+//! Where it is sound it goes to the cache of the session, and is not read again.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use datafusion::datasource::physical_plan::parquet::metadata::CachedParquetMetaData;
+use datafusion::error::DataFusionError;
+use datafusion::execution::cache::cache_manager::CachedFileMetadataEntry;
+use datafusion::parquet::DecodeResult;
+use datafusion::parquet::errors::ParquetError;
+use datafusion::parquet::file::metadata::{
+    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+};
+use datafusion::prelude::SessionContext;
+use object_store::ObjectStoreExt;
+use throng_datafusion::catch_decode_panic;
+
+use super::{InputFile, names, thrift};
+use crate::error::{JobError, Kind};
+
+/// The length of the footer and four letters.
+const TAIL: u64 = 8;
+/// The field of a footer that describes the encryption of columns.
+const ENCRYPTION: i16 = 8;
+/// How much of the end of a file is read at first, unless the session says otherwise. Most footers fit.
+const FIRST_READ: usize = 512 << 10;
+
+/// Reads the footer of a file, and refuses one that does not match the file. Returns the rows that it declares.
+pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<u64, JobError> {
+    let hint = session.copied_config().options().execution.parquet.metadata_size_hint.unwrap_or(FIRST_READ);
+    let size = file.meta.size;
+    let start = size.saturating_sub((hint as u64).max(TAIL));
+    let mut end = read(file, start..size).await?;
+    let length = footer_length(&end, size).map_err(|reason| unreadable(file, reason))?;
+    let footer_start = size - TAIL - length;
+    if footer_start < start {
+        end = read(file, footer_start..size).await?;
+    }
+    let start = start.min(footer_start);
+    let footer = end.slice((footer_start - start) as usize..(size - TAIL - start) as usize);
+    let fields = thrift::fields(&footer).ok_or_else(|| unreadable(file, "its footer is damaged"))?;
+    if fields.contains(&ENCRYPTION) {
+        return Err(unreadable(file, "some of its columns are encrypted, which is not supported"));
+    }
+    let decoded = catch_decode_panic(async { Ok(ParquetMetaDataReader::decode_metadata(&footer)?) }).await;
+    let metadata = decoded.map_err(|_| unreadable(file, "its footer is damaged"))?;
+    let rows = check(&metadata, size).map_err(|reason| unreadable(file, reason))?;
+    names::check(file, metadata.file_metadata().schema().get_fields().iter().map(|field| field.name()))?;
+    let metadata = with_page_index(file, metadata, (start, end)).await?;
+    let entry = CachedFileMetadataEntry::new(file.meta.clone(), Arc::new(CachedParquetMetaData::new(metadata)));
+    session.runtime_env().cache_manager.get_file_metadata_cache().put(&file.meta.location, entry);
+    Ok(rows)
+}
+
+async fn read(file: &InputFile, range: std::ops::Range<u64>) -> Result<Bytes, JobError> {
+    let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
+    let length = range.end - range.start;
+    let bytes = file.place.store.get_range(&file.place.path, range).await.map_err(failed)?;
+    match bytes.len() as u64 == length {
+        true => Ok(bytes),
+        false => Err(JobError::new(
+            Kind::TemporaryIo,
+            format!("reading {}: fewer bytes came than were asked for; try again", file.place),
+        )),
+    }
+}
+
+fn unreadable(file: &InputFile, reason: &str) -> JobError {
+    JobError::new(Kind::BadData, format!("{} is not readable as Parquet: {reason}; write the file again", file.place))
+}
+
+/// The length of the footer, as declared at the end of a file.
+fn footer_length(end: &[u8], size: u64) -> Result<u64, &'static str> {
+    let tail = end.last_chunk::<{ TAIL as usize }>().ok_or("it ends too early (truncated)")?;
+    let [l0, l1, l2, l3, magic @ ..] = *tail;
+    match &magic {
+        b"PAR1" => {}
+        b"PARE" => return Err("its footer is encrypted, which is not supported"),
+        _ => return Err("its footer is damaged or missing"),
+    }
+    let length = u64::from(u32::from_le_bytes([l0, l1, l2, l3]));
+    match length + TAIL <= size {
+        true => Ok(length),
+        false => Err("its footer claims to be longer than the file"),
+    }
+}
+
+/// Holds what a footer says against the size of its file, and against itself; gives its rows.
+fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
+    let mut rows = 0_i64;
+    for group in metadata.row_groups() {
+        if group.num_rows() < 0 {
+            return Err("its footer tells a negative number of rows");
+        }
+        rows = rows.checked_add(group.num_rows()).ok_or("its footer tells more rows than can be counted")?;
+        for chunk in group.columns() {
+            check_chunk(chunk, group.num_rows(), size)?;
+        }
+    }
+    match rows == metadata.file_metadata().num_rows() {
+        true => Ok(rows.unsigned_abs()),
+        false => Err("its footer tells another number of rows than its row groups have"),
+    }
+}
+
+fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), &'static str> {
+    const BEYOND: &str = "its footer points beyond the end of the file";
+    let within = |start: Option<i64>, length: i64| {
+        let end = start.and_then(|start| u64::try_from(start).ok()?.checked_add(u64::try_from(length).ok()?));
+        end.is_some_and(|end| end <= size)
+    };
+    let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    if !within(Some(first), chunk.compressed_size()) || !within(Some(chunk.data_page_offset()), 0) {
+        return Err(BEYOND);
+    }
+    for (start, length) in [
+        (chunk.column_index_offset(), chunk.column_index_length()),
+        (chunk.offset_index_offset(), chunk.offset_index_length()),
+    ] {
+        if (start.is_some() || length.is_some()) && !within(start, i64::from(length.unwrap_or(-1))) {
+            return Err(BEYOND);
+        }
+    }
+    // Only in lists a row has more than one value.
+    match chunk.column_descr().max_rep_level() == 0 && chunk.num_values() != rows || chunk.num_values() < 0 {
+        true => Err("its footer tells another number of rows than its columns have"),
+        false => Ok(()),
+    }
+}
+
+/// The footer with the index of its pages, where it has one.
+async fn with_page_index(
+    file: &InputFile,
+    metadata: ParquetMetaData,
+    (start, end): (u64, Bytes),
+) -> Result<Arc<ParquetMetaData>, JobError> {
+    let failed = |error: DataFusionError| JobError::reading(&file.place.to_string(), &error);
+    let parquet = |error: ParquetError| failed(error.into());
+    let size = file.meta.size;
+    let decoder = ParquetMetaDataPushDecoder::try_new_with_metadata(size, metadata).map_err(parquet)?;
+    let mut decoder = decoder.with_page_index_policy(PageIndexPolicy::Optional);
+    decoder.push_range(start..size, end).map_err(parquet)?;
+    loop {
+        match catch_decode_panic(async { Ok(decoder.try_decode()?) }).await.map_err(failed)? {
+            DecodeResult::Data(metadata) => return Ok(Arc::new(metadata)),
+            DecodeResult::NeedsData(ranges) => {
+                for range in ranges {
+                    let bytes = read(file, range.clone()).await?;
+                    decoder.push_range(range, bytes).map_err(parquet)?;
+                }
+            }
+            DecodeResult::Finished => return Err(JobError::internal("a footer was read twice")),
+        }
+    }
+}

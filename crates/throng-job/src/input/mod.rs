@@ -1,0 +1,98 @@
+//! Inputs of a job: tables that are opened in one version and can be read more than once.
+//!
+//! [`JobInput`] is all that the stages know of an input. [`FileInput`] implements it for files on object stores; another
+//! kind of table implements the trait and is opened in [`open`].
+//!
+//! | file | content |
+//! |---|---|
+//! | `file_input` | files with one schema as a table |
+//! | `find` | the files of a location: one, those of a folder, or those that match a glob |
+//! | `schema`, `names`, `footer`, `thrift`, `leading_zeros` | the common schema, and checks of what files declare |
+//! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
+
+mod file_input;
+mod find;
+mod fingerprint;
+mod footer;
+mod leading_zeros;
+mod names;
+mod pinned;
+mod schema;
+mod thrift;
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::error::DataFusionError;
+use datafusion::prelude::{DataFrame, SessionContext};
+use throng_policy::{Policy, Store};
+
+pub(crate) use file_input::{FileInput, InputFile};
+pub(crate) use find::format_of;
+pub(crate) use fingerprint::current_fingerprint;
+
+use crate::error::{JobError, Kind};
+
+/// A table that a job reads, in the version that was found when it was opened.
+#[async_trait]
+pub(crate) trait JobInput: fmt::Debug + Send + Sync {
+    /// The schema of the table.
+    fn schema(&self) -> &SchemaRef;
+
+    /// Returns all rows, to be read by `session`. The session may be another than the one that opened the input.
+    fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError>;
+
+    /// The number of rows that the table declares, where its format does.
+    fn expected_rows(&self) -> Option<u64>;
+
+    /// A digest of the version that is read. `None` if a later version could not be distinguished from it.
+    fn fingerprint(&self) -> Option<&str>;
+
+    /// Returns an error if the table is no longer in the version that was opened. Must be called after reading and before
+    /// anything that was read is published.
+    async fn check_unchanged(&self) -> Result<(), JobError>;
+
+    /// Converts an error of the engine while it read `columns` into one that names the part of the input at fault.
+    async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError;
+
+    /// Location and size, for messages and documents.
+    fn describe(&self) -> InputDescription;
+
+    /// Returns an error if another number of rows was read than the table declares: pages are missing, or were skipped.
+    fn check_rows(&self, read: u64) -> Result<(), JobError> {
+        let Some(expected) = self.expected_rows().filter(|expected| *expected != read) else { return Ok(()) };
+        let what = match self.describe().locations.as_slice() {
+            [location] => location.clone(),
+            locations => format!("the {} files of the input", locations.len()),
+        };
+        let text = format!("{what} should have {expected} rows, and {read} were read: pages are damaged or missing");
+        Err(JobError::new(Kind::BadData, format!("{text}; write the files again")))
+    }
+}
+
+/// Location and size of an input.
+#[derive(Clone, Debug)]
+pub(crate) struct InputDescription {
+    /// The location of each file.
+    pub(crate) locations: Vec<String>,
+    /// Number of files.
+    pub(crate) files: u64,
+    /// Size of all files.
+    pub(crate) bytes: u64,
+}
+
+/// Opens the input of a policy.
+pub(crate) async fn open(policy: &Policy, session: &SessionContext) -> Result<Arc<dyn JobInput>, JobError> {
+    Ok(Arc::new(FileInput::pinned(session, &policy.input, &policy.store).await?))
+}
+
+/// Opens a table outside of a policy: files, folders, globs or URLs. Its files may change while they are read.
+pub(crate) async fn open_locations(
+    session: &SessionContext,
+    locations: &[String],
+    settings: &Store,
+) -> Result<Arc<dyn JobInput>, JobError> {
+    Ok(Arc::new(FileInput::open(session, locations, settings).await?))
+}

@@ -1,0 +1,117 @@
+//! One schema for all files of an input, or an error that names the file and column where they part.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::prelude::SessionContext;
+use futures::{StreamExt, TryStreamExt};
+use throng_datafusion::catch_decode_panic;
+use throng_policy::{CsvOptions, Format};
+
+use super::footer::check_footer;
+use super::{InputFile, names};
+use crate::error::{JobError, Kind};
+
+/// How many footers are read at the same time.
+const CONCURRENT_FOOTERS: usize = 16;
+
+/// Returns the schema of all files, and the number of rows that they declare, where their format does.
+pub(super) async fn common_schema(
+    session: &SessionContext,
+    files: &[InputFile],
+    format: &Arc<dyn FileFormat>,
+    kind: Format,
+    csv: CsvOptions,
+) -> Result<(SchemaRef, Option<u64>), JobError> {
+    let state = session.state();
+    let read = |file: &InputFile| {
+        let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
+        async move {
+            if file.meta.size == 0 {
+                return Err(JobError::new(
+                    Kind::BadData,
+                    format!("{} is empty (0 bytes); remove it or write it again", file.place),
+                ));
+            }
+            let rows = match kind {
+                Format::Parquet => Some(check_footer(session, &file).await?),
+                Format::Csv => names::check_csv(&file, csv).await.map(|()| None)?,
+                Format::Arrow => names::check_arrow(&file).await.map(|()| None)?,
+            };
+            let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta));
+            let schema =
+                catch_decode_panic(schema).await.map_err(|error| JobError::reading(&file.place.to_string(), &error))?;
+            Ok(((file, schema), rows))
+        }
+    };
+    let read: Vec<((InputFile, SchemaRef), Option<u64>)> =
+        futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
+            .buffered(CONCURRENT_FOOTERS)
+            .try_collect()
+            .await?;
+    let (schemas, rows): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let rows = rows.into_iter().try_fold(0_u64, |sum, rows| Some(sum.saturating_add(rows?)));
+    let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("an input without files")) };
+    for other in rest {
+        compare(first, other, kind)?;
+    }
+    if kind == Format::Csv {
+        return Ok((merged_types(&schemas), rows));
+    }
+    let nullable =
+        |name: &str| schemas.iter().any(|(_, schema)| schema.field_with_name(name).is_ok_and(Field::is_nullable));
+    let fields = first.1.fields().iter().map(|field| {
+        Field::new(field.name(), field.data_type().clone(), nullable(field.name()))
+            .with_metadata(field.metadata().clone())
+    });
+    Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows))
+}
+
+/// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
+fn merged_types(schemas: &[(InputFile, SchemaRef)]) -> SchemaRef {
+    use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
+    let (_, first) = &schemas[0];
+    let fields = first.fields().iter().map(|field| {
+        let types = schemas.iter().filter_map(|(_, schema)| schema.field_with_name(field.name()).ok());
+        let common = types.map(|field| field.data_type().clone()).reduce(|a, b| match (a, b) {
+            (a, b) if a == b => a,
+            (Null, other) | (other, Null) => other,
+            (Int64, Float64) | (Float64, Int64) => Float64,
+            (Timestamp(a, None), Timestamp(b, None)) => Timestamp(a.max(b), None),
+            _ => Utf8,
+        });
+        Field::new(field.name(), common.filter(|common| common != &Null).unwrap_or(Utf8), true)
+    });
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+fn compare(first: &(InputFile, SchemaRef), other: &(InputFile, SchemaRef), kind: Format) -> Result<(), JobError> {
+    let columns = |schema: &SchemaRef| -> BTreeMap<String, String> {
+        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
+    };
+    let (expected, found) = (columns(&first.1), columns(&other.1));
+    let drift = |what: String| {
+        let text = format!("{} and {} do not have the same schema: {what}", first.0.place, other.0.place);
+        Err(JobError::new(Kind::BadData, format!("{text}; give all input files the same columns and types")))
+    };
+    for (name, data_type) in &expected {
+        match found.get(name) {
+            None => return drift(format!("column `{name}` is only in the first")),
+            Some(other) if kind != Format::Csv && other != data_type => {
+                return drift(format!("column `{name}` is {data_type} in the first and {other} in the second"));
+            }
+            Some(_) => {}
+        }
+    }
+    if let Some(name) = found.keys().find(|name| !expected.contains_key(*name)) {
+        return drift(format!("column `{name}` is only in the second"));
+    }
+    // Only Parquet is read by name; in the other formats a column is where the first file has it.
+    let moved = first.1.fields().iter().zip(other.1.fields()).find(|(a, b)| a.name() != b.name());
+    match moved {
+        Some((a, b)) if kind != Format::Parquet => drift(format!("column `{}` is where `{}` was", b.name(), a.name())),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,64 @@
+//! The job: from files on an object store to a verified release on another.
+//!
+//! ```text
+//!  survey ─► partition ─► cluster ─► recode ─► write ─► verify ─► publish
+//!  input/    throng-core             write/             verify.rs  publish/
+//! ```
+//!
+//! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
+//! is readable at the output location before it has been read back and verified, and an error before the commit removes
+//! what was staged. [`SqlSession`] runs SQL over all that a job can read.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod check;
+mod clean;
+mod distributed;
+mod draft;
+mod error;
+mod hierarchy;
+mod input;
+mod job;
+#[cfg(feature = "leaky")]
+mod leaky;
+mod manifest;
+mod plural;
+mod progress;
+mod publish;
+mod read_sidecar;
+mod readback;
+mod resources;
+mod risk;
+mod session;
+mod sql;
+mod stage_timer;
+mod stop;
+mod store;
+mod store_path;
+mod summary;
+mod sweep;
+pub mod telemetry;
+mod up_to_date;
+mod verify;
+mod write;
+
+pub use check::{Checked, Planned, check, plan};
+pub use clean::{CleanOptions, Cleaned, clean};
+pub use distributed::{Cluster, read_task};
+pub use draft::{Draft, draft};
+pub use error::{JobError, Kind};
+pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
+pub use job::{JobOptions, PublishedRelease, run, run_on};
+pub use manifest::Manifest;
+pub use plural::plural;
+pub use progress::{NoProgress, Progress, Stage};
+pub use read_sidecar::read_sidecar;
+pub use risk::{RiskOptions, risk};
+pub use session::POOL_SHARE;
+pub use sql::{SqlSession, Statement, StatementResult, Stores, is_complete, planning_failure, running_failure};
+pub use stop::{Stop, Stopper};
+pub use sweep::{Trial, check_sweep, sweep};
+pub use throng_datafusion::is_decoding;
+pub use throng_report::{Attempt, Figures, Quantity, Sidecar, SweepReport, report, risk_page, sweep_page};
+pub use up_to_date::{CurrentRelease, up_to_date};
+pub use verify::{verify_release, verify_release_with};

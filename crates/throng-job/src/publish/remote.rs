@@ -1,0 +1,354 @@
+//! Publish on an object store: unique names, and one conditional put of the manifest.
+
+use std::time::{Duration, SystemTime};
+
+use futures::{StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{Error, GetResult, ObjectStoreExt, PutMode, PutOptions, PutPayload, UpdateVersion};
+use throng_policy::{Commit, Mode};
+
+use super::orphans::{LIFETIME, StoreOrphans, remove_all};
+use super::probe::check_conditional_puts;
+use super::{
+    Documents, Finish, METRICS, REPORT, STAGING, SUCCESS, already_there, json, lost, not_ours, without_attempt, writing,
+};
+use crate::error::{JobError, Kind, store_reason};
+use crate::manifest::{FileEntry, MANIFEST, Manifest};
+use crate::store_path::StorePath;
+
+/// How often a put is tried again that commits or completes a release, besides what the client of the store does.
+const RETRIES: u32 = 3;
+
+/// The wait before the first of them; each further one is twice as long.
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+
+/// How many files are copied at the same time.
+const CONCURRENT_COPIES: usize = 8;
+
+/// A folder of staged objects below the output. It stays when this is dropped: [`commit`](Self::commit) or
+/// [`abandon`](Self::abandon) must be awaited.
+#[derive(Debug)]
+pub(super) struct RemoteSite {
+    output: StorePath,
+    staging: StorePath,
+    run_id: String,
+    how: Commit,
+    /// The manifest that will be replaced, and the files that it lists.
+    replaced: Option<(UpdateVersion, Manifest)>,
+    /// What dead runs left behind. It was seen before the commit: whichever run might still need any of it goes by a
+    /// manifest that the commit replaces, and can't commit any more.
+    leftovers: Vec<Path>,
+}
+
+/// Why a release did not become visible.
+enum CommitFailure {
+    /// It is certainly not published.
+    Unpublished(JobError),
+    /// The store took the manifest or did not, or may take it yet.
+    Unknown(JobError),
+}
+
+impl RemoteSite {
+    pub(super) async fn begin(output: &StorePath, mode: Mode, how: Commit, run_id: &str) -> Result<Self, JobError> {
+        let failed = |error| writing(format!("looking at {output}"), &error);
+        let replaced = match read(&output.child(MANIFEST)).await.map_err(failed)? {
+            Some(_) if mode == Mode::Error => return Err(already_there(output)),
+            Some(found) => {
+                let version = UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
+                let bytes = found.bytes().await.map_err(failed)?;
+                Some((version, Manifest::parse(&bytes).ok_or_else(|| not_ours(output))?))
+            }
+            None => None,
+        };
+        let around = StoreOrphans::look(output, replaced.as_ref().map(|(_, manifest)| manifest)).await?;
+        match mode {
+            _ if !around.has_files_of_others => {}
+            Mode::Error => return Err(already_there(output)),
+            Mode::Overwrite => return Err(not_ours(output)),
+        }
+        let (mut leftovers, _) = around.dead(LIFETIME, SystemTime::now());
+        if how == Commit::Conditional {
+            check_conditional_puts(output, run_id).await?;
+            leftovers.extend(around.unlisted);
+        }
+        Ok(Self {
+            output: output.clone(),
+            staging: output.child(&format!("{STAGING}/{run_id}")),
+            run_id: run_id.to_owned(),
+            how,
+            replaced,
+            leftovers: leftovers.into_iter().map(|object| object.location).collect(),
+        })
+    }
+
+    pub(super) fn place(&self) -> StorePath {
+        self.staging.clone()
+    }
+
+    /// Copies verified files to their unique names, and commits by the manifest. Answers the manifest with those names, and
+    /// the documents as they were at that moment. An error means that nothing is published, or says that this can't be told.
+    pub(super) async fn commit(
+        &self,
+        manifest: Manifest,
+        sidecar: Finish<'_>,
+    ) -> Result<(Manifest, Documents), JobError> {
+        let named = |file: FileEntry| {
+            let path = without_attempt(&file.path).replace("part-", &format!("part-{}-", self.run_id));
+            FileEntry { path, ..file }
+        };
+        let staged: Vec<String> = manifest.files.iter().map(|file| file.path.clone()).collect();
+        let manifest = Manifest { files: manifest.files.into_iter().map(named).collect(), ..manifest };
+        let failure = match self.make_visible(&staged, &manifest, sidecar).await {
+            Ok(documents) => return Ok((manifest, documents)),
+            Err(failure) => failure,
+        };
+        let error = match failure {
+            CommitFailure::Unpublished(error) => {
+                remove_all(&self.output, manifest.files.iter().map(|file| self.output.child(&file.path).path)).await;
+                self.mark_what_stands().await;
+                error
+            }
+            // A manifest that lists absent files would be worse than files that no manifest lists: those are removed by
+            // the next run that commits.
+            CommitFailure::Unknown(error) => error,
+        };
+        self.abandon().await;
+        Err(error)
+    }
+
+    /// All that happens up to the commit, and the documents as they were at that moment.
+    async fn make_visible(
+        &self,
+        staged: &[String],
+        manifest: &Manifest,
+        sidecar: Finish<'_>,
+    ) -> Result<Documents, CommitFailure> {
+        let failed = |error: Error| CommitFailure::Unpublished(self.failed(&error));
+        // Whoever has lost already should not disturb the winner.
+        if self.run_id_in(MANIFEST).await.map_err(failed)?.as_deref() != self.replaced_run() {
+            return Err(CommitFailure::Unpublished(lost(&self.output)));
+        }
+        if self.replaced.is_some() {
+            // It says that the files of one release are there, and no others, which is about to change.
+            match self.output.store.delete(&self.output.child(SUCCESS).path).await {
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(error) => return Err(failed(error)),
+            }
+        }
+        let copies = staged.iter().zip(&manifest.files).map(|(from, to)| self.copy(from, to));
+        let copies = futures::stream::iter(copies.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_COPIES);
+        // All of them end before any is taken back.
+        let copies: Vec<Result<(), JobError>> = copies.collect().await;
+        copies.into_iter().collect::<Result<(), _>>().map_err(CommitFailure::Unpublished)?;
+        let documents = Documents::of(&sidecar()).map_err(CommitFailure::Unpublished)?;
+        self.put_manifest(manifest).await.map(|()| documents)
+    }
+
+    async fn copy(&self, from: &str, to: &FileEntry) -> Result<(), JobError> {
+        let (from, place) = (self.staging.child(from), self.output.child(&to.path));
+        place.store.copy(&from.path, &place.path).await.map_err(|error| self.failed(&error))?;
+        // Some stores copy in the background, or break off.
+        let copied = place.store.head(&place.path).await.map_err(|error| self.failed(&error))?;
+        match copied.size == to.bytes {
+            true => Ok(()),
+            false => {
+                let text = format!("publishing {}: the copy {place} is not complete; try again", self.output);
+                Err(JobError::new(Kind::TemporaryIo, text))
+            }
+        }
+    }
+
+    /// The commit.
+    ///
+    /// An answer may be lost on its way, or come too late, while the store takes the manifest after all. As long as that is
+    /// possible the put is repeated: if it succeeds, the one in doubt can't any more; if it is refused, the manifest tells
+    /// which run it is of.
+    async fn put_manifest(&self, manifest: &Manifest) -> Result<(), CommitFailure> {
+        let mode = match (&self.replaced, self.how) {
+            (_, Commit::LastWriterWins) => PutMode::Overwrite,
+            (None, Commit::Conditional) => PutMode::Create,
+            (Some((version, _)), Commit::Conditional) => PutMode::Update(version.clone()),
+        };
+        let options = PutOptions { mode, ..PutOptions::default() };
+        let payload = PutPayload::from(json(manifest).map_err(CommitFailure::Unpublished)?);
+        let path = self.output.child(MANIFEST).path;
+        let (mut in_doubt, mut wait) = (false, FIRST_WAIT);
+        let mut last = None;
+        for retry in 0..=RETRIES {
+            let put = self.output.store.put_opts(&path, payload.clone(), options.clone()).await;
+            let stands = match (&put, self.how) {
+                (Ok(_), Commit::Conditional) => return Ok(()),
+                _ => self.run_id_in(MANIFEST).await,
+            };
+            match (stands, put) {
+                (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
+                // Without conditions, another run may have been last.
+                (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
+                    return Err(CommitFailure::Unknown(lost(&self.output)));
+                }
+                (_, Ok(_)) => return Ok(()),
+                (Ok(stands), Err(_)) if stands.is_some() && stands.as_deref() != self.replaced_run() => {
+                    let lost = lost(&self.output);
+                    return Err(match self.how {
+                        Commit::Conditional => CommitFailure::Unpublished(lost),
+                        Commit::LastWriterWins => CommitFailure::Unknown(lost),
+                    });
+                }
+                (_, Err(error)) if is_refusal(&error) && !in_doubt => {
+                    return Err(CommitFailure::Unpublished(self.failed(&error)));
+                }
+                (_, Err(error)) => {
+                    // A conflict without a winner was settled for nobody.
+                    in_doubt |= !matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
+                    tracing::warn!(
+                        error = store_reason(&error),
+                        retry,
+                        "the manifest could not be put, or may have been"
+                    );
+                    last = Some(error);
+                }
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+        if let Some(error) = last.filter(|_| !in_doubt) {
+            return Err(CommitFailure::Unpublished(self.failed(&error)));
+        }
+        let text = format!(
+            "the connection to {} was lost at the moment of publishing; the release is published if {MANIFEST} names the \
+             run {}, and else run again",
+            self.output, self.run_id
+        );
+        Err(CommitFailure::Unknown(JobError::new(Kind::TemporaryIo, text)))
+    }
+
+    /// Removes what the new release replaced and what dead runs left behind, and adds what is not needed to read the
+    /// release. It is published by now, so that a failure is only told.
+    pub(super) async fn clean(&self, documents: Documents) {
+        let replaced = self.replaced.iter().flat_map(|(_, manifest)| &manifest.files);
+        let replaced = replaced.map(|file| self.output.child(&file.path).path);
+        // That of the replaced release says nothing of this one.
+        let report = documents.report.is_none().then(|| self.output.child(REPORT).path);
+        let report = report.filter(|_| self.replaced.is_some());
+        let left = remove_all(&self.output, replaced.chain(self.leftovers.iter().cloned()).chain(report)).await;
+        if let Some(report) = documents.report
+            && let Err(error) = self.put_persistently(REPORT, report.into()).await
+        {
+            let error = store_reason(&error);
+            tracing::warn!(output = %self.output, error, "the release is published, but {REPORT} could not be written");
+        }
+        let completed = match self.put_persistently(METRICS, documents.metrics.into()).await {
+            Ok(()) if left == 0 => self.put_persistently(SUCCESS, PutPayload::default()).await,
+            Ok(()) => Ok(()),
+            Err(error) => {
+                // That of the replaced release says nothing of this one.
+                if self.replaced.is_some() {
+                    remove_all(&self.output, [self.output.child(METRICS).path]).await;
+                }
+                Err(error)
+            }
+        };
+        let output = &self.output;
+        if let Err(error) = completed {
+            let error = store_reason(&error);
+            tracing::warn!(%output, error, "the release is published, but {METRICS} or {SUCCESS} could not be written");
+        } else if left > 0 {
+            tracing::warn!(%output, left, "the release is published, but without {SUCCESS}: old files are still beside it");
+        }
+        self.abandon().await;
+    }
+
+    async fn put_persistently(&self, name: &str, payload: PutPayload) -> Result<(), Error> {
+        let place = self.output.child(name);
+        let (mut retries, mut wait) = (0, FIRST_WAIT);
+        loop {
+            match place.store.put(&place.path, payload.clone()).await {
+                Ok(_) => return Ok(()),
+                Err(error) if retries == RETRIES || is_refusal(&error) => return Err(error),
+                Err(_) => retries += 1,
+            }
+            tokio::time::sleep(wait).await;
+            wait *= 2;
+        }
+    }
+
+    /// Puts `_SUCCESS` back after a commit that failed, if the release that stands is complete and alone. One that is not,
+    /// by a run that was faster, is marked by that run.
+    async fn mark_what_stands(&self) {
+        if self.replaced.is_none() {
+            return;
+        }
+        let stands = async {
+            let found = read(&self.output.child(MANIFEST)).await.ok()??;
+            let manifest = Manifest::parse(&found.bytes().await.ok()?)?;
+            let metrics = self.run_id_in(METRICS).await.ok()?;
+            let around = StoreOrphans::look(&self.output, Some(&manifest)).await.ok()?;
+            let is_alone = around.unlisted.is_empty() && !around.has_files_of_others;
+            Some(is_alone && metrics.as_ref() == Some(&manifest.run_id))
+        };
+        if stands.await == Some(true)
+            && let Err(error) = self.put_persistently(SUCCESS, PutPayload::default()).await
+        {
+            let error = store_reason(&error);
+            tracing::warn!(output = %self.output, error, "the old release stands, but {SUCCESS} could not be put back");
+        }
+    }
+
+    fn replaced_run(&self) -> Option<&str> {
+        self.replaced.as_ref().map(|(_, manifest)| manifest.run_id.as_str())
+    }
+
+    /// The run that wrote a document of the release, if there is one.
+    async fn run_id_in(&self, name: &str) -> Result<Option<String>, Error> {
+        run_id_in(&self.output, name).await
+    }
+
+    fn failed(&self, error: &Error) -> JobError {
+        writing(format!("publishing {}", self.output), error)
+    }
+
+    /// Removes what was staged.
+    pub(super) async fn abandon(&self) {
+        match self.staging.store.list(Some(&self.staging.path)).try_collect::<Vec<_>>().await {
+            Ok(listed) => {
+                remove_all(&self.staging, listed.into_iter().map(|object| object.location)).await;
+            }
+            Err(error) => {
+                let error = store_reason(&error);
+                tracing::warn!(staging = %self.staging, error, "could not remove staged objects");
+            }
+        }
+    }
+}
+
+/// The run that wrote a document of a release, if there is one.
+pub(crate) async fn run_id_in(output: &StorePath, name: &str) -> Result<Option<String>, Error> {
+    #[derive(serde::Deserialize)]
+    struct RunDocument {
+        run_id: String,
+    }
+    let Some(found) = read(&output.child(name)).await? else { return Ok(None) };
+    Ok(serde_json::from_slice(&found.bytes().await?).ok().map(|document: RunDocument| document.run_id))
+}
+
+/// Whether a store has certainly not done what it was asked to do. A failure of its server or of the way to it is none.
+fn is_refusal(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::PermissionDenied { .. }
+            | Error::Unauthenticated { .. }
+            | Error::NotFound { .. }
+            | Error::NotImplemented { .. }
+            | Error::NotSupported { .. }
+            | Error::InvalidPath { .. }
+    )
+}
+
+/// The object at a place, if there is one.
+async fn read(place: &StorePath) -> Result<Option<GetResult>, Error> {
+    match place.store.get(&place.path).await {
+        Ok(found) => Ok(Some(found)),
+        Err(Error::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,151 @@
+//! `throng risk`: how many people could be found in a table as it is. Reads the table once, and writes nothing but a page
+//! of figures where one is asked for.
+//!
+//! Classes are counted by the survey of the core, and everything else from the distinct combinations that it has found.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::datatypes::Schema;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::physical_plan::SendableRecordBatchStream;
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
+use throng_core::dictionary_encode::DictionaryEncoder;
+use throng_core::hierarchy::HierarchySpec;
+use throng_core::risk::Risk;
+use throng_core::survey::{CountedTuples, Survey, SurveySpec};
+use throng_policy::Store;
+
+use crate::error::{JobError, Kind};
+use crate::input::{JobInput, open_locations};
+use crate::job::JobOptions;
+use crate::progress::{Progress, Stage};
+use crate::session::session;
+
+/// What is asked about a table.
+#[derive(Clone, Debug)]
+pub struct RiskOptions {
+    /// The columns by which people could be found.
+    pub quasi: Vec<String>,
+    /// The columns that must not be learned.
+    pub sensitive: Vec<String>,
+    /// Rows with a higher risk than this are counted.
+    pub threshold: f64,
+}
+
+/// The risk of a table: a file, a folder, a glob or a URL. A table without rows has none to tell.
+pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOptions) -> Result<Risk, JobError> {
+    let session = session(options)?;
+    let input = open_locations(&session, locations, &Store::default()).await?;
+    let risk = risk_of(input.as_ref(), &session, asked, options).await?;
+    match risk.rows {
+        0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
+        _ => Ok(risk),
+    }
+}
+
+/// The risk of a table that is open.
+pub(crate) async fn risk_of(
+    input: &dyn JobInput,
+    session: &SessionContext,
+    asked: &RiskOptions,
+    options: &JobOptions,
+) -> Result<Risk, JobError> {
+    check_columns(asked, input.schema())?;
+    let names: Vec<&str> = asked.quasi.iter().chain(&asked.sensitive).map(String::as_str).collect();
+    let failed = |error| JobError::reading("the input", &error);
+    let frame = input.rows(session)?.select_columns(&names).map_err(failed)?;
+    let stream = frame.execute_stream().await.map_err(failed)?;
+    let counting = GroupCounting { session, observer: Arc::clone(&options.observer) };
+    let tuples = match counting.tuples(stream, asked).await {
+        Ok(tuples) => tuples,
+        Err(RiskFailure::Job(error)) => return Err(error),
+        Err(RiskFailure::Engine(error)) => return Err(input.locate(session, &names, &error).await),
+    };
+    Ok(Risk::of(&tuples, &asked.quasi, &asked.sensitive, asked.threshold)?)
+}
+
+enum RiskFailure {
+    Job(JobError),
+    Engine(datafusion::error::DataFusionError),
+}
+
+impl From<throng_core::CoreError> for RiskFailure {
+    fn from(error: throng_core::CoreError) -> Self {
+        Self::Job(error.into())
+    }
+}
+
+/// Counts distinct combinations.
+struct GroupCounting<'a> {
+    session: &'a SessionContext,
+    observer: Arc<dyn Progress>,
+}
+
+impl GroupCounting<'_> {
+    /// The distinct combinations of all columns of a stream, with their rows.
+    async fn tuples(
+        &self,
+        mut stream: SendableRecordBatchStream,
+        asked: &RiskOptions,
+    ) -> Result<CountedTuples, RiskFailure> {
+        self.observer.begin(Stage::Survey, None);
+        let memory = MemoryConsumer::new("throng risk").register(&self.session.runtime_env().memory_pool);
+        let full = |_| {
+            let text = "the distinct combinations of these columns do not fit into the memory limit; raise \
+                        --memory-limit, or name fewer columns";
+            RiskFailure::Job(JobError::new(Kind::TemporaryIo, text))
+        };
+        let mut survey = Survey::new(Arc::new(spec(&stream.schema(), asked)))?;
+        let mut compactor = DictionaryEncoder::default();
+        while let Some(batch) = stream.try_next().await.map_err(RiskFailure::Engine)? {
+            let columns: Result<Vec<ArrayRef>, _> =
+                batch.columns().iter().map(|column| compactor.compact(column)).collect();
+            let columns =
+                columns.map_err(|_| RiskFailure::Job(JobError::internal("strings could not be compacted")))?;
+            survey.push(&columns)?;
+            memory.try_resize(survey.size()).map_err(full)?;
+            self.observer.advance(batch.num_rows() as u64);
+        }
+        let tuples = survey.take_groups();
+        // Classes without a column are counted for as many columns at a time as there are threads.
+        let copies = 1 + rayon::current_num_threads();
+        memory.try_resize(survey.size() + copies * 3 * tuples.size()).map_err(full)?;
+        Ok(tuples)
+    }
+}
+
+fn spec(schema: &Schema, asked: &RiskOptions) -> SurveySpec {
+    let mut types = schema.fields().iter().map(|field| field.data_type().clone());
+    let quasi = |name: &String| QuasiSpec {
+        name: name.clone(),
+        release: ColumnRecoding::Ancestor,
+        weight: DEFAULT_WEIGHT,
+        nulls: Nulls::Value,
+        hierarchy: Arc::new(HierarchySpec::Flat),
+        limit: None,
+    };
+    SurveySpec {
+        quasi: asked.quasi.iter().map(quasi).zip(types.by_ref()).collect(),
+        sensitive: asked.sensitive.iter().map(SensitiveSpec::plain).zip(types).collect(),
+    }
+}
+
+/// Every column is there, once, and has one part to play.
+fn check_columns(asked: &RiskOptions, schema: &Schema) -> Result<(), JobError> {
+    let usage = |text: String| Err(JobError::new(Kind::BadQuery, text));
+    let names: Vec<&String> = asked.quasi.iter().chain(&asked.sensitive).collect();
+    if let Some(name) = names.iter().enumerate().find_map(|(place, name)| names[..place].contains(name).then_some(name))
+    {
+        return usage(format!("column `{name}` is named twice; name it once"));
+    }
+    let missing: Vec<String> =
+        names.iter().filter(|name| schema.field_with_name(name).is_err()).map(|name| format!("`{name}`")).collect();
+    if !missing.is_empty() {
+        let known: Vec<String> = schema.fields().iter().map(|field| format!("`{}`", field.name())).collect();
+        return usage(format!("the table has no column {}; it has {}", missing.join(", "), known.join(", ")));
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! SQL over everything that a job can read: the session behind `throng sql`.
+//!
+//! ```text
+//!  text ─► statements ─► plan ─► rows
+//!          statements.rs  │ tables of files   location.rs
+//!                         │ object stores     stores.rs
+//!                         └ errors            error.rs
+//! ```
+
+mod error;
+mod location;
+mod statements;
+mod stores;
+
+pub(crate) use error::ours;
+pub use error::{planning_failure, running_failure};
+pub use statements::{Statement, is_complete};
+pub use stores::Stores;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::DynamicFileCatalog;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::logical_expr::{DdlStatement, LogicalPlan};
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::{FutureExt, TryStreamExt};
+
+use crate::error::JobError;
+use crate::session::runtime;
+use error::{Phase, sorted};
+use location::{LocationTables, check_locations};
+
+/// A session in which statements run one after the other.
+///
+/// Files are tables (`SELECT * FROM 'data/people.parquet'`), found in the way of a policy's input. Object stores are
+/// configured from the environment when a statement first names them. Errors hold no value of the data.
+pub struct SqlSession {
+    context: SessionContext,
+}
+
+impl SqlSession {
+    /// A session that computes with so many threads, and keeps the process within this many bytes of memory.
+    pub fn new(threads: usize, memory_limit: Option<u64>) -> Result<Self, JobError> {
+        let failed = |_| JobError::internal("a session could not be started");
+        let config = SessionConfig::new()
+            .with_target_partitions(threads.max(1))
+            .with_collect_statistics(false)
+            .with_information_schema(true);
+        let stores = Arc::new(Stores::default());
+        let runtime = runtime(memory_limit).with_object_store_registry(stores).build_arc().map_err(failed)?;
+        Ok(Self::over(SessionContext::new_with_config_rt(config, runtime)))
+    }
+
+    /// A session over a context of somebody else, such as that of a cluster. Its functions and the tables of files are
+    /// registered here; its object stores are to be [`Stores`].
+    pub fn over(context: SessionContext) -> Self {
+        // Files are opened in a session of their own, on the same stores.
+        let files = SessionContext::new_with_config_rt(context.copied_config(), context.runtime_env());
+        let catalogs = Arc::clone(context.state().catalog_list());
+        context
+            .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
+        throng_datafusion::register_all(&context);
+        Self { context }
+    }
+
+    /// The statements of a text. One that can't be parsed is an error in its place; nothing follows a text that ends
+    /// within a quote or comment.
+    pub fn parse(&self, text: &str) -> Vec<Result<Statement, JobError>> {
+        statements::parse(text, &self.context.state().config_options().sql_parser)
+    }
+
+    /// Runs a statement. What defines or sets something has no columns and no rows.
+    pub async fn run(&self, statement: Statement) -> Result<StatementResult, JobError> {
+        guarded(self.start(statement)).await
+    }
+
+    async fn start(&self, statement: Statement) -> Result<StatementResult, JobError> {
+        let state = self.context.state();
+        let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
+        check_locations(&plan)?;
+        // This is the one definition that reads rows.
+        let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
+        let phase = if reads { Phase::Run } else { Phase::Define };
+        let frame = self.context.execute_logical_plan(plan).await.map_err(|error| sorted(&error, phase))?;
+        let task = Arc::new(frame.task_ctx());
+        let plan = frame.create_physical_plan().await.map_err(|error| sorted(&error, Phase::Plan))?;
+        let schema = plan.schema();
+        let batches = execute_stream(plan, task).map_err(|error| sorted(&error, Phase::Run))?;
+        Ok(StatementResult { schema, batches })
+    }
+}
+
+/// What a statement gives, as it is made.
+pub struct StatementResult {
+    schema: SchemaRef,
+    batches: SendableRecordBatchStream,
+}
+
+impl StatementResult {
+    /// The columns; none when the statement asked for nothing.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// The next rows, until there are none.
+    pub async fn next(&mut self) -> Result<Option<RecordBatch>, JobError> {
+        let next = self.batches.try_next();
+        guarded(async { next.await.map_err(|error| sorted(&error, Phase::Run)) }).await
+    }
+}
+
+/// A panic of the engine, which damaged files can cause, ends the statement and not the session.
+async fn guarded<T>(work: impl Future<Output = Result<T, JobError>>) -> Result<T, JobError> {
+    let stopped = |_| Err(JobError::internal("the engine failed in the middle of this statement"));
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(stopped)
+}

@@ -1,0 +1,87 @@
+//! Times the stages of a job, and passes progress on.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::job::JobOptions;
+use crate::progress::{Progress, Stage};
+use crate::telemetry::Recorder;
+
+/// Measures one stage after the other.
+pub(crate) struct StageTimer {
+    start: Instant,
+    stages: Mutex<StageTimes>,
+    progress: Arc<dyn Progress>,
+    recorder: Option<Arc<Recorder>>,
+}
+
+/// How long stages have taken, one after the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StageTimes {
+    current: Option<(Stage, Instant)>,
+    done: Vec<(Stage, Duration)>,
+}
+
+impl StageTimes {
+    /// Ends the current stage and begins the next.
+    pub(crate) fn begin(&mut self, stage: Stage) {
+        if let Some((stage, start)) = self.current.replace((stage, Instant::now())) {
+            self.add(stage, start.elapsed());
+        }
+    }
+
+    /// The time of each stage so far, the current one included.
+    pub(crate) fn so_far(&self) -> Vec<(Stage, Duration)> {
+        let mut times = self.clone();
+        if let Some((stage, start)) = times.current.take() {
+            times.add(stage, start.elapsed());
+        }
+        times.done
+    }
+
+    fn add(&mut self, stage: Stage, time: Duration) {
+        match self.done.iter_mut().find(|(known, _)| *known == stage) {
+            Some((_, known)) => *known += time,
+            None => self.done.push((stage, time)),
+        }
+    }
+}
+
+impl StageTimer {
+    /// Starts the clock of a job, which passes progress on to the observer and the recorder of the job.
+    pub(crate) fn start(options: &JobOptions) -> Self {
+        let (progress, recorder) = (Arc::clone(&options.observer), options.recorder.clone());
+        Self { start: Instant::now(), stages: Mutex::default(), progress, recorder }
+    }
+
+    /// Ends the current stage and begins the next. Returns the span of its work.
+    pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
+        stage.begin(self, total)
+    }
+
+    /// The time of each stage so far, the current one included, and of everything together.
+    pub(crate) fn times(&self) -> Vec<(&'static str, Duration)> {
+        let stages = self.stages().so_far();
+        let stages = stages.into_iter().map(|(stage, time)| (stage.as_str(), time));
+        stages.chain([("total", self.start.elapsed())]).collect()
+    }
+
+    fn stages(&self) -> MutexGuard<'_, StageTimes> {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress for StageTimer {
+    fn begin(&self, stage: Stage, total: Option<u64>) {
+        self.stages().begin(stage);
+        tracing::debug!(stage = stage.as_str(), "stage begins");
+        if let Some(recorder) = &self.recorder {
+            recorder.begin(stage);
+        }
+        self.progress.begin(stage, total);
+    }
+
+    fn advance(&self, units: u64) {
+        self.progress.advance(units);
+    }
+}

@@ -1,0 +1,55 @@
+//! A release in the words of a command line.
+
+use serde_json::{Value, json};
+use throng_core::verify::CONSTRAINED;
+
+use crate::job::PublishedRelease;
+use crate::plural::plural;
+
+impl PublishedRelease {
+    /// A release in a few lines.
+    pub fn to_text(&self) -> String {
+        let sidecar = &self.sidecar;
+        let mut lines = vec![format!(
+            "released {} in {} to {}",
+            plural(sidecar.output.rows, "row"),
+            plural(sidecar.utility.classes, "class"),
+            self.location
+        )];
+        if sidecar.output.suppressed_rows > 0 {
+            lines.push(format!("  {} suppressed", plural(sidecar.output.suppressed_rows, "row")));
+        }
+        for requirement in &sidecar.privacy.requirements {
+            let column = requirement.column.as_ref().map(|column| format!(" of `{column}`")).unwrap_or_default();
+            let (model, required, achieved) = (&*requirement.model, requirement.required, requirement.achieved);
+            lines.push(match model {
+                CONSTRAINED => format!("  {model}{column}: {} beyond the limit", plural(achieved, "row")),
+                _ => format!("  {model}{column}: at least {achieved} in every class ({required} required)"),
+            });
+        }
+        lines.push(format!("  information lost (NCP): {:.4}", sidecar.utility.ncp));
+        for (name, column) in &sidecar.utility.columns {
+            let variance = column.sse_sst.map(|share| format!(", SSE/SST {share:.4}")).unwrap_or_default();
+            lines.push(format!("    {name}: {:.4}{variance}", column.ncp));
+        }
+        lines.join("\n")
+    }
+
+    /// A release for scripts.
+    pub fn to_json(&self) -> Value {
+        let sidecar = &self.sidecar;
+        json!({
+            "outcome": "released",
+            "run_id": sidecar.run_id,
+            "output": self.location,
+            "rows": sidecar.output.rows,
+            "suppressed_rows": sidecar.output.suppressed_rows,
+            "classes": sidecar.utility.classes,
+            "ncp": sidecar.utility.ncp,
+            "files": sidecar.output.files,
+            "bytes": sidecar.output.bytes,
+            "satisfied": sidecar.privacy.satisfied,
+            "total_ms": sidecar.timing_ms.get("total"),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! `throng sweep`: a grid of k, p and algorithms on one look at the input. Publishes nothing.
+//!
+//! ```text
+//!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and held against the models ──► risk and loss
+//!                                   │ can't be kept
+//!                                   ▼
+//!                             why, in its place
+//! ```
+
+use std::sync::Arc;
+
+use throng_core::risk::RiskSummary;
+use throng_datafusion::{Anonymizer, Candidate, Progress, SweepResult};
+use throng_policy::{PartitionSetting, Policy};
+use throng_report::{Attempt, Figures, SweepReport};
+
+use crate::error::{JobError, Kind};
+use crate::job::{BoundJob, JobOptions, bind, failure};
+use crate::session::session;
+use crate::stage_timer::StageTimer;
+
+/// A policy to be tried out.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// Its k.
+    pub k: u64,
+    /// Its p.
+    pub p: u64,
+    /// The name of its algorithm.
+    pub algorithm: String,
+    /// The policy itself, or why there is none with these numbers.
+    pub policy: Result<Policy, String>,
+}
+
+/// Tries out policies on the input of the first that is valid.
+pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) -> Result<SweepReport, JobError> {
+    let mut outcomes: Vec<Option<Result<Candidate, String>>> = trials.iter().map(|_| None).collect();
+    let mut rows = 0;
+    // The MDR trees of its columns are made in the survey, which no other method can share.
+    for is_mdr in [false, true] {
+        let of_kind = |trial: &Trial| {
+            trial
+                .policy
+                .as_ref()
+                .ok()
+                .filter(|policy| (policy.algorithm.partition == PartitionSetting::Mdr) == is_mdr)
+                .cloned()
+        };
+        let shared: Vec<(usize, Policy)> =
+            trials.iter().enumerate().filter_map(|(at, trial)| Some((at, of_kind(trial)?))).collect();
+        let places: Vec<usize> = shared.iter().map(|(at, _)| *at).collect();
+        let Some(found) = evaluate(shared, options).await? else { continue };
+        rows = found.rows;
+        for (at, tried) in places.into_iter().zip(found.tried) {
+            outcomes[at] = Some(tried.map_err(|error| error.to_string()));
+        }
+    }
+    let attempts: Vec<Attempt> = trials
+        .into_iter()
+        .zip(outcomes)
+        .map(|(trial, tried)| {
+            let why = trial.policy.err().unwrap_or_default();
+            let outcome = tried.unwrap_or(Err(why)).map(|tried| figures(&tried));
+            Attempt { k: trial.k, p: trial.p, algorithm: trial.algorithm, outcome }
+        })
+        .collect();
+    Ok(SweepReport::new(rows, attempts, loss))
+}
+
+/// Tries out policies that share a survey; none where there is no policy.
+async fn evaluate(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Option<SweepResult>, JobError> {
+    let Some((_, first)) = trials.first() else { return Ok(None) };
+    let session = session(options)?;
+    let BoundJob { input, table } = bind(first, &session).await?;
+    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
+    let schema = table.anonymizer().input_schema();
+    let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
+    let anonymizers = anonymizers.collect::<Result<Vec<_>, _>>()?;
+    let progress: Arc<dyn Progress> = Arc::new(StageTimer::start(options));
+    let context = session.task_ctx();
+    let tried = table.anonymizer().evaluate(anonymizers, plan.input(), &context, &progress);
+    match tried.await {
+        Ok(trials) => Ok(Some(trials)),
+        Err(error) => Err(failure(error, &table, input.as_ref(), &session).await),
+    }
+}
+
+fn figures(tried: &Candidate) -> Figures {
+    let risk = RiskSummary::of_release(&tried.sizes, &[]);
+    Figures {
+        classes: risk.classes,
+        ncp: tried.utility.ncp,
+        highest_risk: risk.highest,
+        average_risk: risk.average,
+        suppressed_rows: tried.suppressed,
+        cluster: tried.cluster,
+        milliseconds: tried.time.as_millis() as u64,
+    }
+}
+
+/// Returns an error where no policy of the grid can be kept.
+pub fn check_sweep(swept: &SweepReport) -> Result<(), JobError> {
+    swept.refusal().map_or(Ok(()), |why| {
+        let text = format!("no policy of the grid can be kept; the first: {why}");
+        Err(JobError::new(Kind::Infeasible, text))
+    })
+}
+
+#[cfg(test)]
+#[path = "sweep_tests.rs"]
+mod tests;

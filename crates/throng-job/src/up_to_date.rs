@@ -1,0 +1,67 @@
+//! Whether a run would make again the release that stands: the same input, policy and version.
+//!
+//! The manifest tells by which input and policy a release was made. Wherever there is a doubt, the answer is no, and the job
+//! runs: a file that was removed or has another size, a release that was never completed, an input whose version can't be
+//! told.
+
+use std::collections::HashMap;
+
+use futures::TryStreamExt;
+use object_store::ObjectStoreExt;
+use throng_policy::Policy;
+
+use crate::error::JobError;
+use crate::input::current_fingerprint;
+use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
+use crate::publish::{METRICS, SUCCESS};
+use crate::store_path::StorePath;
+
+/// A release that a run would only repeat.
+#[derive(Clone, Debug)]
+pub struct CurrentRelease {
+    /// The output location.
+    pub location: String,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// The release that stands, when a run of this policy would make the same again. Reads no rows, writes nothing.
+pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobError> {
+    let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
+    let Some(manifest) = complete_release(&output).await else { return Ok(None) };
+    let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
+        && manifest.policy_digest == policy_digest(policy)?
+        && match (&manifest.input_digest, current_fingerprint(policy).await?) {
+            (Some(digest), Some(fingerprint)) => *digest == input_digest(policy, &fingerprint)?,
+            _ => false,
+        };
+    Ok(is_same.then(|| CurrentRelease { location: output.to_string(), manifest }))
+}
+
+/// The release at a place, if all of it is there, and nothing else.
+async fn complete_release(output: &StorePath) -> Option<Manifest> {
+    let document = async |name: &str| {
+        let place = output.child(name);
+        let found = place.store.get(&place.path).await.ok()?;
+        found.bytes().await.ok()
+    };
+    let manifest = Manifest::parse(&document(MANIFEST).await?)?;
+    let metrics: serde_json::Value = serde_json::from_slice(&document(METRICS).await?).ok()?;
+    if metrics["run_id"] != manifest.run_id.as_str() {
+        return None;
+    }
+    let listed: Vec<_> = output.store.list(Some(&output.path)).try_collect().await.ok()?;
+    let mut sizes: HashMap<String, u64> = HashMap::new();
+    for object in listed {
+        let parts: Vec<String> =
+            object.location.prefix_match(&output.path)?.map(|part| part.as_ref().to_owned()).collect();
+        if parts.first().is_none_or(|first| first != "_throng") {
+            sizes.insert(parts.join("/"), object.size);
+        }
+    }
+    // Some tools mark a folder by an empty object of its name.
+    sizes.remove("");
+    sizes.remove(SUCCESS)?;
+    let is_there = manifest.files.iter().all(|file| sizes.get(&file.path) == Some(&file.bytes));
+    (is_there && sizes.len() == manifest.files.len()).then_some(manifest)
+}

@@ -1,0 +1,261 @@
+//! A column chunk of strings, which come as numbers and a dictionary as a rule.
+//!
+//! The writer of the Parquet library looks every string up again, row by row. Here a string of a dictionary is looked at once
+//! per row group, and its rows are numbers all the way. Plain strings are looked up, so that a chunk has the same bytes
+//! whichever way its strings came. The dictionary of a chunk has the strings of the chunk and no other, in the
+//! order in which its rows have them first, so that a chunk says nothing of the rest of the release or of the input.
+
+use std::hash::BuildHasher;
+
+use bytes::Bytes;
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::datatypes::UInt32Type;
+use datafusion::parquet::basic::{Compression, Encoding, PageType};
+use datafusion::parquet::column::page::{CompressedPage, Page, PageWriter};
+use datafusion::parquet::column::writer::ColumnCloseResult;
+use datafusion::parquet::data_type::ByteArray;
+use datafusion::parquet::errors::{ParquetError, Result};
+use datafusion::parquet::file::metadata::{ColumnChunkMetaData, PageEncodingStats};
+use datafusion::parquet::file::statistics::{Statistics, ValueStatistics};
+use datafusion::parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use datafusion::parquet::schema::types::ColumnDescPtr;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use zstd::bulk::Compressor;
+
+use super::rle_bit_packing;
+
+/// A larger dictionary does not pay: the library writes such a chunk.
+const MOST_DICTIONARY_BYTES: usize = 1 << 20;
+
+/// Rows of a data page.
+const PAGE_ROWS: usize = 1 << 15;
+
+/// Longer strings have no place in the statistics of a chunk.
+const MOST_STATISTICS_BYTES: usize = 64;
+
+/// An encoded column chunk.
+pub(super) struct StringChunk {
+    pub(super) bytes: Bytes,
+    pub(super) close: ColumnCloseResult,
+}
+
+/// Encodes a column, or leaves it to the library: where it is not of strings, or has too many of them.
+pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) -> Result<Option<StringChunk>> {
+    let is_nullable = match (column.max_def_level(), column.max_rep_level()) {
+        (0, 0) => false,
+        (1, 0) => true,
+        _ => return Ok(None),
+    };
+    let Some(strings) = Strings::of(arrays) else { return Ok(None) };
+    let dictionary = strings.dictionary_page();
+    if strings.entries.is_empty() || dictionary.len() > MOST_DICTIONARY_BYTES {
+        return Ok(None);
+    }
+    let mut pages = Pages::new(level)?;
+    pages.dictionary(dictionary, strings.entries.len())?;
+    let mut numbers = strings.numbers.as_slice();
+    for rows in strings.is_valid.chunks(PAGE_ROWS) {
+        let valid = rows.iter().filter(|is_valid| **is_valid == 1).count();
+        let (here, later) = numbers.split_at(valid);
+        numbers = later;
+        pages.data(data_page(here, strings.entries.len(), is_nullable.then_some(rows)), rows.len())?;
+    }
+    pages.finish(&strings, column).map(Some)
+}
+
+/// The strings of a row group.
+struct Strings<'a> {
+    /// Each string once, in the order of its first row.
+    entries: Vec<&'a str>,
+    /// The entries of the rows that are not null.
+    numbers: Vec<u32>,
+    /// One for each row that is not null, and zero for the others.
+    is_valid: Vec<u32>,
+    /// What the entries that came as plain strings take of a dictionary.
+    plain_bytes: usize,
+}
+
+impl<'a> Strings<'a> {
+    fn of(arrays: &'a [ArrayRef]) -> Option<Self> {
+        let rows = arrays.iter().map(|array| array.len()).sum();
+        let (numbers, is_valid) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let mut strings = Self { entries: Vec::new(), numbers, is_valid, plain_bytes: 0 };
+        let mut index = HashTable::new();
+        let mut known: Option<(&StringArray, Vec<Option<u32>>)> = None;
+        for array in arrays {
+            if let Some(plain) = array.as_string_opt::<i32>() {
+                strings.add_plain(plain, &mut index)?;
+                continue;
+            }
+            let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
+            let values = dictionary.values().as_string_opt::<i32>().filter(|values| values.null_count() == 0)?;
+            // Batches share their dictionary, unless somebody has put them together anew.
+            let (values, number_of) = match &mut known {
+                Some((last, number_of)) if std::ptr::eq(*last, values) => (*last, number_of),
+                _ => {
+                    let (values, number_of) = known.insert((values, vec![None; values.len()]));
+                    (*values, number_of)
+                }
+            };
+            let entries = &mut strings.entries;
+            let mut number = |key: &u32| {
+                *number_of[*key as usize]
+                    .get_or_insert_with(|| intern(values.value(*key as usize), entries, &mut index))
+            };
+            let keys = dictionary.keys();
+            match keys.nulls().filter(|nulls| nulls.null_count() > 0) {
+                None => {
+                    strings.numbers.extend(keys.values().iter().map(number));
+                    strings.is_valid.resize(strings.is_valid.len() + keys.len(), 1);
+                }
+                Some(nulls) => {
+                    strings.numbers.extend(nulls.valid_indices().map(|row| number(&keys.values()[row])));
+                    strings.is_valid.extend(nulls.iter().map(u32::from));
+                }
+            }
+        }
+        Some(strings)
+    }
+
+    /// Adds strings that are looked up one by one. None when there are too many.
+    fn add_plain(&mut self, plain: &'a StringArray, index: &mut HashTable<u32>) -> Option<()> {
+        for string in plain {
+            self.is_valid.push(u32::from(string.is_some()));
+            let Some(string) = string else { continue };
+            let known = self.entries.len();
+            self.numbers.push(intern(string, &mut self.entries, index));
+            if self.entries.len() > known {
+                self.plain_bytes += string.len() + 4;
+            }
+            if self.plain_bytes > MOST_DICTIONARY_BYTES {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Lengths and bytes, one string after the other.
+    fn dictionary_page(&self) -> Vec<u8> {
+        let mut page = Vec::new();
+        for entry in &self.entries {
+            page.extend_from_slice(&(entry.len() as u32).to_le_bytes());
+            page.extend_from_slice(entry.as_bytes());
+        }
+        page
+    }
+
+    fn statistics(&self) -> Statistics {
+        let bound = |entry: Option<&&str>| entry.map(|entry| ByteArray::from(entry.as_bytes().to_vec()));
+        let (least, greatest) = (self.entries.iter().min(), self.entries.iter().max());
+        let is_short = [least, greatest].iter().flatten().all(|entry| entry.len() <= MOST_STATISTICS_BYTES);
+        let (least, greatest) = if is_short { (bound(least), bound(greatest)) } else { (None, None) };
+        let nulls = (self.is_valid.len() - self.numbers.len()) as u64;
+        Statistics::ByteArray(ValueStatistics::new(least, greatest, None, Some(nulls), false))
+    }
+}
+
+fn intern<'a>(string: &'a str, entries: &mut Vec<&'a str>, index: &mut HashTable<u32>) -> u32 {
+    let hash = |string: &str| FxBuildHasher.hash_one(string);
+    if let Some(number) = index.find(hash(string), |number| entries[*number as usize] == string) {
+        return *number;
+    }
+    let number = entries.len() as u32;
+    entries.push(string);
+    index.insert_unique(hash(string), number, |number| hash(entries[*number as usize]));
+    number
+}
+
+/// Whether each row has a value, and the entries of those that have one.
+fn data_page(numbers: &[u32], entries: usize, is_valid: Option<&[u32]>) -> Vec<u8> {
+    let mut page = Vec::with_capacity(numbers.len() * 2);
+    if let Some(is_valid) = is_valid {
+        let mut levels = Vec::new();
+        rle_bit_packing::encode(is_valid, 1, &mut levels);
+        page.extend_from_slice(&(levels.len() as u32).to_le_bytes());
+        page.extend_from_slice(&levels);
+    }
+    let width = rle_bit_packing::width(entries);
+    page.push(width as u8);
+    rle_bit_packing::encode(numbers, width, &mut page);
+    page
+}
+
+/// The pages of a chunk, one after the other.
+struct Pages {
+    sink: TrackedWrite<Vec<u8>>,
+    compressor: Compressor<'static>,
+    level: i32,
+    uncompressed: usize,
+    first_data_page: Option<u64>,
+    data_pages: i32,
+}
+
+impl Pages {
+    fn new(level: i32) -> Result<Self> {
+        let compressor = Compressor::new(level)?;
+        let sink = TrackedWrite::new(Vec::new());
+        Ok(Self { sink, compressor, level, uncompressed: 0, first_data_page: None, data_pages: 0 })
+    }
+
+    fn dictionary(&mut self, page: Vec<u8>, entries: usize) -> Result<()> {
+        let (encoding, num_values) = (Encoding::PLAIN, entries as u32);
+        self.write(page, |buf| Page::DictionaryPage { buf, num_values, encoding, is_sorted: false }).map(|_| ())
+    }
+
+    fn data(&mut self, page: Vec<u8>, rows: usize) -> Result<()> {
+        let offset = self.write(page, |buf| Page::DataPage {
+            buf,
+            num_values: rows as u32,
+            encoding: Encoding::RLE_DICTIONARY,
+            def_level_encoding: Encoding::RLE,
+            rep_level_encoding: Encoding::RLE,
+            statistics: None,
+        })?;
+        self.first_data_page.get_or_insert(offset);
+        self.data_pages += 1;
+        Ok(())
+    }
+
+    fn write(&mut self, page: Vec<u8>, of: impl FnOnce(Bytes) -> Page) -> Result<u64> {
+        let compressed = self.compressor.compress(&page)?;
+        let page = CompressedPage::new(of(compressed.into()), page.len());
+        let written = SerializedPageWriter::new(&mut self.sink).write_page(page)?;
+        self.uncompressed += written.uncompressed_size;
+        Ok(written.offset)
+    }
+
+    fn finish(self, strings: &Strings<'_>, column: &ColumnDescPtr) -> Result<StringChunk> {
+        let bytes = self.sink.into_inner()?;
+        let pages = |page_type, encoding, count| PageEncodingStats { page_type, encoding, count };
+        let level = datafusion::parquet::basic::ZstdLevel::try_new(self.level)?;
+        let offset = |offset: u64| i64::try_from(offset).map_err(|error| ParquetError::External(Box::new(error)));
+        let metadata = ColumnChunkMetaData::builder(column.clone())
+            .set_encodings(vec![Encoding::PLAIN, Encoding::RLE, Encoding::RLE_DICTIONARY])
+            .set_page_encoding_stats(vec![
+                pages(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1),
+                pages(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, self.data_pages),
+            ])
+            .set_compression(Compression::ZSTD(level))
+            .set_num_values(strings.is_valid.len() as i64)
+            .set_total_compressed_size(bytes.len() as i64)
+            .set_total_uncompressed_size(self.uncompressed as i64)
+            .set_dictionary_page_offset(Some(0))
+            .set_data_page_offset(offset(self.first_data_page.unwrap_or(0))?)
+            .set_statistics(strings.statistics())
+            .build()?;
+        let close = ColumnCloseResult {
+            bytes_written: bytes.len() as u64,
+            rows_written: strings.is_valid.len() as u64,
+            metadata,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        Ok(StringChunk { bytes: bytes.into(), close })
+    }
+}
+
+#[cfg(test)]
+#[path = "strings_tests.rs"]
+mod tests;

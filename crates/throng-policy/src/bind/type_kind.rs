@@ -1,0 +1,67 @@
+//! What the type of a column lets a policy do with it.
+
+use arrow::datatypes::DataType;
+
+/// The kinds of types that can be generalized or counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TypeKind {
+    /// A whole number.
+    Integer,
+    /// Another number, a float or decimal.
+    Fraction,
+    /// A date or timestamp.
+    Date,
+    /// A time of day.
+    Time,
+    /// Text.
+    Text,
+    /// True or false.
+    Boolean,
+}
+
+impl TypeKind {
+    /// The kind of a type; none for nested and binary types, which have no order or label to generalize by.
+    pub fn of(data_type: &DataType) -> Option<Self> {
+        match data_type {
+            DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::UInt8
+            | DataType::UInt16
+            | DataType::UInt32
+            | DataType::UInt64 => Some(TypeKind::Integer),
+            DataType::Float16
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Decimal32(..)
+            | DataType::Decimal64(..)
+            | DataType::Decimal128(..)
+            | DataType::Decimal256(..) => Some(TypeKind::Fraction),
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => Some(TypeKind::Date),
+            DataType::Time32(_) | DataType::Time64(_) => Some(TypeKind::Time),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(TypeKind::Text),
+            DataType::Boolean => Some(TypeKind::Boolean),
+            DataType::Dictionary(_, values) if !matches!(**values, DataType::Dictionary(..)) => TypeKind::of(values),
+            _ => None,
+        }
+    }
+
+    /// Whether an interval between two values means something.
+    pub fn is_ordered(self) -> bool {
+        matches!(self, TypeKind::Integer | TypeKind::Fraction | TypeKind::Date | TypeKind::Time)
+    }
+
+    /// Whether the values are numbers.
+    pub fn is_number(self) -> bool {
+        matches!(self, TypeKind::Integer | TypeKind::Fraction)
+    }
+}
+
+/// Whether the mean of an ordered type can be written in that type: the widest decimals are too wide to be added up.
+pub fn has_mean(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => has_mean(values),
+        other => !matches!(other, DataType::Decimal256(..)),
+    }
+}
