@@ -16,7 +16,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("throng-job", &["throng-core", "throng-policy", "throng-datafusion", "throng-report"]),
     ("throng-synthetic", &[]),
     ("throng-cluster", &["throng-core", "throng-policy", "throng-datafusion", "throng-job"]),
-    ("throng-cli", &["throng-core", "throng-policy", "throng-job", "throng-cluster"]),
+    ("throng-cli", &["throng-core", "throng-policy", "throng-job", "throng-cluster", "throng-synthetic"]),
     ("throng-testkit", &["throng-core"]),
 ];
 

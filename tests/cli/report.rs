@@ -135,7 +135,10 @@ fn of_the_original_only_bounds_in_steps_of_k_are_told() {
     let original = Rows::of(&people(ROWS));
     let cells = classes(&original, &QUASI);
     let before = &metrics["risk"]["before"];
-    assert_eq!(before["classes"], cells.len());
+    let bound = (cells.len() as u64).next_multiple_of(K).min(ROWS as u64);
+    assert_eq!(before["classes"], bound);
+    let average = before["prosecutor"]["average"].as_f64().unwrap();
+    assert!((average - bound as f64 / ROWS as f64).abs() < 1e-6, "{average} is not that of {bound} classes");
     let alone = cells.values().filter(|rows| rows.len() == 1).count() as u64;
     assert!(alone > 0 && !alone.is_multiple_of(K), "the table does not try the bound: {alone}");
     let told = before["sample_uniques"].as_f64().unwrap() * ROWS as f64;

@@ -210,7 +210,7 @@ fn the_image_is_pinned_and_holds_only_what_was_collected() {
     let minor = |version: &str| version.split('.').nth(1).unwrap().parse::<u32>().unwrap();
     assert!(minor(&version) >= minor(env!("CARGO_PKG_RUST_VERSION")), "the image is too old for the workspace");
     let run = of(build, "RUN").join("\n");
-    assert!(run.contains("cargo build --release --locked"), "{run}");
+    assert!(run.contains("cargo build --profile dist --locked"), "{run}");
     assert!(!run.contains("apt-get") && !run.contains("curl"), "what a network gives today it may not give tomorrow");
 
     let words: Vec<&str> = last.iter().map(|(word, _)| word.as_str()).collect();

@@ -139,7 +139,12 @@ impl Page {
             .arg(&file)
             .current_dir(folder.path())
             // As on a terminal.
-            .envs([("PATH", search.as_str()), ("THRONG_LOG", "warn"), ("LC_ALL", "C")])
+            .envs([
+                ("PATH", search.as_str()),
+                ("THRONG_LOG", "warn"),
+                ("LC_ALL", "C"),
+                ("THRONG_SECRET", crate::sandbox::SECRET),
+            ])
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .output()

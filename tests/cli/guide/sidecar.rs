@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use serde_json::Value;
 
 use super::repository;
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::Workshop;
+use crate::tables::{strings, table};
 
 const PAGE: &str = "docs/src/reference/sidecar.md";
 
@@ -36,12 +39,24 @@ fn shown(page: &str, heading: &str) -> BTreeSet<String> {
     section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect()
 }
 
+/// Forty people of one age and one of another, whose class has to borrow rows.
+fn crowd_and_one() -> RecordBatch {
+    let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..41).map(|row| 30 + row / 40)));
+    let illnesses = strings((0..41).map(|row| format!("illness {}", row % 4)));
+    table(vec![("age", ages), ("illness", illnesses)])
+}
+
 #[test]
 fn the_reference_of_the_documents_has_every_field() {
     let (mut metrics, mut manifest) = (BTreeSet::new(), BTreeSet::new());
-    for columns in [COLUMNS.to_owned(), COLUMNS.replacen("role = \"quasi\"", "role = \"quasi\"\nrelease = \"mean\"", 1)]
-    {
-        let workshop = Workshop::with(&people(2000), 4, 2, &columns);
+    let means = COLUMNS.replacen("role = \"quasi\"", "role = \"quasi\"\nrelease = \"mean\"", 1);
+    let inputs = [
+        (people(2000), COLUMNS.to_owned()),
+        (people(2000), means),
+        (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
+    ];
+    for (people, columns) in inputs {
+        let workshop = Workshop::with(&people, 4, 2, &columns);
         // Of a file that was written just now a release has no digest.
         let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
