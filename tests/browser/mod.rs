@@ -69,7 +69,7 @@ fn number(found: &Value, name: &str) -> u64 {
 #[test]
 fn pages_read_well_in_a_browser() {
     let Some(program) = chrome::find() else {
-        eprintln!("skipped: no browser is installed; THRONG_BROWSER=install installs one");
+        throng_testkit::skip("no browser is installed; THRONG_BROWSER=install installs one");
         return;
     };
     let (_workshop, pages) = pages();
@@ -115,7 +115,7 @@ fn pages_read_well_in_a_browser() {
 #[test]
 fn a_page_that_reads_badly_is_noticed() {
     let Some(program) = chrome::find() else {
-        eprintln!("skipped: no browser is installed; THRONG_BROWSER=install installs one");
+        throng_testkit::skip("no browser is installed; THRONG_BROWSER=install installs one");
         return;
     };
     let workshop = Workshop::new();

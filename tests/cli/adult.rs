@@ -59,7 +59,7 @@ fn ncp(name: &str, input: &[String], labels: &[&str]) -> f64 {
 fn adult() -> Option<Vec<String>> {
     let text = fs::read_to_string(DATA).ok();
     if text.is_none() {
-        eprintln!("skipped: there is no {DATA}");
+        throng_testkit::skip("the Adult data is not there");
     }
     text.map(|text| text.lines().take(ROWS + 1).map(str::to_owned).collect())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use arrow::array::RecordBatch;
+use sha2::{Digest, Sha256};
 
 use crate::fixture_table::{COLUMNS, KEPT, QUASI, people};
 use crate::release_files::{Rows, data_files, multiset, read};
@@ -58,6 +59,33 @@ fn a_census_is_released_in_the_same_bytes_with_one_thread_and_with_two() {
         releases.push(release_bytes(&workshop));
     }
     assert!(releases[0] == releases[1], "the bytes differ");
+}
+
+/// Digests of releases, one line each: name, file, SHA-256.
+const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/files/digests.txt");
+
+/// A change of the code that must not change any release is held against these bytes. A change that is meant to is followed by
+/// `THRONG_WRITE_DIGESTS=1 cargo test --workspace --test cli releases_have_the_recorded_bytes`.
+#[test]
+fn releases_have_the_recorded_bytes() {
+    let settings: [(&str, &[&str]); 4] = [
+        ("balanced", &[]),
+        ("fast", &["--budget", "fast"]),
+        ("thorough", &["--budget", "thorough", "-k", "7", "-p", "3"]),
+        ("seed", &["--seed", "9"]),
+    ];
+    let mut found = String::new();
+    for (name, more) in settings {
+        for (file, bytes) in of_parquet(&pieces(&people(3000), 3), more).0 {
+            let digest: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+            found.push_str(&format!("{name} {file} {digest}\n"));
+        }
+    }
+    if std::env::var_os("THRONG_WRITE_DIGESTS").is_some() {
+        fs::write(DIGESTS, found).unwrap();
+        return;
+    }
+    assert_eq!(found, fs::read_to_string(DIGESTS).unwrap());
 }
 
 #[test]

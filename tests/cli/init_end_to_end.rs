@@ -275,7 +275,7 @@ fn the_log_of_a_web_site() {
 fn adult_which_init_has_not_seen_either() {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/adult.csv");
     if !Path::new(source).exists() {
-        eprintln!("skipped: there is no {source}");
+        throng_testkit::skip("the Adult data is not there");
         return;
     }
     let workshop = Workshop::new();

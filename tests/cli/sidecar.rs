@@ -94,7 +94,7 @@ fn the_metrics_are_those_of_the_released_files() {
     assert_eq!((&privacy["satisfied"], &privacy["requirements"]), (&true.into(), &requirements));
     assert_eq!(privacy["homogeneity"], 0.0);
     let diversity = &privacy["sensitive"][0];
-    assert_eq!(keys(diversity), ["column", "disclosures", "diversity", "fewest", "mean", "reading"]);
+    assert_eq!(keys(diversity), ["column", "disclosures", "diversity", "fewest", "largest_share", "mean", "reading"]);
     assert_eq!((&diversity["column"], &diversity["reading"]), (&"diagnosis".into(), &"values".into()));
     assert_eq!((&diversity["fewest"], &diversity["disclosures"]), (&count.fewest[0].into(), &0.into()));
     let mean = diversity["mean"].as_f64().unwrap();

@@ -32,7 +32,7 @@ fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> 
     match command.stdin(Stdio::null()).output() {
         Ok(output) => Some(output.into()),
         Err(_) => {
-            eprintln!("skipped: there is no `script` to make a terminal with");
+            throng_testkit::skip("there is no `script` to make a terminal with");
             None
         }
     }
@@ -115,7 +115,7 @@ fn bash_understands_its_completions() {
     workshop.write("completions", workshop.throng(&["completions", "bash"]).stdout);
     let words = "source completions; COMP_WORDS=(throng hie); COMP_CWORD=1; _throng throng hie throng; echo \"${COMPREPLY[@]}\"";
     let Ok(output) = Command::new("bash").args(["--norc", "-c", words]).current_dir(workshop.path(".")).output() else {
-        eprintln!("skipped: there is no bash");
+        throng_testkit::skip("there is no bash");
         return;
     };
     assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "hierarchy", "{:?}", String::from_utf8(output.stderr));

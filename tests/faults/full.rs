@@ -4,7 +4,6 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use crate::sandbox::{Ended, assert_says};
-use crate::setting::say;
 use crate::state::look_at_folder;
 use crate::trial::Trial;
 
@@ -13,7 +12,7 @@ fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
     let namespaces = ["--user", "--map-root-user", "--mount"];
     let may = Command::new("unshare").args(namespaces).args(["mount", "-t", "tmpfs", "none", "/mnt"]).output();
     if !may.is_ok_and(|output| output.status.success()) {
-        say("skipped: a disk can't be filled, because no small one may be mounted here");
+        throng_testkit::skip("a disk can't be filled, because no small one may be mounted here");
         return None;
     }
     let mut command = Command::new("unshare");

@@ -106,7 +106,9 @@ fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
     let can = traced.is_ok_and(|output| output.status.success());
     if !can {
-        say("skipped: runs can't be killed at calls of the system, because there is no strace, or it is not allowed");
+        throng_testkit::skip(
+            "runs can't be killed at calls of the system, because there is no strace, or it is not allowed",
+        );
     }
     can
 }

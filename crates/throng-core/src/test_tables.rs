@@ -1,5 +1,8 @@
 //! Small tables for the tests of this crate.
 
+#[path = "../../throng-testkit/src/skip.rs"]
+pub(crate) mod skip;
+
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, StringArray};
@@ -177,7 +180,7 @@ pub(crate) fn all_shown(recoding: &Recoding, column: usize) -> Vec<Option<String
 pub(crate) fn census_or_skip() -> Option<Vec<Vec<f64>>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/census-1080.csv");
     let Ok(text) = std::fs::read_to_string(path) else {
-        eprintln!("skipped: the Census data is not there");
+        skip::skip("the Census data is not there");
         return None;
     };
     let lines: Vec<Vec<f64>> =

@@ -19,12 +19,14 @@ mod column;
 mod partitions;
 mod random_table;
 pub mod s3;
+mod skip;
 mod test_rng;
 
 use proptest::test_runner::{Config, RngSeed};
 
 pub use partitions::set_partitions;
 pub use random_table::{RandomCoding, RandomTable, tables};
+pub use skip::{skip, skip_record};
 pub use test_rng::TestRng;
 
 /// So many cases with a fixed seed, so that a failure comes back in every run.

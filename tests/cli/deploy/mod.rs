@@ -238,7 +238,7 @@ fn the_image_is_pinned_and_holds_only_what_was_collected() {
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
-        eprintln!("skipped: {program} is not installed");
+        throng_testkit::skip(&format!("{program} is not installed"));
     }
     found
 }

@@ -304,7 +304,7 @@ fn adult(rows: usize) -> Option<Table> {
 #[test]
 fn the_search_on_adult_agrees_with_brute_force() {
     let Some(table) = adult(1_000) else {
-        println!("skipped: the data is absent");
+        crate::test_tables::skip::skip("the Adult data is not there");
         return;
     };
     for (k, p) in [(5, 1), (20, 2), (20, 6)] {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 /// What was seen of one class.
 #[derive(Debug)]
@@ -14,56 +14,62 @@ pub(super) struct ClassFacts {
     pub(super) beyond: Vec<u64>,
 }
 
-/// What was seen of one sensitive column in one class.
+/// Counts of one sensitive column in one class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SensitiveTally {
-    /// The symbols of the distinct values.
-    pub(super) distinct: Symbols,
+    /// Rows by the symbol of their value; nulls are not counted.
+    pub(super) counts: SymbolCounts,
     /// The total weight in units; zero without categories.
     pub(super) weight: u64,
 }
 
-/// Distinct symbols. Most classes have few, and few are found fastest one after the other.
+/// Rows by symbol. Most classes have few distinct symbols, which a linear search finds fastest.
 #[derive(Clone, Debug)]
-pub(super) enum Symbols {
-    Few(Vec<u64>),
-    Many(FxHashSet<u64>),
+pub(super) enum SymbolCounts {
+    Few(Vec<(u64, u64)>),
+    Many(FxHashMap<u64, u64>),
 }
 
-/// Up to so many symbols are few.
+/// The most symbols that are searched linearly.
 const FEW: usize = 24;
 
-impl Default for Symbols {
+impl Default for SymbolCounts {
     fn default() -> Self {
         Self::Few(Vec::new())
     }
 }
 
-impl Symbols {
-    fn insert(&mut self, symbol: u64) {
+impl SymbolCounts {
+    fn add(&mut self, symbol: u64, rows: u64) {
         match self {
-            Self::Few(known) if known.contains(&symbol) => {}
-            Self::Few(known) if known.len() < FEW => known.push(symbol),
-            Self::Few(known) => *self = Self::Many(known.iter().copied().chain([symbol]).collect()),
-            Self::Many(known) => {
-                known.insert(symbol);
-            }
+            Self::Few(known) => match known.iter().position(|(other, _)| *other == symbol) {
+                Some(at) => known[at].1 += rows,
+                None if known.len() < FEW => known.push((symbol, rows)),
+                None => *self = Self::Many(known.iter().copied().chain([(symbol, rows)]).collect()),
+            },
+            Self::Many(known) => *known.entry(symbol).or_default() += rows,
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = u64> {
+    fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let (few, many) = match self {
-            Self::Few(known) => (Some(known.iter()), None),
-            Self::Many(known) => (None, Some(known.iter())),
+            Self::Few(known) => (known.as_slice(), None),
+            Self::Many(known) => (&[][..], Some(known)),
         };
-        few.into_iter().flatten().chain(many.into_iter().flatten()).copied()
+        few.iter().copied().chain(many.into_iter().flatten().map(|(symbol, rows)| (*symbol, *rows)))
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// Returns the number of distinct symbols.
+    pub(super) fn distinct(&self) -> u64 {
         match self {
-            Self::Few(known) => known.len(),
-            Self::Many(known) => known.len(),
+            Self::Few(known) => known.len() as u64,
+            Self::Many(known) => known.len() as u64,
         }
+    }
+
+    /// Returns the rows of the most frequent symbol; zero where there is none.
+    pub(super) fn most_frequent(&self) -> u64 {
+        self.iter().map(|(_, rows)| rows).max().unwrap_or(0)
     }
 }
 
@@ -89,7 +95,7 @@ impl ClassFacts {
             if *are_categories {
                 seen.weight = symbols.clone().fold(seen.weight, |sum, units| sum.saturating_add(*units));
             }
-            symbols.for_each(|symbol| seen.distinct.insert(*symbol));
+            symbols.for_each(|symbol| seen.counts.add(*symbol, 1));
         }
         for (beyond, rows) in self.beyond.iter_mut().zip(&batch.is_beyond) {
             *beyond += rows[run.clone()].iter().filter(|is_beyond| **is_beyond).count() as u64;
@@ -100,7 +106,7 @@ impl ClassFacts {
     pub(super) fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
-            seen.distinct.iter().for_each(|symbol| known.distinct.insert(symbol));
+            seen.counts.iter().for_each(|(symbol, rows)| known.counts.add(symbol, rows));
             known.weight = known.weight.saturating_add(seen.weight);
         }
         for (known, rows) in self.beyond.iter_mut().zip(other.beyond) {

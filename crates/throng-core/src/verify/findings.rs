@@ -69,6 +69,8 @@ pub struct Diversity {
     /// Classes that give away what all their members have, because all values read the same (the disclosures of [Sun 2008]).
     /// A class without any value gives nothing away.
     pub disclosures: u64,
+    /// The largest share of one value among the rows of a class.
+    pub largest_share: f64,
     /// For each number of distinct values, the classes that have so many, and their rows.
     pub by_distinct: BTreeMap<u64, (u64, u64)>,
 }

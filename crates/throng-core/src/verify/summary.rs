@@ -48,7 +48,12 @@ fn write(totals: &Totals, numbers: &mut Vec<u64>) {
     for column in &totals.sensitive {
         numbers.extend(reached(&column.distinct));
         numbers.extend(reached(&column.weight));
-        numbers.extend([column.sum, column.disclosures, column.by_distinct.len() as u64]);
+        numbers.extend([
+            column.sum,
+            column.disclosures,
+            column.largest_share.to_bits(),
+            column.by_distinct.len() as u64,
+        ]);
         numbers.extend(column.by_distinct.iter().flat_map(|(distinct, (classes, rows))| [*distinct, *classes, *rows]));
     }
     numbers.extend(totals.beyond.iter().flat_map(|(rows, classes)| [*rows, *classes]));
@@ -70,6 +75,7 @@ fn read(mut totals: Totals, numbers: &mut impl Iterator<Item = u64>) -> Option<T
         column.weight = reached(&mut next)?;
         column.sum = next()?;
         column.disclosures = next()?;
+        column.largest_share = f64::from_bits(next()?);
         for _ in 0..next()? {
             column.by_distinct.insert(next()?, (next()?, next()?));
         }

@@ -37,6 +37,8 @@ pub(super) struct SensitiveTotals {
     pub(super) weight: LeastReached,
     pub(super) sum: u64,
     pub(super) disclosures: u64,
+    /// The largest share of one value among the rows of a class.
+    pub(super) largest_share: f64,
     /// For each number of distinct values, the classes that have so many, and their rows.
     pub(super) by_distinct: BTreeMap<u64, (u64, u64)>,
 }
@@ -67,6 +69,7 @@ impl Totals {
             weight: LeastReached::NOTHING,
             sum: 0,
             disclosures: 0,
+            largest_share: 0.0,
             by_distinct: BTreeMap::new(),
         };
         Self {
@@ -88,7 +91,9 @@ impl Totals {
         *self.class_sizes.entry(facts.rows).or_default() += 1;
         let (mut lacking, mut asking) = (0, 0_u32);
         for ((totals, seen), promise) in self.sensitive.iter_mut().zip(&facts.sensitive).zip(&promise.sensitive) {
-            let distinct = seen.distinct.len() as u64;
+            let distinct = seen.counts.distinct();
+            let share = seen.counts.most_frequent() as f64 / facts.rows.max(1) as f64;
+            totals.largest_share = totals.largest_share.max(share);
             totals.distinct.add(distinct, distinct < promise.p);
             totals.weight.add(seen.weight, is_too_light(seen.weight, promise));
             totals.sum += distinct;
@@ -121,6 +126,7 @@ impl Totals {
             known.weight.merge(other.weight);
             known.sum += other.sum;
             known.disclosures += other.disclosures;
+            known.largest_share = known.largest_share.max(other.largest_share);
             for (distinct, (more_classes, more_rows)) in &other.by_distinct {
                 let (classes, rows) = known.by_distinct.entry(*distinct).or_default();
                 *classes += more_classes;
@@ -185,6 +191,7 @@ impl Totals {
             fewest: totals.distinct.least(),
             mean: if self.classes == 0 { 0.0 } else { totals.sum as f64 / self.classes as f64 },
             disclosures: totals.disclosures,
+            largest_share: totals.largest_share,
             by_distinct: totals.by_distinct.clone(),
         };
         self.sensitive.iter().zip(&promise.sensitive).map(of).collect()

@@ -232,6 +232,10 @@ fn naive(rows: &[Row], k: u64, p: u64) -> Findings {
         values.dedup();
         values.len() as u64
     };
+    let most_frequent = |class: &[Row], value: fn(&Row) -> Option<u8>| {
+        let rows = |of: u8| class.iter().filter(|row| value(row) == Some(of)).count();
+        (0..=u8::MAX).map(rows).max().unwrap_or(0) as f64 / class.len() as f64
+    };
     let below_k = classes.iter().filter(|class| (class.len() as u64) < k).count() as u64;
     let smallest_class = classes.iter().map(|class| class.len() as u64).min().unwrap_or(0);
     let mut requirements = vec![RequirementFindings {
@@ -261,6 +265,7 @@ fn naive(rows: &[Row], k: u64, p: u64) -> Findings {
             fewest: counts.iter().copied().min().unwrap_or(0),
             mean: counts.iter().sum::<u64>() as f64 / counts.len().max(1) as f64,
             disclosures: counts.iter().filter(|count| **count == 1).count() as u64,
+            largest_share: classes.iter().map(|class| most_frequent(class, value)).fold(0.0, f64::max),
             by_distinct: classes.iter().zip(&counts).fold(BTreeMap::new(), |mut found, (class, distinct)| {
                 let (classes, rows) = found.entry(*distinct).or_default();
                 (*classes, *rows) = (*classes + 1, *rows + class.len() as u64);
@@ -370,5 +375,22 @@ fn a_class_that_comes_back_is_scattered() {
         let mut verifier = Verifier::new(promise.clone(), &rows.schema()).unwrap().expecting_classes_together();
         verifier.push(&rows).unwrap();
         assert_eq!(verifier.is_scattered(), is_scattered, "{values:?}");
+    }
+}
+
+#[test]
+fn the_largest_share_of_a_value_is_that_of_the_worst_class() {
+    let values = [Some("flu"), Some("flu"), Some("gout"), None, Some("flu"), Some("gout"), Some("asthma"), None, None];
+    let rows = batch(&[("age", ints(&[1, 1, 1, 1, 2, 2, 2, 2, 2])), ("illness", maybe_texts(&values))]);
+    let verifier = |from: usize, length: usize| {
+        let mut verifier = Verifier::new(promise(&["age"], &["illness"], 2, 2), &rows.schema()).unwrap();
+        verifier.push(&rows.slice(from, length)).unwrap();
+        verifier
+    };
+    // Half of the four rows of the first class have flu; merged from two verifiers, the counts are the same.
+    let mut merged = verifier(0, 1);
+    merged.merge(verifier(1, 8));
+    for findings in [verifier(0, 9).finish(), merged.finish()] {
+        assert_eq!(findings.diversity[0].largest_share, 0.5);
     }
 }

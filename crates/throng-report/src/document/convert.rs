@@ -110,6 +110,7 @@ impl PrivacyFacts {
             fewest: found.fewest,
             mean: round(found.mean),
             disclosures: found.disclosures,
+            largest_share: Some(round(found.largest_share)),
             diversity: value_bins(found.by_distinct.iter().map(|(values, of)| (*values, *of))),
         };
         Self {

@@ -163,6 +163,9 @@ pub struct SensitiveFacts {
     pub mean: f64,
     /// Classes all of whose values are the same.
     pub disclosures: u64,
+    /// The largest share of one value among the rows of a class; absent in sidecars of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_share: Option<f64>,
     /// How many classes have how many distinct values.
     #[serde(default)]
     pub diversity: Vec<Bin>,

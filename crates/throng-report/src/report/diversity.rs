@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::classes::{figures, histogram};
 use crate::document::{SensitiveFacts, Sidecar};
-use crate::numbers::figure;
+use crate::numbers::{figure, percent};
 use crate::page::captioned;
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
@@ -35,6 +35,10 @@ fn diversity(at: usize, column: &SensitiveFacts) -> Markup {
             (figure(&key("mean"), column.mean, format_args!("{:.1}", column.mean))) "; "
             (figure(&key("disclosures"), column.disclosures, column.disclosures))
             " classes give away what all of their members have."
+            @if let Some(share) = column.largest_share {
+                " In some class, " (figure(&key("largest_share"), share, percent(share)))
+                " of the rows have the same: so often a guess of that value is right there."
+            }
         }
         @if !column.diversity.is_empty() {
             @let unit = ("different value", "different values");

@@ -3,6 +3,7 @@
 //! It is rendered from the sidecar alone, so that it contains nothing that is not published already, and every figure
 //! carries its path in the sidecar (`data-key`). No script, font or picture is loaded.
 
+mod borrowed;
 mod classes;
 mod detail;
 mod diversity;
@@ -27,6 +28,7 @@ pub fn report(sidecar: &Sidecar) -> String {
         risk::section,
         classes::section,
         diversity::section,
+        borrowed::section,
         detail::section,
         suppressed::section,
         limits::section,

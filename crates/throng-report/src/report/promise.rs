@@ -1,8 +1,9 @@
 //! The promise in one sentence, and the key figures.
 
 use maud::{Markup, html};
+use throng_core::verify::CONSTRAINED;
 
-use crate::document::{Quantity, Sidecar};
+use crate::document::{Quantity, Requirement, Sidecar};
 use crate::numbers::{count, counted, figure, list, percent};
 use crate::page::key_entry;
 
@@ -44,20 +45,53 @@ fn sentence(sidecar: &Sidecar) -> String {
         _ => "some rows".to_owned(),
     };
     let mut sentence =
-        format!("Whoever knows the {} of a person finds at least {rows} that could be theirs", list(&columns));
-    let diverse = requirements.iter().filter_map(|requirement| {
-        let (column, Quantity::Count(p)) = (requirement.column.as_ref()?, requirement.required) else { return None };
-        let kind = match &*requirement.model {
-            "p-sensitivity" => "values",
-            "extended p-sensitivity" => "values (those below a protected one count as one)",
-            "p+-sensitivity" => "categories",
-            _ => return None,
-        };
-        Some(format!("at least {p} different {kind} of {column}"))
-    });
-    let diverse: Vec<String> = diverse.collect();
+        format!("Anyone who knows the {} of a person finds at least {rows} that could be theirs", list(&columns));
+    let (limits, diverse): (Vec<&Requirement>, Vec<&Requirement>) =
+        requirements.iter().filter(|requirement| requirement.column.is_some()).partition(|of| of.model == CONSTRAINED);
+    let diverse: Vec<String> = diverse.into_iter().map(diversity).collect();
     if !diverse.is_empty() {
         sentence.push_str(&format!(", and among them {}", list(&diverse)));
     }
+    let limits: Vec<String> = limits.into_iter().filter_map(|limit| limit.column.clone()).collect();
+    if !limits.is_empty() {
+        sentence.push_str(&format!("; no value of {} is generalized beyond its limit", list(&limits)));
+    }
     sentence + "."
+}
+
+/// What a requirement on a sensitive column means. A model without words of its own is named: none is left out.
+fn diversity(requirement: &Requirement) -> String {
+    let (column, required) = (requirement.column.as_deref().unwrap_or_default(), requirement.required);
+    match &*requirement.model {
+        "p-sensitivity" => format!("at least {required} different values of {column}"),
+        "extended p-sensitivity" => {
+            format!("at least {required} different values (those below a protected one count as one) of {column}")
+        }
+        "p+-sensitivity" => format!("at least {required} different categories of {column}"),
+        "alpha-weight" => format!("categories of {column} that weigh at least {required} together"),
+        other => format!("{column} with {other} of at least {required}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_requirement_is_left_out_of_the_sentence() {
+        let requirement = |model: &'static str, required| Requirement {
+            model: model.into(),
+            column: Some("illness".to_owned()),
+            required,
+            achieved: required,
+        };
+        assert_eq!(
+            diversity(&requirement("alpha-weight", Quantity::Weight(1.5))),
+            "categories of illness that weigh at least 1.5 together"
+        );
+        assert_eq!(
+            diversity(&requirement("a model of tomorrow", Quantity::Count(4))),
+            "illness with a model of tomorrow of at least 4"
+        );
+    }
 }

@@ -83,8 +83,9 @@ fn every_figure_is_that_of_the_sidecar() {
 #[test]
 fn the_promise_is_a_sentence() {
     let page = page_of(&sidecar());
-    let sentence = "Whoever knows the age and pay of a person finds at least 5 rows that could be theirs, and among them at \
-                    least 2 different values of illness.";
+    let sentence = "Anyone who knows the age and pay of a person finds at least 5 rows that could be theirs, and among them at \
+                    least 2 different values of illness and categories of illness that weigh at least 1.5 together; no \
+                    value of age is generalized beyond its limit.";
     assert!(page.contains(sentence), "{page}");
     assert_eq!(page.matches("✓ yes").count(), 4);
     let mut broken = sidecar();

@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use super::http;
+use crate::skip::skip;
 
 /// When this variable is set, a machine without the server is a failure and no reason to skip.
 pub const REQUIRE: &str = "THRONG_REQUIRE_S3";
@@ -36,8 +37,7 @@ impl Server {
                 panic!("{REQUIRE} is set, but there is no S3 server: {why}")
             }
             Err(why) => {
-                // Past the capture of the test harness, so that it is seen.
-                let _ = writeln!(io::stderr(), "skipped: there is no S3 server to test with: {why}");
+                skip(&format!("there is no S3 server to test with: {why}"));
                 None
             }
         }
@@ -98,7 +98,7 @@ fn packages(python: &str) -> Result<PathBuf, String> {
     if folder.is_dir() {
         return Ok(folder);
     }
-    let failed = |error: io::Error| format!("{}: {error}", folder.display());
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     fs::create_dir_all(cache()).map_err(failed)?;
     let fresh = cache().join(format!(".moto-{}", std::process::id()));
     let list = fresh.with_extension("txt");
