@@ -1,4 +1,4 @@
-//! What the operator does, from the plan of its input to the release.
+//! Drives the operator: from the physical plan of the input to the release.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 use crate::sweep::{self, SweepResult};
 
-/// A policy bound to the columns of an input: everything that is known before a row is read.
+/// A policy bound to the schema of an input. Holds everything that is known before a row is read.
 #[derive(Clone, Debug)]
 pub struct Anonymizer {
     policy: Arc<Policy>,
@@ -35,7 +35,7 @@ pub struct Anonymizer {
 }
 
 impl Anonymizer {
-    /// Binds a policy to an input. Fails where the policy has no secret and none can be kept (see
+    /// Binds a policy to the schema of an input. Fails if the policy has no secret and none can be stored (see
     /// [`Policy::release_key`]).
     pub fn new(policy: Arc<Policy>, input: SchemaRef) -> Result<Self, AnonymizeError> {
         let key = policy.release_key()?;
@@ -44,43 +44,44 @@ impl Anonymizer {
         Ok(Self { policy, binding, input, schema, key, part_sizes: PartSizes::default() })
     }
 
-    /// The same with other parts, so that small tables are cut into some too.
+    /// Overrides the part sizes, so that tests cut small tables into parts too.
     #[cfg(test)]
     pub(crate) fn with_part_sizes(self, part_sizes: PartSizes) -> Self {
         Self { part_sizes, ..self }
     }
 
-    /// The policy.
+    /// Returns the policy.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
     }
 
-    /// What each column of the input is.
+    /// Returns the role, type and recoding of each input column.
     pub fn binding(&self) -> &Binding {
         &self.binding
     }
 
-    /// The key of every random choice. Whoever has it can tell borrowed rows of a class from its own.
+    /// Returns the key of every random choice. It must stay secret, since it distinguishes the borrowed rows of a class
+    /// from its own.
     pub fn key(&self) -> ReleaseKey {
         self.key
     }
 
-    /// The seed of the content hash, which orders the rows of a class and sums up all rows.
+    /// Returns the seed of the row hash, which orders the rows of a class and feeds the checksum.
     pub fn content_seed(&self) -> u64 {
         self.key.seed("content")
     }
 
-    /// The schema of the input.
+    /// Returns the schema of the input.
     pub fn input_schema(&self) -> &SchemaRef {
         &self.input
     }
 
-    /// The schema of the release.
+    /// Returns the schema of the release.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The columns of the input that are read, ascending; all others are never looked at.
+    /// Returns the indices of the input columns that are read, ascending. All other columns are never read.
     pub fn columns_read(&self) -> Vec<usize> {
         let quasi = self.binding.quasi.iter().map(|quasi| quasi.column.index);
         let sensitive = self.binding.sensitive.iter().map(|sensitive| sensitive.column.index);
@@ -90,14 +91,14 @@ impl Anonymizer {
         columns
     }
 
-    /// How the classes of a release are formed, and why in this way.
+    /// Returns the method that forms the classes, and the reason for its choice.
     pub fn method(&self) -> (Method, &'static str) {
         let (method, reason) = choose_method(&self.policy.algorithm, &self.binding);
         (method.with_key(self.key), reason)
     }
 
-    /// Reads all rows of a plan that yields at least [`Anonymizer::columns_read`], by their names, and makes a release of
-    /// them.
+    /// Executes `input` and returns the release of its rows. The plan must yield at least [`Anonymizer::columns_read`],
+    /// by name.
     pub async fn anonymize(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -113,7 +114,7 @@ impl Anonymizer {
         self.look(input, context, metrics, progress, release).await
     }
 
-    /// Reads all rows of a plan and tells what can be promised of them.
+    /// Reads all rows of a plan and returns which privacy models they can satisfy.
     pub async fn examine(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -123,7 +124,8 @@ impl Anonymizer {
         self.inspect(input, context, progress, false).await
     }
 
-    /// The same, and what a release would cost and lose: leaves are cut, and some of them are clustered.
+    /// Like [`Anonymizer::examine`], and estimates the memory and the loss of a release by clustering a sample of the
+    /// leaves.
     pub async fn preview(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -147,7 +149,7 @@ impl Anonymizer {
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, inspect).await
     }
 
-    /// Reads all rows, and does something with them on a thread of its own. Stops when nobody waits for it any more.
+    /// Reads all rows, then runs `then` on a blocking thread. Dropping the future cancels the work.
     async fn look<T: Send + 'static>(
         &self,
         input: &Arc<dyn ExecutionPlan>,
@@ -170,10 +172,10 @@ impl Anonymizer {
         tokio::task::spawn_blocking(work).await.map_err(|_| AnonymizeError::Task)?
     }
 
-    /// Reads all rows of a plan once, and forms the classes of a release for each of several policies.
+    /// Reads all rows of a plan once, and forms the classes of a release for each policy of `trials`.
     ///
-    /// The policies may differ in what they promise and in how classes are formed. What they say of columns must be the
-    /// same as here, since the survey is shared. After the survey, every policy is one unit of progress.
+    /// The policies may differ in privacy models and algorithm. Their columns must be declared as in this policy, since
+    /// the survey is shared. After the survey, each policy is one unit of progress.
     pub async fn evaluate(
         &self,
         trials: Vec<Self>,
@@ -185,7 +187,7 @@ impl Anonymizer {
         self.look(input, context, &ExecutionPlanMetricsSet::new(), progress, evaluate).await
     }
 
-    /// How large the parts of a table are.
+    /// Returns the part sizes.
     pub(crate) fn part_sizes(&self) -> PartSizes {
         self.part_sizes
     }
@@ -194,7 +196,8 @@ impl Anonymizer {
         Groups::of(snapshot, self.method().0, &self.binding.privacy(), self.part_sizes)
     }
 
-    /// Refuses what no release can keep, and a release that would leave out more rows than the policy allows.
+    /// Returns an error if no release can satisfy the privacy models, or if more rows would be suppressed than the
+    /// policy allows.
     pub(crate) fn check_feasibility(
         &self,
         found: &Feasibility,
@@ -206,7 +209,7 @@ impl Anonymizer {
         }
         let Some(limit) = self.binding.suppression_limit else { return Ok(()) };
         let suppressed = suppressed + found.suppressed;
-        // A written limit may miss the fraction that is meant.
+        // Tolerate rounding: a decimal limit may be slightly below the intended fraction.
         let most = (limit * rows as f64 * (1.0 + f64::EPSILON)).floor();
         match suppressed as f64 <= most {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! A row as it is kept between the survey and the release: what the release shows of it, its group, and its content hash.
+//! Layout of a row between survey and release: group or class, row hash, pass-through columns.
 
 use std::sync::Arc;
 
@@ -8,17 +8,18 @@ use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, Schema, Sche
 use crate::AnonymizeError;
 use crate::passthrough::PassthroughColumn;
 
-/// A content hash is kept as a wide integer, which is never computed with.
+/// Row hashes are stored as 128-bit decimals; no arithmetic is done on them.
 const HASH: DataType = DataType::Decimal128(38, 0);
 
-/// The schema of kept rows: a number and a hash, and then what is kept. Names are places, so that none is there twice.
+/// Returns the schema of buffered rows: number, row hash, pass-through columns. The latter are named by index, which
+/// makes their names unique.
 pub(crate) fn row_schema(kept: &[PassthroughColumn]) -> SchemaRef {
     let mut fields = vec![Field::new("number", DataType::UInt32, false), Field::new("content", HASH, false)];
     fields.extend(kept.iter().enumerate().map(|(place, kept)| Field::new(place.to_string(), kept.data_type(), true)));
     Arc::new(Schema::new(fields))
 }
 
-/// Rows with these numbers and hashes. A number is a group first, and a class later.
+/// Builds a batch of buffered rows. `numbers` are group ids at first, and class ids later.
 pub(crate) fn row_batch(
     schema: &SchemaRef,
     numbers: Vec<u32>,
@@ -32,24 +33,24 @@ pub(crate) fn row_batch(
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
-/// The numbers of rows.
+/// Returns the group or class id of each row.
 pub(crate) fn numbers(rows: &RecordBatch) -> &[u32] {
     rows.column(0).as_primitive::<UInt32Type>().values()
 }
 
-/// The same rows with other numbers.
+/// Replaces the group or class ids.
 pub(crate) fn with_numbers(rows: &RecordBatch, numbers: Vec<u32>) -> Result<RecordBatch, AnonymizeError> {
     let mut columns = rows.columns().to_vec();
     columns[0] = Arc::new(UInt32Array::from(numbers));
     RecordBatch::try_new(rows.schema(), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
-/// The content hash of a row.
+/// Returns the row hash of each row.
 pub(crate) fn content(rows: &RecordBatch) -> impl ExactSizeIterator<Item = u128> {
     rows.column(1).as_primitive::<Decimal128Type>().values().iter().map(|hash| hash.cast_unsigned())
 }
 
-/// The place of a kept column in a batch.
+/// Returns the index of a pass-through column in a batch of buffered rows.
 pub(crate) fn kept_column(kept: usize) -> usize {
     kept + 2
 }

@@ -1,5 +1,5 @@
-//! Columns as a release holds them: plain values, no dictionaries or views, no metadata from the input, and no type that
-//! Parquet knows only through a note for Arrow: another reader would see bare integers.
+//! Canonical types of released columns: no dictionaries, no views, no metadata of the input, and no type that Parquet
+//! stores only as a hint for Arrow, since other readers would see bare integers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 
 use crate::AnonymizeError;
 
-/// The field in plain form, also inside nested types.
+/// Returns the field with its canonical type, also inside nested types, and without metadata.
 pub fn to_canonical_field(field: &Field) -> Field {
     Field::new(field.name(), canonical_type(field.data_type()), field.is_nullable()).with_metadata(HashMap::new())
 }
@@ -23,7 +23,7 @@ fn canonical_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
-        // Parquet counts in milliseconds or finer.
+        // Parquet has no unit coarser than milliseconds.
         DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
         DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),
@@ -38,7 +38,7 @@ fn canonical_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// The values in plain form.
+/// Casts an array to its canonical type.
 pub fn to_canonical_array(array: &ArrayRef) -> Result<ArrayRef, AnonymizeError> {
     let data_type = canonical_type(array.data_type());
     if &data_type == array.data_type() {

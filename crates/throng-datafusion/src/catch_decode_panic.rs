@@ -1,7 +1,7 @@
-//! Decoders that panic.
+//! Turns panics of file decoders into errors.
 //!
-//! Bytes that a file should not have make some decoders overflow, slice beyond the end or run into an assertion, instead
-//! of giving an error. Here such a panic becomes one, so that a damaged file ends a query and not the process.
+//! On invalid bytes, some decoders overflow, slice out of bounds or fail an assertion instead of returning an error.
+//! Catching the panic makes a damaged file fail the query and not the process.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -15,7 +15,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use thiserror::Error as ThisError;
 
-/// A decoder panicked. Its message may quote bytes of the file, and is dropped.
+/// A decoder panicked. The panic message may quote bytes of the file and is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
 #[error("a file is damaged in a way that its decoder does not expect")]
 pub struct DecodePanic;
@@ -24,27 +24,27 @@ thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread decodes an input right now, so that a panic will be told as an error. A panic hook has nothing to
-/// add then.
+/// Returns whether this thread is decoding an input. A panic is then returned as an error, and a panic hook should not
+/// report it.
 pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// The answer of a decoder; [`DecodePanic`] when it panics.
+/// Awaits a decoder. Returns [`DecodePanic`] if it panics.
 pub async fn catch_decode_panic<T>(decoder: impl Future<Output = Result<T>>) -> Result<T> {
     let mut decoder = pin!(decoder);
     poll_fn(|context| poll_decoder(|| decoder.as_mut().poll(context)).unwrap_or_else(|error| Poll::Ready(Err(error))))
         .await
 }
 
-/// The rows of a decoder; [`DecodePanic`] and no more rows when it panics.
+/// Wraps the stream of a decoder. A panic becomes [`DecodePanic`], after which the stream ends.
 pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
     let schema = rows.schema();
     let mut rows = Some(rows);
     let guarded = futures::stream::poll_fn(move |context| {
         let Some(stream) = &mut rows else { return Poll::Ready(None) };
         poll_decoder(|| stream.poll_next_unpin(context)).unwrap_or_else(|error| {
-            // What panicked is in an unknown state, and is not asked again.
+            // The decoder is in an unknown state after a panic and must not be polled again.
             rows = None;
             Poll::Ready(Some(Err(error)))
         })

@@ -1,11 +1,11 @@
-//! Which algorithms a policy asks for, and what `auto` stands for.
+//! Maps the algorithm settings of a policy to a method, and resolves `auto`.
 
 use throng_core::anonymize::{ClusterChoice, DEFAULT_CYCLES, Method, PartitionChoice};
 use throng_core::columns::ColumnRecoding;
 use throng_core::local_search::WITHOUT_LIMIT;
 use throng_policy::{Algorithm, Binding, Budget, ClusterSetting, PartitionSetting};
 
-/// The method for a policy that is bound to its input, and why it was taken.
+/// Returns the method for a bound policy, and the reason for its choice.
 pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
     let partition = match algorithm.partition {
         PartitionSetting::Mondrian => PartitionChoice::Mondrian,
@@ -34,7 +34,7 @@ pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method
     (Method::new(partition, cluster).with_cycles(cycles), reason)
 }
 
-/// Cycles of a thorough search. Its first one is that of a balanced search, so that it loses no more.
+/// Cycles of a thorough search. The first one is that of a balanced search, so its loss is never higher.
 const THOROUGH_CYCLES: u32 = 8 * DEFAULT_CYCLES;
 
 const SET: &str = "set in the policy";

@@ -1,4 +1,4 @@
-//! From groups to the classes of a release, part by part.
+//! Forms the equivalence classes of a release from its groups, part by part.
 
 use std::time::{Duration, Instant};
 
@@ -23,27 +23,27 @@ use crate::progress::{Progress, Stage};
 use crate::resources::{Resources, reserve};
 use crate::snapshot::Snapshot;
 
-/// The classes of a release, and which rows go where.
+/// The classes of a release, and the class of each group.
 pub(crate) struct Classes {
     pub(crate) recoding: Recoding,
     pub(crate) utility: Utility,
-    /// The sizes of the cells: the classes of the input.
+    /// Sizes of the cells, which are the equivalence classes of the input.
     pub(crate) cells: ClassSizes,
-    /// For each group of each chunk, in the order of streams and chunks: the group of the recoding.
+    /// Maps each group of each chunk, in the order of streams and chunks, to its group in the recoding.
     pub(crate) group_of: Vec<u32>,
     pub(crate) borrowed: BorrowedRows,
-    /// Assigns the rows of shared groups to classes.
+    /// Key of the row assignment of shared groups.
     pub(crate) key: ReleaseKey,
     pub(crate) leaves: u64,
-    /// Cycles of local search, in the part that had fewest.
+    /// Cycles of local search, minimum over all parts.
     pub(crate) cycles: u32,
     pub(crate) suppressed: u64,
-    /// For all of it.
+    /// Memory for all of the above.
     pub(crate) reservation: MemoryReservation,
 }
 
 impl Classes {
-    /// Forms the classes of all parts. The table of a part is handed on when it is no longer needed.
+    /// Forms the classes of all parts. The table of a part is passed to `hand_on` when it is no longer needed.
     pub(crate) fn of(
         anonymizer: &Anonymizer,
         snapshot: &Snapshot,
@@ -89,10 +89,10 @@ impl Classes {
     }
 }
 
-/// What runs out when classes don't fit.
+/// Name of the resource in the out-of-memory error.
 const WHAT: &str = "the classes of the release";
 
-/// The classes of the parts so far.
+/// Accumulates the classes of parts.
 pub(crate) struct GatheredClasses {
     like: Table,
     examined: FeasibilityCounts,
@@ -102,12 +102,12 @@ pub(crate) struct GatheredClasses {
     privacy: Privacy,
     leaves: u64,
     cycles: u32,
-    /// How many groups the parts have.
+    /// Total number of groups.
     groups: u32,
     reservation: MemoryReservation,
 }
 
-/// What is counted of the parts so far.
+/// Accumulated counts of parts.
 struct PartTotals {
     marginals: Marginals,
     cells: ClassSizes,
@@ -123,14 +123,14 @@ impl PartTotals {
 /// The classes of one part.
 pub(crate) struct FormedPart {
     pub(crate) classes: Vec<Class>,
-    /// Leaves into which the part was cut.
+    /// Number of leaves of the part.
     pub(crate) leaves: u64,
-    /// Cycles of local search.
+    /// Number of cycles of local search.
     pub(crate) cycles: u32,
 }
 
 impl GatheredClasses {
-    /// No parts yet.
+    /// Creates an accumulator without parts.
     pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Resources) -> Self {
         let like = Table::empty(domains);
         let counted = PartTotals { marginals: Marginals::new(&like), cells: ClassSizes::default() };
@@ -148,7 +148,7 @@ impl GatheredClasses {
         }
     }
 
-    /// Adds a part whose classes were formed elsewhere.
+    /// Adds a part whose classes were formed by another task.
     pub(crate) fn add_formed(
         &mut self,
         table: &Table,
@@ -160,7 +160,7 @@ impl GatheredClasses {
         self.add(table, &allowed, || Ok(formed))
     }
 
-    /// Adds a part, which is counted while its classes are formed.
+    /// Adds a part. Its statistics are counted in parallel with `form`.
     fn add(
         &mut self,
         table: &Table,
@@ -185,7 +185,7 @@ impl GatheredClasses {
         reserve(&self.reservation, size, WHAT)
     }
 
-    /// The classes of a table of so many rows, without the groups of chunks.
+    /// Finishes the recoding. `rows` and `suppressed` are those of the whole input. `group_of` of the result is empty.
     pub(crate) fn finish(
         self,
         anonymizer: &Anonymizer,
@@ -206,19 +206,19 @@ impl GatheredClasses {
     }
 }
 
-/// What every part is worked on with.
+/// Shared context of the work on all parts.
 pub(crate) struct PartJob<'a> {
     method: Method,
     privacy: &'a Privacy,
     workspace: &'a Resources,
     progress: &'a dyn Progress,
-    /// How long each part may be searched for better classes, where the policy says so.
+    /// Time budget of the local search in each part, if the policy sets one.
     time: Option<Duration>,
-    /// Where there are several parts, the whole is one step.
+    /// If there are several parts, stages are not reported for each of them.
     is_one_of_several: bool,
 }
 
-/// The watch over the work on one part.
+/// Reports progress of one part, and stops it on cancellation or timeout.
 struct PartProgress<'a> {
     work: &'a PartJob<'a>,
     search_until: Option<Instant>,
@@ -236,7 +236,7 @@ impl ProgressSink for PartProgress<'_> {
 }
 
 impl<'a> PartJob<'a> {
-    /// Work on one of so many parts.
+    /// Creates the context for `parts` parts. A time budget is divided evenly among them.
     pub(crate) fn new(
         anonymizer: &Anonymizer,
         privacy: &'a Privacy,
@@ -251,7 +251,7 @@ impl<'a> PartJob<'a> {
         Self { method: anonymizer.method().0, privacy, workspace, progress, time, is_one_of_several: parts > 1 }
     }
 
-    /// Forms the classes of a part.
+    /// Partitions and clusters one part.
     pub(crate) fn form(&self, table: &Table, allowed: &FeasibleRegions) -> Result<FormedPart, AnonymizeError> {
         let begin = |stage: Stage, total| match self.is_one_of_several {
             true => tracing::Span::current(),

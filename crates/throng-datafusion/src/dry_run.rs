@@ -1,4 +1,4 @@
-//! What can be promised of an input, and what its release would cost and lose.
+//! Dry run: which privacy models an input can satisfy, and the estimated cost and loss of its release.
 
 use throng_core::anonymize::ProgressSink;
 use throng_core::feasibility::{Feasibility, FeasibilityCounts};
@@ -13,43 +13,43 @@ use crate::release::order_bytes;
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
-/// So many leaves, over all parts, are clustered to predict a loss.
+/// Maximum number of leaves, over all parts, that are clustered to estimate the loss.
 const TRIED_LEAVES: usize = 256;
 
-/// A leaf with more cells than this is not tried: clustering it would be most of the work.
+/// Leaves with more cells are not sampled: clustering them would be most of the work.
 const TRIED_CELLS: usize = 4096;
 
-/// What can be promised of an input.
+/// Result of a dry run.
 #[derive(Debug)]
 pub struct DryRun {
-    /// Rows of the input.
+    /// Number of input rows.
     pub rows: u64,
-    /// Rows that would be left out.
+    /// Number of rows that would be suppressed.
     pub suppressed: u64,
-    /// Distinct tuples of quasi-identifiers.
+    /// Number of distinct quasi-identifier tuples.
     pub cells: u64,
-    /// Parts in which the table is looked at.
+    /// Number of parts of the table.
     pub parts: usize,
-    /// What each sensitive column allows.
+    /// Feasibility of the privacy models.
     pub feasibility: Feasibility,
-    /// Why there can be no release, if so.
+    /// Error that a release would return, if any.
     pub refused: Option<AnonymizeError>,
-    /// What a release would be like, where that was asked for and there can be one.
+    /// Estimates, if they were requested and a release is possible.
     pub prediction: Option<Prediction>,
 }
 
-/// What a release would be like.
+/// Estimated metrics of a release.
 #[derive(Clone, Debug)]
 pub struct Prediction {
-    /// Leaves into which the table is cut.
+    /// Number of leaves.
     pub leaves: u64,
-    /// The mean NCP of the leaves that were tried; none where all leaves are too large to be tried.
+    /// Mean NCP of the sampled leaves; `None` if all leaves are too large to be sampled.
     pub ncp: Option<f64>,
-    /// The rows of the leaves that were tried.
+    /// Number of rows in the sampled leaves.
     pub tried_rows: u64,
-    /// The memory in which everything would fit. With less, rows are spilled.
+    /// Memory in bytes that avoids spilling.
     pub memory_bytes: u64,
-    /// Whether rows were spilled already.
+    /// Whether the survey has already spilled rows.
     pub is_spilled: bool,
 }
 
@@ -96,7 +96,7 @@ impl DryRun {
     }
 }
 
-/// Stops when the query does not want an answer any more.
+/// Stops clustering when the query is cancelled.
 struct StopOnCancel<'a>(&'a Resources);
 
 impl ProgressSink for StopOnCancel<'_> {

@@ -1,4 +1,4 @@
-//! Errors between a query and its release.
+//! Error type of this crate.
 
 use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
@@ -6,7 +6,7 @@ use thiserror::Error as ThisError;
 
 use crate::redact::redacted;
 
-/// An error of this crate.
+/// An error while a release is computed.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum AnonymizeError {
@@ -16,54 +16,55 @@ pub enum AnonymizeError {
     /// The policy does not fit the input.
     #[error(transparent)]
     Policy(#[from] throng_policy::PolicyError),
-    /// More rows would have to be left out than the policy allows.
+    /// More rows would have to be suppressed than the policy allows.
     #[error("the privacy target can't be met: {}", too_many_suppressed(*.rows, *.suppressed, *.limit, *.most))]
     Suppression {
-        /// Rows of the input.
+        /// Number of input rows.
         rows: u64,
-        /// Rows that would be left out.
+        /// Number of rows that would be suppressed.
         suppressed: u64,
-        /// The share that the policy allows.
+        /// Maximum share of suppressed rows.
         limit: f64,
-        /// As many rows.
+        /// Maximum number of suppressed rows.
         most: f64,
     },
-    /// The query failed. Its own message may quote values of the data, so it must be passed through [`classify`](crate::classify) and not be shown.
+    /// The query failed. The source error may quote values of the data: it must be passed through
+    /// [`classify`](crate::classify) and must not be shown.
     #[error("the input could not be read")]
     Read(#[source] DataFusionError),
-    /// Rows that do not fit into memory could not be written to disk or read back.
+    /// Spilled rows could not be written to disk or read back.
     #[error("rows could not be spilled to disk; check the space in the temporary folder (`TMPDIR`), then try again")]
     Spill(#[source] DataFusionError),
-    /// The memory of the session does not suffice.
+    /// The memory pool of the session is exhausted.
     #[error("the memory limit does not leave enough room for {0}; raise the memory limit (`--memory-limit`)")]
     Memory(&'static str),
-    /// A release was looked at before anybody saw it, and does not keep its promise; a bug of ours.
+    /// The verifier rejected a release before any of its rows was emitted. This is a bug in Throng.
     #[error(
         "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
     )]
     Refused(&'static str),
-    /// An object on a store could not be written or read.
+    /// An object could not be written to or read from an object store.
     #[error("a store failed while the release was made")]
     Store(#[source] datafusion::object_store::Error),
-    /// Rows were read that had not been there when the table was surveyed.
+    /// The input contains rows that were not there when it was surveyed.
     #[error("the input has changed while it was read; try again")]
     Changed,
-    /// The caller has dropped the query.
+    /// The query was dropped by the caller.
     #[error("the query was cancelled")]
     Cancelled,
-    /// A part of a plan could not be read.
+    /// An encoded plan node could not be decoded.
     #[error(transparent)]
     Codec(#[from] crate::CodecError),
     /// An Arrow kernel failed.
     #[error("an Arrow kernel failed ({0})")]
     Kernel(&'static str, #[source] ArrowError),
-    /// A task ended without a result; a bug of ours.
+    /// A task panicked, or returned an unexpected result. This is a bug in Throng.
     #[error("a task of the survey ended without a result; please report this with the policy and the schema")]
     Task,
 }
 
 impl AnonymizeError {
-    /// Returns the reasons for which no release of the input can keep the promise; none for any other error.
+    /// Returns the reasons why no release of the input can satisfy the privacy models, or `None` for any other error.
     pub fn shortfalls(&self) -> Option<Vec<String>> {
         match self {
             Self::Core(throng_core::CoreError::Infeasible(shortfalls)) => {
@@ -85,7 +86,7 @@ fn too_many_suppressed(rows: u64, suppressed: u64, limit: f64, most: f64) -> Str
 }
 
 impl From<AnonymizeError> for DataFusionError {
-    /// An error of the query itself keeps its kind and its place, and loses the values that it quotes.
+    /// Redacts an error of the query: keeps its kind and position, drops quoted values.
     fn from(error: AnonymizeError) -> Self {
         match error {
             AnonymizeError::Read(error) => redacted(error),
@@ -95,7 +96,7 @@ impl From<AnonymizeError> for DataFusionError {
 }
 
 impl From<DataFusionError> for AnonymizeError {
-    /// Unwraps an error of this crate that went through the engine.
+    /// Unwraps an [`AnonymizeError`] that was wrapped by the engine.
     fn from(error: DataFusionError) -> Self {
         match error {
             DataFusionError::External(inner) => match inner.downcast::<Self>() {

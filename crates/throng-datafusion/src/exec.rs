@@ -1,4 +1,4 @@
-//! The operator as a node of a physical plan.
+//! The anonymization operator, an [`ExecutionPlan`].
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +24,7 @@ use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
 use crate::verify_release::verify_release;
 
-/// The release of a table, once it has been made. Whoever holds the cell sees the same release.
+/// The release of a table, computed at most once and shared by all plans over the table.
 pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 
 /// Anonymizes all rows of its input, and emits them in the canonical order of the release.
@@ -46,22 +46,23 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 ///
 /// # Barrier
 ///
-/// Nothing that stands above this node is ever evaluated below it: a filter that ran on the input would anonymize a chosen
-/// subset, and the difference of two such releases tells a row. So the node takes no filters, limits, projections or
-/// dynamic filters from its parents (the defaults of [`ExecutionPlan`]), promises no ordering, partitioning or
-/// statistics from which an optimizer could draw conclusions, and enters a query only through
-/// [`crate::AnonymizedTable`], which is opaque to the logical optimizer.
+/// Nothing above this node is ever evaluated below it: a filter on the input would anonymize a chosen subset, and the
+/// difference of two such releases discloses rows. The node therefore accepts no filters, limits, projections or
+/// dynamic filters from its parents (the defaults of [`ExecutionPlan`]), declares no ordering, partitioning or
+/// statistics that an optimizer could use, and enters a query only through [`crate::AnonymizedTable`], which is opaque
+/// to the logical optimizer.
 ///
 /// # Execution
 ///
-/// The first stream that is polled makes the release; others wait for it. Before it gives a row, all rows are looked at by
-/// the verifier, which shares no code with what formed the classes. A release depends on the content of the input,
-/// the policy and its seed, and on nothing else: neither partitions nor batch sizes nor row order change a byte of it.
+/// The first stream that is polled computes the release; others wait for it. Before a row is emitted, all rows are
+/// checked by the verifier (unless the caller verifies them), which shares no code with the clustering. A release
+/// depends on the content of the input, the policy and its seed alone: neither partitions nor batch sizes nor row order
+/// change a byte of it.
 ///
 /// # Errors
 ///
-/// What can't be released (see `throng check`) ends the query with an error that holds no value of the data. Nothing is
-/// kept of a release that failed or was cancelled; the next query makes it anew.
+/// If no release is possible (see `throng check`), the query fails with an error that contains no value of the data. A
+/// failed or cancelled release is not cached; the next query computes it again.
 pub struct AnonymizeExec {
     anonymizer: Arc<Anonymizer>,
     input: Arc<dyn ExecutionPlan>,
@@ -71,7 +72,7 @@ pub struct AnonymizeExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// Who hears of the progress, and who verifies the release.
+/// Progress listener, and whether the caller verifies the release.
 #[derive(Clone, Default)]
 pub(crate) struct ExecOptions {
     pub(crate) progress: Option<Arc<dyn Progress>>,
@@ -79,7 +80,7 @@ pub(crate) struct ExecOptions {
 }
 
 impl AnonymizeExec {
-    /// Anonymizes a plan that yields at least [`Anonymizer::columns_read`], by their names.
+    /// Creates an operator over a plan that yields at least [`Anonymizer::columns_read`], by name.
     pub fn new(anonymizer: Arc<Anonymizer>, input: Arc<dyn ExecutionPlan>) -> Self {
         Self::sharing(anonymizer, input, SharedRelease::default(), ExecOptions::default())
     }
@@ -100,17 +101,17 @@ impl AnonymizeExec {
         Self { anonymizer, input, release, watch, properties: Arc::new(properties), metrics }
     }
 
-    /// What is done.
+    /// Returns the bound policy.
     pub fn anonymizer(&self) -> &Arc<Anonymizer> {
         &self.anonymizer
     }
 
-    /// The plan whose rows are anonymized.
+    /// Returns the input plan.
     pub fn input(&self) -> &Arc<dyn ExecutionPlan> {
         &self.input
     }
 
-    /// The release, which is made now if nobody has made it before.
+    /// Returns the release, which is computed now unless it is cached.
     pub fn release(
         &self,
         context: Arc<TaskContext>,
@@ -151,8 +152,8 @@ impl AnonymizeExec {
     }
 }
 
-/// Tells what the plan does. The derived text would hold the rows of the release, and DataFusion puts the text of a plan
-/// into its errors.
+/// Prints the same as `Display`. A derived implementation would include rows of the release, and DataFusion puts the
+/// debug text of plans into errors.
 impl fmt::Debug for AnonymizeExec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.fmt_as(DisplayFormatType::Default, f)
@@ -225,7 +226,7 @@ impl ExecutionPlan for AnonymizeExec {
     }
 }
 
-/// What EXPLAIN ANALYZE tells of a release that was made.
+/// Records the metrics of a release for `EXPLAIN ANALYZE`.
 fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
     let counted = [
         ("rows_read", facts.rows_read),
@@ -238,15 +239,15 @@ fn count(metrics: &ExecutionPlanMetricsSet, facts: &Facts) {
     }
 }
 
-/// Times the stages of the operator, and passes progress on.
+/// Measures the time of each stage, and forwards progress.
 struct TimedProgress {
-    /// By stage, up to `Recode`.
+    /// Indexed by stage, up to `Recode`.
     times: [Time; 4],
     current: Mutex<Option<ScopedTimer>>,
     listener: Option<Arc<dyn Progress>>,
 }
 
-/// Adds the time that it lived.
+/// Adds its lifetime to a metric when dropped.
 struct ScopedTimer {
     time: Time,
     start: std::time::Instant,

@@ -1,4 +1,4 @@
-//! `CREATE EXTERNAL TABLE ... STORED AS THRONG`: files of people, of which only a release can be queried.
+//! `CREATE EXTERNAL TABLE ... STORED AS THRONG`: registers files of which only the release can be queried.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use datafusion::logical_expr::CreateExternalTable;
 use crate::AnonymizedTable;
 use crate::policy_text::policy_of;
 
-/// The format of files that say nothing else.
+/// Default value of the option `format`.
 pub const DEFAULT_EXTERNAL_FORMAT: &str = "parquet";
-/// The formats that can be read.
+/// Supported file formats.
 const FORMATS: [&str; 3] = ["parquet", "csv", "arrow"];
-/// What DataFusion puts before the names of options without a dot.
+/// Prefix that DataFusion adds to option names without a dot.
 const PREFIX: &str = "format.";
 
-/// Makes tables of `STORED AS THRONG`.
+/// Creates tables for `STORED AS THRONG`.
 ///
 /// ```sql
 /// CREATE EXTERNAL TABLE people STORED AS THRONG LOCATION 'data/people/'
@@ -26,12 +26,13 @@ const PREFIX: &str = "format.";
 /// ```
 ///
 /// The option `policy` is the path of a policy file or the policy itself; `format` is `parquet` (the default), `csv` or
-/// `arrow`. All other options go to the reader of that format. The input itself gets no name in the session.
+/// `arrow`. All other options are passed to the reader of that format. The input itself is not registered in the
+/// session.
 #[derive(Debug, Default)]
 pub struct ThrongTableFactory;
 
 impl ThrongTableFactory {
-    /// What `STORED AS` calls it.
+    /// Name of the format in `STORED AS`.
     pub const NAME: &str = "THRONG";
 }
 
@@ -58,8 +59,8 @@ impl TableProviderFactory for ThrongTableFactory {
     }
 }
 
-/// Refuses what a statement can claim of other tables: the columns of a release follow from its policy, and their order is
-/// the canonical one.
+/// Rejects clauses that do not apply: the schema of a release follows from input and policy, and its order is
+/// canonical.
 fn refuse_claims(cmd: &CreateExternalTable) -> Result<()> {
     let claims = [
         ("a list of columns", !cmd.schema.fields().is_empty()),

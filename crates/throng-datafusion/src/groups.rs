@@ -1,4 +1,4 @@
-//! The groups of a snapshot, in parts that can each be looked at as a whole.
+//! Groups of a snapshot, in parts that each fit into memory.
 //!
 //! ```text
 //!  groups, chunk by chunk ──► place ──► Grouping ──► all cells, or a sample ──► thresholds (Parts)
@@ -9,9 +9,9 @@
 //!                                                           the groups of each part, all of them
 //! ```
 //!
-//! Up to [`PartSizes::most_groups`] groups are one part. Beyond that a sample of the cells decides where the table is cut, and every
-//! group goes to its part. Which of the two it is depends on the data alone, and so does everything that follows: memory
-//! decides only what is spilled meanwhile.
+//! Up to [`PartSizes::most_groups`] groups form one part. Beyond that, a sample of the cells determines where the table
+//! is cut, and every group is routed to its part. The choice depends on the data alone, and so does the release; memory
+//! only determines what is spilled.
 
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, PartitionChoice};
@@ -26,12 +26,12 @@ use crate::resources::{Resources, reserve};
 use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
-/// When a table is cut into parts, and how large they are. The same for every table: the release depends on it.
+/// When a table is cut into parts, and their size. The same for every table, since the release depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartSizes {
-    /// The most groups that are looked at as a whole.
+    /// Maximum number of groups in a table that is not cut.
     pub(crate) most_groups: usize,
-    /// About so many cells make a part.
+    /// Approximate number of cells per part.
     pub(crate) part_cells: usize,
 }
 
@@ -41,37 +41,37 @@ impl Default for PartSizes {
     }
 }
 
-/// So many groups, over all parts, wait in memory before they are stored with their part.
+/// Number of groups, over all parts, that are buffered in memory before they are appended to their part.
 const WAITING_GROUPS: usize = 1 << 17;
 
-/// Up to so many groups that the chunks have handed out are sorted at once. The result is the same either way.
+/// Maximum number of groups from chunks that are grouped by sorting at once. The result does not depend on it.
 const MOST_GATHERED: usize = 1 << 22;
 
-/// What runs out when groups don't fit.
+/// Name of the resource in the out-of-memory error.
 const WHAT: &str = "the distinct combinations of quasi-identifiers";
 
-/// The groups of all rows.
+/// Groups of all rows.
 pub(crate) struct Groups {
     pub(crate) domains: Domains,
     parts: Vec<GroupedPart>,
-    /// For each group of each chunk, in the order of streams and chunks, the part to which it goes.
+    /// Part of each group of each chunk, in the order of streams and chunks.
     part_of: Option<Vec<u32>>,
-    /// Groups that the chunks have handed out. One of them may be in several chunks.
+    /// Number of groups over all chunks. A group that occurs in several chunks counts several times.
     pub(crate) count: u64,
     workspace: Resources,
     _reservation: MemoryReservation,
 }
 
-/// The groups of one part.
+/// Groups of one part.
 enum GroupedPart {
-    /// The table, and for each group that came from a chunk the group of the table.
+    /// The table, and for each group from a chunk its group in the table.
     Whole(Table, Vec<u32>),
-    /// Placed tuples in the order in which they came.
+    /// Tuples of domain positions in arrival order.
     Stored(BufferedBatches),
 }
 
 impl Groups {
-    /// Groups the rows of a snapshot.
+    /// Groups the rows of a snapshot. Fails if there are none.
     pub(crate) fn of(
         snapshot: &mut Snapshot,
         method: Method,
@@ -85,7 +85,7 @@ impl Groups {
         Self::in_domains(snapshot, domains, method, privacy, sizes)
     }
 
-    /// Groups the rows of a snapshot, which has some, once its domains are known.
+    /// Groups the rows of a non-empty snapshot in known domains.
     pub(crate) fn in_domains(
         snapshot: &Snapshot,
         domains: Domains,
@@ -94,7 +94,7 @@ impl Groups {
         sizes: PartSizes,
     ) -> Result<Self, AnonymizeError> {
         let reservation = snapshot.workspace.reservation("groups");
-        // Only Mondrian begins with cuts of its own accord; other methods look at the whole table.
+        // Only Mondrian starts with cuts that can be made on a sample; other methods need the whole table.
         let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };
         if let Some(grouped) = gathered(snapshot, &domains, most, &reservation)? {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
@@ -112,7 +112,7 @@ impl Groups {
             }
             Ok(())
         })?;
-        // Of the table, and of its order.
+        // Memory for the table and its sort permutation.
         reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT)?;
         let (table, rank) = grouping.table(&domains);
         let (is_exact, share) = (grouping.is_exact(), grouping.share());
@@ -122,7 +122,7 @@ impl Groups {
         Self::new(snapshot, domains, grouped, privacy, sizes, reservation)
     }
 
-    /// One part, or as many as a sample tells.
+    /// Creates one part, or cuts the groups into parts if `grouped` is only a sample.
     fn new(
         snapshot: &Snapshot,
         domains: Domains,
@@ -160,18 +160,19 @@ impl Groups {
         })
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub(crate) fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// The table of a part, and for each group that came from a chunk the group of the table. To be asked for once.
+    /// Returns the table of a part, and for each group from a chunk its group in the table. Must be called at most once
+    /// per part.
     pub(crate) fn part(&mut self, part: usize) -> Result<(Table, Vec<u32>, Option<MemoryReservation>), AnonymizeError> {
         let gone = GroupedPart::Whole(Table::empty(&self.domains), Vec::new());
         match std::mem::replace(&mut self.parts[part], gone) {
             GroupedPart::Whole(table, numbers) => Ok((table, numbers, None)),
             GroupedPart::Stored(stored) => {
-                // The tuples, what finds them again, and the table.
+                // Memory for the tuples, their hash index and the table.
                 let room = self.workspace.reservation("part");
                 reserve(&room, 4 * stored.bytes(), WHAT)?;
                 let tuples = tuples(&stored, self.domains.width())?;
@@ -181,7 +182,7 @@ impl Groups {
         }
     }
 
-    /// The tuples of a part for somebody who forms its classes elsewhere, where there are several parts.
+    /// Returns the tuples of a part, to form its classes in another task. Fails if there is only one part.
     pub(crate) fn tuples(&self, part: usize) -> Result<CountedTuples, AnonymizeError> {
         match &self.parts[part] {
             GroupedPart::Stored(stored) => tuples(stored, self.domains.width()),
@@ -189,8 +190,8 @@ impl Groups {
         }
     }
 
-    /// For each group of each chunk, in the order of streams and chunks, its group over all parts; `of_part` has the
-    /// groups of each part in the order in which they came to it, numbered over all parts.
+    /// Returns the group over all parts of each group of each chunk, in the order of streams and chunks. `of_part`
+    /// holds the groups of each part in arrival order, numbered over all parts.
     pub(crate) fn in_order(&self, of_part: Vec<Vec<u32>>) -> Vec<u32> {
         match &self.part_of {
             None => of_part.into_iter().next().unwrap_or_default(),
@@ -211,7 +212,7 @@ fn tuples(stored: &BufferedBatches, width: usize) -> Result<CountedTuples, Anony
     Ok(tuples)
 }
 
-/// All groups sorted at once; none where there are too many for that.
+/// Groups by sorting. Returns `None` if there are too many groups, or too little memory.
 fn gathered(
     snapshot: &Snapshot,
     domains: &Domains,
@@ -233,7 +234,8 @@ fn gathered(
     Ok(Some(gathered.table(domains, most)?))
 }
 
-/// Calls with every group of every chunk, placed, and its rows; in the order of streams and chunks.
+/// Calls `then` with every group of every chunk, as a tuple of domain positions and its number of rows, in the order of
+/// streams and chunks.
 pub(crate) fn for_each_group(
     snapshot: &Snapshot,
     domains: &Domains,
@@ -254,7 +256,7 @@ pub(crate) fn for_each_group(
     Ok(())
 }
 
-/// Stores every group with its part, and tells the part of each.
+/// Appends every group to its part, and returns the part of each.
 fn route(
     snapshot: &Snapshot,
     domains: &Domains,

@@ -1,4 +1,4 @@
-//! Throng on DataFusion: the release of a table as a table.
+//! Throng on DataFusion: the release of a table as a [`TableProvider`](datafusion::catalog::TableProvider).
 //!
 //! ```text
 //!  AnonymizedTable ── scan ──► AnonymizeExec over a plan of the input
@@ -10,11 +10,12 @@
 //!   Release       rows in canonical order, from memory or from buckets on disk; shared by all queries
 //! ```
 //!
-//! Identifiers are never read, and quasi-identifiers are forgotten as soon as they are surveyed: what is kept of a row is
-//! its group, and what its release shows besides. Memory is reserved from the session's pool before it is used. The
-//! release depends on the content of the input, the policy and its seed, and on nothing else.
+//! Identifiers are never read, and quasi-identifiers are dropped once they are surveyed: of each row only its group and
+//! its pass-through columns are buffered. Memory is reserved from the session's pool before it is used. A release
+//! depends on the content of the input, the policy and its seed alone.
 //!
-//! [`register_all`] teaches a session what SQL can call; [`AnonymizedTable`] is the release of any other table.
+//! [`register_all`] registers Throng's SQL functions with a session; [`AnonymizedTable`] is the release of any other
+//! table.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

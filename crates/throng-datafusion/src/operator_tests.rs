@@ -1,4 +1,4 @@
-//! The operator under every number of partitions and rows per batch, in every order, with much memory and little.
+//! Tests the operator with different partition counts, batch sizes, row orders and memory limits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use throng_policy::{Overrides, Policy, Secret};
 use crate::groups::PartSizes;
 use crate::{AnonymizeExec, AnonymizedTable, Anonymizer};
 
-/// People whose rows are all different, and many of whom share their quasi-identifiers with others.
+/// Returns distinct rows, many of which share their quasi-identifiers.
 fn people(rows: i64) -> RecordBatch {
     let mut state: u64 = 7;
     let mut below = |end: u64| {
@@ -63,7 +63,7 @@ fn limited(bytes: usize) -> RuntimeEnv {
     RuntimeEnvBuilder::new().with_memory_pool(Arc::new(GreedyMemoryPool::new(bytes))).build().unwrap()
 }
 
-/// The table in so many partitions of batches of so many rows.
+/// Creates the table with `partitions` partitions and `batch_rows` rows per batch.
 fn table(rows: &RecordBatch, partitions: usize, batch_rows: usize) -> AnonymizedTable {
     let mut parts = vec![Vec::new(); partitions];
     for (number, first) in (0..rows.num_rows()).step_by(batch_rows).enumerate() {
@@ -126,7 +126,7 @@ async fn little_memory_gives_the_same_release_and_leaves_nothing_behind() {
 #[tokio::test]
 async fn rows_that_are_alike_left_out_or_suppressed_are_spilled_as_they_are_held() {
     let rows = people(80_000);
-    // Most rows are like many others, some have no age, and two bands are so narrow that nobody in them can be released.
+    // Most rows have many equals, some have no age, and two bands are so narrow that their rows must be suppressed.
     let ages = rows.column(0).as_primitive::<Int64Type>().values();
     let ages: Int64Array = ages.iter().zip(0..).map(|(age, row)| (row % 50 != 0).then_some(*age)).collect();
     let notes = Int64Array::from_iter_values((0..80_000).map(|row| row % 3));
@@ -160,7 +160,7 @@ async fn rows_that_are_alike_left_out_or_suppressed_are_spilled_as_they_are_held
     }
 }
 
-/// A table that is cut into parts long before it has many groups.
+/// Computes a release with small part sizes, so that the table is cut into parts.
 async fn release_in_parts(
     rows: &RecordBatch,
     partitions: usize,
@@ -197,7 +197,7 @@ async fn a_release_in_parts_depends_on_the_data_alone_and_keeps_the_promise() {
     assert!(!verifier.is_scattered());
     let findings = verifier.finish();
     assert!(findings.holds() && findings.rows == 30_000, "{findings:?}");
-    // Every row is there once.
+    // Every row is released exactly once.
     let mut notes: Vec<i64> = expected.column_by_name("note").unwrap().as_primitive::<Int64Type>().values().to_vec();
     notes.sort_unstable();
     assert_eq!(notes, (0..30_000).collect::<Vec<_>>());
@@ -233,7 +233,7 @@ async fn a_query_that_is_cancelled_leaves_nothing_behind() {
             }
         }
         drop((stream, plan, table));
-        // Threads that compute notice it after a while; nothing tells when the last of them has.
+        // Compute threads notice the cancellation with a delay, so poll until they have stopped.
         let runtime = context.runtime_env();
         let is_clean = || runtime.memory_pool.reserved() == 0 && runtime.disk_manager.used_disk_space() == 0;
         for _ in 0..600 {

@@ -1,4 +1,4 @@
-//! The columns that a release shows row by row: insensitive and sensitive values, and categories of the latter.
+//! Pass-through columns of a release: insensitive and sensitive values, and categories of the latter.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease};
 
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 
-/// A column of a release, and the column of the input that it comes from.
+/// A pass-through column and the input column that it comes from.
 #[derive(Clone, Debug)]
 pub(crate) struct PassthroughColumn {
     pub(crate) name: String,
     pub(crate) source: BoundColumn,
-    /// The categories whose names are shown in place of the values.
+    /// Categories whose names replace the values.
     categories: Option<Arc<Categories>>,
 }
 
-/// The names of the columns that a release shows row by row, in its order.
+/// Returns the names of the pass-through columns, in release order.
 pub fn passthrough_names(binding: &Binding) -> Vec<String> {
     passthrough_columns(binding).into_iter().map(|kept| kept.name).collect()
 }
 
-/// The columns that are kept, in the order of the input; the category of a value follows the value.
+/// Returns the pass-through columns in input order. The category of a value follows the value.
 pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
     let as_it_is = |column: &BoundColumn| PassthroughColumn {
         name: column.name.clone(),
@@ -48,7 +48,7 @@ pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
 }
 
 impl PassthroughColumn {
-    /// What is kept of a column of the input, in which strings are compact, as they then are in what is kept.
+    /// Returns the values to buffer for an input column. String columns must be dictionary-encoded, and remain so.
     pub(crate) fn of(&self, column: &ArrayRef, compactor: &mut DictionaryEncoder) -> Result<ArrayRef, AnonymizeError> {
         match &self.categories {
             Some(categories) => {
@@ -60,7 +60,7 @@ impl PassthroughColumn {
         }
     }
 
-    /// The field of the release.
+    /// Returns the released field.
     pub(crate) fn field(&self, input: &Schema) -> Field {
         match &self.categories {
             Some(_) => Field::new(&self.name, DataType::Utf8, true),
@@ -68,7 +68,7 @@ impl PassthroughColumn {
         }
     }
 
-    /// The type of what is kept: as in the release, but for strings.
+    /// Returns the buffered type: that of the release, but dictionaries for strings.
     pub(crate) fn data_type(&self) -> DataType {
         match &self.categories {
             Some(_) => dictionary_type(),

@@ -1,4 +1,4 @@
-//! A policy as SQL names it: the path of a policy file, or the policy itself.
+//! Policies in SQL: the path of a policy file, or the policy itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use throng_policy::{Overrides, Policy, Secret};
 
 use crate::AnonymizeError;
 
-/// Reads a policy that is written in a query.
+/// Reads a policy from a SQL literal.
 ///
-/// A text with `=` or a line break is the policy itself: TOML has no statement without one, and paths rarely have any.
-/// Everything else is a path, which starts at the folder of the process, and at whose folder the paths of hierarchies
-/// start. Locations are left out of either, or don't matter: the table is at hand. A host may give the session a [`Secret`]
-/// as an extension of its configuration; otherwise it is that of the user.
+/// A text with `=` or a line break is the policy itself: every TOML statement has one, and paths rarely do. Any other
+/// text is a path, relative to the working directory; hierarchy files are relative to the folder of the policy. Input
+/// and output locations may be missing and are ignored. A host may set the [`Secret`] as an extension of the session
+/// configuration; the default is that of the user.
 pub(crate) fn policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy>, AnonymizeError> {
     let overrides = Overrides::for_a_table();
     let policy = match text.contains(['=', '\n']) {

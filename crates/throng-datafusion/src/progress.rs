@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A stage of a job, in the order in which they come. The operator does those up to `Recode`.
+/// A stage of a job, in order. The operator executes those up to `Recode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Stage {
@@ -16,14 +16,14 @@ pub enum Stage {
     Recode,
     /// Writing staged files.
     Write,
-    /// Reading them back.
+    /// Reading staged files back.
     Verify,
-    /// Making them visible.
+    /// Making the release visible.
     Publish,
 }
 
 impl Stage {
-    /// The name of the stage in logs, spans and the sidecar.
+    /// Returns the name of the stage in logs, spans and the sidecar.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Survey => "survey",
@@ -51,7 +51,7 @@ impl fmt::Display for Stage {
 
 /// Receives the progress of the operator or of a job. Its methods are called from several threads, and must not block.
 pub trait Progress: Send + Sync {
-    /// A stage begins, and with it ends the one before. `total` is the number of its units of work, where it is known.
+    /// A stage begins, which ends the previous one. `total` is the number of its units of work, if known.
     fn begin(&self, stage: Stage, total: Option<u64>);
 
     /// `units` more units of the current stage are done: rows of the survey, cells of the clustering, rows written or read.

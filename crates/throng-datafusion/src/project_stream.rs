@@ -1,4 +1,4 @@
-//! The columns that a query wants of an opaque table, taken above its plan and never below.
+//! Projects the columns of an opaque table above its plan, and never below.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::projection::ProjectionExec;
 
-/// A plan with these of its columns, or with all of them.
+/// Adds a projection to a plan; `None` keeps all columns.
 pub(crate) fn project_stream(
     plan: Arc<dyn ExecutionPlan>,
     projection: Option<&Vec<usize>>,

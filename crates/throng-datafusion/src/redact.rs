@@ -20,15 +20,16 @@ use crate::catch_decode_panic::DecodePanic;
 pub enum EngineFailure<'a> {
     /// Storage or the network failed, also below a decoder.
     Storage(&'a object_store::Error),
-    /// A text file can't be split into lines, because a quoted value does not end.
+    /// A text file can't be split into lines, because a quoted value is not terminated.
     UnterminatedQuote,
     /// A Parquet file can't be read.
     Parquet(ParquetDamage),
     /// A decoder panicked.
     DecoderPanic,
-    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. Counted from one, where it is known.
+    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. The line is 1-based, if
+    /// known.
     CsvLine(Option<u64>),
-    /// A value of a text file does not fit the type of its column. Its column and line, counted from zero, where they are known.
+    /// A value of a text file does not fit the type of its column. Column and line are 0-based, if known.
     TextValue(Option<(u64, u64)>),
     /// A text can't be parsed as the type that it is converted to.
     Conversion,
@@ -38,7 +39,7 @@ pub enum EngineFailure<'a> {
     DivideByZero,
     /// A result is too large for its type.
     Overflow,
-    /// The memory of the session does not suffice.
+    /// The memory pool of the session is exhausted.
     Memory,
     /// Reading or writing a local file failed.
     Io(io::ErrorKind),
@@ -64,7 +65,7 @@ pub enum ParquetDamage {
 
 /// Returns the cause of an error of the engine, which may be wrapped in other errors.
 ///
-/// The innermost error that is known decides, except that damage of a Parquet file is not taken for a value of it.
+/// The innermost known error decides, except that damage of a Parquet file takes precedence over Arrow errors below it.
 pub fn classify<'a>(error: &'a (dyn StdError + 'static)) -> EngineFailure<'a> {
     use EngineFailure as Failure;
     let mut found = Failure::Other;
@@ -101,7 +102,7 @@ fn arrow_failure<'a>(error: &ArrowError, found: EngineFailure<'a>) -> EngineFail
     use EngineFailure as Failure;
     match (found, error) {
         (Failure::Parquet(_), _) => found,
-        // Arrow keeps only the text of an error of Parquet.
+        // Arrow keeps only the message of a Parquet error.
         (_, ArrowError::ParquetError(_)) => Failure::Parquet(ParquetDamage::Pages),
         (_, ArrowError::CsvError(text)) => {
             let line = text.rsplit_once("line ").and_then(|(_, rest)| leading_number(rest));
@@ -125,8 +126,8 @@ fn parquet_damage(error: &ParquetError) -> ParquetDamage {
     }
 }
 
-/// Returns the column and line that the message of a parse error names. The message quotes the value and its row too, which may
-/// look like a position themselves: if there are two, none is returned.
+/// Returns the column and line in the message of a parse error. The message also quotes the value and its row, which
+/// may look like a position: if there are two, `None` is returned.
 fn position_of_value(text: &str) -> Option<(u64, u64)> {
     let mut positions = text.match_indices(" column ").filter_map(|(at, word)| {
         let (column, rest) = leading_number(&text[at + word.len()..])?;
@@ -137,15 +138,16 @@ fn position_of_value(text: &str) -> Option<(u64, u64)> {
     positions.next().is_none().then_some(position)
 }
 
-/// Returns the number at the beginning of a text, and the rest of the text.
+/// Returns the number at the start of a text, and the rest of the text.
 fn leading_number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
 }
 
-/// Returns an error of the same kind, without the values that its message may quote. [`classify`] gives the same for both.
+/// Returns an error of the same kind, without values that its message may quote. [`classify`] returns the same for
+/// both.
 ///
-/// Errors of storage, of memory and of planning speak of paths, bytes and columns, and are returned as they are.
+/// Errors of storage, memory and planning mention paths, bytes and columns only, and are returned unchanged.
 pub(crate) fn redacted(error: DataFusionError) -> DataFusionError {
     use DataFusionError as Engine;
     if matches!(error.find_root(), Engine::Plan(_) | Engine::SchemaError(..) | Engine::NotImplemented(_)) {

@@ -1,4 +1,4 @@
-//! Everything that Throng adds to SQL, in one call.
+//! Registers everything that Throng adds to SQL.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::functions::{
     AnonymizeFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction, PrivacyCheckFunction,
 };
 
-/// Teaches a session all of Throng:
+/// Registers all functions and table formats of Throng with a session:
 ///
 /// | in SQL | what it is |
 /// |---|---|
@@ -21,10 +21,10 @@ use crate::functions::{
 /// | `k_anonymity(q1, ...)` | the size of the smallest class |
 /// | `p_sensitivity(s, q1, ...)` | the fewest distinct values of `s` in a class |
 ///
-/// A policy is the path of a file or the policy itself. Functions that read files read them with the rights of the host;
-/// a host that runs queries of strangers should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.
+/// A policy is the path of a file or the policy itself. Functions read files with the permissions of the host; a host
+/// that runs untrusted queries should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.
 ///
-/// The random choices of a release are keyed by a secret: a [`throng_policy::Secret`] that the host has given to the
+/// The random choices of a release are keyed by a secret: the [`throng_policy::Secret`] that the host has added to the
 /// session (`SessionConfig::with_extension`), or else that of the user ([`throng_policy::Secret::of_user`]).
 ///
 /// ```

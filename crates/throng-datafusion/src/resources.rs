@@ -1,4 +1,4 @@
-//! What the operator may use of its engine: memory from the session's pool, spill files, and the right to go on.
+//! Resources of the operator: memory from the session's pool, spill files, and cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,8 @@ use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
 
 use crate::AnonymizeError;
 
-/// Rows may fill this part of the pool before they are spilled; the rest is for what must be in memory at once.
+/// Divisor of the pool size: the share that buffered rows may use before they are spilled. The rest is for unspillable
+/// state.
 const ROWS_SHARE: usize = 3;
 
 /// The resources of one run of the operator.
@@ -24,7 +25,7 @@ pub(crate) struct Resources {
     stop: Arc<AtomicBool>,
 }
 
-/// Stops the work on a workspace when it goes away.
+/// Cancels the work when dropped.
 #[derive(Debug)]
 pub(crate) struct StopGuard(Arc<AtomicBool>);
 
@@ -35,29 +36,29 @@ impl Drop for StopGuard {
 }
 
 impl Resources {
-    /// The resources of a query, and what stops the work on them.
+    /// Returns the resources of a query, and the guard that cancels its work.
     pub(crate) fn new(context: &TaskContext, metrics: &ExecutionPlanMetricsSet) -> (Self, StopGuard) {
         let stop = Arc::new(AtomicBool::new(false));
         let spills = SpillMetrics::new(metrics, 0);
         (Self { runtime: context.runtime_env(), spills, stop: Arc::clone(&stop) }, StopGuard(stop))
     }
 
-    /// Nothing reserved yet, under a name that the pool's reports show; for what has to be in memory.
+    /// Registers an empty reservation, for state that can't be spilled. `name` appears in reports of the pool.
     pub(crate) fn reservation(&self, name: &str) -> MemoryReservation {
         MemoryConsumer::new(format!("throng {name}")).register(&self.runtime.memory_pool)
     }
 
-    /// The same for what goes to disk when memory is refused.
+    /// Registers an empty reservation for state that is spilled when memory is refused.
     pub(crate) fn spillable_reservation(&self, name: &str) -> MemoryReservation {
         MemoryConsumer::new(format!("throng {name}")).with_can_spill(true).register(&self.runtime.memory_pool)
     }
 
-    /// Makes files for batches of this schema.
+    /// Returns a manager of spill files for batches of this schema.
     pub(crate) fn spill_manager(&self, schema: SchemaRef) -> SpillManager {
         SpillManager::new(Arc::clone(&self.runtime), self.spills.clone(), schema)
     }
 
-    /// How many bytes all rows together may take of the memory.
+    /// Returns the number of bytes that buffered rows may use in total.
     pub(crate) fn memory_for_rows(&self) -> usize {
         match self.runtime.memory_pool.memory_limit() {
             MemoryLimit::Finite(bytes) => bytes / ROWS_SHARE,
@@ -65,23 +66,23 @@ impl Resources {
         }
     }
 
-    /// Whether the query still wants an answer.
+    /// Returns whether the query has not been cancelled.
     pub(crate) fn may_continue(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// An error once the query does not want an answer any more.
+    /// Returns [`AnonymizeError::Cancelled`] once the query has been cancelled.
     pub(crate) fn check(&self) -> Result<(), AnonymizeError> {
         if self.may_continue() { Ok(()) } else { Err(AnonymizeError::Cancelled) }
     }
 }
 
-/// Grows a reservation for what has to be in memory at once.
+/// Resizes a reservation. If the pool refuses, the error names `what`.
 pub(crate) fn reserve(reservation: &MemoryReservation, bytes: usize, what: &'static str) -> Result<(), AnonymizeError> {
     reservation.try_resize(bytes).map_err(|error| out_of_memory(error, what))
 }
 
-/// The pool's refusal, in words that name the setting.
+/// Converts an error of the pool to [`AnonymizeError::Memory`], which names the setting to raise.
 pub(crate) fn out_of_memory(error: DataFusionError, what: &'static str) -> AnonymizeError {
     match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => AnonymizeError::Memory(what),

@@ -1,7 +1,7 @@
-//! One look at all rows of a plan: the survey, and what a release shows of each row besides its quasi-identifiers.
+//! Reads all rows of a plan once: surveys them, and buffers their pass-through columns.
 //!
-//! The input is read once. What is kept of it stays in memory as long as the pool allows, and goes to disk then, so that
-//! a second look is a look at the same rows, whatever happens to the input.
+//! Buffered rows stay in memory as long as the pool allows and are spilled otherwise, so later passes see the same rows
+//! even if the input changes.
 
 use std::sync::Arc;
 
@@ -28,46 +28,46 @@ use crate::progress::{NoProgress, Progress};
 use crate::resources::{Resources, reserve};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
-/// A stream that has seen so many groups hands them out and begins to number anew.
+/// Number of groups after which a stream ends its chunk and restarts group numbering.
 ///
-/// The numbers of a chunk are found in a table that should stay in the cache of a core.
+/// The group table of a chunk should fit into the cache of a core.
 const CHUNK_GROUPS: usize = 1 << 15;
 
-/// So many batches may be decoded ahead of those that are looked at.
+/// Number of batches that are decoded ahead of the survey.
 const BUFFERED_BATCHES: usize = 2;
 
-/// All rows of a plan.
+/// Survey and buffered rows of a plan.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     pub(crate) streams: Vec<StreamRows>,
     pub(crate) seen: Vec<SurveyedValues>,
-    /// How many rows were read.
+    /// Number of rows read.
     pub(crate) rows: u64,
-    /// How many of them are left out of the release because of their nulls.
+    /// Number of rows suppressed because of nulls.
     pub(crate) suppressed: u64,
     pub(crate) workspace: Resources,
     row_schema: SchemaRef,
-    /// How many columns were surveyed.
+    /// Number of surveyed columns.
     width: usize,
-    /// For the values that were seen.
+    /// Memory for the surveyed values.
     values: MemoryReservation,
 }
 
-/// The rows of one stream.
+/// Buffered rows of one stream.
 #[derive(Debug)]
 pub(crate) struct StreamRows {
-    /// Rows with the number of their group in their chunk.
+    /// Rows, with their group id within the chunk.
     pub(crate) rows: BufferedBatches,
-    /// The groups of each chunk, a batch per chunk.
+    /// Groups of the chunks, one batch per chunk.
     pub(crate) groups: BufferedBatches,
-    /// How many batches of rows each chunk has.
+    /// Number of row batches per chunk.
     pub(crate) chunk_batches: Vec<usize>,
-    /// How many groups all chunks have.
+    /// Number of groups over all chunks.
     chunk_groups: u64,
 }
 
 impl StreamRows {
-    /// Groups of rows that are elsewhere.
+    /// Wraps the groups of a remote stream, without its rows.
     pub(crate) fn of_groups(
         groups: BufferedBatches,
         count: u64,
@@ -78,17 +78,17 @@ impl StreamRows {
     }
 }
 
-/// Which columns of the query are for what.
+/// Mapping of input columns to their use.
 #[derive(Clone)]
 struct SnapshotColumns {
     spec: Arc<SurveySpec>,
-    /// The columns that are looked at, by name.
+    /// Names of the columns that are read.
     columns: Vec<String>,
-    /// Quasi-identifiers, then sensitive columns, by their places among `columns`.
+    /// Quasi-identifiers, then sensitive columns, as indices into `columns`.
     surveyed: Vec<usize>,
-    /// What is kept, with the places of the columns that it comes from.
+    /// Pass-through columns, with their indices into `columns`.
     kept: Vec<(usize, PassthroughColumn)>,
-    /// Whether rows are kept at all; otherwise they are surveyed only.
+    /// Whether rows are buffered; otherwise they are only surveyed.
     are_rows_kept: bool,
     rows: SchemaRef,
     seed: u64,
@@ -98,7 +98,7 @@ struct SnapshotColumns {
 }
 
 impl Snapshot {
-    /// Reads all rows of a plan, its partitions in parallel. The seed keys the content hash.
+    /// Reads all rows of a plan, its partitions in parallel. `seed` keys the row hash.
     pub(crate) async fn read(
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
@@ -133,7 +133,7 @@ impl Snapshot {
         let mut tasks = JoinSet::new();
         for (index, stream) in streams.into_iter().enumerate() {
             let (stream, reading) = (catch_decode_panics(stream), Arc::clone(&reading));
-            // A file that can't be parted is one stream: then a thread decodes while another looks at what was decoded.
+            // A file that can't be split is a single stream; decode it on one thread while another surveys.
             let stream = spawn_buffered(stream, BUFFERED_BATCHES);
             tasks.spawn(async move { StreamSurvey::read(stream, &reading).await.map(|read| (index, read)) });
         }
@@ -142,7 +142,7 @@ impl Snapshot {
             parts.push(done.map_err(|_| AnonymizeError::Task)??);
         }
         parts.sort_by_key(|(index, _)| *index);
-        // Where some rows had to make room, the others make room for what comes next.
+        // If any stream was spilled, spill all of them to free memory for the next stages.
         let is_spilled = parts.iter().any(|(_, part)| part.rows.is_spilled());
         let mut snapshot = Self {
             streams: Vec::new(),
@@ -160,14 +160,14 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// No rows, of so many columns that are surveyed.
+    /// Creates a snapshot without rows, of `width` surveyed columns.
     pub(crate) fn empty(width: usize, workspace: Resources) -> Self {
         let values = workspace.reservation("values");
         let row_schema = row_schema(&[]);
         Self { streams: Vec::new(), seen: Vec::new(), rows: 0, suppressed: 0, workspace, row_schema, width, values }
     }
 
-    /// Adds what somebody else has seen of so many rows, which are not here.
+    /// Merges the values and groups of a remote partition with `rows` rows; the rows stay there.
     pub(crate) fn gather(&mut self, groups: StreamRows, seen: SurveyedValues, rows: u64) -> Result<(), AnonymizeError> {
         self.rows += rows;
         self.suppressed += seen.suppressed();
@@ -177,12 +177,12 @@ impl Snapshot {
         Ok(())
     }
 
-    /// How many columns were surveyed.
+    /// Number of surveyed columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// Merges what the streams have seen, and forgets it.
+    /// Merges the values of all streams into domains, and drops them.
     pub(crate) fn domains(&mut self) -> Result<Domains, AnonymizeError> {
         let seen = std::mem::take(&mut self.seen);
         let (values, bytes) =
@@ -193,27 +193,27 @@ impl Snapshot {
         Ok(domains)
     }
 
-    /// How many groups the chunks have handed out.
+    /// Returns the number of groups over all chunks.
     pub(crate) fn groups(&self) -> u64 {
         self.streams.iter().map(|stream| stream.chunk_groups).sum()
     }
 
-    /// Whether rows are on disk.
+    /// Returns whether rows were spilled.
     pub(crate) fn is_spilled(&self) -> bool {
         self.streams.iter().any(|stream| stream.rows.is_spilled())
     }
 
-    /// The schema of its rows.
+    /// Returns the schema of buffered rows.
     pub(crate) fn row_schema(&self) -> SchemaRef {
         Arc::clone(&self.row_schema)
     }
 
-    /// The mean size of what is kept of a row.
+    /// Returns the mean size of a buffered row.
     pub(crate) fn row_bytes(&self) -> usize {
         self.bytes() as usize / ((self.rows - self.suppressed) as usize).max(1)
     }
 
-    /// The size of what is kept of all rows.
+    /// Returns the size of all buffered rows.
     pub(crate) fn bytes(&self) -> u64 {
         self.streams.iter().map(|stream| stream.rows.bytes() as u64).sum()
     }
@@ -227,7 +227,7 @@ impl Snapshot {
         self.rows += part.rows_read;
         let seen = part.survey.finish()?;
         self.suppressed += seen.suppressed();
-        // What is left of the survey are its values.
+        // Only the values of the survey remain.
         drop(part.reservation);
         reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
         self.seen.push(seen);
@@ -238,13 +238,13 @@ impl Snapshot {
     }
 }
 
-/// What a distinct value of a domain takes besides itself: its coordinate and its place.
+/// Memory per distinct value of a domain besides the value: coordinate and position.
 const VALUE_BYTES: usize = 16;
 
-/// What it takes while domains are built, besides three copies: its rank, its order, its place, its coordinate twice.
+/// Memory per distinct value during the merge, besides three copies: rank, order, position, and two coordinates.
 const MERGED_BYTES: usize = 32;
 
-/// What runs out when values don't fit.
+/// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the quasi-identifiers";
 
 impl SnapshotColumns {
@@ -286,7 +286,7 @@ impl SnapshotColumns {
     }
 }
 
-/// The columns that are surveyed: quasi-identifiers, and then sensitive columns.
+/// Returns the surveyed columns: quasi-identifiers, then sensitive columns.
 pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
     SurveySpec {
         quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
@@ -294,7 +294,7 @@ pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
     }
 }
 
-/// One stream on its way.
+/// State of the survey of one stream.
 struct StreamSurvey {
     survey: Survey,
     compactor: DictionaryEncoder,
@@ -303,7 +303,7 @@ struct StreamSurvey {
     groups: SpillBuffer,
     chunk_batches: Vec<usize>,
     chunk_groups: u64,
-    /// Batches of the current chunk.
+    /// Number of batches in the current chunk.
     batches: usize,
     rows_read: u64,
     reservation: MemoryReservation,
@@ -335,7 +335,7 @@ impl StreamSurvey {
     }
 
     fn push(&mut self, batch: &RecordBatch, reading: &SnapshotColumns) -> Result<(), AnonymizeError> {
-        // Strings are told apart once, for the survey and for what is kept.
+        // Strings are dictionary-encoded once, for survey and buffer.
         let columns = reading.columns.iter().map(|name| -> Result<ArrayRef, AnonymizeError> {
             let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
             let column = batch.column_by_name(name).ok_or_else(missing)?;
@@ -376,7 +376,7 @@ impl StreamSurvey {
     }
 }
 
-/// The rows that are not left out.
+/// Filters out suppressed rows.
 fn released_rows(rows: RecordBatch) -> Result<RecordBatch, AnonymizeError> {
     if !numbers(&rows).contains(&SUPPRESSED) {
         return Ok(rows);
@@ -385,12 +385,12 @@ fn released_rows(rows: RecordBatch) -> Result<RecordBatch, AnonymizeError> {
     filter_record_batch(&rows, &is_kept).map_err(|source| AnonymizeError::Kernel("filter", source))
 }
 
-/// The schema of tuples: one list of numbers, each tuple followed by its rows.
+/// Returns the schema of packed tuples: one list of numbers, each tuple followed by its number of rows.
 pub(crate) fn tuple_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![Field::new("numbers", DataType::UInt32, false)]))
 }
 
-/// Tuples as a batch.
+/// Packs tuples into a batch.
 pub(crate) fn pack(tuples: &CountedTuples) -> Result<RecordBatch, AnonymizeError> {
     let mut numbers = Vec::with_capacity(tuples.len() * (tuples.width() + 1));
     for (tuple, rows) in tuples.iter() {
@@ -401,7 +401,7 @@ pub(crate) fn pack(tuples: &CountedTuples) -> Result<RecordBatch, AnonymizeError
     RecordBatch::try_new(tuple_schema(), vec![column]).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
-/// The tuples of this width in a batch, with their rows.
+/// Unpacks the tuples of a batch, with their numbers of rows.
 pub(crate) fn unpack(batch: &RecordBatch, width: usize) -> impl ExactSizeIterator<Item = (&[u32], u32)> {
     numbers(batch).chunks_exact(width + 1).map(move |entry| (&entry[..width], entry[width]))
 }

@@ -1,4 +1,4 @@
-//! Batches that stay in memory as long as they may, and go to disk then.
+//! Buffers batches in memory, and spills them to disk when memory is refused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use crate::AnonymizeError;
 use crate::resources::Resources;
 
-/// How much several stores may hold together.
+/// Memory quota shared by several buffers.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedQuota {
     held: Arc<AtomicUsize>,
@@ -43,10 +43,10 @@ impl SharedQuota {
     }
 }
 
-/// Appends a batch to a file of the engine, or finishes it. The engine's own type for it has no public name.
+/// Appends a batch to a spill file, or finishes it with `None`. The engine's type of files in progress is not public.
 type Spilling = Box<dyn FnMut(Option<&RecordBatch>) -> DataFusionResult<Option<Arc<dyn SpillFile>>> + Send>;
 
-/// Takes batches.
+/// A buffer of batches that spills.
 pub(crate) struct SpillBuffer {
     spill: SpillManager,
     allowance: SharedQuota,
@@ -60,7 +60,7 @@ impl SpillBuffer {
     pub(crate) fn new(workspace: &Resources, schema: SchemaRef, allowance: &SharedQuota, name: &'static str) -> Self {
         let spill = workspace.spill_manager(schema);
         let reservation = match allowance.most {
-            // Nothing will ever be held.
+            // No batch is ever buffered in memory.
             0 => workspace.reservation(name),
             _ => workspace.spillable_reservation(name),
         };
@@ -68,7 +68,7 @@ impl SpillBuffer {
         Self { spill, allowance, reservation, held: Vec::new(), file: None, name }
     }
 
-    /// Keeps a batch. Memory is reserved before, and where it is refused everything goes to disk.
+    /// Appends a batch. If no memory can be reserved for it, all batches are spilled.
     pub(crate) fn push(&mut self, batch: RecordBatch) -> Result<(), AnonymizeError> {
         let size = get_record_batch_memory_size(&batch);
         if self.file.is_none() {
@@ -87,7 +87,7 @@ impl SpillBuffer {
         }
     }
 
-    /// Moves everything to disk, and keeps nothing in memory from now on.
+    /// Spills all batches, and writes later ones directly to disk.
     pub(crate) fn spill(&mut self) -> Result<(), AnonymizeError> {
         if self.file.is_some() {
             return Ok(());
@@ -109,7 +109,7 @@ impl SpillBuffer {
         self.file.is_some()
     }
 
-    /// No more batches.
+    /// Ends writing and returns the batches for reading.
     pub(crate) fn finish(mut self) -> Result<BufferedBatches, AnonymizeError> {
         let file = match &mut self.file {
             Some(file) => file(None).map_err(AnonymizeError::Spill)?,
@@ -120,7 +120,7 @@ impl SpillBuffer {
     }
 }
 
-/// Batches in the order in which they were stored.
+/// Finished batches, in the order in which they were pushed.
 pub(crate) struct BufferedBatches {
     spill: SpillManager,
     allowance: SharedQuota,
@@ -142,23 +142,23 @@ impl Drop for BufferedBatches {
 }
 
 impl BufferedBatches {
-    /// Whether the batches are on disk.
+    /// Returns whether the batches were spilled.
     pub(crate) fn is_spilled(&self) -> bool {
         self.file.is_some()
     }
 
-    /// The batches in memory, and the memory that is reserved for them.
+    /// Returns the batches in memory and their reservation.
     pub(crate) fn into_held(mut self) -> (Vec<RecordBatch>, MemoryReservation) {
         (std::mem::take(&mut self.held), self.reservation.take())
     }
 
-    /// How many bytes there are, in memory or on disk.
+    /// Returns the number of bytes, in memory or on disk.
     pub(crate) fn bytes(&self) -> usize {
         let spilled = self.file.as_ref().and_then(|file| file.size()).unwrap_or(0);
         self.reservation.size() + spilled as usize
     }
 
-    /// The batches one by one, for a thread that may block.
+    /// Reads the batches. Must be called on a thread that may block.
     pub(crate) fn read(&self) -> Result<BatchReader<'_>, AnonymizeError> {
         let spilled = match &self.file {
             Some(file) => Some(self.spill.read_spill_as_stream(Arc::clone(file), None).map_err(AnonymizeError::Spill)?),
@@ -168,14 +168,14 @@ impl BufferedBatches {
     }
 }
 
-/// Reads batches.
+/// Iterates over batches.
 pub(crate) struct BatchReader<'a> {
     held: std::slice::Iter<'a, RecordBatch>,
     spilled: Option<SendableRecordBatchStream>,
 }
 
 impl BatchReader<'_> {
-    /// The next batch. Waits for the disk, and so must not be called where that is forbidden.
+    /// Returns the next batch. Blocks on disk reads, so it must not be called on an async worker thread.
     pub(crate) fn next(&mut self) -> Result<Option<RecordBatch>, AnonymizeError> {
         match &mut self.spilled {
             Some(stream) => Handle::current().block_on(stream.try_next()).map_err(AnonymizeError::Spill),

@@ -1,4 +1,4 @@
-//! The plan of an input, without what it knows of its values.
+//! Removes statistics from the plan of an input.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanC
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 
-/// Takes the statistics of files out of a plan, but for the number of their rows.
+/// Removes the file statistics of a plan, except the number of rows.
 ///
-/// They hold the least and the largest value of every column, and whoever may ask for a release may also ask for its plan
-/// with statistics (`datafusion.explain.show_statistics`, `EXPLAIN VERBOSE`). The plan is already made, and a scan of all
-/// rows gains nothing from them any more.
+/// They contain the minimum and maximum of every column, and a user who may query the release may also display the plan
+/// with statistics (`datafusion.explain.show_statistics`, `EXPLAIN VERBOSE`). The input is already planned, and a full
+/// scan does not need them.
 pub(crate) fn strip_statistics(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);

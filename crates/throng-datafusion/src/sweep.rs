@@ -1,7 +1,7 @@
-//! Several policies tried out on one look at the rows: what each of their releases would be like.
+//! Evaluates several policies on one snapshot.
 //!
-//! Nothing is released. Classes are formed and recoded as for a release, and every one of them is held against the models
-//! of its policy, so that a figure is that of classes which could be published.
+//! Nothing is released. Classes are formed and recoded as for a release and checked against the privacy models of their
+//! policy, so the metrics are those of classes that could be published.
 
 use std::time::{Duration, Instant};
 
@@ -18,31 +18,31 @@ use crate::groups::Groups;
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::snapshot::Snapshot;
 
-/// What came of policies that were tried out.
+/// Results of several policies.
 #[derive(Debug)]
 pub struct SweepResult {
-    /// The rows that each of them is about.
+    /// Number of rows that each policy was evaluated on.
     pub rows: u64,
-    /// The policies in their order. One that can't be kept has an error in its place.
+    /// One result per policy, in order. An infeasible policy has an error.
     pub tried: Vec<Result<Candidate, AnonymizeError>>,
 }
 
-/// What the release of a policy would be like.
+/// Metrics of the release of one policy.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// What the release would still tell.
+    /// Utility metrics.
     pub utility: Utility,
-    /// The sizes of its classes.
+    /// Sizes of the classes.
     pub sizes: ClassSizes,
-    /// The rows that would be left out.
+    /// Number of rows that would be suppressed.
     pub suppressed: u64,
-    /// How classes were formed.
+    /// Name of the clustering method.
     pub cluster: &'static str,
-    /// How long that took, without reading.
+    /// Run time without reading.
     pub time: Duration,
 }
 
-/// Tries out policies one after the other. Any error but that of a policy that can't be kept ends all.
+/// Evaluates policies in order. Any error other than an infeasible policy aborts.
 pub(crate) fn all(
     trials: &[Anonymizer],
     mut snapshot: Snapshot,
@@ -83,7 +83,7 @@ pub(crate) fn all(
     Ok(SweepResult { rows, tried })
 }
 
-/// Holds every class of the recoding against the models, by the rows that it gets.
+/// Checks every class of the recoding against the privacy models, by the rows assigned to it.
 fn check(recoding: &Recoding, tables: &[Table], privacy: &Privacy) -> Result<(), AnonymizeError> {
     let facets = tables.first().map_or(0, |table| table.sensitive().len());
     let mut classes = vec![Tally::empty(facets); recoding.class_rows().len()];

@@ -1,4 +1,4 @@
-//! The only way into a query: a table whose rows are the release of another table.
+//! The release of a table as a [`TableProvider`], the only entry point of the operator into queries.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ use crate::strip_statistics::strip_statistics;
 
 /// The release of another table under a policy.
 ///
-/// The input is read and anonymized once, by the first query, and every later query over the same `AnonymizedTable` sees
-/// that release, whatever has happened to the input since. What a query asks for (filters, limits, columns) is applied
-/// to the release and never to the input; see [`AnonymizeExec`].
+/// The input is read and anonymized once, by the first query. Every later query over the same `AnonymizedTable` sees
+/// that release, even if the input has changed. Filters, limits and projections of a query are applied to the release
+/// and never to the input; see [`AnonymizeExec`].
 ///
 /// ```
 /// # use std::{path::Path, sync::Arc};
@@ -56,39 +56,39 @@ pub struct AnonymizedTable {
 }
 
 impl AnonymizedTable {
-    /// The release of a table under a policy, of which the locations don't matter.
+    /// Binds a policy to a table. Input and output locations of the policy are ignored.
     pub fn new(input: Arc<dyn TableProvider>, policy: Arc<Policy>) -> Result<Self, AnonymizeError> {
         let anonymizer = Arc::new(Anonymizer::new(policy, input.schema())?);
         Ok(Self { input, anonymizer, release: SharedRelease::default(), watch: ExecOptions::default() })
     }
 
-    /// The same with somebody who hears of the progress.
+    /// Reports progress to `progress`.
     pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
         Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
     }
 
-    /// The same for somebody who verifies the rows after writing them, and before anybody sees them. Otherwise a release is
-    /// verified before its first row is given.
+    /// Skips the built-in verification. The caller must verify the rows before exposing them. By default a release is
+    /// verified before its first row is emitted.
     pub fn with_external_verification(self) -> Self {
         Self { watch: ExecOptions { has_external_verification: true, ..self.watch }, ..self }
     }
 
-    /// The table that is anonymized.
+    /// Returns the input table.
     pub fn input(&self) -> &Arc<dyn TableProvider> {
         &self.input
     }
 
-    /// The policy in the words of the columns.
+    /// Returns the bound policy.
     pub fn anonymizer(&self) -> &Arc<Anonymizer> {
         &self.anonymizer
     }
 
-    /// The release, once a query has made it.
+    /// Returns the release, if a query has computed it.
     pub fn release(&self) -> Option<Arc<Release>> {
         self.release.get().cloned()
     }
 
-    /// The operator over a plan of the input, which is planned in a scope of its own and tells nothing of its values.
+    /// Returns the operator over a plan of the input. The input is planned separately, and its statistics are removed.
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
         let columns = self.anonymizer.columns_read();
         let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
@@ -98,7 +98,7 @@ impl AnonymizedTable {
     }
 }
 
-/// Names the columns. The derived text would hold the rows of the release, and of an input in memory.
+/// Prints the column names only. A derived implementation would include rows of the release, and of an in-memory input.
 impl fmt::Debug for AnonymizedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let schema = self.anonymizer.schema();
@@ -117,8 +117,8 @@ impl TableProvider for AnonymizedTable {
         TableType::View
     }
 
-    /// Applies the projection above the operator. Filters and limits are for the nodes above: `filters` is empty, because
-    /// none is supported, and `limit` is a hint that must not be taken.
+    /// Applies the projection above the operator. Filters and limits are left to the nodes above: `filters` is empty,
+    /// because none is supported, and the `limit` hint must not be used.
     async fn scan(
         &self,
         state: &dyn Session,

@@ -1,4 +1,4 @@
-//! Fail closed: no query sees a row of a release before all of its rows have been looked at.
+//! Verifies a release before any of its rows is emitted.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::anonymizer::Anonymizer;
 use crate::passthrough::passthrough_names;
 use crate::release::Release;
 
-/// Recomputes every promise of a policy from the rows that a release gives, and counts them.
+/// Recomputes every promise of the policy from the released rows, and compares counts and checksum.
 pub(crate) async fn verify_release(
     release: &Arc<Release>,
     anonymizer: &Anonymizer,

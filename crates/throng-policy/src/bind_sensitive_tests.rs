@@ -9,7 +9,7 @@ fn schema(names: &[&str]) -> Schema {
     Schema::new(names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect::<Vec<_>>())
 }
 
-/// Name, facet, and what is required of each model.
+/// Returns name, facet and required value of each model.
 fn models(binding: &Binding) -> Vec<(&'static str, Option<usize>, u64)> {
     let privacy = binding.privacy();
     privacy.models().map(|model: &dyn Model| (model.name(), model.column(), model.required())).collect()
@@ -63,7 +63,7 @@ fn models_follow_the_facets() {
         [
             ("k-anonymity", None, 4),
             ("p+-sensitivity", Some(0), 4),
-            // Three units make the weight of a row of the last of four categories.
+            // The weight of a row in the last of four categories is three units.
             ("alpha-weight", Some(0), 6),
             ("p-sensitivity", Some(1), 2),
             ("extended p-sensitivity", Some(2), 3),

@@ -1,4 +1,4 @@
-//! How long the search for better classes may go on.
+//! Budget of the local search.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,28 +7,28 @@ use std::time::Duration;
 
 use crate::time_span::{self, UNITS};
 
-/// The pattern of a budget, for the schema of the policy file.
+/// Regular expression of a budget, for the JSON schema.
 pub(crate) const PATTERN: &str = "^(fast|balanced|thorough|[0-9]*[1-9][0-9]*(ms|s|m|min|h))$";
 
-/// How long the search for better classes may go on. More never loses more.
+/// Budget of the local search. A larger budget never increases the loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Budget {
-    /// No search: the classes that are found first.
+    /// No local search.
     Fast,
-    /// A search that takes about as long as everything else.
+    /// A search that takes about as long as all other stages.
     #[default]
     Balanced,
-    /// A search several times as long.
+    /// A search several times longer than `Balanced`.
     Thorough,
-    /// A search as long as this, over all parts of the table. The result depends on how much is done in that time.
+    /// A search with a time limit, over all parts of the table. The result depends on the speed of the machine.
     Time(Duration),
 }
 
-/// What a budget looks like.
+/// Valid budgets, for error messages.
 const EXPECTED: &str = "`fast`, `balanced`, `thorough`, or a time such as `500ms`, `30s`, `5min` or `1h`";
 
 impl Budget {
-    /// The budget as it is written in the policy file.
+    /// Returns the budget as written in the policy file.
     pub fn text(self) -> Cow<'static, str> {
         match self {
             Self::Fast => "fast".into(),

@@ -1,4 +1,4 @@
-//! The promise of a policy as stable text, for its digest.
+//! Canonical JSON of a policy, for its digest.
 
 use serde_json::{Value, json};
 use throng_core::columns::{Category, Limit, Nulls};
@@ -10,12 +10,12 @@ use crate::policy::{Algorithm, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
 
 impl Policy {
-    /// The policy in effect, after overrides and with the content of its hierarchies, as one line of JSON.
+    /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
     ///
-    /// Two policies with the same text promise the same and compute it in the same way. Where the data comes from,
-    /// how its files are read and where the release goes are no part of it, so that it can be published. Columns are
-    /// sorted by name, since their order in the file means nothing. What a policy leaves out is left out here where the
-    /// first version of the file had no such field, so that a policy keeps its text when fields are added.
+    /// Policies with equal JSON make the same promises and compute them in the same way. Input and output locations and
+    /// file formats are not included, so the JSON can be published. Columns are sorted by name, since their order has
+    /// no meaning. Absent fields that the first version of the format did not have are omitted, so that the JSON of a
+    /// policy does not change when fields are added.
     pub fn canonical_json(&self) -> String {
         let mut columns: Vec<(&str, &Role)> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();

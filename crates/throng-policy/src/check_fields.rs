@@ -1,9 +1,9 @@
-//! Checks that a document has the fields and types of the policy file, against the schema of the raw types.
+//! Checks the fields and types of a policy file against the JSON schema of the raw types.
 //!
-//! Deserializing would stop at the first mistake. This walk finds all of them, each with its place, and what it lets
-//! through deserializes. It knows as much of JSON schema as our own types need: tables, lists, scalars, closed choices,
-//! and alternatives that differ in type, or in the type of their items. Limits of numbers are left to validation, which
-//! can say why they are there.
+//! Deserialization would stop at the first error. This walk reports all of them with their positions, and a document
+//! that passes can be deserialized. It supports the subset of JSON schema that the raw types use: tables, lists,
+//! scalars, enumerations, and alternatives that differ in type, or in the type of their items. Ranges of numbers are
+//! left to validation, which can explain them.
 
 use serde_json::{Map, Value as Json};
 
@@ -13,7 +13,7 @@ use crate::problem::Report;
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue};
 use crate::suggest::{alternatives, did_you_mean, joined};
 
-/// Reports every field of the document that the schema does not have, misses, or wants to have another type or value.
+/// Reports unknown and missing fields, and fields of the wrong type or value.
 pub fn check(document: &SpannedToml, schema: &Json, report: &mut Report<'_>) {
     let mut structure = FieldCheck { definitions: &schema["$defs"], report };
     structure.check(document.root(), schema, &FieldPath::default());
@@ -53,7 +53,7 @@ impl<'a> FieldCheck<'a, '_> {
         }
     }
 
-    /// Where several kinds of lists will do, the first item says which of them is meant.
+    /// If several list types are allowed, the first item selects one.
     fn check_list(&mut self, items: &[SpannedNode], kinds: &[&'a Json], path: &FieldPath) {
         let Some(first) = items.first() else { return };
         let meant = match kinds {
@@ -112,7 +112,7 @@ impl<'a> FieldCheck<'a, '_> {
         self.report.value(path, format!("unknown value `{}`; {advice}", text.escape_debug()));
     }
 
-    /// The schema, or those of its alternatives, that are for values of this type.
+    /// Returns the alternatives of a schema that accept values of this type.
     fn fitting(&self, node: &SpannedNode, schema: &'a Json) -> Vec<&'a Json> {
         let schema = self.resolved(schema);
         match schema["anyOf"].as_array() {
@@ -122,7 +122,7 @@ impl<'a> FieldCheck<'a, '_> {
         }
     }
 
-    /// The types that a schema takes.
+    /// Returns the types that a schema accepts.
     fn types(&self, schema: &'a Json) -> Vec<&'a str> {
         let schema = self.resolved(schema);
         match (schema["anyOf"].as_array(), schema["type"].as_str()) {
@@ -132,7 +132,7 @@ impl<'a> FieldCheck<'a, '_> {
         }
     }
 
-    /// What a field takes, in the words of the file.
+    /// Describes the values that a field accepts.
     fn answers(&self, schema: &'a Json) -> String {
         let choices: Vec<&str> = choices(self.resolved(schema)).collect();
         if choices.is_empty() { described(&self.types(schema)) } else { alternatives(&choices) }
@@ -144,7 +144,7 @@ impl<'a> FieldCheck<'a, '_> {
     }
 }
 
-/// The values of a closed choice; none for free text.
+/// Returns the values of an enumeration; empty for free text.
 fn choices(schema: &Json) -> impl Iterator<Item = &str> {
     schema["oneOf"].as_array().into_iter().flatten().filter_map(|choice| choice["const"].as_str())
 }
@@ -165,7 +165,7 @@ fn expected(wanted: &[&str], node: &SpannedNode) -> String {
     format!("expected {}, found {}", described(wanted), found(&node.value))
 }
 
-/// The types of a schema in the words of the file.
+/// Describes the types of a schema in the terms of TOML.
 fn described(wanted: &[&str]) -> String {
     let mut names: Vec<String> = Vec::new();
     for name in wanted {

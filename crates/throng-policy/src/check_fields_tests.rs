@@ -94,7 +94,7 @@ fn the_elements_of_lists_and_inline_tables_have_their_own_places() {
     );
 }
 
-/// Problems of a limit that is written in line 7 from column 9 on, without what they all begin with.
+/// Returns the problems of a limit that is written in line 7 from column 9 on, without their common prefix.
 fn refused_limit(written: &str) -> Vec<String> {
     let complaints = complaints_of_columns(&format!("[columns.a]\nrole = 'quasi'\nlimit = {written}\n"));
     complaints.iter().map(|line| line.strip_prefix("policy.toml:7:").unwrap().to_owned()).collect()
@@ -200,7 +200,7 @@ fn a_file_of_another_version_is_told_so_besides_its_unknown_fields() {
     );
 }
 
-/// The structure check is the only one that can name a place, so nothing may slip past it into deserialization.
+/// Only the structural check can name a position, so nothing may pass it and fail to deserialize.
 #[test]
 fn whatever_passes_the_check_deserializes() {
     let folder = folder();

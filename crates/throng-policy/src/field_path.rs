@@ -1,37 +1,37 @@
-//! The way to a field of the policy file, such as `columns.age.hierarchy.intervals[1]`.
+//! Path of a field in the policy file, such as `columns.age.hierarchy.intervals[1]`.
 
 use std::fmt;
 
-/// One step down.
+/// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
-    /// Into the field of a table.
+    /// A field of a table.
     Key(String),
-    /// Into the element of a list.
+    /// An element of a list.
     Index(usize),
 }
 
-/// The steps from the top of the file to a field.
+/// Steps from the root of the file to a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldPath(Vec<PathStep>);
 
 impl FieldPath {
-    /// The path through these tables.
+    /// Creates a path of table keys.
     pub fn of(keys: &[&str]) -> Self {
         Self(keys.iter().map(|key| PathStep::Key((*key).to_owned())).collect())
     }
 
-    /// The field of this name, below.
+    /// Appends the name of a field.
     pub fn key(&self, name: &str) -> Self {
         self.then(PathStep::Key(name.to_owned()))
     }
 
-    /// The element at this position, below.
+    /// Appends the index of a list element.
     pub fn index(&self, position: usize) -> Self {
         self.then(PathStep::Index(position))
     }
 
-    /// The steps from the top.
+    /// Returns the steps from the root.
     pub fn steps(&self) -> &[PathStep] {
         &self.0
     }
@@ -62,7 +62,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Whether TOML takes the name without quotes.
+/// Returns whether the name is a bare key of TOML.
 fn is_bare(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }

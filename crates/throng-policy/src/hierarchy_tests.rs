@@ -5,20 +5,20 @@ use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree, TreeError}
 use crate::test_policies::{HEAD, complaints_of_columns, read, read_in};
 use crate::{HierarchyError, Overrides, PolicyError, Role, parse_hierarchy};
 
-/// The hierarchy of a policy's only column.
+/// Returns the hierarchy of a policy's only column.
 fn built(written: &str) -> HierarchySpec {
     let policy = read(&format!("{HEAD}[columns.a]\nrole = 'quasi'\nhierarchy = {written}\n")).unwrap();
     let Role::Quasi(quasi) = &policy.columns.by_name[0].1 else { panic!("not a quasi-identifier") };
     quasi.hierarchy.as_deref().unwrap().clone()
 }
 
-/// Problems of a hierarchy that is written in line 7 from column 13 on, without what they all begin with.
+/// Returns the problems of a hierarchy that is written in line 7 from column 13 on, without their common prefix.
 fn refused(written: &str) -> Vec<String> {
     let complaints = complaints_of_columns(&format!("[columns.a]\nrole = 'quasi'\nhierarchy = {written}\n"));
     complaints.iter().map(|line| line.strip_prefix("policy.toml:7:").unwrap().to_owned()).collect()
 }
 
-/// The labels from a leaf to the root.
+/// Returns the labels from a leaf to the root.
 fn path<'a>(tree: &'a Tree, leaf: &str) -> Vec<&'a str> {
     let mut node = Some(tree.leaf_node(tree.leaf(leaf).unwrap()));
     let mut labels = Vec::new();

@@ -1,4 +1,4 @@
-//! The policy file of Throng: what was written, what it means, and what it means for the columns of one input.
+//! The policy file of Throng: parsing, validation, and binding to the columns of an input.
 //!
 //! ```text
 //!  policy.toml ──> Document ──> raw::Policy ──────> Policy ─────> Binding
@@ -6,10 +6,9 @@
 //!                  overrides    names and types     all errors    every column has its role
 //! ```
 //!
-//! A later stage can't hold what an earlier one would refuse. Each stage collects all of its problems instead of
-//! stopping at the first, and each [`Problem`] carries its place in the file and, where one can be guessed, a
-//! suggestion. The fields of the file are declared once, in the `raw` types: the check of the structure and
-//! [`json_schema`] are both derived from them.
+//! Each stage rejects what the next could not represent. It collects all problems instead of stopping at the first, and
+//! each [`Problem`] has its position in the file and, where possible, a suggestion. The fields of the file are declared
+//! once, in the `raw` types, from which both the structural check and [`json_schema`] are derived.
 //!
 //! ```
 //! use std::path::Path;

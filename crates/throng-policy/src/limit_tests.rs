@@ -5,7 +5,7 @@ use crate::{Policy, Role};
 
 const TREE: &str = "hierarchy = { tree = { Europe = ['France'], Asia = { East = ['Japan'] } } }\n";
 
-/// A column with further fields, whose limit is written in line 7 from column 9 on.
+/// Returns a column with further fields, whose limit is written in line 7 from column 9 on.
 fn column(limit: &str, further: &str) -> String {
     format!("[columns.a]\nrole = 'quasi'\nlimit = {limit}\n{further}")
 }
@@ -63,7 +63,7 @@ fn values_are_those_of_the_tree() {
             ))
             .collect::<Vec<_>>()
     );
-    // Only the data says what a rule makes of it.
+    // The labels of a rule depend on the data.
     assert_eq!(refused("['410**']", "hierarchy = { mask = 'right' }\n"), [""; 0]);
 }
 

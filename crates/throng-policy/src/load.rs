@@ -1,4 +1,4 @@
-//! The way from a file to a [`Policy`]: syntax, overrides, structure, meaning.
+//! Loads a [`Policy`]: syntax, overrides, structure, validation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use crate::spanned_toml::{SpannedToml, SpannedValue};
 use crate::validate::{ValidationContext, validate};
 use crate::{check_fields, raw, schema};
 
-/// The name of a policy that is not in a file.
+/// Name of a policy without a file, in error messages.
 const UNNAMED: &str = "policy";
 
 impl Policy {
-    /// Reads a policy file. Paths of hierarchy files start at its folder.
+    /// Reads a policy file. Hierarchy files are relative to its folder.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Policy, PolicyError> {
         let name = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|error| PolicyError::unreadable(&name, error))?;
@@ -27,7 +27,7 @@ impl Policy {
         read(&name, &text, path.parent().unwrap_or(Path::new("")), overrides, &environment_variable)
     }
 
-    /// Reads the text of a policy. Paths of hierarchy files start at `folder`.
+    /// Parses the text of a policy. Hierarchy files are relative to `folder`.
     pub fn parse(text: &str, folder: &Path, overrides: &Overrides) -> Result<Policy, PolicyError> {
         read(UNNAMED, text, folder, overrides, &environment_variable)
     }
@@ -37,7 +37,7 @@ fn environment_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Reads a policy with its surroundings given, so that nothing but the arguments decides the answer.
+/// Reads a policy with an explicit environment, so that the result depends on the arguments alone.
 pub(crate) fn read(
     name: &str,
     text: &str,
@@ -48,7 +48,7 @@ pub(crate) fn read(
     read_within(name, text, overrides, &ValidationContext { folder: Some(folder), environment })
 }
 
-/// Reads a policy within surroundings that may have no folder.
+/// Reads a policy in a context that may have no folder.
 pub(crate) fn read_within(
     name: &str,
     text: &str,
@@ -71,15 +71,14 @@ pub(crate) fn read_within(
             report.finish().map(|()| policy)
         }
         Err(_) => {
-            // The check of the structure lets nothing through that does not deserialize. Should it ever, the error may
-            // quote a location, and stays out of the message.
+            // Unreachable unless the structural check has a bug. The error may quote a location, so it is dropped.
             let message = "the policy does not have the structure that its schema describes";
             Err(PolicyError::new(name, vec![Problem { path: String::new(), place: None, message: message.to_owned() }]))
         }
     }
 }
 
-/// A file of another version has other fields, so this comes before they are checked.
+/// Checks the version before the fields, since other versions have other fields.
 fn check_version(document: &SpannedToml, report: &mut Report<'_>) {
     let path = FieldPath::of(&["version"]);
     if let Some(SpannedValue::Integer(version)) = document.get(&path).map(|node| &node.value)

@@ -1,37 +1,37 @@
-//! Locations of tables: environment variables are put in, and credentials are kept out.
+//! Locations of tables: expands environment variables, and rejects credentials.
 
 use thiserror::Error;
 
-/// How the value of an environment variable is found.
+/// Looks up an environment variable.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// URL schemes in which the part before `@` is a container, not a user.
 const CONTAINER_SCHEMES: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
 
-/// Why a location can't be used. The location itself stays out of the message, since it may hold a secret.
+/// A location is invalid. Messages do not contain it, since it may hold a secret.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LocationError {
-    /// Nothing is there.
+    /// The location is empty.
     #[error("is empty; name a file, a folder or a URL")]
     Empty,
-    /// A variable has no value.
+    /// An environment variable is not set.
     #[error("the environment variable `{0}` is not set")]
     Unset(String),
     /// `${` without `}`, or without a name.
     #[error("has a `${{` that does not become `${{NAME}}`; write `$$` for a dollar")]
     Unclosed,
-    /// A dollar that means nothing.
+    /// A `$` that begins no variable.
     #[error("has a `$` that does not begin `${{NAME}}`; write `$$` for a dollar")]
     LoneDollar,
-    /// A user name or password.
+    /// The location contains a user name or password.
     #[error("holds a user name or password; secrets come only from the environment, so take it out of the location")]
     Credentials,
-    /// A query of a web server, which is where signatures and tokens stand.
+    /// The URL has a query string, which may contain signatures or tokens.
     #[error("has a query (`?`), which may hold a secret; name a file of the server without one")]
     Query,
 }
 
-/// Puts the values of environment variables in the place of `${NAME}`, and `$` in the place of `$$`.
+/// Replaces `${NAME}` by the value of an environment variable, and `$$` by `$`.
 pub fn expand(written: &str, environment: Environment<'_>) -> Result<String, LocationError> {
     let mut expanded = String::with_capacity(written.len());
     let mut rest = written;
@@ -54,7 +54,7 @@ pub fn expand(written: &str, environment: Environment<'_>) -> Result<String, Loc
     Ok(expanded)
 }
 
-/// Refuses a location that is empty or holds credentials.
+/// Rejects a location that is empty or contains credentials.
 pub fn check(location: &str) -> Result<(), LocationError> {
     if location.is_empty() {
         return Err(LocationError::Empty);
@@ -66,14 +66,14 @@ pub fn check(location: &str) -> Result<(), LocationError> {
     }
 }
 
-/// Whether a location is on a web server, which can be read only.
+/// Returns whether a location is an HTTP URL, which can only be read.
 pub fn is_web(location: &str) -> bool {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
 }
 
-/// Whether a user name or password stands before the host. A secret may itself contain a slash, so that what looks like
-/// a port but is no number counts too.
+/// Returns whether the authority has a user name or password. A secret may contain a slash, so a port that is not a
+/// number counts too.
 fn holds_credentials(scheme: &str, rest: &str) -> bool {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     match authority.rsplit_once('@') {

@@ -1,19 +1,19 @@
-//! Open questions: `"?"` in place of a value that somebody has to decide.
+//! Open questions: `"?"` in place of a value that the user must decide.
 //!
-//! `throng init` drafts a policy and leaves what it can't know as questions. A policy with a question is no policy: all
-//! of them are listed with their places, beside everything else that is wrong. A flag of the command line answers a
-//! question like a value in the file does.
+//! `throng init` drafts a policy and leaves what it can't infer as open questions. A policy with open questions is
+//! invalid: all of them are reported with their positions, beside all other problems. A command-line flag answers a
+//! question like a value in the file.
 //!
-//! Only settings can be asked for: the fields of `[privacy]`, of a column, and the default of columns. Elsewhere `?` is
-//! a value like any other: tables do hold question marks, and so do the hierarchies of their columns.
+//! Only settings can be open: the fields of `[privacy]`, of a column, and the default of columns. Elsewhere `?` is an
+//! ordinary value, since data and hierarchies may contain question marks.
 
 use crate::field_path::{FieldPath, PathStep};
 use crate::spanned_toml::{SpannedNode, SpannedValue};
 
-/// What stands for an open question.
+/// Marker of an open question.
 pub const OPEN: &str = "?";
 
-/// Whether the value at this path is a question.
+/// Returns whether the value at this path is an open question.
 pub fn is_open(path: &FieldPath, node: &SpannedNode) -> bool {
     matches!(&node.value, SpannedValue::String(text) if text == OPEN) && can_be_open(path)
 }
@@ -26,7 +26,7 @@ fn can_be_open(path: &FieldPath) -> bool {
     }
 }
 
-/// What to do about a question to which `expected` are the answers.
+/// Returns the message for an open question with the `expected` answers.
 pub fn unanswered(expected: &str) -> String {
     format!("open question; put {expected} in place of \"{OPEN}\"")
 }

@@ -1,10 +1,10 @@
-//! What the command line says in place of the policy file.
+//! Command-line overrides of the policy file.
 
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 
-/// Values that replace those of the policy file. They are checked like them, and problems name the flag.
+/// Values that replace those of the policy file. They are validated alike, and problems name the flag.
 ///
-/// Locations are taken as they are: the shell has already put in its variables, so that `${NAME}` means nothing here.
+/// Locations are used literally: the shell has expanded its variables, so `${NAME}` has no meaning here.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--input`, in place of `input.location`.
@@ -21,12 +21,12 @@ pub struct Overrides {
     pub budget: Option<String>,
     /// `--seed`, in place of `algorithm.seed`.
     pub seed: Option<u64>,
-    /// Leaves out `privacy.preset`, so that it does not hold `k` against its own. For trials, of which nothing is released.
+    /// Removes `privacy.preset`, so that `k` may be below it. For dry runs that release nothing.
     pub without_preset: bool,
 }
 
 impl Overrides {
-    /// For a policy that is used on a table at hand: it needs no locations, and those that it has don't matter.
+    /// Returns placeholder locations, for a policy that is applied to a given table.
     pub fn for_a_table() -> Self {
         Self { input: Some(vec!["table".to_owned()]), output: Some("release".to_owned()), ..Self::default() }
     }

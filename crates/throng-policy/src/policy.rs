@@ -1,4 +1,4 @@
-//! A policy after validation: what the file means, before any data is seen.
+//! A validated policy, independent of data.
 
 use std::sync::Arc;
 
@@ -14,54 +14,54 @@ use crate::settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
 
-/// A valid policy with the overrides of the command line in effect. Made by [`Policy::load`] and [`Policy::parse`].
+/// A valid policy with command-line overrides applied. Created by [`Policy::load`] and [`Policy::parse`].
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// Where the table comes from.
+    /// Input settings.
     pub input: Input,
-    /// Where the release goes.
+    /// Output settings.
     pub output: Output,
-    /// How object stores are talked to.
+    /// Object store settings.
     pub store: Store,
-    /// What the release promises.
+    /// Privacy settings.
     pub privacy: PrivacySettings,
-    /// How the release is computed.
+    /// Algorithm settings.
     pub algorithm: Algorithm,
-    /// What the columns mean.
+    /// Roles of the columns.
     pub columns: Columns,
-    /// Where the key of a release comes from.
+    /// Source of the release key.
     pub(crate) key: KeySource,
-    /// Keeps the places of the file for problems that only show against a schema.
+    /// Positions in the file, for problems found when binding to a schema.
     pub(crate) document: Arc<SpannedToml>,
 }
 
-/// Where the key of a release comes from.
+/// Source of the release key.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum KeySource {
-    /// The secret of the user who makes the release.
+    /// Secret of the current user.
     #[default]
     User,
-    /// A secret of the host.
+    /// Secret set by the host.
     Secret(Secret),
-    /// Derived elsewhere.
+    /// Key derived by another process.
     Key(ReleaseKey),
 }
 
 impl Policy {
-    /// Uses this secret in place of that of the environment or of the state folder.
+    /// Uses `secret` instead of that of the environment or the state folder.
     #[must_use]
     pub fn with_secret(self, secret: Secret) -> Self {
         Self { key: KeySource::Secret(secret), ..self }
     }
 
-    /// Uses a key that another process has derived for the same release.
+    /// Uses a key that another process derived for the same release.
     #[must_use]
     pub fn with_release_key(self, key: ReleaseKey) -> Self {
         Self { key: KeySource::Key(key), ..self }
     }
 
-    /// Returns the key of every random choice: derived from the secret and the seed. Fails where no secret is given and
-    /// none can be kept.
+    /// Returns the key of every random choice, derived from secret and seed. Fails if no secret is given and none can
+    /// be stored.
     pub fn release_key(&self) -> Result<ReleaseKey, PolicyError> {
         let secret = match &self.key {
             KeySource::Key(key) => return Ok(*key),
@@ -72,141 +72,142 @@ impl Policy {
     }
 }
 
-/// Where the table comes from.
+/// Input settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Files, folders, globs or URLs; at least one, with environment variables put in.
+    /// Files, folders, globs or URLs; at least one, with environment variables expanded.
     pub locations: Vec<String>,
-    /// The format of the files; by default their extension tells.
+    /// Format of the files; by default it follows from their extension.
     pub format: Option<Format>,
-    /// How CSV files are read.
+    /// CSV options.
     pub csv: CsvOptions,
 }
 
-/// How CSV files are read.
+/// CSV options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// The byte between two fields.
+    /// Field delimiter.
     pub delimiter: u8,
-    /// Whether the first line has the names of the columns.
+    /// Whether the first line holds the column names.
     pub header: bool,
 }
 
-/// Commas, and a header.
+/// Comma as delimiter, with a header.
 impl Default for CsvOptions {
     fn default() -> Self {
         Self { delimiter: b',', header: true }
     }
 }
 
-/// Where the release goes.
+/// Output settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// A folder or URL, with environment variables put in.
+    /// Folder or URL, with environment variables expanded.
     pub location: String,
-    /// What happens when it already holds a release.
+    /// Behaviour if the location already holds a release.
     pub mode: Mode,
-    /// Whether a report is published with it.
+    /// Whether a report is published with the release.
     pub report: bool,
-    /// The most rows of a file; at least one.
+    /// Maximum number of rows per file; at least one.
     pub rows_per_file: u64,
-    /// How a release on an object store becomes visible.
+    /// How a release becomes visible on an object store.
     pub commit: Commit,
 }
 
-/// What the release promises: `1 <= p <= k` and `2 <= k`.
+/// Privacy settings, with `1 <= p <= k` and `2 <= k`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrivacySettings {
-    /// The preset that k was taken from, or that k is at least that of.
+    /// Preset, if any; k is at least its value.
     pub preset: Option<Preset>,
-    /// The least number of rows in a class.
+    /// Minimum number of rows in a class.
     pub k: u64,
-    /// The least number of distinct values of each sensitive column in a class, unless the column has its own.
+    /// Minimum number of distinct values of each sensitive column in a class, unless the column has its own.
     pub p: u64,
-    /// The least weight of the categories of a class; finite and not negative. Some column has categories then.
+    /// Minimum category weight of a class; finite and not negative. Requires a column with categories.
     pub alpha: Option<f64>,
-    /// The largest share of the rows of the input that may be suppressed, from 0 to 1.
+    /// Maximum share of input rows that may be suppressed, from 0 to 1.
     pub suppression_limit: Option<f64>,
 }
 
-/// How the release is computed.
+/// Algorithm settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// How the table is cut into parts.
+    /// Partition method.
     pub partition: PartitionSetting,
-    /// How the rows of a part become classes.
+    /// Clustering method.
     pub cluster: ClusterSetting,
-    /// How long the search for better classes may go on.
+    /// Budget of the local search.
     pub budget: Budget,
-    /// Drives every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
 }
 
-/// What the columns mean. At least one is a quasi-identifier.
+/// Roles of the columns. At least one is a quasi-identifier.
 #[derive(Clone, Debug)]
 pub struct Columns {
-    /// Whether columns that the policy does not name are left out of the release, instead of being an error.
+    /// Whether columns that the policy does not name are dropped, instead of being an error.
     pub drop_unlisted: bool,
-    /// The roles by exact name, in the order of the file; a column that is called `default` comes last.
+    /// Roles by exact name, in file order; a column named `default` comes last.
     pub by_name: Vec<(String, Role)>,
 }
 
-/// What a column says about a person.
+/// Role of a column.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// Names the person; left out of the release.
+    /// Identifies the person; not released.
     Identifier,
-    /// Says nothing that needs protection; released as it is.
+    /// Needs no protection; released unchanged.
     Insensitive,
-    /// What must not be learned; counted by p.
+    /// Must not be disclosed; counted by p.
     Sensitive(Sensitive),
-    /// Enough to find the person together with others; generalized.
+    /// Identifies the person in combination with others; generalized.
     Quasi(Quasi),
 }
 
-/// How a quasi-identifier is generalized.
+/// Settings of a quasi-identifier.
 #[derive(Clone, Debug)]
 pub struct Quasi {
-    /// How it is written; none leaves the choice to its type. Never an ordered release together with a hierarchy.
+    /// Released form; `None` for the default of its type. Never an ordered release together with a hierarchy.
     pub release: Option<ColumnRecoding>,
-    /// Its weight in the loss; finite and greater than zero.
+    /// Weight in the loss; finite and greater than zero.
     pub weight: f64,
-    /// What happens to its nulls.
+    /// Treatment of nulls.
     pub nulls: Nulls,
-    /// How its values become less specific.
+    /// Generalization hierarchy.
     pub hierarchy: Option<Arc<HierarchySpec>>,
-    /// How far it may be generalized. Fits the hierarchy, as far as that is known without data; whether it also fits
-    /// the release is only known together with the type.
+    /// Limit of the generalization. Checked against the hierarchy as far as possible without data; whether it also fits
+    /// the release is checked when the type is known.
     pub limit: Option<Limit>,
 }
 
-/// What is promised about a sensitive column, and how it is released.
+/// Settings of a sensitive column.
 #[derive(Clone, Debug, Default)]
 pub struct Sensitive {
-    /// Its own p, from 1 to k, in place of that of the policy. Either is at most the number of its categories.
+    /// p of this column, from 1 to k, instead of that of the policy. The effective p is at most the number of
+    /// categories.
     pub p: Option<u64>,
-    /// The values of its hierarchy, other than the root, that must not be learned either. The hierarchy is a tree.
+    /// Protected values of its hierarchy, other than the root. The hierarchy is a tree.
     pub protection: Option<Arc<Protection>>,
-    /// Its values in categories, the most sensitive first.
+    /// Categories of its values, the most sensitive first.
     pub categories: Option<Arc<Categories>>,
-    /// How it is written; the value where it has no categories.
+    /// Released form; `Value` if there are no categories.
     pub release: SensitiveRelease,
 }
 
-/// How a sensitive column is written into the release.
+/// Released form of a sensitive column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SensitiveRelease {
-    /// The value as it is.
+    /// The value.
     #[default]
     Value,
-    /// The name of its category in place of the value.
+    /// The category name instead of the value.
     Category,
-    /// The value as it is, and its category in a column of its own.
+    /// The value, and the category name in an additional column.
     Both,
 }
 
 impl SensitiveRelease {
-    /// The names that a column has in the release.
+    /// Returns the released names of a column.
     pub fn released_names(self, name: &str) -> Vec<String> {
         match self {
             Self::Value | Self::Category => vec![name.to_owned()],
@@ -214,7 +215,7 @@ impl SensitiveRelease {
         }
     }
 
-    /// The name of the column that shows the category beside the value.
+    /// Returns the name of the additional category column.
     pub fn category_name(name: &str) -> String {
         format!("{name}_category")
     }

@@ -1,20 +1,20 @@
-//! A policy as text that means the same on another machine.
+//! Portable text of a policy, for use on another machine.
 //!
 //! ```text
 //!  policy.toml + hierarchies/*.csv + command line ──> Policy ──> portable text ──> Policy, elsewhere
 //! ```
 //!
-//! A portable policy is itself a policy file, so that it needs neither a format nor a reader of its own. It differs from
-//! the file that it was made of in two ways:
+//! A portable policy is itself a policy file and needs no format or parser of its own. It differs from the original
+//! file in two ways:
 //!
-//! - Every hierarchy that is a tree is written as the `lines` of a hierarchy file. The `tree` of a policy would not do:
-//!   it refuses what files may hold, such as a root other than `*`, a value that is called `*`, or one label on two
-//!   levels of different branches. Lines hold any tree exactly, and stay flat however deep it is.
-//! - Locations are left out, and everything else about input, output and stores with them. Nothing that came from the
-//!   environment is in the text, and nothing of the environment is looked up when it is read.
+//! - Every tree hierarchy is written as the `lines` of a hierarchy file. An inline `tree` would not do: it rejects what
+//!   files may contain, such as a root other than `*`, a value named `*`, or one label on two levels of different
+//!   branches. Lines represent any tree exactly, and stay flat however deep it is.
+//! - All settings of input, output and stores are omitted. The text contains nothing from the environment, and no
+//!   environment variable is read when it is parsed.
 //!
-//! Rules such as `mask` and numbers stay as they were written: TOML is read with exact numbers, so that no weight moves
-//! by its last bit. Flags of the command line are in effect, since they have replaced what the file said.
+//! Rules such as `mask` and numbers stay as written: TOML is parsed with exact numbers, so weights do not change by
+//! rounding. Command-line flags are included, since they have replaced values of the file.
 
 use throng_core::hierarchy::{HierarchySpec, Tree};
 
@@ -27,14 +27,14 @@ use crate::spanned_toml::{SpannedNode, SpannedValue};
 use crate::toml_quote::{append, toml_string};
 use crate::validate::ValidationContext;
 
-/// The name of a portable policy in messages.
+/// Name of a portable policy in error messages.
 const NAME: &str = "portable policy";
 
 impl Policy {
-    /// The policy as text that needs no file, folder or environment variable beside it, and holds no location.
+    /// Returns the policy as text that refers to no file, folder or environment variable, and contains no location.
     ///
-    /// What [`Policy::from_portable`] makes of it has the same [`Policy::canonical_json`], binds to the same inputs and
-    /// gives the same releases.
+    /// [`Policy::from_portable`] returns a policy with the same [`Policy::canonical_json`] that binds to the same
+    /// inputs and yields the same releases.
     ///
     /// ```
     /// # use std::path::Path;
@@ -62,14 +62,14 @@ impl Policy {
         text
     }
 
-    /// Reads what [`Policy::to_portable`] has written. No file is opened, whatever the text says, and no environment
-    /// variable is looked up. The locations are those of [`Overrides::for_a_table`].
+    /// Parses the output of [`Policy::to_portable`]. No file is opened, whatever the text says, and no environment
+    /// variable is read. The locations are those of [`Overrides::for_a_table`].
     pub fn from_portable(text: &str) -> Result<Policy, PolicyError> {
         let surroundings = ValidationContext { folder: None, environment: &|_| None };
         load::read_within(NAME, text, &Overrides::for_a_table(), &surroundings)
     }
 
-    /// One line per column, under dotted names, which may stand anywhere in the text.
+    /// Writes one line per column under dotted keys, which may occur anywhere in the text.
     fn write_columns(&self, columns: &SpannedNode, text: &mut String) {
         for (name, column) in entries(columns) {
             text.push_str("columns.");
@@ -119,10 +119,10 @@ fn write_value(value: &SpannedValue, text: &mut String) {
     match value {
         SpannedValue::String(string) => toml_string(string, text),
         SpannedValue::Integer(number) => append(text, format_args!("{number}")),
-        // The shortest text that is read as the same number.
+        // The shortest text that parses to the same number.
         SpannedValue::Float(number) => append(text, format_args!("{number:?}")),
         SpannedValue::Boolean(flag) => append(text, format_args!("{flag}")),
-        // No field of a valid policy takes one.
+        // Not reachable: no field of a valid policy is a date.
         SpannedValue::Datetime => text.push_str("''"),
         SpannedValue::List(items) => {
             text.push('[');

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::test_policies::{COMPLETE, EXTENDED, HEAD, folder, read, read_in};
 
-/// Reads the portable text of a policy, checks that nothing has changed, and gives it back.
+/// Round-trips a policy through its portable text, and checks that nothing has changed.
 fn round_trip(policy: &Policy) -> Policy {
     let text = policy.to_portable();
     let elsewhere = Policy::from_portable(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -19,7 +19,7 @@ fn round_trip(policy: &Policy) -> Policy {
     elsewhere
 }
 
-/// A policy with one quasi-identifier `a`, whose hierarchy is in a file with these lines.
+/// Returns a policy with one quasi-identifier `a`, whose hierarchy is in a file with these lines.
 fn with_file(lines: &str, delimiter: &str) -> Result<Policy, PolicyError> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.csv"), lines).unwrap();
@@ -60,13 +60,13 @@ fn every_quirk_of_a_hierarchy_file_is_portable() {
         "Other;Other;*\nFrance;Europe;*\n",
         "a;B;B;*\nc;C;D;*\n",
         "a;*;*\nb;b;*\n",
-        // One label on two levels of different branches, and a value that is called like a group.
+        // One label on two levels of different branches, and a value with the label of a group.
         "a;x;y;*\nb;y;z;*\n",
         "Europe;Asia;*\nJapan;Japan;*\nx;Europe;*\n",
-        // Another root, and a value that is called like the usual one.
+        // A root other than `*`, and a value with the label `*`.
         "a;A;all\nb;B;all\n*;C;all\n",
         "*;x\ny;x\n",
-        // Branches that come back, so that leaves stand in another order than in the file.
+        // Branches that are not contiguous, so that leaf order differs from file order.
         "France;Europe;*\nJapan;Asia;*\nSpain;Europe;*\nIndia;Asia;*\n",
         // An empty value, blanks, quotes, line breaks, control characters and a byte order mark.
         ";none;*\n x ; y;*\n",
@@ -74,7 +74,7 @@ fn every_quirk_of_a_hierarchy_file_is_portable() {
         "\u{7f};\u{1};*\n\"\u{feff}x\";é;*\nä;#;*\n",
         "\u{feff}x;y;*\n",
         "\"\u{feff}x\";y;*\n",
-        // Empty lines, and Windows.
+        // Empty lines, and Windows line endings.
         "a;A;*\r\n\r\nb;A;*\r\n",
     ];
     for file in files {
@@ -163,7 +163,7 @@ fn garbage_is_refused() {
 }
 
 proptest! {
-    /// Files of random short labels, many of which are no hierarchies.
+    /// Files of random short labels, many of which are not hierarchies.
     #[test]
     fn whatever_file_is_a_hierarchy_is_portable(
         lines in prop::collection::vec(prop::collection::vec("[ab;\"\n\u{feff}* ]{0,2}", 2..4), 1..5)

@@ -1,8 +1,8 @@
-//! Presets: a k with the reason for it.
+//! Presets: named values of k, with their rationale.
 //!
-//! A preset is a name for a number, and nothing more. It says where the number comes from, or that nobody in particular
-//! stands behind it, and what it means, so that whoever signs for a release can judge it. It leaves p to the policy, because
-//! how diverse a class must be depends on what is sensitive, and it makes no statement about any law.
+//! A preset documents where its k comes from, or that it follows no particular rule, and what it implies, so that the
+//! person responsible for a release can judge it. It does not set p, because the diversity that a class needs depends
+//! on the sensitive data, and it makes no statement about any law.
 //!
 //! Cell sizes of 5, 11 and 20 are those that K. El Emam lists as precedents ("Cell Size Precedents" in *Guide to the
 //! De-Identification of Personal Health Information*, 2013): 5 among custodians of data, 11 and 20 for public releases.
@@ -33,7 +33,7 @@ impl Preset {
     /// All presets, from the smallest k to the largest.
     pub const ALL: [Preset; 5] = [Preset::Common, Preset::Research, Preset::Cms, Preset::PublicHealth, Preset::Strict];
 
-    /// The name of the preset in the policy file.
+    /// Returns the name of the preset in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Preset::Common => "common",
@@ -44,7 +44,7 @@ impl Preset {
         }
     }
 
-    /// The least number of rows in a class.
+    /// Returns the minimum number of rows in a class.
     pub fn k(self) -> u64 {
         match self {
             Preset::Common => 5,
@@ -55,7 +55,7 @@ impl Preset {
         }
     }
 
-    /// Where the number comes from.
+    /// Returns the rationale of the number.
     pub fn basis(self) -> &'static str {
         match self {
             Preset::Common => {
@@ -79,7 +79,7 @@ impl Preset {
         }
     }
 
-    /// The basis, what it implies for this k, and what it does not say.
+    /// Describes the basis, the resulting risk for this k, and what the preset does not imply.
     pub fn told(self, k: u64) -> String {
         format!(
             "preset `{}`: {}. With k = {k}, whoever knows all quasi-identifiers of a person finds the right row with a \
@@ -91,7 +91,7 @@ impl Preset {
     }
 }
 
-/// The highest risk that a row is found, where every class has k rows: `1/k`.
+/// Returns the maximum probability that a row is re-identified, if every class has at least k rows: `1/k`.
 pub fn highest_risk(k: u64) -> f64 {
     1.0 / k.max(1) as f64
 }

@@ -1,7 +1,7 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
 use crate::{Overrides, Policy, Preset, PrivacySettings};
 
-/// A policy with these settings under `[privacy]`, on its fourth line.
+/// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
     format!(
         "version = 1\ninput.location = 'in'\noutput.location = 'out'\nprivacy = {{ {privacy} }}\n\

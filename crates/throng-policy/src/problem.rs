@@ -1,4 +1,4 @@
-//! Problems of a policy, collected with their places.
+//! Collects the problems of a policy with their positions.
 
 use std::fmt;
 use std::io;
@@ -9,15 +9,15 @@ use crate::field_path::FieldPath;
 use crate::spanned_toml::{SpannedToml, ValueOrigin};
 use crate::text_position::LineColumn;
 
-/// One thing that is wrong with a policy.
+/// A problem of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The field, such as `columns.age.weight`; or the command-line flag that set it, such as `--p`. Empty when the
-    /// whole file is meant.
+    /// Path of the field, such as `columns.age.weight`, or the command-line flag that set it, such as `--p`. Empty for
+    /// the whole file.
     pub path: String,
-    /// Where it stands in the file; none for a flag.
+    /// Position in the file; `None` for a flag.
     pub place: Option<LineColumn>,
-    /// What was found, what was expected, and what to do.
+    /// Description: found, expected, and a remedy.
     pub message: String,
 }
 
@@ -30,10 +30,10 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why there is no policy, or no binding: all problems at once.
+/// All problems that prevent a policy or a binding.
 ///
-/// Its text has one line per problem, `policy.toml:12:5: columns.age.wieght: unknown field; did you mean ...`. It never
-/// holds a location or the value of an environment variable.
+/// Displays one line per problem, `policy.toml:12:5: columns.age.wieght: unknown field; did you mean ...`. It never
+/// contains a location or the value of an environment variable.
 #[derive(Debug, Error)]
 pub struct PolicyError {
     file: String,
@@ -56,17 +56,17 @@ impl PolicyError {
         Self { file: file.to_owned(), problems, unreadable: Some(error) }
     }
 
-    /// The policy file, as it was named.
+    /// Returns the name of the policy file, as given.
     pub fn file(&self) -> &str {
         &self.file
     }
 
-    /// All problems, in the order of the file; those without a place come last.
+    /// Returns all problems in file order; those without a position come last.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Whether the file could not be read at all, as opposed to being a bad policy.
+    /// Returns whether the file could not be read, as opposed to being invalid.
     pub fn is_unreadable(&self) -> bool {
         self.unreadable.is_some()
     }
@@ -88,10 +88,10 @@ impl fmt::Display for PolicyError {
     }
 }
 
-/// So many problems are told, and the others are counted: a generated file may have one in each of its lines.
+/// Maximum number of reported problems. Further ones are only counted: a generated file may have one in each line.
 const MOST_PROBLEMS: usize = 100;
 
-/// The first problems of many.
+/// Truncates a list of problems, and appends the number of the others.
 pub(crate) fn shortened(mut problems: Vec<Problem>) -> Vec<Problem> {
     let more = problems.len().saturating_sub(MOST_PROBLEMS);
     problems.truncate(MOST_PROBLEMS);
@@ -107,27 +107,27 @@ fn and_more(problems: usize) -> Problem {
 pub(crate) struct Report<'a> {
     document: &'a SpannedToml,
     problems: Vec<Problem>,
-    /// Problems that are only counted.
+    /// Number of problems that are not stored.
     more: usize,
 }
 
 impl<'a> Report<'a> {
-    /// Nothing is wrong yet.
+    /// Creates an empty report.
     pub fn new(document: &'a SpannedToml) -> Self {
         Self { document, problems: Vec::new(), more: 0 }
     }
 
-    /// Something is wrong with the value of a field.
+    /// Adds a problem at the value of a field.
     pub fn value(&mut self, path: &FieldPath, message: impl Into<String>) {
         self.add(path, message.into(), |_, value| value);
     }
 
-    /// A field is missing, or should not be there.
+    /// Adds a problem at the key of a field that is missing or should not be present.
     pub fn field(&mut self, path: &FieldPath, message: impl Into<String>) {
         self.add(path, message.into(), |key, _| key);
     }
 
-    /// All that was wrong, if anything was.
+    /// Returns the problems as an error, if there are any.
     pub fn finish(mut self) -> Result<(), PolicyError> {
         if self.problems.is_empty() {
             return Ok(());
@@ -137,7 +137,7 @@ impl<'a> Report<'a> {
         Err(PolicyError::new(self.document.name(), self.problems))
     }
 
-    /// The flag that set a field, if one did.
+    /// Returns the command-line flag that set a field, if any.
     pub fn flag(&self, path: &FieldPath) -> Option<&'static str> {
         match self.document.origin(path) {
             ValueOrigin::Flag(flag) => Some(flag),
@@ -145,7 +145,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether further problems are only counted, so that nobody needs to think about their words.
+    /// Returns whether further problems are only counted, so that callers can skip expensive messages.
     pub fn is_full(&self) -> bool {
         self.problems.len() >= MOST_PROBLEMS
     }

@@ -1,6 +1,6 @@
-//! What the release of a policy promises, in the words of the verifier.
+//! The promises of a policy, in the terms of the verifier.
 //!
-//! Written from the policy alone, without the code that keeps the promise.
+//! Derived from the policy alone, independently of the code that fulfills them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, Sen
 use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
 
 impl Policy {
-    /// What the release of a policy promises, and the columns that it may have.
+    /// Returns the promises of a release, and the columns that it may have.
     pub fn promise(&self) -> (Promise, Vec<String>) {
         let mut promise = Promise { quasi: Vec::new(), k: self.privacy.k, sensitive: Vec::new(), limits: Vec::new() };
         let mut others = Vec::new();
@@ -36,12 +36,12 @@ impl Policy {
     }
 }
 
-/// The released names of a quasi-identifier. Whatever its type decides keeps the name.
+/// Returns the released names of a quasi-identifier. Without an explicit release it keeps its name.
 fn names_of(name: &str, quasi: &Quasi) -> Vec<String> {
     quasi.release.map_or_else(|| vec![name.to_owned()], |release| released_names(name, release))
 }
 
-/// One promise for each way in which the policy looks at the column.
+/// Returns one promise per sensitive coding of the column.
 fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec<SensitivePromise> {
     let p = sensitive.p.unwrap_or(policy.privacy.p);
     let promise = |reading, alpha| SensitivePromise { column: name.to_owned(), reading, p, alpha };
@@ -58,7 +58,7 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     promises
 }
 
-/// Each value of the hierarchy with the highest protected value above it.
+/// Maps each leaf of the hierarchy to its highest protected ancestor, or to itself.
 fn strong_values(protection: &Protection) -> HashMap<String, String> {
     let HierarchySpec::Tree(tree) = &*protection.hierarchy else { return HashMap::new() };
     let strong = |path: Vec<&str>| {
@@ -83,8 +83,9 @@ fn category_reading(name: &str, categories: &Categories, release: SensitiveRelea
     SensitiveReading::Categories { of: Arc::new(of), count: categories.list.len() as u32, labels }
 }
 
-/// What a limited column may show, where the policy alone tells: in trees and in bands. The labels of other hierarchies
-/// come from the data, and sets can't be read without knowing them; their limits are checked when classes are recoded.
+/// Returns the values that a limited column may show, as far as they follow from the policy: in trees and bands. Labels
+/// of other hierarchies depend on the data, and sets can't be parsed without them; those limits are checked when
+/// classes are recoded.
 fn limit_promise(name: &str, names: &[String], quasi: &Quasi) -> Option<LimitPromise> {
     let allowed = match (quasi.limit.as_ref()?, quasi.hierarchy.as_deref()) {
         (Limit::Bands(borders), _) => AllowedValues::Bands { columns: names.to_vec(), borders: Arc::clone(borders) },
@@ -106,12 +107,12 @@ fn limit_promise(name: &str, names: &[String], quasi: &Quasi) -> Option<LimitPro
     Some(LimitPromise { column: name.to_owned(), allowed })
 }
 
-/// The nodes from a leaf to the root.
+/// Returns the nodes from a leaf to the root.
 fn upwards(tree: &Tree, leaf: u32) -> impl Iterator<Item = Node> {
     std::iter::successors(Some(tree.leaf_node(leaf)), |node| tree.parent(*node))
 }
 
-/// The labels from each leaf to the root.
+/// Returns the labels from each leaf to the root.
 fn paths(tree: &Tree) -> Vec<Vec<&str>> {
     let path = |leaf: u32| upwards(tree, leaf).map(|node| tree.label(node)).collect();
     (0..tree.leaf_count() as u32).map(path).collect()

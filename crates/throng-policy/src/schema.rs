@@ -1,13 +1,13 @@
-//! The JSON schema of the policy file, generated from the raw types.
+//! Generates the JSON schema of the policy file from the raw types.
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::raw;
 
-/// The JSON schema of the policy file. Its descriptions are the reference of the fields.
+/// Returns the JSON schema of the policy file. Its descriptions are the reference of the fields.
 ///
-/// Editors can complete and check a policy with it; a policy is checked against the same schema when it is read.
+/// Editors can use it to complete and check a policy; policies are checked against the same schema when they are read.
 pub fn json_schema() -> Value {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<raw::RawPolicy>();
     let mut schema = schema.to_value();
@@ -16,8 +16,7 @@ pub fn json_schema() -> Value {
     schema
 }
 
-/// Takes out the null that an optional field allows in JSON: TOML has no null, and an absent field is written by
-/// leaving it out.
+/// Removes the `null` alternative of optional fields: TOML has no null, and absent fields are omitted.
 fn without_null(schema: &mut Value) {
     if let Value::Object(object) = schema {
         if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -45,7 +44,7 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Joins the lines of each description, which the width of the source code has broken.
+/// Joins the lines of each description, which are wrapped in the source code.
 fn unwrap_descriptions(schema: &mut Value) {
     match schema {
         Value::Object(object) => {

@@ -73,7 +73,7 @@ fn the_schema_lists_the_choices_and_the_forms() {
     assert_eq!(definitions["Column"]["properties"]["categories"]["minItems"], 2);
 }
 
-/// Visits every schema of the tree with the way to it.
+/// Visits every schema of the tree with its path.
 fn visit(schema: &Value, way: &str, visitor: &mut impl FnMut(&str, &Value)) {
     visitor(way, schema);
     match schema {

@@ -1,8 +1,8 @@
 //! The secret that keys every random choice of a release.
 //!
-//! Without it, whoever knows all rows of a table but one could run Throng on each candidate for the last row and compare
-//! the output with the release. The secret stays the same from run to run: classes that change every night could be
-//! intersected.
+//! Without it, an attacker who knows all rows of a table but one could run Throng on each candidate for the last row
+//! and compare the output with the release. The secret must not change between runs: classes of repeated releases could
+//! be intersected.
 //!
 //! ```text
 //!  THRONG_SECRET ──► THRONG_SECRET_FILE ──► $XDG_STATE_HOME/throng/secret, else ~/.local/state/throng/secret
@@ -18,19 +18,19 @@ use sha2::{Digest, Sha256};
 
 use crate::problem::{PolicyError, Problem};
 
-/// The environment variable that holds a secret.
+/// Environment variable that holds a secret.
 pub const SECRET_VARIABLE: &str = "THRONG_SECRET";
 
-/// The environment variable that holds the path of a file with a secret.
+/// Environment variable that holds the path of a file with a secret.
 pub const SECRET_FILE_VARIABLE: &str = "THRONG_SECRET_FILE";
 
-/// The fewest bytes of a secret that is given.
+/// Minimum length of a given secret in bytes.
 pub const MIN_SECRET_BYTES: usize = 16;
 
-/// A secret file that is larger than this is not one.
+/// Maximum number of bytes that are read from a secret file.
 const MAX_FILE_BYTES: u64 = 1 << 16;
 
-/// What every random choice of a release is derived from. Its `Debug` output shows nothing of it.
+/// The secret from which every random choice of a release is derived. `Debug` does not print it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 32]);
 
@@ -41,7 +41,7 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    /// Makes a secret of a text of at least [`MIN_SECRET_BYTES`] bytes, without the white space around it.
+    /// Creates a secret from a text of at least [`MIN_SECRET_BYTES`] bytes, without surrounding whitespace.
     pub fn new(text: &str) -> Result<Self, PolicyError> {
         Self::named(SECRET_VARIABLE, text)
     }
@@ -62,8 +62,8 @@ impl Secret {
         &self.0
     }
 
-    /// Returns the secret of this user: that of the environment, or else the one in the state folder, which is made if
-    /// there is none.
+    /// Returns the secret of the user: from the environment, or else from the state folder, where it is created if
+    /// missing.
     pub fn of_user() -> Result<Self, PolicyError> {
         Self::find(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
     }
@@ -106,7 +106,7 @@ fn not_kept(why: &str) -> PolicyError {
     ))
 }
 
-/// What the system says, without the path.
+/// Describes an I/O error without its path.
 fn reason(error: &io::Error) -> String {
     match error.get_ref() {
         Some(ours) => ours.to_string(),
@@ -126,7 +126,7 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads a file that others must not be able to read.
+/// Reads a file. On Unix, fails if other users can access it.
 fn read_private(path: &Path) -> io::Result<String> {
     #[cfg(unix)]
     {
@@ -138,7 +138,7 @@ fn read_private(path: &Path) -> io::Result<String> {
     read(path)
 }
 
-/// Makes a secret file that appears whole or not at all. If another process makes one at the same time, that one stays.
+/// Creates a secret file atomically. If another process creates one concurrently, that one is kept.
 fn make(path: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut folders = std::fs::DirBuilder::new();
@@ -159,7 +159,7 @@ fn make(path: &Path) -> io::Result<()> {
     let draft = folder.join(format!(".secret-{}", hex(name)));
     let mut file = options.open(&draft)?;
     let linked = writeln!(file, "{}", hex(bytes)).and_then(|()| file.sync_all()).and_then(|()| {
-        // A link fails where a rename would replace what another process has made.
+        // A hard link fails if the file exists, where a rename would replace it.
         match std::fs::hard_link(&draft, path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             linked => linked,

@@ -1,7 +1,7 @@
 use crate::test_policies::{HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{Overrides, Role, Sensitive, SensitiveRelease};
 
-/// The fields of a sensitive column from line 7 on.
+/// Returns a sensitive column with these fields, from line 7 on.
 fn column(fields: &str) -> String {
     format!("columns.q.role = 'quasi'\n[columns.a]\n{fields}role = 'sensitive'\n")
 }

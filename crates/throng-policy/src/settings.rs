@@ -1,6 +1,6 @@
-//! The closed choices of a policy, under the names that they have in the file.
+//! Enumerations of the policy file.
 //!
-//! They mean the same before and after validation, so that both stages share them.
+//! They have the same meaning before and after validation, so both stages share them.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name of the format in the policy file.
+    /// Returns the name of the format in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -40,7 +40,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The name of the mode in the policy file.
+    /// Returns the name of the mode in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Error => "error",
@@ -64,7 +64,7 @@ pub enum Commit {
 }
 
 impl Commit {
-    /// The name of the choice in the policy file.
+    /// Returns the name of the choice in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Commit::Conditional => "conditional",
@@ -95,7 +95,7 @@ pub enum PartitionSetting {
 }
 
 impl PartitionSetting {
-    /// All methods.
+    /// All methods, in the order of the enumeration.
     pub const ALL: [PartitionSetting; 5] = [
         PartitionSetting::Mondrian,
         PartitionSetting::BasicMondrian,
@@ -104,7 +104,7 @@ impl PartitionSetting {
         PartitionSetting::None,
     ];
 
-    /// The name of the method in the policy file.
+    /// Returns the name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             PartitionSetting::Mondrian => "mondrian",
@@ -148,7 +148,7 @@ pub enum ClusterSetting {
 }
 
 impl ClusterSetting {
-    /// All methods.
+    /// All methods, in the order of the enumeration.
     pub const ALL: [ClusterSetting; 9] = [
         ClusterSetting::Auto,
         ClusterSetting::Greedy,
@@ -161,7 +161,7 @@ impl ClusterSetting {
         ClusterSetting::None,
     ];
 
-    /// The name of the method in the policy file.
+    /// Returns the name of the method in the policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             ClusterSetting::Auto => "auto",

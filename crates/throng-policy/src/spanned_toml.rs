@@ -1,7 +1,7 @@
-//! The text of a policy as a tree in which every value knows where it comes from.
+//! TOML tree of a policy in which every value has its origin.
 //!
-//! The tree holds what is in effect: command-line flags replace values of the file before anything is checked, and are
-//! checked like them. A problem at a replaced value names the flag instead of a place.
+//! Command-line flags replace values of the file before validation. A problem at a replaced value names the flag
+//! instead of a position.
 
 use serde_json::Value as Json;
 use toml::Spanned;
@@ -11,41 +11,41 @@ use crate::field_path::{FieldPath, PathStep};
 use crate::problem::{PolicyError, Problem, shortened};
 use crate::text_position::{LineColumn, LineIndex};
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueOrigin {
-    /// The file: the place of its name and its own.
+    /// Read from the file.
     File {
-        /// Where the name stands; for the element of a list, the element.
+        /// Position of the key; for a list element, of the element.
         key: LineColumn,
-        /// Where the value stands.
+        /// Position of the value.
         value: LineColumn,
     },
-    /// The command line.
+    /// Set by a command-line flag.
     Flag(&'static str),
 }
 
 /// A value and its origin.
 #[derive(Clone, Debug)]
 pub struct SpannedNode {
-    /// What was written.
+    /// The value.
     pub value: SpannedValue,
-    /// Where it was written.
+    /// Its origin.
     pub origin: ValueOrigin,
 }
 
-/// What was written.
+/// The value.
 #[derive(Clone, Debug)]
 pub enum SpannedValue {
     /// Text.
     String(String),
-    /// A whole number. One beyond the range of `i128` is cut to it, and so is still refused for its size.
+    /// An integer. Values beyond the range of `i128` are saturated, and later rejected for their size.
     Integer(i128),
-    /// Another number; may be infinite or not a number.
+    /// A float; may be infinite or NaN.
     Float(f64),
     /// True or false.
     Boolean(bool),
-    /// A date or time. No field takes one.
+    /// A date or time, which no field accepts.
     Datetime,
     /// A list.
     List(Vec<SpannedNode>),
@@ -53,7 +53,7 @@ pub enum SpannedValue {
     Table(Vec<(String, SpannedNode)>),
 }
 
-/// A policy file after its syntax has been checked.
+/// A policy file with valid syntax.
 #[derive(Clone, Debug)]
 pub struct SpannedToml {
     name: String,
@@ -61,7 +61,7 @@ pub struct SpannedToml {
 }
 
 impl SpannedToml {
-    /// Reads the text of a policy; `name` is the file's name in messages.
+    /// Parses the text of a policy; `name` stands for the file in error messages.
     pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (table, errors) = DeTable::parse_recoverable(text);
@@ -75,22 +75,22 @@ impl SpannedToml {
         })
     }
 
-    /// The name of the file in messages.
+    /// Returns the name of the file in error messages.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The table at the top.
+    /// Returns the root table.
     pub fn root(&self) -> &SpannedNode {
         &self.root
     }
 
-    /// The value at a path.
+    /// Returns the value at a path.
     pub fn get(&self, path: &FieldPath) -> Option<&SpannedNode> {
         path.steps().iter().try_fold(&self.root, |node, step| node.child(step))
     }
 
-    /// Where the value at a path comes from; for one that is missing, where the nearest table around it does.
+    /// Returns the origin of the value at a path; for a missing value, that of the nearest enclosing table.
     pub fn origin(&self, path: &FieldPath) -> ValueOrigin {
         let mut node = &self.root;
         for step in path.steps() {
@@ -102,8 +102,8 @@ impl SpannedToml {
         node.origin
     }
 
-    /// Puts the value of a flag at `table.field`, in place of what the file has there. A table that the file writes as
-    /// something else stays, so that the check of the structure can complain about it.
+    /// Sets `table.field` to the value of a flag. If `table` is not a table in the file, nothing is changed, and the
+    /// structural check reports it.
     pub fn replace(&mut self, table: &str, field: &str, flag: &'static str, value: SpannedValue) {
         let origin = ValueOrigin::Flag(flag);
         let Some(table) = self.root.entry(table, origin, || SpannedValue::Table(Vec::new())) else { return };
@@ -112,7 +112,7 @@ impl SpannedToml {
         }
     }
 
-    /// Takes out `table.field`, where it is.
+    /// Removes `table.field`, if present.
     pub fn remove(&mut self, table: &str, field: &str) {
         if let SpannedValue::Table(tables) = &mut self.root.value
             && let Some((_, node)) = tables.iter_mut().find(|(key, _)| key == table)
@@ -122,7 +122,7 @@ impl SpannedToml {
         }
     }
 
-    /// The document as JSON, in the order of the file.
+    /// Returns the document as JSON, in file order.
     pub fn to_json(&self) -> Json {
         self.root.to_json()
     }
@@ -139,7 +139,7 @@ impl SpannedNode {
         }
     }
 
-    /// The entry of a table, made when it is missing; none when this is not a table.
+    /// Returns the entry of a table, inserting it if missing; `None` if this is not a table.
     fn entry(
         &mut self,
         name: &str,
@@ -198,8 +198,8 @@ fn node(spanned: &Spanned<DeValue<'_>>, key: Option<LineColumn>, places: &LineIn
     SpannedNode { value, origin: ValueOrigin::File { key: key.unwrap_or(place), value: place } }
 }
 
-/// One problem per line: what follows the first on a line is mostly its echo. The messages of the parser hold no text
-/// of the file.
+/// Keeps the first syntax error of each line, since others are mostly consequences. Messages of the parser contain no
+/// text of the file.
 fn syntax_problems(places: &LineIndex<'_>, errors: &[toml::de::Error]) -> Vec<Problem> {
     let mut problems: Vec<Problem> = errors
         .iter()

@@ -1,38 +1,38 @@
-//! How object stores are talked to, as far as it is not secret.
+//! Settings of object stores, without credentials.
 
 use std::time::Duration;
 
-/// What `[store]` says. Credentials are no part of it: they come only from the environment.
+/// Settings of `[store]`. Credentials are not part of it: they come only from the environment.
 ///
-/// Where the environment speaks of the same (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ALLOW_HTTP` and so on), the environment
-/// wins. A policy is reviewed once and then runs on a developer's machine, in staging and in production; which server that
-/// is belongs to the place where it runs. A policy that won over its surroundings would read from production in a test.
+/// Environment variables for the same settings (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ALLOW_HTTP` and so on) take
+/// precedence. One policy runs on a developer's machine, in staging and in production, and the environment decides
+/// which server it uses. If the policy took precedence, a test could read from production.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// The server of `s3://` locations, an `http://` or `https://` URL; by default that of the cloud.
+    /// Endpoint of `s3://` locations, an `http://` or `https://` URL; by default that of the cloud provider.
     pub endpoint: Option<String>,
-    /// The region of `s3://` locations.
+    /// Region of `s3://` locations.
     pub region: Option<String>,
-    /// Whether stores may be talked to without encryption.
+    /// Whether unencrypted connections are allowed.
     pub allow_http: bool,
-    /// How long one request may take, its answer included.
+    /// Timeout of a request, including its response.
     pub timeout: Duration,
-    /// How long it may take to reach a server.
+    /// Timeout of a connection attempt.
     pub connect_timeout: Duration,
-    /// How often a request is tried again.
+    /// Maximum number of retries of a request.
     pub retries: u64,
-    /// For how long a request is tried again.
+    /// Maximum total time of retries of a request.
     pub retry_timeout: Duration,
 }
 
 impl Store {
-    /// [`timeout`](Self::timeout) where a policy names none.
+    /// Default of [`timeout`](Self::timeout).
     pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-    /// [`connect_timeout`](Self::connect_timeout) where a policy names none.
+    /// Default of [`connect_timeout`](Self::connect_timeout).
     pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-    /// [`retries`](Self::retries) where a policy names none.
+    /// Default of [`retries`](Self::retries).
     pub const DEFAULT_RETRIES: u64 = 10;
-    /// [`retry_timeout`](Self::retry_timeout) where a policy names none.
+    /// Default of [`retry_timeout`](Self::retry_timeout).
     pub const DEFAULT_RETRY_TIMEOUT: Duration = Duration::from_secs(180);
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::Commit;
 use crate::test_policies::{HEAD, complaints, read};
 
-/// A policy with these lines about its store, from line 5 on.
+/// Returns a policy with these lines in `[store]`, from line 5 on.
 fn with(lines: &str) -> String {
     format!("{HEAD}{lines}\n[columns]\na.role = 'quasi'\n")
 }

@@ -1,23 +1,24 @@
-//! Guesses at what was meant by a name that nobody knows.
+//! Suggests known names for an unknown one.
 
 use strsim::damerau_levenshtein;
 
-/// More guesses than this are noise.
+/// Maximum number of suggestions.
 const MAX_GUESSES: usize = 3;
 
-/// "did you mean `a` or `b`?", or nothing when no known name is near. Names that differ only by case come first.
+/// Returns "did you mean `a` or `b`?", or `None` if no known name is similar. Names that differ only by case come
+/// first.
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = near(written, known);
     (!near.is_empty()).then(|| format!("did you mean {}?", alternatives(&near)))
 }
 
-/// "`a`, `b` or `c`".
+/// Returns "`a`, `b` or `c`".
 pub fn alternatives(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     joined(&quoted, "or")
 }
 
-/// "a, b or c".
+/// Returns "a, b or c", with the given conjunction.
 pub fn joined(parts: &[String], conjunction: &str) -> String {
     match parts {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Policies that several tests share, and a way to read them that depends on nothing outside of the test.
+//! Shared test policies, and readers that depend on nothing outside of the test.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::overrides::Overrides;
 use crate::policy::Policy;
 use crate::problem::PolicyError;
 
-/// Every table of the file, with most of the fields.
+/// All tables of the file, with most of the fields.
 pub const COMPLETE: &str = r#"version = 1
 
 [input]
@@ -52,7 +52,7 @@ role = "sensitive"
 role = "insensitive"
 "#;
 
-/// The fields that are about papers beyond p-sensitive k-anonymity, besides what a policy needs.
+/// Fields of the privacy models beyond p-sensitive k-anonymity, and those that a policy needs.
 pub const EXTENDED: &str = r#"version = 1
 
 [input]
@@ -110,10 +110,10 @@ release = "both"
 /// The content of `hierarchies/country.csv`.
 pub const COUNTRIES: &str = "France;Europe;*\nJapan;Asia;*\nSpain;Europe;*\n";
 
-/// Four lines that a policy needs besides its columns, so that a test begins in line 5.
+/// Four lines that every policy needs besides its columns, so that a test begins in line 5.
 pub const HEAD: &str = "version = 1\ninput.location = \"in\"\noutput.location = \"out\"\nprivacy.k = 10\n";
 
-/// The environment of the tests.
+/// Looks up a variable in the environment of the tests.
 pub fn environment(name: &str) -> Option<String> {
     match name {
         "DATA" => Some("/data".to_owned()),
@@ -133,12 +133,12 @@ pub fn read(text: &str) -> Result<Policy, PolicyError> {
     read_in(Path::new("/nowhere"), text, &Overrides::default())
 }
 
-/// The lines that are printed for a policy that is wrong.
+/// Returns the error lines of a policy.
 pub fn complaints(text: &str) -> Vec<String> {
     complaints_with(text, &Overrides::default())
 }
 
-/// The lines that are printed for a policy that is wrong under these overrides.
+/// Returns the error lines of a policy under these overrides.
 pub fn complaints_with(text: &str, overrides: &Overrides) -> Vec<String> {
     match read_in(Path::new("/nowhere"), text, overrides) {
         Ok(_) => Vec::new(),
@@ -146,12 +146,12 @@ pub fn complaints_with(text: &str, overrides: &Overrides) -> Vec<String> {
     }
 }
 
-/// The lines that are printed for columns that are wrong; the columns begin in line 5.
+/// Returns the error lines of columns, which begin in line 5.
 pub fn complaints_of_columns(columns: &str) -> Vec<String> {
     complaints(&format!("{HEAD}{columns}"))
 }
 
-/// A folder with the files of [`COMPLETE`].
+/// Creates a folder with the files of [`COMPLETE`].
 pub fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("hierarchies")).unwrap();

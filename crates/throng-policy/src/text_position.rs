@@ -1,18 +1,18 @@
-//! Places in the text of a policy file.
+//! Positions in the text of a policy file.
 
 use std::fmt;
 
-/// A line and a column of a file, both counted from one; columns count characters.
+/// A line and column of a file, both 1-based; columns count characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LineColumn {
-    /// The line.
+    /// Line number.
     pub line: usize,
-    /// The column.
+    /// Column number.
     pub column: usize,
 }
 
 impl LineColumn {
-    /// The beginning of a file.
+    /// Beginning of a file.
     pub const START: LineColumn = LineColumn { line: 1, column: 1 };
 }
 
@@ -22,20 +22,20 @@ impl fmt::Display for LineColumn {
     }
 }
 
-/// Finds the places of many offsets of one text, without going through the text for each of them.
+/// Maps byte offsets of a text to positions without scanning it for each offset.
 pub(crate) struct LineIndex<'a> {
     text: &'a str,
-    /// How many characters there are before each block of the text.
+    /// Number of characters before each block of the text.
     blocks: Vec<usize>,
-    /// Where each line begins.
+    /// Byte offset of each line.
     lines: Vec<usize>,
 }
 
-/// The bytes of a block.
+/// Size of a block in bytes.
 const BLOCK: usize = 256;
 
 impl<'a> LineIndex<'a> {
-    /// The places of a text.
+    /// Indexes a text.
     pub(crate) fn of(text: &'a str) -> Self {
         let bytes = text.as_bytes();
         let feeds = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(place, _)| place + 1);
@@ -48,7 +48,7 @@ impl<'a> LineIndex<'a> {
         Self { text, blocks: blocks.collect(), lines: std::iter::once(0).chain(feeds).collect() }
     }
 
-    /// The place of a byte offset. An offset past the end, or inside of a character, is the place before it.
+    /// Returns the position of a byte offset. An offset within a character or beyond the end is rounded down.
     pub(crate) fn at(&self, offset: usize) -> LineColumn {
         let offset = self.text.floor_char_boundary(offset);
         let line = self.lines.partition_point(|start| *start <= offset);
@@ -56,17 +56,17 @@ impl<'a> LineIndex<'a> {
         LineColumn { line, column: self.characters(offset) - self.characters(start) + 1 }
     }
 
-    /// How many characters there are before an offset.
+    /// Returns the number of characters before an offset.
     fn characters(&self, offset: usize) -> usize {
         let block = offset / BLOCK;
         let before = self.blocks.get(block).copied();
-        // The end of the text may be the beginning of a block that is not there.
+        // The end of the text may be at the start of a block that does not exist.
         let Some(before) = before else { return self.text.chars().count() };
         before + starts(&self.text.as_bytes()[block * BLOCK..offset])
     }
 }
 
-/// How many characters begin in these bytes.
+/// Returns the number of characters that start in these bytes.
 fn starts(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| (**byte as i8) >= -64).count()
 }

@@ -1,14 +1,14 @@
-//! Lengths of time as they are written: `500ms`, `30s`, `5min`, `1h`.
+//! Parses durations: `500ms`, `30s`, `5min`, `1h`.
 
 use std::time::Duration;
 
-/// The units, the longest first; of two names of a unit the first is the one that is told.
+/// Units in milliseconds, longest first. Of two names of a unit, the first is used for output.
 pub const UNITS: [(&str, u64); 5] = [("h", 3_600_000), ("min", 60_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// The pattern of a length of time, for the schema of the policy file.
+/// Regular expression of a duration, for the JSON schema.
 pub const PATTERN: &str = "^[0-9]*[1-9][0-9]*(ms|s|m|min|h)$";
 
-/// A length of time above zero, from a whole number and a unit: `500ms`, `30s`, `5m` or `5min`, `1h`.
+/// Parses a positive duration, an integer and a unit: `500ms`, `30s`, `5m` or `5min`, `1h`.
 pub fn parse(text: &str) -> Option<Duration> {
     let digits = text.find(|c: char| !c.is_ascii_digit())?;
     let (number, unit) = text.split_at(digits);

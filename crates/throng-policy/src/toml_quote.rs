@@ -1,8 +1,8 @@
-//! Text of policy files.
+//! Writes TOML strings.
 
 use std::fmt::{Arguments, Write};
 
-/// A string or a name of TOML, with what a basic string does not take escaped.
+/// Appends a TOML basic string, with special characters escaped.
 pub(crate) fn toml_string(string: &str, text: &mut String) {
     text.push('"');
     for c in string.chars() {
@@ -17,7 +17,7 @@ pub(crate) fn toml_string(string: &str, text: &mut String) {
     text.push('"');
 }
 
-/// A string or a name of TOML.
+/// Returns a TOML basic string.
 pub fn quoted(string: &str) -> String {
     let mut text = String::new();
     toml_string(string, &mut text);

@@ -34,7 +34,7 @@ fn explain(plan: &Arc<dyn ExecutionPlan>) -> String {
     displayable(plan.as_ref()).indent(true).to_string()
 }
 
-/// All rows of a query that has no order, as sorted text.
+/// Returns the rows of an unordered query as sorted lines.
 async fn sorted(plan: Arc<dyn ExecutionPlan>, context: &SessionContext) -> Vec<String> {
     let text = pretty_format_batches(&[rows(plan, context).await]).unwrap().to_string();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();

@@ -12,7 +12,7 @@ use datafusion_proto::physical_plan::{DefaultPhysicalProtoConverter, PhysicalExt
 use super::test_people::{People, batch, elsewhere, operators, physical, release, rows};
 use super::*;
 
-/// The bytes of the one operator, without its child.
+/// Encodes the only operator of the plan, and returns it with its child.
 async fn encoded_operator(context: &SessionContext) -> (Vec<u8>, Arc<dyn ExecutionPlan>) {
     let operator = operators(&physical(context, "SELECT * FROM released").await).remove(0);
     let child = Arc::clone(operator.children()[0]);

@@ -1,28 +1,28 @@
-//! What is around every node of ours: who wrote it, in which format, and whether it arrived whole.
+//! Versioned, checksummed envelope around encoded plan nodes.
 //!
 //! ```text
 //!  magic (7)   kind (1)   version (1)   checksum (8)   message
 //! ```
 //!
-//! One bit decides between `k = 10` and `k = 11`, and both are sound policies. Hence the checksum: a damaged policy must
-//! not quietly promise something else. It is no protection against forgery.
+//! A single flipped bit can turn `k = 10` into `k = 11`, and both are valid policies. The checksum ensures that a
+//! damaged policy is rejected. It does not protect against forgery.
 
 use prost::Message;
 use twox_hash::XxHash3_64;
 
 use super::error::CodecError;
 
-/// Begins what is ours. No protobuf message begins with these bytes: they would be a field of a wire type that does not
-/// exist.
+/// Prefix of every encoded node. No protobuf message begins with these bytes: they would be a field of an invalid wire
+/// type.
 const MAGIC: &[u8] = b"\xffTHRONG";
-/// The only format so far. Fields can be added to messages without another one.
+/// Format version. Adding fields to messages does not require a new one.
 const VERSION: u8 = 1;
 
-/// A node of ours.
+/// Kind of an encoded node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NodeKind {
     byte: u8,
-    /// How messages call it.
+    /// Name in error messages.
     name: &'static str,
 }
 
@@ -36,7 +36,7 @@ pub(super) const TASK: NodeKind = NodeKind { byte: b'K', name: "a task" };
 pub(super) const EXEC: NodeKind = NodeKind { byte: b'E', name: "AnonymizeExec" };
 
 impl NodeKind {
-    /// Writes a message of this kind.
+    /// Encodes a message with its envelope.
     pub(super) fn seal(self, message: &impl Message, bytes: &mut Vec<u8>) {
         let body = message.encode_to_vec();
         bytes.extend_from_slice(MAGIC);
@@ -45,7 +45,7 @@ impl NodeKind {
         bytes.extend(body);
     }
 
-    /// Reads a message of this kind; none when the bytes are not ours.
+    /// Decodes a message of this kind. Returns `None` if the magic prefix is missing.
     pub(super) fn open<M: Message + Default>(self, bytes: &[u8]) -> Result<Option<M>, CodecError> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else { return Ok(None) };
         let ([kind, version], rest) = rest.split_first_chunk().ok_or(CodecError::CutShort(self.name))?;
@@ -62,12 +62,12 @@ impl NodeKind {
         M::decode(body).map(Some).map_err(|_| CodecError::Malformed(self.name))
     }
 
-    /// Whether this kind is written there.
+    /// Returns whether the bytes hold a node of this kind.
     pub(super) fn is_of(self, bytes: &[u8]) -> bool {
         bytes.strip_prefix(MAGIC).and_then(<[u8]>::first) == Some(&self.byte)
     }
 
-    /// What is said of a message that lacks a part.
+    /// Returns the error for a message that lacks a field.
     pub(super) fn malformed(self) -> CodecError {
         CodecError::Malformed(self.name)
     }

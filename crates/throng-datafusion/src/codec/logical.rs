@@ -1,4 +1,4 @@
-//! Logical plans: the anonymized table as a leaf.
+//! Codec of logical plans, in which the anonymized table is a leaf.
 
 use std::sync::Arc;
 
@@ -23,7 +23,8 @@ use super::task::{TaskReader, no_other_task, read_task, task_message};
 use crate::AnonymizedTable;
 use crate::distributed::{TaskTable, policy_of_message};
 
-/// Writes and reads logical plans with [`AnonymizedTable`]s; everything else is up to an inner codec.
+/// Encodes and decodes logical plans that contain [`AnonymizedTable`]s. All other nodes are delegated to an inner
+/// codec.
 ///
 /// ```
 /// # use std::{path::Path, sync::Arc};
@@ -55,12 +56,12 @@ pub struct ThrongLogicalCodec {
 }
 
 impl ThrongLogicalCodec {
-    /// A codec that hands what is not ours to another one.
+    /// Creates a codec that delegates all other nodes to `inner`.
     pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
         Self { inner, others: no_other_task }
     }
 
-    /// The same for somebody who has tasks of their own.
+    /// Adds a decoder for tasks that are defined in other crates.
     pub fn with_tasks(self, others: TaskReader) -> Self {
         Self { others, ..self }
     }
@@ -109,13 +110,14 @@ impl ThrongLogicalCodec {
 }
 
 impl Default for ThrongLogicalCodec {
-    /// With DataFusion's own codec inside.
+    /// Creates a codec around DataFusion's default codec.
     fn default() -> Self {
         Self::new(Arc::new(DefaultLogicalExtensionCodec {}))
     }
 }
 
-/// The plan that reads all of a table. A view is the plan behind it, also where DataFusion could not write the view.
+/// Returns a plan that scans the whole table. For a view it is the plan behind it, which can be encoded even where the
+/// view itself can't.
 fn reading(table: &Arc<dyn TableProvider>) -> Result<LogicalPlan> {
     match table.get_logical_plan() {
         Some(plan) => Ok(plan.into_owned()),
@@ -126,7 +128,7 @@ fn reading(table: &Arc<dyn TableProvider>) -> Result<LogicalPlan> {
     }
 }
 
-/// The table that a plan reads: itself where the plan is no more than that, a view otherwise.
+/// Returns the table of a plain scan, and a view over any other plan.
 fn table_of(plan: LogicalPlan) -> Result<Arc<dyn TableProvider>> {
     match plan {
         LogicalPlan::TableScan(scan)

@@ -1,4 +1,4 @@
-//! What travels of our nodes.
+//! Protobuf messages of encoded nodes.
 
 use datafusion_proto::protobuf;
 
@@ -7,13 +7,12 @@ use crate::distributed::TaskMessage;
 /// An [`crate::AnonymizedTable`].
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TableMessage {
-    /// The policy in portable form.
     #[prost(string, tag = "1")]
     pub(super) policy: String,
-    /// The key of every random choice.
+    /// Bytes of the release key.
     #[prost(bytes = "vec", tag = "3")]
     pub(super) key: Vec<u8>,
-    /// The plan that reads the input, as bytes of DataFusion.
+    /// Encoded logical plan of the input.
     #[prost(bytes = "vec", tag = "2")]
     pub(super) input: Vec<u8>,
 }
@@ -21,27 +20,25 @@ pub(super) struct TableMessage {
 /// A [`crate::distributed::TaskTable`].
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct TasksMessage {
-    /// The plan that reads the input, as bytes of DataFusion.
+    /// Encoded logical plan of the input.
     #[prost(bytes = "vec", tag = "1")]
     pub(super) input: Vec<u8>,
-    /// The columns of the input that are read.
+    /// Indices of the input columns that are read.
     #[prost(uint32, repeated, tag = "2")]
     pub(super) columns: Vec<u32>,
-    /// The tasks in their order.
     #[prost(message, repeated, tag = "3")]
     pub(super) tasks: Vec<TaskMessage>,
 }
 
-/// An [`crate::AnonymizeExec`]. Its child is a child of the plan.
+/// An [`crate::AnonymizeExec`]. Its input is encoded as a child of the plan.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ExecMessage {
-    /// The policy in portable form.
     #[prost(string, tag = "1")]
     pub(super) policy: String,
-    /// The key of every random choice.
+    /// Bytes of the release key.
     #[prost(bytes = "vec", tag = "3")]
     pub(super) key: Vec<u8>,
-    /// The columns that the policy is bound to: also those that are not read, and that the child does not have.
+    /// Schema that the policy is bound to. Includes columns that are not read and that the child does not have.
     #[prost(message, optional, tag = "2")]
     pub(super) input: Option<protobuf::Schema>,
 }

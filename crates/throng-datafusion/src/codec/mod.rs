@@ -1,4 +1,4 @@
-//! Plans with our operator as bytes, to be run elsewhere.
+//! Encodes plans that contain Throng's nodes, to be executed elsewhere.
 //!
 //! ```text
 //!  client                         scheduler                        executor
@@ -7,37 +7,36 @@
 //!                                                policy, schema of the input   └─ its child is a child of the plan
 //! ```
 //!
-//! The codecs know our two nodes and hand everything else to an inner codec, by default DataFusion's own. Our bytes begin
-//! with a magic number that no other codec writes, so that any codec can be inside: what does not begin with it is not
-//! ours.
+//! The codecs handle Throng's nodes and delegate everything else to an inner codec, by default DataFusion's own.
+//! Encoded nodes begin with a magic prefix that no other codec writes, so any codec can be the inner one.
 //!
-//! A policy travels as its portable text (see [`throng_policy::Policy::to_portable`]): no file, folder or environment
-//! variable is needed where it arrives. The input of a table travels as the plan of its scan, as far as DataFusion or the
-//! inner codec can write it: files, views and DataFrames do, tables in memory don't. The child of the operator in a
-//! physical plan is written by DataFusion, which does put rows in memory into the bytes, before they are anonymized: keep
-//! the bytes of a plan as safe as its input.
+//! A policy is encoded as its portable text (see [`throng_policy::Policy::to_portable`]) and needs no file, folder or
+//! environment variable where it is decoded. The input of a table is encoded as the plan of its scan, as far as
+//! DataFusion or the inner codec supports it: files, views and DataFrames can be encoded, in-memory tables can't. The
+//! child of the operator in a physical plan is encoded by DataFusion, which does include in-memory rows before they are
+//! anonymized: protect the bytes of a plan like its input.
 //!
 //! # A release of its own
 //!
-//! What arrives makes a release of its own, when it is first run, of what the input holds there and then. A release
-//! depends on nothing but input, policy and seed, so that it has the same bytes wherever it is made; but an input that
-//! changes in between gives another one, and a table that stands twice in a plan is anonymized twice. Neither a release
-//! that has been made nor a listener for its progress travels.
+//! A decoded node computes its own release when it is first executed, from the input as it is at that time. A release
+//! depends on input, policy and seed alone, so its bytes are the same on any machine. An input that changes in between
+//! yields another release, and a table that occurs twice in a plan is anonymized twice. Neither a computed release nor
+//! a progress listener is encoded.
 //!
 //! # The barrier
 //!
-//! A decoded table is the same opaque leaf as before: nothing of a query gets below it. Whoever can write a plan can of
-//! course also write one that reads the input itself, so accept plans only from those who may.
+//! A decoded table is as opaque as the original: no part of a query is pushed below it. A client that can submit plans
+//! can also submit one that reads the input directly, so accept plans only from clients that may read it.
 //!
 //! # Damage
 //!
-//! A node of ours that was damaged is an error and never another node. The rest of a plan is DataFusion's, whose readers
-//! check less: bits that flip there may go unnoticed, and some of them end in a panic. Move plans by means that notice.
+//! A damaged Throng node is an error, and never decodes to another node. The rest of a plan is decoded by DataFusion,
+//! which checks less: flipped bits may go unnoticed or cause a panic. Use a transport that detects corruption.
 //!
 //! # Functions
 //!
-//! Functions travel by name and are looked up in the registry of the session that decodes, so that it must have them
-//! registered. None of ours carries a state of its own.
+//! Functions are encoded by name and looked up in the registry of the decoding session, which must have them
+//! registered. None of Throng's functions has state of its own.
 
 mod envelope;
 mod error;

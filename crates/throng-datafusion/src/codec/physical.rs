@@ -1,4 +1,4 @@
-//! Physical plans: the operator, above a child that travels like any other.
+//! Codec of physical plans.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use super::task::{TaskReader, no_other_task, read_task, task_message};
 use crate::distributed::{TaskExec, policy_of_message};
 use crate::{AnonymizeExec, Anonymizer, to_canonical_field};
 
-/// Writes and reads physical plans with [`AnonymizeExec`]; everything else is up to an inner codec.
+/// Encodes and decodes physical plans that contain [`AnonymizeExec`]. All other nodes are delegated to an inner codec.
 ///
-/// A node that was read makes a release of its own when it is run: it runs elsewhere, where the release that its original
-/// shares with a table does not exist.
+/// A decoded node computes its own release when it is executed. The release that the original node shares with its
+/// table is not encoded.
 #[derive(Debug)]
 pub struct ThrongPhysicalCodec {
     inner: Arc<dyn PhysicalExtensionCodec>,
@@ -33,19 +33,19 @@ pub struct ThrongPhysicalCodec {
 }
 
 impl ThrongPhysicalCodec {
-    /// A codec that hands what is not ours to another one.
+    /// Creates a codec that delegates all other nodes to `inner`.
     pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
         Self { inner, others: no_other_task }
     }
 
-    /// The same for somebody who has tasks of their own.
+    /// Adds a decoder for tasks that are defined in other crates.
     pub fn with_tasks(self, others: TaskReader) -> Self {
         Self { others, ..self }
     }
 }
 
 impl Default for ThrongPhysicalCodec {
-    /// With DataFusion's own codec inside.
+    /// Creates a codec around DataFusion's default codec.
     fn default() -> Self {
         Self::new(Arc::new(DefaultPhysicalExtensionCodec {}))
     }
@@ -71,9 +71,9 @@ fn decode(message: &ExecMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<An
     }
 }
 
-/// The schema that the policy was bound to, with the types of the columns that are read as the child has them. A child
-/// may be planned anew with other arrays for the same values, such as plain strings in place of views, which gives the
-/// same release.
+/// Returns the schema that the policy was bound to, with the types of the columns that are read replaced by those of
+/// the child. The child may be replanned with other arrays for the same values, such as plain strings instead of views,
+/// which yields the same release.
 fn as_it_arrives(written: &Anonymizer, child: &Schema) -> Result<Schema, CodecError> {
     let mut fields: Vec<Arc<Field>> = written.input_schema().fields().to_vec();
     for column in written.columns_read() {

@@ -1,4 +1,4 @@
-//! Tasks by their names.
+//! Decodes tasks by name.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use datafusion::common::Result;
 use super::error::CodecError;
 use crate::distributed::{Deals, Forms, Joins, Outliner, Routes, Surveys, Task, TaskMessage};
 
-/// Makes a task of its name and body; none where it knows no task of that name.
+/// Decodes a task from its name and body. Returns `None` for an unknown name.
 pub type TaskReader = fn(&str, &[u8]) -> Option<Result<Arc<dyn Task>>>;
 
-/// For a session that has our tasks and no others.
+/// Reader of a session without tasks of other crates.
 pub(super) fn no_other_task(_: &str, _: &[u8]) -> Option<Result<Arc<dyn Task>>> {
     None
 }

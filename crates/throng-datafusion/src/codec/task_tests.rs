@@ -16,7 +16,7 @@ use crate::distributed::{
     Answer, Deals, Forms, Joins, Outliner, Routes, Spread, StorePlace, Surveys, Task, TaskMessage, TaskTable,
 };
 
-/// The plan of tasks over the people, as the scheduler and an executor of a cluster get it.
+/// Sends a plan of tasks through both codecs, as a scheduler and an executor receive it.
 async fn sent(people: &SessionContext, tasks: Vec<Arc<dyn Task>>, to: &SessionContext) -> Arc<dyn ExecutionPlan> {
     let input = people.table_provider("people").await.unwrap();
     let columns = (0..input.schema().fields().len()).collect();
@@ -62,7 +62,7 @@ async fn tasks_do_elsewhere_what_they_do_here() {
     let dealt_there = collect(sent(&here, rows(), &there).await, there.task_ctx()).await.unwrap();
     let lines = |batches: &[_]| {
         let text = pretty_format_batches(batches).unwrap().to_string();
-        // What was received depends on how rows came.
+        // The number of received bytes depends on batching.
         let mut lines: Vec<String> =
             text.lines().filter(|line| !line.contains("4294967294")).map(str::to_owned).collect();
         lines.sort();

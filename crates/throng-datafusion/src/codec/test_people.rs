@@ -1,4 +1,4 @@
-//! People in a file and their release, for the tests of the codecs.
+//! A test table in a file and its release, for the codec tests.
 
 use std::sync::Arc;
 
@@ -23,11 +23,11 @@ columns.illness.role = "sensitive"
 columns.note.role = "insensitive"
 "#;
 
-/// With one label on two levels, a group that comes back, and another root.
+/// Has a label on two levels, a group that is not contiguous, and a root other than `*`.
 pub(super) const COUNTRIES: &str =
     "France;Europe;World\nJapan;Asia;World\nSpain;Europe;World\nOther;Other;World\nIndia;Asia;World\n";
 
-/// A folder with people in a Parquet file, a policy and its hierarchy.
+/// A folder with a Parquet file of people, a policy and its hierarchy.
 pub(super) struct People(pub(super) tempfile::TempDir);
 
 impl People {
@@ -55,7 +55,7 @@ impl People {
         )
     }
 
-    /// A session in which the people are released, with or without views for strings.
+    /// Returns a session with the release registered, with or without string views.
     pub(super) async fn session_with(&self, has_views: bool) -> SessionContext {
         let config = session_config().set_bool("datafusion.execution.parquet.schema_force_view_types", has_views);
         let context = SessionContext::new_with_config(config);
@@ -70,7 +70,7 @@ impl People {
     }
 }
 
-/// The same everywhere, so that plans can be compared.
+/// Fixed configuration, so that plans can be compared.
 pub(super) fn session_config() -> SessionConfig {
     SessionConfig::new().with_target_partitions(2)
 }
@@ -84,7 +84,7 @@ pub(super) fn release(context: &SessionContext, input: Arc<dyn TableProvider>, p
     context.register_table("released", Arc::new(table)).unwrap();
 }
 
-/// Sixty people. Numbers alone decide, so that every test sees the same.
+/// Returns sixty deterministic rows.
 pub(super) fn batch() -> RecordBatch {
     let countries = ["France", "Japan", "Spain", "Other", "India"];
     let illnesses = ["flu", "cold", "gout"];
@@ -111,18 +111,18 @@ pub(super) fn batch() -> RecordBatch {
     RecordBatch::try_new(Arc::new(schema), columns).unwrap()
 }
 
-/// The plan of a query.
+/// Returns the physical plan of a query.
 pub(super) async fn physical(context: &SessionContext, query: &str) -> Arc<dyn ExecutionPlan> {
     context.sql(query).await.unwrap().create_physical_plan().await.unwrap()
 }
 
-/// All rows of a plan in one batch, in their order.
+/// Collects a plan into one batch.
 pub(super) async fn rows(plan: Arc<dyn ExecutionPlan>, context: &SessionContext) -> RecordBatch {
     let schema = plan.schema();
     concat_batches(&schema, &collect(plan, context.task_ctx()).await.unwrap()).unwrap()
 }
 
-/// The operators of a plan.
+/// Returns all operators of a plan.
 pub(super) fn operators(plan: &Arc<dyn ExecutionPlan>) -> Vec<Arc<dyn ExecutionPlan>> {
     let below = plan.children().into_iter().flat_map(operators);
     let own = plan.is::<AnonymizeExec>().then(|| Arc::clone(plan));

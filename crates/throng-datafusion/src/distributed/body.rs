@@ -1,4 +1,4 @@
-//! The parameters of tasks, there and back.
+//! Encodes and decodes the parameters of tasks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{Deals, Forms, Joins, Outliner, Routes, Surveys};
 use crate::anonymizer::Anonymizer;
 use crate::{AnonymizeError, CodecError};
 
-/// What a task is made of that was written elsewhere.
+/// Decoded parameters of a task.
 struct Body {
     anonymizer: Arc<Anonymizer>,
     place: StorePlace,
@@ -41,7 +41,7 @@ impl Body {
     }
 }
 
-/// What the tasks of a sketch are made of.
+/// Encodes the parameters of a task that works on a sketch.
 pub(super) fn body_of_sketch(anonymizer: &Anonymizer, place: &StorePlace, sketch: &str) -> Vec<u8> {
     let message = BodyMessage {
         anonymizer: Some(anonymizer.message()),
@@ -52,7 +52,7 @@ pub(super) fn body_of_sketch(anonymizer: &Anonymizer, place: &StorePlace, sketch
     message.encode_to_vec()
 }
 
-/// The policy of a message: portable text and the key of the release.
+/// Decodes a policy from its portable text and the release key.
 pub(crate) fn policy_of_message(policy: &str, key: &[u8]) -> Result<Policy, AnonymizeError> {
     let key = ReleaseKey::from_bytes(key.try_into().map_err(|_| malformed())?);
     Ok(Policy::from_portable(policy)?.with_release_key(key))
@@ -70,26 +70,26 @@ impl Anonymizer {
         Self::new(policy, Arc::new(input))
     }
 
-    /// The policy and the columns that it is bound to, for whoever has tasks of their own.
+    /// Encodes the policy and the schema that it is bound to.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.message().encode_to_vec()
     }
 
-    /// What [`Anonymizer::to_bytes`] has written.
+    /// Decodes the output of [`Anonymizer::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, AnonymizeError> {
         Self::of_message(&AnonymizerMessage::decode(bytes).map_err(|_| malformed())?)
     }
 }
 
 impl Surveys {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         Ok(Self::new(Body::read(body)?.anonymizer))
     }
 }
 
 impl Outliner {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, spread, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, spread))
@@ -97,7 +97,7 @@ impl Outliner {
 }
 
 impl Forms {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline))
@@ -105,7 +105,7 @@ impl Forms {
 }
 
 impl Joins {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline))
@@ -113,7 +113,7 @@ impl Joins {
 }
 
 impl Routes {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, spread, .. } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline, spread))
@@ -121,7 +121,7 @@ impl Routes {
 }
 
 impl Deals {
-    /// The task that was written so.
+    /// Decodes the task from its body.
     pub(crate) fn read(body: &[u8]) -> Result<Self, AnonymizeError> {
         let Body { anonymizer, place, outline, spread, rows_per_file } = Body::read(body)?;
         Ok(Self::new(anonymizer, place, outline, spread, rows_per_file))

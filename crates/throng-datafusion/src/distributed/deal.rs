@@ -1,4 +1,4 @@
-//! Deals the rows that groups lend, and sends every row to its file.
+//! Task: assigns the rows that groups lend to classes, and routes every row to its output file.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::release::FirstLook;
 use crate::resources::Resources;
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
-/// Deals rows.
+/// Task that assigns lent rows to classes and all rows to files.
 #[derive(Debug)]
 pub struct Deals {
     anonymizer: Arc<Anonymizer>,
@@ -34,10 +34,10 @@ pub struct Deals {
 }
 
 impl Deals {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongDeal";
 
-    /// Deals rows by an outline, and sends them to files of so many rows.
+    /// Creates the task from the release plan `outline`. Files hold `rows_per_file` rows each.
     pub fn new(
         anonymizer: Arc<Anonymizer>,
         place: StorePlace,
@@ -113,8 +113,8 @@ fn filtered(batch: &RecordBatch, is_wanted: impl Iterator<Item = bool>) -> Resul
     filter_record_batch(batch, &is_wanted).map_err(|source| AnonymizeError::Kernel("filter", source))
 }
 
-/// Deals the rows that groups may lend, of which all readers have sent as many as the group lends, those with the least
-/// places.
+/// Assigns the candidate rows of lending groups to classes. Of each group, every reader has sent the rows with the
+/// lowest ranks, up to as many as the group lends in total.
 fn deal(
     lent: &BufferedBatches,
     outline: &Outline,
@@ -141,7 +141,7 @@ fn deal(
     Ok(())
 }
 
-/// Where rows are sent.
+/// Maps rows to files.
 struct Sending {
     files: Files,
     spread: Spread,
@@ -149,7 +149,7 @@ struct Sending {
 }
 
 impl Sending {
-    /// Rows of these classes, for each file that has rows of their class.
+    /// Returns the rows with the file and class of each. A row is repeated for every file that holds rows of its class.
     fn to_files(&self, rows: &RecordBatch, classes: Vec<u32>) -> Result<RecordBatch, AnonymizeError> {
         let (mut taken, mut slots, mut files, mut of_class) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (row, class) in (0_u32..).zip(classes) {

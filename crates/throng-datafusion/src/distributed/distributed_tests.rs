@@ -1,4 +1,4 @@
-//! The tasks against the operator, which does all of it in one process.
+//! Compares the distributed tasks with the operator in one process.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::*;
 use crate::groups::PartSizes;
 use crate::{AnonymizeExec, Anonymizer, to_canonical_array};
 
-/// One person: age, zip, income, illness, note. There are few of each, so that many rows are alike.
+/// One person: age, zip, income, illness, note. Domains are small, so that many rows are equal.
 type Person = (Option<u8>, u8, u8, Option<u8>, Option<u8>);
 
 fn batch(people: &[Person]) -> RecordBatch {
@@ -38,7 +38,7 @@ fn batch(people: &[Person]) -> RecordBatch {
     .unwrap()
 }
 
-/// Policies that go different ways: sets of intervals, means, rows that are left out because of nulls and of limits.
+/// Policies that cover intervals, means, and rows suppressed because of nulls and of limits.
 const POLICIES: [&str; 4] = [
     "age.role = 'quasi'\nzip = { role = 'quasi', hierarchy = { mask = 'right' } }\nincome.role = 'insensitive'\n\
      illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
@@ -76,7 +76,7 @@ fn context(partitions: usize, memory: Option<usize>) -> SessionContext {
     SessionContext::new_with_config_rt(config, Arc::new(runtime.build().unwrap()))
 }
 
-/// The release of the operator.
+/// Returns the release of the operator.
 async fn whole(anonymizer: &Arc<Anonymizer>, rows: &RecordBatch) -> Result<RecordBatch, String> {
     let context = context(2, None);
     let input = context.read_table(input(rows, 2)).unwrap().create_physical_plan().await.unwrap();
@@ -86,7 +86,7 @@ async fn whole(anonymizer: &Arc<Anonymizer>, rows: &RecordBatch) -> Result<Recor
     Ok(concat_batches(anonymizer.schema(), &batches).unwrap())
 }
 
-/// The same by tasks: every file, and every row of it in its order.
+/// Returns the release of the tasks: all files, in row order.
 async fn apart(
     anonymizer: &Arc<Anonymizer>,
     rows: &RecordBatch,

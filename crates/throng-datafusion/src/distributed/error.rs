@@ -1,25 +1,25 @@
-//! Refusals that travel as answers.
+//! Refusals, which tasks return as rows.
 //!
-//! An engine passes on only the text of an error that happened elsewhere. A refusal (no release can keep the promise, a value
-//! is missing from its hierarchy) is an answer to the question that was asked, and would be the same if the task were tried
-//! again. So it travels as rows.
+//! The engine forwards only the message of a remote error. A refusal (no release can satisfy the privacy models, a
+//! value is missing from its hierarchy) is a result of the query and would be the same on retry, so it is returned as
+//! rows.
 
 use throng_core::CoreError as Core;
 
 use super::message::RefusalMessage;
 use crate::AnonymizeError;
 
-/// Why there is no release, in words that hold no value of the data.
+/// The reason why there is no release. Holds no value of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// No release of this input can keep the promise.
+    /// No release of this input can satisfy the privacy models.
     Infeasible(String),
-    /// The input is broken, or does not fit the policy.
+    /// The input is invalid, or does not fit the policy.
     BadData(String),
 }
 
 impl Refusal {
-    /// The refusal that an error is; none where another attempt may succeed, or where it is a bug.
+    /// Returns the refusal that an error stands for, or `None` if it is a bug or a retry may succeed.
     pub(super) fn of(error: &AnonymizeError) -> Option<Self> {
         match error {
             AnonymizeError::Core(Core::Infeasible(_)) | AnonymizeError::Suppression { .. } => {

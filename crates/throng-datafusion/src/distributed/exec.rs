@@ -1,4 +1,4 @@
-//! What one partition does with its rows, as a node of a physical plan.
+//! Executes a [`Task`] on each input partition, as an [`ExecutionPlan`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,34 +25,35 @@ use tokio::sync::mpsc::Sender;
 
 use crate::AnonymizeError;
 
-/// How rows must arrive.
+/// Required distribution of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// As they come.
+    /// No requirement.
     Anyhow,
-    /// All in one partition.
+    /// All rows in a single partition.
     InOnePartition,
-    /// Rows with the same values in these columns in one partition, in the order of those columns.
+    /// Partitioned by the values of `columns`, and sorted by `order` within each partition.
     Together {
-        /// By their names.
+        /// Names of the partitioning columns.
         columns: Vec<String>,
-        /// By their names; none for any order.
+        /// Names of the sort columns; empty for any order.
         order: Vec<String>,
     },
 }
 
-/// What one partition of a plan does with its rows. It knows nothing of other partitions, and not which one it is.
+/// A computation on one partition of a plan. It is independent of all other partitions, and does not know its partition
+/// number.
 pub trait Task: fmt::Debug + Send + Sync + 'static {
-    /// What it is called in plans, and by whoever reads a plan.
+    /// Name of the task in plans, by which codecs decode it.
     fn name(&self) -> &'static str;
 
-    /// What comes out.
+    /// Schema of the output.
     fn schema(&self) -> SchemaRef;
 
-    /// How rows must arrive.
+    /// Required distribution of the input.
     fn arrival(&self) -> Arrival;
 
-    /// Does it.
+    /// Executes the task on one input partition.
     fn run(
         &self,
         rows: SendableRecordBatchStream,
@@ -60,11 +61,12 @@ pub trait Task: fmt::Debug + Send + Sync + 'static {
         metrics: &ExecutionPlanMetricsSet,
     ) -> Result<SendableRecordBatchStream>;
 
-    /// What somebody else needs to make the same task of.
+    /// Encodes the parameters of the task.
     fn body(&self) -> Vec<u8>;
 }
 
-/// A [`Task`] in a plan. It promises nothing of what comes out, so that nobody draws conclusions from it.
+/// A [`Task`] in a plan. It declares no ordering, partitioning or statistics of its output, so that optimizer rules
+/// assume nothing.
 pub struct TaskExec {
     task: Arc<dyn Task>,
     input: Arc<dyn ExecutionPlan>,
@@ -73,7 +75,7 @@ pub struct TaskExec {
 }
 
 impl TaskExec {
-    /// A task over a plan.
+    /// Creates a node that executes `task` on each partition of `input`.
     pub fn new(task: Arc<dyn Task>, input: Arc<dyn ExecutionPlan>) -> Self {
         let partitions = input.output_partitioning().partition_count();
         let properties = PlanProperties::new(
@@ -85,7 +87,7 @@ impl TaskExec {
         Self { task, input, properties: Arc::new(properties), metrics: ExecutionPlanMetricsSet::new() }
     }
 
-    /// What it does.
+    /// Returns the task.
     pub fn task(&self) -> &Arc<dyn Task> {
         &self.task
     }
@@ -147,7 +149,7 @@ impl ExecutionPlan for TaskExec {
     }
 
     fn input_distribution_requirements(&self) -> InputDistributionRequirements {
-        // A column that is not there is noticed when the rows are looked at.
+        // A missing column is reported when the task reads its rows.
         let distribution = self.distribution().unwrap_or(Distribution::SinglePartition);
         InputDistributionRequirements::new(vec![distribution])
     }
@@ -160,7 +162,7 @@ impl ExecutionPlan for TaskExec {
         vec![false]
     }
 
-    /// Partitions are made where tasks ask for them, and nowhere else.
+    /// Repartitioning is left to the distribution requirements of tasks.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
@@ -194,10 +196,10 @@ impl ExecutionPlan for TaskExec {
     }
 }
 
-/// The batches that some work sends while it goes on. Without anybody who wants them the work is dropped.
+/// Spawns `work` and returns a stream of the batches that it sends. Dropping the stream aborts the work.
 ///
-/// An error of its input stays what it is: an engine tells by it whether a shuffle was lost, and what is to be done again.
-/// It may quote values, and is sorted out before anybody sees it by whoever runs tasks.
+/// A read error is returned unchanged, and not redacted: the engine decides by its type whether a shuffle was lost and
+/// must be recomputed. It may quote values, so the caller that runs tasks must redact it before it is shown.
 pub fn emitted<F>(schema: SchemaRef, work: impl FnOnce(Sender<Result<RecordBatch>>) -> F) -> SendableRecordBatchStream
 where
     F: Future<Output = Result<(), AnonymizeError>> + Send + 'static,
@@ -213,12 +215,12 @@ where
     builder.build()
 }
 
-/// Hands a batch over from a thread that may block.
+/// Sends a batch from a blocking thread.
 pub(super) fn hand_over(to: &Sender<Result<RecordBatch>>, batch: RecordBatch) -> Result<(), AnonymizeError> {
     to.blocking_send(Ok(batch)).map_err(|_| AnonymizeError::Cancelled)
 }
 
-/// Does something on a thread that may block.
+/// Runs `work` on a blocking thread.
 pub(super) async fn blocking(
     work: impl FnOnce() -> Result<(), AnonymizeError> + Send + 'static,
 ) -> Result<(), AnonymizeError> {

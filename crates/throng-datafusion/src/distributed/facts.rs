@@ -1,4 +1,4 @@
-//! What is known of a release, there and back.
+//! Encodes and decodes the metrics of a release.
 
 use throng_core::metrics::{ColumnUtility, DistributionShift, DomainSlice, Utility};
 use throng_core::risk::{BorrowedRows, ClassSizes};
@@ -29,7 +29,7 @@ pub(super) fn utility_message(utility: &Utility) -> UtilityMessage {
     }
 }
 
-/// None where something is missing.
+/// Decodes utility metrics. Returns `None` if a field is missing.
 pub(super) fn utility(message: UtilityMessage) -> Option<Utility> {
     let column = |column: ColumnUtilityMessage| {
         let detail = match column.detail.is_empty() {

@@ -1,4 +1,4 @@
-//! Forms the classes of parts.
+//! Task: forms the classes of parts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,10 +27,10 @@ use crate::classes::{FormedPart, PartJob};
 use crate::progress::NoProgress;
 use crate::resources::{Resources, reserve};
 
-/// What is formed of a part is sent in pieces of so many bytes.
+/// Maximum number of bytes per output row; a larger formed part is sent in several rows.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Forms the classes of each part that comes whole.
+/// Task that forms the classes of each part. All groups of a part must arrive in one partition.
 #[derive(Debug)]
 pub struct Forms {
     anonymizer: Arc<Anonymizer>,
@@ -39,16 +39,16 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongForm";
 
-    /// Forms the classes of the parts of a sketch.
+    /// Creates the task for the parts of `sketch`.
     pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, sketch: String) -> Self {
         Self { anonymizer, place, sketch }
     }
 }
 
-/// Pieces of formed parts: the part, which piece of how many it is, and the piece.
+/// Schema of the pieces of encoded parts: part, index and number of the pieces, bytes.
 fn piece_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("part", DataType::UInt32, false),
@@ -145,7 +145,7 @@ fn formed_message(tuples: &CountedTuples, formed: &FormedPart) -> FormedMessage 
     }
 }
 
-/// The groups of a part and its classes.
+/// Decodes the groups and classes of a part.
 pub(super) fn read_formed(bytes: &[u8], sketch: &Sketch) -> Result<(CountedTuples, FormedPart), AnonymizeError> {
     let message = FormedMessage::decode(bytes).map_err(|_| AnonymizeError::Task)?;
     let (width, columns) = (sketch.domains.width(), sketch.domains.quasi.len());

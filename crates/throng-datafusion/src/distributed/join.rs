@@ -1,4 +1,4 @@
-//! Draws the outline of a table whose parts were formed elsewhere.
+//! Task: merges formed parts into the release plan.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::anonymizer::Anonymizer;
 use crate::classes::GatheredClasses;
 use crate::resources::{Resources, reserve};
 
-/// Joins formed parts to an outline.
+/// Task that merges the classes of all parts into a release plan.
 #[derive(Debug)]
 pub struct Joins {
     anonymizer: Arc<Anonymizer>,
@@ -32,16 +32,16 @@ pub struct Joins {
 }
 
 impl Joins {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongJoin";
 
-    /// Joins the parts of a sketch.
+    /// Creates the task for the parts of `sketch`.
     pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, sketch: String) -> Self {
         Self { anonymizer, place, sketch }
     }
 }
 
-/// The pieces of the parts that have come.
+/// Received pieces by part and index.
 type Pieces = BTreeMap<u32, BTreeMap<u32, Vec<u8>>>;
 
 impl Task for Joins {

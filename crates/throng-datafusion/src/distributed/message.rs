@@ -1,8 +1,8 @@
-//! What travels between tasks, and of tasks.
+//! Protobuf messages of tasks and of the data that they exchange.
 
 use datafusion_proto::protobuf;
 
-/// A task of a plan.
+/// A task of a plan, by name and encoded parameters.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(crate) struct TaskMessage {
     #[prost(string, tag = "1")]
@@ -11,37 +11,37 @@ pub(crate) struct TaskMessage {
     pub(crate) body: Vec<u8>,
 }
 
-/// A policy, and the columns that it is bound to.
+/// A policy and the schema that it is bound to.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct AnonymizerMessage {
     #[prost(string, tag = "1")]
     pub(super) policy: String,
-    /// The key of every random choice.
+    /// Bytes of the release key.
     #[prost(bytes = "vec", tag = "3")]
     pub(super) key: Vec<u8>,
     #[prost(message, optional, tag = "2")]
     pub(super) input: Option<protobuf::Schema>,
 }
 
-/// The parameters of a task of ours.
+/// Parameters of Throng's tasks.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct BodyMessage {
     #[prost(message, optional, tag = "1")]
     pub(super) anonymizer: Option<AnonymizerMessage>,
-    /// The folder of the outline.
+    /// URL of the folder that holds the release plan.
     #[prost(string, tag = "2")]
     pub(super) place: String,
-    /// The outline or the sketch, where it has been made.
+    /// Name of the release plan or the sketch; empty if there is none yet.
     #[prost(string, tag = "3")]
     pub(super) outline: String,
     #[prost(uint64, tag = "4")]
     pub(super) rows_per_file: u64,
-    /// A value for each partition that the engine puts there.
+    /// For each partition, a value that the engine's hash partitioning sends there.
     #[prost(uint32, repeated, tag = "5")]
     pub(super) slots: Vec<u32>,
 }
 
-/// Why there is no release.
+/// Reason why there is no release.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct RefusalMessage {
     #[prost(bool, tag = "1")]
@@ -50,10 +50,10 @@ pub(super) struct RefusalMessage {
     pub(super) text: String,
 }
 
-/// Values of a column.
+/// Distinct values of a column.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ValuesMessage {
-    /// A stream of Arrow IPC with one column.
+    /// Arrow IPC stream with one column.
     #[prost(bytes = "vec", tag = "1")]
     pub(super) values: Vec<u8>,
     #[prost(bool, tag = "2")]
@@ -64,19 +64,19 @@ pub(super) struct ValuesMessage {
     pub(super) rows: Vec<u64>,
 }
 
-/// The end of what one reader has seen.
+/// End marker of the survey of one input partition.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct EndMessage {
     #[prost(uint64, tag = "1")]
     pub(super) rows: u64,
     #[prost(uint64, tag = "2")]
     pub(super) suppressed: u64,
-    /// How many values and groups were sent before.
+    /// Number of pieces sent before, to detect missing ones.
     #[prost(uint64, tag = "3")]
     pub(super) pieces: u64,
 }
 
-/// What is known of a table that is cut into parts.
+/// Domains and totals of a table that is cut into parts.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct SketchMessage {
     #[prost(message, repeated, tag = "1")]
@@ -87,27 +87,27 @@ pub(super) struct SketchMessage {
     pub(super) suppressed: u64,
     #[prost(uint32, tag = "4")]
     pub(super) parts: u32,
-    /// How many bytes it was made of.
+    /// Number of survey bytes received.
     #[prost(uint64, tag = "5")]
     pub(super) received: u64,
 }
 
-/// The groups of a part, and its classes. Lists of numbers are bytes, the least first.
+/// Groups and classes of a part. Lists of numbers are little-endian bytes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct FormedMessage {
-    /// Tuples, each followed by its rows.
+    /// Tuples, each followed by its number of rows.
     #[prost(bytes = "vec", tag = "1")]
     pub(super) groups: Vec<u8>,
-    /// How many portions each class has.
+    /// Number of portions per class.
     #[prost(bytes = "vec", tag = "2")]
     pub(super) portion_counts: Vec<u8>,
-    /// Group and rows.
+    /// Pairs of group and number of rows.
     #[prost(bytes = "vec", tag = "3")]
     pub(super) portions: Vec<u8>,
-    /// One for each class that shows more than its rows need, and zero for the others.
+    /// Per class: 1 if it has an explicit cover, which may exceed its rows, 0 otherwise.
     #[prost(bytes = "vec", tag = "7")]
     pub(super) is_covered: Vec<u8>,
-    /// What those show: from and to in each column.
+    /// Covers of those classes: pairs of first and last position per quasi-identifier.
     #[prost(bytes = "vec", tag = "4")]
     pub(super) covers: Vec<u8>,
     #[prost(uint64, tag = "5")]
@@ -116,7 +116,7 @@ pub(super) struct FormedMessage {
     pub(super) cycles: u32,
 }
 
-/// An outline. Lists of numbers are bytes, the least first.
+/// The release plan. Lists of numbers are little-endian bytes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct OutlineMessage {
     #[prost(message, repeated, tag = "1")]
@@ -125,10 +125,10 @@ pub(super) struct OutlineMessage {
     pub(super) width: u32,
     #[prost(bytes = "vec", tag = "3")]
     pub(super) tuples: Vec<u8>,
-    /// How many shares each group has.
+    /// Number of shares per group.
     #[prost(bytes = "vec", tag = "4")]
     pub(super) share_counts: Vec<u8>,
-    /// Class and rows.
+    /// Pairs of class and number of rows.
     #[prost(bytes = "vec", tag = "5")]
     pub(super) shares: Vec<u8>,
     #[prost(bytes = "vec", tag = "6")]
@@ -141,14 +141,14 @@ pub(super) struct OutlineMessage {
     pub(super) key: Vec<u8>,
 }
 
-/// What is shown of one quasi-identifier: a stream of Arrow IPC for each released column.
+/// Labels of one quasi-identifier: an Arrow IPC stream per released column.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct LabelsMessage {
     #[prost(bytes = "vec", repeated, tag = "1")]
     pub(super) columns: Vec<Vec<u8>>,
 }
 
-/// What is known of a release before its rows are written.
+/// Metrics of a release that are known before its rows are written.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct FactsMessage {
     #[prost(uint64, tag = "1")]
@@ -165,14 +165,14 @@ pub(super) struct FactsMessage {
     pub(super) received: u64,
     #[prost(message, optional, tag = "6")]
     pub(super) utility: Option<UtilityMessage>,
-    /// Sizes of cells and how many have each, in turn.
+    /// Pairs of cell size and number of cells of this size.
     #[prost(uint64, repeated, tag = "7")]
     pub(super) cells: Vec<u64>,
     #[prost(message, optional, tag = "9")]
     pub(super) borrowed: Option<BorrowedMessage>,
 }
 
-/// Rows that classes have borrowed.
+/// Statistics of borrowed rows.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct BorrowedMessage {
     #[prost(uint64, tag = "1")]
@@ -187,7 +187,7 @@ pub(super) struct BorrowedMessage {
     pub(super) effective_p: Option<u64>,
 }
 
-/// The measures of a release.
+/// Utility metrics of a release.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct UtilityMessage {
     #[prost(uint64, tag = "1")]
@@ -208,7 +208,7 @@ pub(super) struct UtilityMessage {
     pub(super) columns: Vec<ColumnUtilityMessage>,
 }
 
-/// The measures of one quasi-identifier.
+/// Utility metrics of one quasi-identifier.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ColumnUtilityMessage {
     #[prost(string, tag = "1")]
@@ -219,19 +219,19 @@ pub(super) struct ColumnUtilityMessage {
     pub(super) information_loss: f64,
     #[prost(double, optional, tag = "4")]
     pub(super) sse_sst: Option<f64>,
-    /// Empty where there is none.
+    /// Empty if absent.
     #[prost(uint64, repeated, tag = "5")]
     pub(super) detail: Vec<u64>,
     #[prost(message, optional, tag = "6")]
     pub(super) change: Option<ChangeMessage>,
 }
 
-/// How a distribution changed.
+/// Change of the distribution of a column.
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct ChangeMessage {
     #[prost(double, tag = "1")]
     pub(super) distance: f64,
-    /// End, before and after of each slice.
+    /// End, before and after of each slice, flattened.
     #[prost(double, repeated, tag = "2")]
     pub(super) slices: Vec<f64>,
 }

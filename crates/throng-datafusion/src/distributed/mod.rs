@@ -1,4 +1,4 @@
-//! A release that is made by many machines, with the same bytes as one that is made by one.
+//! Distributed computation of a release. Its bytes equal those of a release computed in one process.
 //!
 //! ```text
 //!  first query     input ─► survey ─► one partition ─► outline ─► object on the store
@@ -8,18 +8,19 @@
 //!                           group                 class
 //! ```
 //!
-//! Both are chains of [`Task`]s over an input ([`TaskTable`]), which any session of DataFusion runs, here or on a cluster.
-//! What they have to agree on is in the [`Outline`]: it is made once, from groups alone, by the code that forms the classes
-//! of a release in one process. Rows stay where they are until their class is known.
+//! Both are chains of [`Task`]s over an input ([`TaskTable`]), executed by any DataFusion session, local or
+//! distributed. The state that tasks share is the release plan ([`Outline`]). It is computed once, from groups alone,
+//! by the code that forms classes in a single process, and broadcast through the object store. Rows are not shuffled
+//! before it exists.
 //!
-//! - A group is surveyed by whoever reads it, and numbered by its content. So it has the same number for every reader.
-//! - Which rows of a group other classes borrow is decided by places ([`throng_core::key::ReleaseKey`]). Of the rows that
-//!   one reader has, only those with the least places can be lent. They meet in one task. All others stay at home, and
-//!   so nobody gets all rows of a large group.
-//! - Which file a row is in follows from the sizes of classes. A class that goes over the end of a file is sent to both
-//!   files, each of which takes its part of the order.
-//! - An attempt that fails leaves objects that nobody names. Names of objects are drawn, and told by the attempt that
-//!   succeeded.
+//! - A group is surveyed by the task that reads it and identified by its content, so its id is the same for every
+//!   reader.
+//! - A keyed hash ([`throng_core::key::ReleaseKey`]) ranks the rows of a group and decides which of them other classes
+//!   borrow. Of the rows of one reader only those with the lowest ranks can be lent; they are shuffled to one task. All
+//!   others are assigned locally, so no task receives all rows of a large group.
+//! - The file of a row follows from the class sizes. A class that crosses a file boundary is sent to both files, each
+//!   of which writes its range of the order.
+//! - A failed attempt leaves unreferenced objects. Object names are random and returned by the attempt that succeeds.
 
 mod body;
 mod deal;
@@ -55,7 +56,7 @@ pub use table::TaskTable;
 pub(crate) use body::policy_of_message;
 pub(crate) use message::TaskMessage;
 
-/// A number that nobody else draws.
+/// Returns a random 64-bit id, for example of an object or a reader.
 pub fn draw() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()

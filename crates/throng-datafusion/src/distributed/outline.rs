@@ -1,4 +1,4 @@
-//! What everybody who handles rows of a release has to agree on.
+//! The release plan, which is broadcast to all tasks that process rows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -22,9 +22,10 @@ use crate::release::{Form, ReleasedLabels, Run, Shown};
 use crate::resources::reserve;
 use crate::snapshot::survey_spec;
 
-/// The domains of a table, its groups, the classes among which their rows are dealt, and what the classes show.
+/// Domains, groups, the shares of classes in each group, and the labels of classes.
 ///
-/// It is as secret as the input: it has the distinct values of the quasi-identifiers, and the key by which rows are dealt.
+/// It is as secret as the input: it contains the distinct values of the quasi-identifiers and the key of the row
+/// assignment.
 pub struct Outline {
     pub(super) seen: SurveyedValues,
     groups: GroupIndex,
@@ -41,15 +42,15 @@ impl std::fmt::Debug for Outline {
     }
 }
 
-/// The outlines that tasks of this process have.
+/// Process-wide cache of loaded release plans.
 static LOADED: LazyLock<Mutex<HashMap<String, Slot>>> = LazyLock::new(Mutex::default);
 
 type Slot = Arc<tokio::sync::Mutex<Weak<Outline>>>;
 
-/// Groups by their content.
+/// Index of groups by their tuples of domain positions.
 struct GroupIndex {
     width: usize,
-    /// Placed tuples, ascending.
+    /// Concatenated tuples of domain positions, ascending.
     tuples: Vec<u32>,
 }
 
@@ -69,11 +70,11 @@ impl GroupIndex {
     }
 }
 
-/// What an outline is made of.
+/// Parts of a release plan, with groups in any order.
 pub(super) struct Drawn<'a> {
     pub(super) seen: SurveyedValues,
     pub(super) width: usize,
-    /// The placed tuple of each group, one after the other.
+    /// Concatenated tuples of domain positions, one per group.
     pub(super) tuples: Vec<u32>,
     pub(super) shares: &'a Shares,
     pub(super) class_rows: Vec<u64>,
@@ -93,7 +94,7 @@ impl Outline {
         Self { seen, groups, shares, class_rows, shown, key, _reservation: None }
     }
 
-    /// The outline of this name, which this process reads once for all of its tasks.
+    /// Loads the release plan of this name. Tasks of one process share one copy.
     pub async fn load(
         anonymizer: &Anonymizer,
         place: &StorePlace,
@@ -102,7 +103,7 @@ impl Outline {
     ) -> Result<Arc<Self>, AnonymizeError> {
         let slot = {
             let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-            // Slots that nobody waits for, and whose outline nobody has any more.
+            // Evict slots without waiters whose release plan has been dropped.
             loaded.retain(|_, slot| {
                 Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|outline| outline.strong_count() > 0)
             });
@@ -114,7 +115,7 @@ impl Outline {
         }
         let bytes = place.get(runtime, name).await?;
         let reservation = MemoryConsumer::new("throng outline").register(&runtime.memory_pool);
-        // The bytes, and what is made of them.
+        // For the encoded bytes and the decoded plan.
         reserve(&reservation, 2 * bytes.len(), "the outline of the release")?;
         let outline = Self::from_bytes(anonymizer, &bytes)?;
         reservation.resize(bytes.len());
@@ -124,22 +125,22 @@ impl Outline {
         Ok(outline)
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub(super) fn group_count(&self) -> usize {
         self.shares.groups()
     }
 
-    /// Domains in which what one reader has seen has its place.
+    /// Merges the values of one reader into the domains, which maps its codes to global positions.
     pub(super) fn domains(&self, own: SurveyedValues) -> Result<Domains, AnonymizeError> {
         Ok(Domains::merge(&[own.uncounted(), self.seen.clone()])?)
     }
 
-    /// The group with this placed tuple.
+    /// Returns the group with this tuple of domain positions. Fails if the input has changed since the survey.
     pub(super) fn group(&self, placed: &[u32]) -> Result<u32, AnonymizeError> {
         self.groups.find(placed).ok_or(AnonymizeError::Changed)
     }
 
-    /// Which rows are in which file.
+    /// Returns the assignment of rows to files.
     pub fn files(&self, rows_per_file: u64) -> Files {
         Files::new(&self.class_rows, rows_per_file)
     }
@@ -207,26 +208,26 @@ pub(super) fn numbers(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|number| u32::from_le_bytes(*number)).collect()
 }
 
-/// Makes rows of the release of rows whose class is known.
+/// Builds released rows from rows with known classes.
 pub struct OutlineRows {
     labels: ReleasedLabels,
     kept: usize,
 }
 
 impl OutlineRows {
-    /// What the classes of an outline show.
+    /// Prepares the labels of all classes of `outline`.
     pub fn new(anonymizer: &Anonymizer, outline: &Outline, runtime: &RuntimeEnv) -> Self {
         let room = MemoryConsumer::new("throng labels").register(&runtime.memory_pool);
         let (labels, kept) = ReleasedLabels::plain(anonymizer, outline.shown.clone(), room);
         Self { labels, kept }
     }
 
-    /// The schema of the release.
+    /// Returns the schema of the release.
     pub fn schema(&self) -> &SchemaRef {
         self.labels.schema()
     }
 
-    /// Rows of the release, given the class of each, rows of a class one after the other, and what is kept of them.
+    /// Returns released rows, given their classes and pass-through columns. Rows of a class must be contiguous.
     pub fn released(&self, classes: &ArrayRef, kept: &[ArrayRef]) -> Result<RecordBatch, AnonymizeError> {
         if kept.len() != self.kept {
             return Err(AnonymizeError::Task);

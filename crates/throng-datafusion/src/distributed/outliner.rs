@@ -1,4 +1,4 @@
-//! Draws the outline of a release from what all readers have seen.
+//! Task: computes the release plan from the surveys of all readers.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use crate::resources::{Resources, reserve};
 use crate::snapshot::{Snapshot, StreamRows, survey_spec, tuple_schema};
 use crate::spill_buffer::{SharedQuota, SpillBuffer};
 
-/// Draws the outline of a release, and puts it on a store.
+/// Task that computes the release plan and writes it to the object store.
 #[derive(Debug)]
 pub struct Outliner {
     anonymizer: Arc<Anonymizer>,
@@ -45,69 +45,70 @@ pub struct Outliner {
 }
 
 impl Outliner {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongOutline";
 
-    /// Draws the outline of a release below a place; or a sketch, whose parts are spread.
+    /// Creates the task. It writes below `place` the release plan or, if the table is cut into parts, a sketch and the
+    /// groups of each part, hash-partitioned by `spread`.
     pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, spread: Spread) -> Self {
         Self { anonymizer, place, spread }
     }
 }
 
-/// An outline that was drawn.
+/// A release plan that was written.
 #[derive(Clone, Debug)]
 pub struct Outlined {
-    /// Its name below the place.
+    /// Object name below the place.
     pub name: String,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u64,
-    /// How many groups it has.
+    /// Number of groups.
     pub groups: u64,
-    /// How many bytes it was made of.
+    /// Number of survey bytes received.
     pub received: u64,
-    /// What is known of the release, but for the checksum.
+    /// Metrics of the release, without the checksum.
     pub facts: Facts,
 }
 
-/// The sketch of a table that is cut into parts, whose classes are yet to be formed.
+/// Sketch of a table that is cut into parts, whose classes are not formed yet.
 #[derive(Clone, Debug)]
 pub struct Sketched {
-    /// Its name below the place.
+    /// Object name below the place.
     pub name: String,
-    /// How many parts there are.
+    /// Number of parts.
     pub parts: usize,
 }
 
 impl Sketched {
-    /// The name of the file with the groups of a part.
+    /// Returns the name of the file with the groups of a part.
     fn file(name: &str, part: usize) -> String {
         format!("{name}-{part:05}.parquet")
     }
 
-    /// The files with the groups of all parts.
+    /// Returns the names of the files with the groups of all parts.
     pub fn files(&self) -> Vec<String> {
         (0..self.parts).map(|part| Self::file(&self.name, part)).collect()
     }
 
-    /// The schema of those files.
+    /// Returns the schema of these files.
     pub fn schema() -> SchemaRef {
         group_schema()
     }
 }
 
-/// What a query answers that surveys a table, or that joins its parts.
+/// Result of the query that surveys a table, or that merges its parts.
 #[derive(Clone, Debug)]
 pub enum Answer {
-    /// The outline of the release.
+    /// The release plan was written.
     Outlined(Box<Outlined>),
-    /// A sketch: parts are to be formed and joined.
+    /// A sketch was written: the classes of its parts must be formed and merged.
     Sketched(Sketched),
-    /// There is no release.
+    /// No release is possible.
     Refused(Refusal),
 }
 
 impl Answer {
-    /// The answer in the rows of a query.
+    /// Decodes the result rows of a query.
     pub fn of(batches: &[RecordBatch], anonymizer: &Anonymizer) -> Result<Self, AnonymizeError> {
         let batch = batches.iter().find(|batch| batch.num_rows() > 0).ok_or(AnonymizeError::Task)?;
         let name = batch.column(0).as_string::<i32>().value(0).to_owned();
@@ -148,7 +149,7 @@ pub(super) fn answer_schema() -> SchemaRef {
     ]))
 }
 
-/// The number is that of the bytes of an outline, or of the parts of a sketch.
+/// `number` is the size of a release plan in bytes, or the number of parts of a sketch.
 fn answer(name: &str, body: &[u8], number: u64) -> Result<RecordBatch, AnonymizeError> {
     let columns: Vec<datafusion::arrow::array::ArrayRef> = vec![
         Arc::new(StringArray::from(vec![name])),
@@ -207,9 +208,9 @@ impl Task for Outliner {
     }
 }
 
-/// Why there is no outline.
+/// Reason why there is no release plan.
 pub(super) enum Undrawn {
-    /// A reader has refused its rows.
+    /// A reader returned a refusal.
     Refused(RefusalMessage),
     Failed(AnonymizeError),
 }
@@ -220,7 +221,7 @@ impl From<AnonymizeError> for Undrawn {
     }
 }
 
-/// What one reader has sent.
+/// Survey of one reader.
 struct Reader {
     seen: Vec<Vec<ValuesMessage>>,
     groups: SpillBuffer,
@@ -276,13 +277,13 @@ async fn gather(
     Ok(readers.into_values().collect())
 }
 
-/// What all readers have seen, as if one process had seen it.
+/// Merges the surveys of all readers into one snapshot without rows.
 fn snapshot(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Resources) -> Result<Snapshot, AnonymizeError> {
     let spec = Arc::new(survey_spec(anonymizer.binding()));
     let width = anonymizer.binding().quasi.len() + anonymizer.binding().sensitive.len();
     let mut snapshot = Snapshot::empty(width, workspace);
     for reader in readers {
-        // A reader that has not come to its end, or of which a piece is missing, has not been heard.
+        // Reject incomplete surveys: no end marker, or missing pieces.
         let end = reader.end.filter(|end| end.pieces == reader.pieces).ok_or(AnonymizeError::Task)?;
         let columns = reader.seen.iter().map(|messages| seen_values(messages)).collect::<Result<Vec<_>, _>>()?;
         let seen = SurveyedValues::new(Arc::clone(&spec), columns, end.suppressed);
@@ -292,11 +293,11 @@ fn snapshot(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Resources)
     Ok(snapshot)
 }
 
-/// What came of a survey.
+/// Result of a survey.
 enum Surveyed {
-    /// All groups could be looked at as a whole.
+    /// The release plan; all groups were clustered as a whole.
     Outlined(Vec<u8>, FactsMessage),
-    /// The sketch of a table that is cut into parts, and its groups as files.
+    /// The sketch of a table that is cut into parts, and the groups of the parts.
     Sketched(SketchMessage, Groups),
 }
 
@@ -329,7 +330,7 @@ fn draw_outline(anonymizer: &Anonymizer, readers: Vec<Reader>, workspace: Resour
     Ok(Surveyed::Outlined(outline, facts))
 }
 
-/// The outline of classes, and what is known of the release. `tuples` has the placed tuple of each group.
+/// Encodes the release plan and the metrics of the release. `tuples` holds the tuple of domain positions of each group.
 pub(super) fn outline_of(
     seen: SurveyedValues,
     width: usize,
@@ -357,7 +358,7 @@ pub(super) fn outline_of(
     Ok((outline.to_bytes()?, facts))
 }
 
-/// Puts an outline on the store, and answers its name; or why there is none.
+/// Writes a release plan to the store and returns its name, or returns the refusal.
 pub(super) async fn answer_with(
     drawn: Result<(Vec<u8>, FactsMessage), Undrawn>,
     place: &StorePlace,
@@ -378,7 +379,7 @@ pub(super) async fn answer_with(
     }
 }
 
-/// Puts a sketch on the store, with the groups of each part, and answers its name.
+/// Writes a sketch and the groups of each part to the store, and returns its name.
 async fn sketched(
     sketch: &SketchMessage,
     groups: Groups,

@@ -1,4 +1,4 @@
-//! A folder on a store, by its URL, as every machine can reach it.
+//! A folder in an object store, by a URL that every machine can resolve.
 
 use std::sync::Arc;
 
@@ -10,22 +10,22 @@ use datafusion::object_store::{ObjectStore, ObjectStoreExt, PutPayload};
 
 use crate::AnonymizeError;
 
-/// A folder on a store.
+/// A folder in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorePlace(String);
 
 impl StorePlace {
-    /// The folder with this URL.
+    /// Creates a place from the URL of a folder.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
     }
 
-    /// Its URL.
+    /// Returns the URL.
     pub fn url(&self) -> &str {
         &self.0
     }
 
-    /// The store as this process reaches it, and the path of an object there.
+    /// Returns the object store registered in `runtime`, and the path of an object in it.
     pub fn object(&self, runtime: &RuntimeEnv, name: &str) -> Result<(Arc<dyn ObjectStore>, Path), DataFusionError> {
         let url = ListingTableUrl::parse(&self.0)?;
         Ok((runtime.object_store(url.object_store())?, url.prefix().clone().join(name)))

@@ -1,4 +1,4 @@
-//! The rows of one partition, each with its class, or with its group where that is not enough to know the class.
+//! Task: assigns the rows of one input partition to classes, or to their group if it lends rows.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::resources::{Resources, reserve};
 use crate::snapshot::Snapshot;
 use crate::to_canonical_array;
 
-/// Finds the classes of rows.
+/// Task that assigns rows to classes or to lending groups.
 #[derive(Debug)]
 pub struct Routes {
     anonymizer: Arc<Anonymizer>,
@@ -35,10 +35,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongRoute";
 
-    /// Finds the classes of rows by an outline, and spreads them.
+    /// Creates the task from the release plan `outline`. Rows are hash-partitioned by `spread`.
     pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, outline: String, spread: Spread) -> Self {
         Self { anonymizer, place, outline, spread }
     }
@@ -133,7 +133,7 @@ fn send(
     hand_over(to, note(schema, ACCOUNT, sum)?)
 }
 
-/// Rows of a batch.
+/// Columns of the output batch; `rows` are indices into the input batch.
 #[derive(Default)]
 struct Routed {
     rows: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Rows on their way to their file.
+//! Schema of rows that are shuffled to their files.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -15,29 +15,29 @@ use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::passthrough::passthrough_columns;
 
-/// The class of a row that is none: it has the sum of the hashes of all rows that one reader has sent.
+/// Sentinel class id of a control row that carries the sum of the row hashes that one reader has sent.
 pub const ACCOUNT: u32 = u32::MAX;
 
-/// The class of a row that is none: its hash is the number of bytes that came to somebody who dealt rows.
+/// Sentinel class id of a control row that carries the number of bytes that a [`Deals`](super::Deals) task received.
 pub const RECEIVED: u32 = u32::MAX - 1;
 
-/// The group of a row whose class is known.
+/// Sentinel group id of a row whose class is known.
 pub(super) const NO_GROUP: u32 = u32::MAX;
 
-/// The bytes of a content hash, the highest first, so that their order is that of the hashes.
+/// Size of a row hash. Hashes are encoded big-endian, so that bytes sort like numbers.
 const HASH_BYTES: i32 = 16;
 
-/// Values that the engine puts into different partitions.
+/// Values that the engine's hash partitioning sends to different partitions.
 ///
-/// The engine partitions by a hash. Numbers of files and groups would come to lie by chance, and one partition would get
-/// twice as much as another. Nothing but the balance depends on it.
+/// Hashing the numbers of files or groups directly would distribute them unevenly over few partitions. This only
+/// affects balance, never the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
     slots: Vec<u32>,
 }
 
 impl Spread {
-    /// A value for each of so many partitions.
+    /// Finds a value for each of `partitions` partitions.
     pub fn over(partitions: usize) -> Self {
         let candidates = Arc::new(UInt32Array::from_iter_values(0..(64 * partitions as u32).max(64))) as ArrayRef;
         let mut hashes = vec![0; candidates.len()];
@@ -63,10 +63,10 @@ impl Spread {
     }
 }
 
-/// Which rows of a release are in which file: as many in each, in the order of the release.
+/// Assignment of released rows to files: `rows_per_file` rows each, in release order.
 #[derive(Clone, Debug)]
 pub struct Files {
-    /// How many rows there are up to the end of each class.
+    /// Cumulative number of rows by class.
     ends: Vec<u64>,
     rows_per_file: u64,
 }
@@ -81,29 +81,29 @@ impl Files {
         Self { ends: class_rows.iter().map(end).collect(), rows_per_file: rows_per_file.max(1) }
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn len(&self) -> u64 {
         self.ends.last().map_or(0, |rows| rows.div_ceil(self.rows_per_file))
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no files.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many rows come before a class.
+    /// Returns the position of the first row of a class in the release, or `None` for an unknown class.
     pub fn start(&self, class: u32) -> Option<u64> {
         let end = self.ends.get(class as usize)?;
         Some((class as usize).checked_sub(1).map_or(0, |before| self.ends[before]).min(*end))
     }
 
-    /// The rows of a file, by their places in the release.
+    /// Returns the range of release positions of a file.
     pub fn rows(&self, file: u32) -> std::ops::Range<u64> {
         let first = u64::from(file) * self.rows_per_file;
         first..(first + self.rows_per_file).min(self.ends.last().copied().unwrap_or(0))
     }
 
-    /// The files that have rows of a class.
+    /// Returns the files that hold rows of a class.
     pub(super) fn of_class(&self, class: u32) -> Option<RangeInclusive<u32>> {
         let (start, end) = (self.start(class)?, self.ends[class as usize]);
         (start < end).then(|| (start / self.rows_per_file) as u32..=((end - 1) / self.rows_per_file) as u32)
@@ -125,12 +125,13 @@ fn schema(numbers: &[&str], anonymizer: &Anonymizer) -> SchemaRef {
     Arc::new(Schema::new(fields))
 }
 
-/// Rows on their way to where they are dealt: with their group where their class is not known, and with their class.
+/// Schema of rows that are shuffled to the row assignment: with their class, or with their group if the class is not
+/// known yet.
 pub(super) fn routed_schema(anonymizer: &Anonymizer) -> SchemaRef {
     schema(&["slot", "group", "class"], anonymizer)
 }
 
-/// Rows on their way to their file.
+/// Schema of rows that are shuffled to their files.
 pub(super) fn dealt_schema(anonymizer: &Anonymizer) -> SchemaRef {
     schema(&["slot", "file", "class"], anonymizer)
 }
@@ -141,7 +142,7 @@ pub(super) fn hashes(content: &[u128]) -> Result<ArrayRef, AnonymizeError> {
     Ok(Arc::new(array.map_err(|source| AnonymizeError::Kernel("hashes", source))?))
 }
 
-/// A number on its way beside the rows.
+/// Builds a control row that carries `number`.
 pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<RecordBatch, AnonymizeError> {
     let mut columns: Vec<ArrayRef> =
         [0, NO_GROUP, class].map(|number| Arc::new(UInt32Array::from(vec![number])) as ArrayRef).into();
@@ -150,12 +151,12 @@ pub(super) fn note(routed: &SchemaRef, class: u32, number: u128) -> Result<Recor
     RecordBatch::try_new(Arc::clone(routed), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
-/// What the rows of a batch take, without what their arrays share with others.
+/// Returns the size of the rows of a batch, without buffers shared with other slices.
 pub fn bytes_of(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0) as u64).sum()
 }
 
-/// Rows that were dealt, or are on their way to that.
+/// Accessors of routed or dealt rows.
 pub struct DealtRows<'a>(pub &'a RecordBatch);
 
 impl DealtRows<'_> {
@@ -163,28 +164,28 @@ impl DealtRows<'_> {
         self.0.column(column).as_primitive::<UInt32Type>().values()
     }
 
-    /// The group of each row before they are dealt, and the file afterwards.
+    /// Returns the group of each row. Valid before the row assignment; afterwards the column holds files.
     pub(super) fn groups(&self) -> &[u32] {
         self.numbers(1)
     }
 
-    /// The file of each row.
+    /// Returns the file of each row.
     pub fn files(&self) -> &[u32] {
         self.numbers(1)
     }
 
-    /// The class of each row.
+    /// Returns the class of each row.
     pub fn classes(&self) -> &[u32] {
         self.numbers(2)
     }
 
-    /// The content hash of each row.
+    /// Returns the row hash of each row.
     pub fn content(&self) -> impl Iterator<Item = u128> {
         let hashes = self.0.column(3).as_fixed_size_binary();
         hashes.iter().map(|hash| hash.and_then(|hash| hash.try_into().ok()).map_or(0, u128::from_be_bytes))
     }
 
-    /// What is kept of each row.
+    /// Returns the pass-through columns.
     pub fn kept(&self) -> &[ArrayRef] {
         &self.0.columns()[4..]
     }

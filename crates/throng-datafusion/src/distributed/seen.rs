@@ -1,4 +1,4 @@
-//! What was seen of values, in messages.
+//! Encodes and decodes surveyed values.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use throng_core::survey::SurveyedColumn;
 use super::message::ValuesMessage;
 use crate::AnonymizeError;
 
-/// An array as a stream of Arrow IPC.
+/// Encodes an array as an Arrow IPC stream.
 pub(super) fn array_bytes(array: &ArrayRef) -> Result<Vec<u8>, AnonymizeError> {
     let failed = |source| AnonymizeError::Kernel("ipc", source);
     let schema = Arc::new(Schema::new(vec![Field::new("values", array.data_type().clone(), true)]));
@@ -29,7 +29,7 @@ pub(super) fn array(bytes: &[u8]) -> Result<ArrayRef, AnonymizeError> {
     batch.columns().first().cloned().ok_or(AnonymizeError::Task)
 }
 
-/// Some of the values of a column.
+/// Encodes `length` values of a column, beginning at `from`.
 pub(super) fn values_message(
     seen: &SurveyedColumn,
     from: usize,
@@ -44,7 +44,7 @@ pub(super) fn values_message(
     })
 }
 
-/// The values of a column, which came in one or more messages.
+/// Decodes the values of a column from one or more messages.
 pub(super) fn seen_values(messages: &[ValuesMessage]) -> Result<SurveyedColumn, AnonymizeError> {
     let pieces = messages.iter().map(|message| array(&message.values)).collect::<Result<Vec<_>, _>>()?;
     let pieces: Vec<&dyn datafusion::arrow::array::Array> = pieces.iter().map(AsRef::as_ref).collect();

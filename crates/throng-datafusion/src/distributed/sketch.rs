@@ -1,4 +1,4 @@
-//! A table that is cut into parts, for those who form the classes of each.
+//! Sketch of a table whose parts are clustered by separate tasks.
 //!
 //! ```text
 //!  outliner ─► sketch: domains       on the store
@@ -24,10 +24,10 @@ use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::snapshot::survey_spec;
 
-/// Rows of a batch of groups.
+/// Number of groups per batch.
 const BATCH_GROUPS: usize = 8192;
 
-/// What is known of a table that is cut into parts.
+/// Domains and totals of a table that is cut into parts.
 pub(super) struct Sketch {
     pub(super) seen: SurveyedValues,
     pub(super) domains: Domains,
@@ -71,7 +71,7 @@ impl Sketch {
     }
 }
 
-/// Groups on their way to where the classes of their part are formed.
+/// Schema of groups that are shuffled to the task that forms the classes of their part.
 pub(super) fn group_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("slot", DataType::UInt32, false),
@@ -81,7 +81,7 @@ pub(super) fn group_schema() -> SchemaRef {
     ]))
 }
 
-/// The groups of a part as a file.
+/// Encodes the groups of a part as a Parquet file.
 pub(super) fn group_file(part: usize, slot: u32, tuples: &CountedTuples) -> Result<Vec<u8>, AnonymizeError> {
     let failed = |error: datafusion::parquet::errors::ParquetError| AnonymizeError::Kernel("parquet", error.into());
     let mut writer = ArrowWriter::try_new(Vec::new(), group_schema(), None).map_err(failed)?;
@@ -101,7 +101,7 @@ pub(super) fn group_file(part: usize, slot: u32, tuples: &CountedTuples) -> Resu
     writer.into_inner().map_err(failed)
 }
 
-/// The part, the tuple and the rows of each group of a batch.
+/// Returns part, tuple and number of rows of each group in a batch.
 pub(super) fn groups(batch: &RecordBatch) -> Result<impl Iterator<Item = (u32, Vec<u32>, u32)>, AnonymizeError> {
     let tuples = datafusion::arrow::compute::cast(batch.column(2), &DataType::Binary)
         .map_err(|source| AnonymizeError::Kernel("cast", source))?;

@@ -1,4 +1,4 @@
-//! The survey of one partition: its values and its groups, in pieces that travel well.
+//! Task: surveys one input partition and emits its values and groups in pieces.
 
 use std::sync::Arc;
 
@@ -21,32 +21,32 @@ use crate::buffered_rows::numbers;
 use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
-/// So many values of a column are sent at a time.
+/// Number of column values per piece.
 const VALUES: usize = 1 << 16;
 
-/// What a piece is.
+/// Kinds of pieces.
 pub(super) const SEEN: u8 = 0;
 pub(super) const GROUPS: u8 = 1;
 pub(super) const END: u8 = 2;
 pub(super) const REFUSED: u8 = 3;
 
-/// Surveys a partition of the input.
+/// Task that surveys one input partition.
 #[derive(Debug)]
 pub struct Surveys {
     anonymizer: Arc<Anonymizer>,
 }
 
 impl Surveys {
-    /// Its name in a plan.
+    /// Name of the task in a plan.
     pub const NAME: &str = "ThrongSurvey";
 
-    /// Surveys the columns of a policy.
+    /// Creates the task for the columns of a policy.
     pub fn new(anonymizer: Arc<Anonymizer>) -> Self {
         Self { anonymizer }
     }
 }
 
-/// Pieces of a survey: which reader it was, what the piece is, of which column, and the piece.
+/// Schema of the pieces of a survey: reader, kind, column, bytes.
 pub(super) fn piece_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("reader", DataType::UInt64, false),
@@ -109,7 +109,7 @@ fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), Ano
     let (reader, mut pieces) = (draw(), 0);
     for seen in &snapshot.seen {
         for (column, seen) in seen.columns().iter().enumerate() {
-            // A column without values is sent too: it may have nulls.
+            // A column without values is sent too, since it may have nulls.
             for from in (0..seen.values.len().max(1)).step_by(VALUES) {
                 let message = values_message(seen, from, VALUES.min(seen.values.len() - from))?;
                 hand_over(to, piece(reader, SEEN, column, &message.encode_to_vec())?)?;

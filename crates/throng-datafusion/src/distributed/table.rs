@@ -1,4 +1,4 @@
-//! A chain of tasks over the rows of a table, as a table.
+//! A chain of tasks over a table, as a [`TableProvider`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use super::exec::{Task, TaskExec};
 use crate::project_stream::project_stream;
 use crate::strip_statistics::strip_statistics;
 
-/// What comes out of the last of some tasks. As opaque as [`crate::AnonymizedTable`], and for the same reason.
+/// The output of a chain of tasks. As opaque to the optimizer as [`crate::AnonymizedTable`], and for the same reason.
 pub struct TaskTable {
     input: Arc<dyn TableProvider>,
-    /// The columns of the input that the first task gets.
+    /// Input columns of the first task.
     columns: Vec<usize>,
     tasks: Vec<Arc<dyn Task>>,
     schema: SchemaRef,
 }
 
 impl TaskTable {
-    /// Tasks one after the other, of which there is at least one, over these columns of a table.
+    /// Creates a chain of at least one task over these columns of `input`.
     pub fn new(input: Arc<dyn TableProvider>, columns: Vec<usize>, tasks: Vec<Arc<dyn Task>>) -> Result<Self> {
         let last = tasks.last().ok_or_else(|| internal_datafusion_err!("a table of no tasks"))?;
         let schema = last.schema();

@@ -13,22 +13,22 @@ use crate::policy_text::policy_of;
 
 /// The table function `anonymize('table', 'policy')`.
 ///
-/// There is one release of a table under a policy for as long as the function lives, which is as long as its session: two
-/// queries see the same release, and what either of them filters says nothing about the input. A policy is the same when
-/// it means the same (see [`throng_policy::Policy::canonical_json`]), however it is written. When another table is
-/// registered under the name, the releases of the former one are forgotten. (A catalog that makes a new table at every look-up
-/// looks like that; a view of such a table stays the same.)
+/// A release per table and policy is computed once and cached for the lifetime of the function, which is that of its
+/// session: two queries see the same release, and their filters disclose nothing about the input. Policies are equal if
+/// they have the same meaning (see [`throng_policy::Policy::canonical_json`]), however they are written. When another
+/// table is registered under the same name, the releases of the previous one are evicted. (A catalog that creates a new
+/// provider at every lookup has the same effect; a view over such a table does not.)
 ///
-/// Releases are kept in memory. A session that asks for many of them, with other seeds for example, keeps them all. Two
-/// releases of one table tell more together than either does alone, so whoever may not see the table must not be the one
-/// who chooses policies either: give them an [`AnonymizedTable`] under a name of its own.
+/// All releases stay in memory, so a session that requests many of them, for example with different seeds, keeps them
+/// all. Two releases of one table disclose more together than either does alone, so a user who may not read the table
+/// must not choose policies either: register an [`AnonymizedTable`] instead.
 #[derive(Debug, Default)]
 pub struct AnonymizeFunction {
     releases: Mutex<HashMap<(ResolvedTableReference, String), Arc<AnonymizedTable>>>,
 }
 
 impl AnonymizeFunction {
-    /// What it is called in SQL.
+    /// Name of the function in SQL.
     pub const NAME: &str = "anonymize";
 }
 

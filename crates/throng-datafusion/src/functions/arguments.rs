@@ -1,9 +1,9 @@
-//! The arguments of table functions: text literals, of which the messages never repeat the content.
+//! Parses the arguments of table functions: string literals, whose content is never repeated in errors.
 
 use datafusion::common::{Result, plan_err};
 use datafusion::logical_expr::Expr;
 
-/// The two texts of `function('table', 'policy')`.
+/// Returns the two string literals of `function('table', 'policy')`.
 pub(super) fn table_and_policy<'a>(function: &str, arguments: &'a [Expr]) -> Result<(&'a str, &'a str)> {
     let [table, policy] = arguments else {
         let found = arguments.len();
@@ -12,7 +12,7 @@ pub(super) fn table_and_policy<'a>(function: &str, arguments: &'a [Expr]) -> Res
     Ok((text(function, "first", "the name of a table", table)?, text(function, "second", "a policy", policy)?))
 }
 
-/// The text of a literal.
+/// Returns the value of a string literal.
 fn text<'a>(function: &str, place: &str, meaning: &str, argument: &'a Expr) -> Result<&'a str> {
     let found = match argument {
         Expr::Literal(value, _) => match value.try_as_str() {

@@ -1,4 +1,4 @@
-//! What the aggregates that count classes share: keys of classes, and lists of them as a state that can be merged.
+//! Shared by the aggregates over classes: class keys, and lists of them as mergeable state.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use datafusion::common::utils::SingleRowListArrayBuilder;
 use datafusion::common::{Result, ScalarValue, internal_datafusion_err, plan_err};
 use datafusion::logical_expr::function::AccumulatorArgs;
 
-/// Values of one or more columns as bytes, which are the same exactly when the values are.
+/// Encodes the values of one or more columns as bytes that are equal exactly when the values are.
 #[derive(Debug)]
 pub(super) struct ClassKeys {
     rows: RowConverter,
@@ -18,21 +18,21 @@ pub(super) struct ClassKeys {
 }
 
 impl ClassKeys {
-    /// Keys for columns of these types.
+    /// Creates an encoder for columns of these types.
     pub(super) fn new<'a>(fields: impl IntoIterator<Item = &'a FieldRef>) -> Result<Self> {
         let types: Vec<DataType> = fields.into_iter().map(|field| compared_type(field.data_type())).collect();
         let rows = RowConverter::new(types.iter().cloned().map(SortField::new).collect())?;
         Ok(Self { rows, types })
     }
 
-    /// The keys of all rows. Null is a value of its own.
+    /// Returns the key of each row. Null is a value of its own.
     pub(super) fn of(&self, columns: &[ArrayRef]) -> Result<Rows> {
         let compared = columns.iter().zip(&self.types).map(|(column, compared)| as_compared(column, compared));
         Ok(self.rows.convert_columns(&compared.collect::<Result<Vec<_>>>()?)?)
     }
 }
 
-/// Dictionaries are their values, and all floats are doubles.
+/// Returns the type in which values are compared: dictionaries are decoded, and floats are widened to `Float64`.
 fn compared_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, value) => compared_type(value),
@@ -41,7 +41,7 @@ fn compared_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Zeros of either sign are one value, and so are all NaNs: a reader can't tell them apart.
+/// Normalizes floats: `-0.0` equals `0.0`, and all NaNs are equal, since readers can't distinguish them.
 fn as_compared(column: &ArrayRef, compared: &DataType) -> Result<ArrayRef> {
     let column = match column.data_type() == compared {
         true => Arc::clone(column),
@@ -54,7 +54,7 @@ fn as_compared(column: &ArrayRef, compared: &DataType) -> Result<ArrayRef> {
     })
 }
 
-/// Refuses too few arguments, and types of which values can't be told apart. Runs when a query is planned.
+/// Rejects too few arguments, and types whose values can't be compared. Called when a query is planned.
 pub(super) fn check_arguments(function: &str, usage: &str, least: usize, types: &[DataType]) -> Result<()> {
     if types.len() < least {
         return plan_err!("{function} takes at least {least} arguments and got {}; write {usage}", types.len());
@@ -68,7 +68,7 @@ pub(super) fn check_arguments(function: &str, usage: &str, least: usize, types: 
     }
 }
 
-/// Refuses `DISTINCT`, which would count every row of a class once.
+/// Rejects `DISTINCT`, which would count duplicate rows of a class once.
 pub(super) fn check_modifiers(function: &str, args: &AccumulatorArgs<'_>) -> Result<()> {
     if args.is_distinct {
         return plan_err!("{function} counts the rows of classes, and DISTINCT would hide some; leave DISTINCT out");
@@ -76,30 +76,30 @@ pub(super) fn check_modifiers(function: &str, args: &AccumulatorArgs<'_>) -> Res
     Ok(())
 }
 
-/// A field of a state: a list of these.
+/// Returns a state field that holds a list of `item`.
 pub(super) fn list_field(aggregate: &str, part: &str, item: DataType) -> FieldRef {
     let list = DataType::List(Arc::new(Field::new_list_field(item, true)));
     Arc::new(Field::new(format!("{aggregate}[{part}]"), list, true))
 }
 
-/// A list as a state.
+/// Wraps an array into a list scalar.
 pub(super) fn list(items: ArrayRef) -> ScalarValue {
     SingleRowListArrayBuilder::new(items).build_list_scalar()
 }
 
-/// The lists of several states, one after the other. A group without any state has null.
+/// Returns the lists of several states, skipping null states.
 pub(super) fn lists(states: &[ArrayRef], part: usize) -> Result<impl Iterator<Item = ArrayRef>> {
     let missing = || internal_datafusion_err!("a state of an aggregate has lost its lists");
     let lists = states.get(part).and_then(|state| state.as_list_opt::<i32>()).ok_or_else(missing)?;
     Ok(lists.iter().flatten())
 }
 
-/// Keys in a state.
+/// Downcasts the keys of a state.
 pub(super) fn keys_of(state: &ArrayRef) -> Result<&LargeBinaryArray> {
     state.as_binary_opt::<i64>().ok_or_else(|| internal_datafusion_err!("a state of an aggregate has lost its keys"))
 }
 
-/// A count as SQL counts.
+/// Converts a count to SQL's `BIGINT`.
 pub(super) fn count(number: Option<u64>) -> ScalarValue {
     ScalarValue::Int64(number.map(|number| i64::try_from(number).unwrap_or(i64::MAX)))
 }

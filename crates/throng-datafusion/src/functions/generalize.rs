@@ -1,4 +1,4 @@
-//! `generalize(value, 'hierarchy', level)`: a value as a level of a hierarchy shows it.
+//! `generalize(value, 'hierarchy', level)`: generalizes a value to a level of a hierarchy.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{Hash, Hasher};
@@ -19,33 +19,33 @@ use throng_policy::{parse_hierarchy, read_hierarchy};
 
 /// The scalar function `generalize(value, 'hierarchy', level)`.
 ///
-/// The hierarchy is the path of an ARX file, or the lines of one: from the value to the root, separated by semicolons.
-/// Level 0 is the value itself, and the highest level is the root. Numbers and other plain values are found by their text.
-/// Null stays null. A value that the hierarchy does not have ends the query: an answer that shows it would show too much.
+/// The hierarchy is the path of an ARX file, or its lines: from the value to the root, separated by semicolons. Level 0
+/// is the value itself, and the highest level is the root. Numbers and other scalar values are looked up by their text.
+/// Null stays null. A value that is missing from the hierarchy fails the query, since returning it would disclose it.
 #[derive(Debug)]
 pub struct GeneralizeFunction {
     signature: Signature,
     known: Mutex<HashMap<String, CachedHierarchy>>,
 }
 
-/// A hierarchy that was read before, and how its file looked then.
+/// A cached hierarchy, and the state of its file when it was read.
 #[derive(Clone, Debug)]
 struct CachedHierarchy {
     tree: Arc<Tree>,
     stamp: FileStamp,
 }
 
-/// When a file was changed last, and how long it is. The lines of a query have neither.
+/// Modification time and size of a file; `None` for inline lines.
 type FileStamp = Option<(Option<SystemTime>, u64)>;
 
-/// As many hierarchies are remembered.
+/// Maximum number of cached hierarchies.
 const MOST_KNOWN: usize = 64;
 
 impl GeneralizeFunction {
-    /// What it is called in SQL.
+    /// Name of the function in SQL.
     pub const NAME: &str = "generalize";
 
-    /// The hierarchy of a literal. It is asked for once per batch, and a file is only read again when it has changed.
+    /// Returns the hierarchy of a literal. Called once per batch; a file is read again only if it has changed.
     fn tree(&self, hierarchy: &str) -> Result<Arc<Tree>> {
         let is_inline = hierarchy.contains([';', '\n']);
         let stamp = match is_inline {
@@ -72,7 +72,7 @@ impl GeneralizeFunction {
         Ok(tree)
     }
 
-    /// The hierarchy and the level of a call. Both are literals, so that mistakes show before a row is read.
+    /// Returns the hierarchy and level of a call. Both must be literals, so that errors are found at planning.
     fn literals(&self, hierarchy: Option<&ScalarValue>, level: Option<&ScalarValue>) -> Result<(Arc<Tree>, u32)> {
         let Some(Some(hierarchy)) = hierarchy.and_then(ScalarValue::try_as_str) else {
             return plan_err!(
@@ -101,7 +101,7 @@ impl Default for GeneralizeFunction {
     }
 }
 
-/// There is one function of this name, whatever it remembers.
+/// All instances are equal; the cache does not matter.
 impl PartialEq for GeneralizeFunction {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -158,7 +158,7 @@ impl ScalarUDFImpl for GeneralizeFunction {
     }
 }
 
-/// Whether values of the type are written in one way.
+/// Returns whether values of the type have a unique text.
 fn has_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, value) => has_text(value),
@@ -188,7 +188,7 @@ fn generalized(values: &ArrayRef, tree: &Tree, level: u32) -> Result<ArrayRef> {
     Ok(Arc::new(leaves.into_iter().map(label).collect::<StringArray>()))
 }
 
-/// Values as they are written into a release.
+/// Formats values as a release does.
 fn texts(values: &ArrayRef) -> Result<StringArray> {
     if matches!(values.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) {
         return Ok(cast(values, &DataType::Utf8)?.as_string::<i32>().clone());

@@ -13,15 +13,15 @@ use super::class_keys::{ClassKeys, check_arguments, check_modifiers, count, keys
 
 /// The aggregate `k_anonymity(q1, q2, ...)`.
 ///
-/// Rows with the same values in the given columns are a class; the aggregate is the size of the smallest, and null where
-/// there are no rows. A table is k-anonymous for every k up to it. Null is a value of its own.
+/// Rows with equal values in the given columns form a class. Returns the size of the smallest class, and null if there
+/// are no rows. A table is k-anonymous for every k up to the result. Null is a value of its own.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct KAnonymityFunction {
     signature: Signature,
 }
 
 impl KAnonymityFunction {
-    /// What it is called in SQL.
+    /// Name of the function in SQL.
     pub const NAME: &str = "k_anonymity";
 }
 
@@ -60,7 +60,7 @@ impl AggregateUDFImpl for KAnonymityFunction {
     }
 }
 
-/// How many rows each class has.
+/// Number of rows per class.
 #[derive(Debug)]
 struct ClassRowCounts {
     keys: ClassKeys,

@@ -1,4 +1,4 @@
-//! Finds a table of the session by its name.
+//! Looks up a table of the session by name.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{DataFusionError, ResolvedTableReference, Result, TableReference, plan_err};
 use futures::FutureExt;
 
-/// The table of this name, `table`, `schema.table` or `catalog.schema.table`, and its full name.
+/// Returns the table named `table`, `schema.table` or `catalog.schema.table`, and its full name.
 ///
-/// A table function is called while a query is planned and can't wait, while a catalog may. Those in memory are ready at
-/// once; a catalog that has to ask somebody is refused with a way around it.
+/// A table function is called during planning and can't await, while a catalog may. In-memory catalogs are ready at
+/// once; for a catalog that is not, the error suggests a view.
 pub(super) fn table_of(session: &dyn Session, name: &str) -> Result<(ResolvedTableReference, Arc<dyn TableProvider>)> {
     let defaults = &session.config_options().catalog;
     let full = TableReference::parse_str(name).resolve(&defaults.default_catalog, &defaults.default_schema);

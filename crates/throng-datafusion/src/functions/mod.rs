@@ -1,4 +1,4 @@
-//! What SQL can call. One file per function; the others hold what several of them share.
+//! SQL functions, one per file, and shared helpers.
 
 mod anonymize;
 mod arguments;

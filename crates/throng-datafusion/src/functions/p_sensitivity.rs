@@ -1,4 +1,4 @@
-//! `p_sensitivity(s, q1, q2, ...)`: the fewest distinct sensitive values of a class, as an aggregate.
+//! `p_sensitivity(s, q1, q2, ...)`: the smallest number of distinct sensitive values in a class, as an aggregate.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use super::class_keys::{ClassKeys, check_arguments, check_modifiers, count, keys
 
 /// The aggregate `p_sensitivity(s, q1, q2, ...)`.
 ///
-/// Rows with the same values in the columns after the first are a class; the aggregate is the fewest distinct values of
-/// the first column in a class, and null where there are no rows. Null in the sensitive column counts as no value.
+/// Rows with equal values in all columns but the first form a class. Returns the smallest number of distinct values of
+/// the first column in a class, and null if there are no rows. Null in the sensitive column does not count.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct PSensitivityFunction {
     signature: Signature,
 }
 
 impl PSensitivityFunction {
-    /// What it is called in SQL.
+    /// Name of the function in SQL.
     pub const NAME: &str = "p_sensitivity";
 }
 
@@ -63,7 +63,7 @@ impl AggregateUDFImpl for PSensitivityFunction {
     }
 }
 
-/// Which sensitive values each class has. They are kept whole: a hash that collides would be a wrong answer.
+/// Distinct sensitive values per class. Stored in full, since a hash collision would give a wrong result.
 #[derive(Debug)]
 struct ClassValues {
     values: ClassKeys,
@@ -108,7 +108,7 @@ impl Accumulator for ClassValues {
         size_of_val(self) + self.bytes
     }
 
-    /// Pairs of a class and a value; a class without values has one pair with null.
+    /// Returns pairs of class and value; a class without values has one pair with null.
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
         let pairs = || {
             self.seen.iter().flat_map(|(class, values)| {

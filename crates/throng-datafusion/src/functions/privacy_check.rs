@@ -1,4 +1,4 @@
-//! `privacy_check('table', 'policy')`: what a release promises, and whether it does, as a table.
+//! `privacy_check('table', 'policy')`: verifies a release against a policy, as a table.
 
 use std::sync::Arc;
 
@@ -19,16 +19,15 @@ use crate::project_stream::project_stream;
 
 /// The table function `privacy_check('table', 'policy')`.
 ///
-/// It takes the table for a release under the policy, reads it, and has one row for each requirement: the `model` that
-/// asks, the `column` it speaks of, what is `required` of every class, what is `achieved` by the worst of them, and whether
-/// that is `satisfied`. The judgement is that of the verifier, which counts released values and knows nothing of how they
-/// came about. A column that the policy does not release has a row too, and is never satisfied; an empty release
-/// satisfies nothing.
+/// Treats the table as a release under the policy, scans it, and returns one row per requirement: the `model`, its
+/// `column`, the value `required` of every class, the value `achieved` by the worst class, and whether the requirement
+/// is `satisfied`. The result is computed by the verifier from released values alone. A column that the policy does not
+/// release has a row too, which is never satisfied; an empty release satisfies nothing.
 #[derive(Debug, Default)]
 pub struct PrivacyCheckFunction;
 
 impl PrivacyCheckFunction {
-    /// What it is called in SQL.
+    /// Name of the function in SQL.
     pub const NAME: &str = "privacy_check";
 }
 
@@ -41,7 +40,7 @@ impl TableFunctionImpl for PrivacyCheckFunction {
     }
 }
 
-/// What was found of a release, as a table. Opaque to the optimizer: a filter on findings is none on the release.
+/// The findings of the verifier, as a table. Opaque to the optimizer: a filter on findings must not reach the release.
 #[derive(Debug)]
 struct PrivacyCheck {
     release: Arc<dyn TableProvider>,
@@ -52,7 +51,7 @@ struct PrivacyCheck {
 }
 
 impl PrivacyCheck {
-    /// Finds out what is missing before anything is read.
+    /// Fails if a column of the promise is missing, before anything is read.
     fn new(release: Arc<dyn TableProvider>, promise: Promise, columns: &[String]) -> Result<Self> {
         let schema = release.schema();
         Verifier::new(promise.clone(), &schema).map_err(|error| DataFusionError::External(Box::new(error)))?;
@@ -61,7 +60,7 @@ impl PrivacyCheck {
         Ok(Self { release, promise: Arc::new(promise), foreign, schema: checked_schema() })
     }
 
-    /// The places of the columns that the promise speaks of.
+    /// Returns the indices of the columns of the promise.
     fn columns_read(&self, release: &Schema) -> Result<Vec<usize>> {
         let places = self.promise.columns().into_iter().map(|name| release.index_of(name));
         Ok(places.collect::<Result<Vec<_>, _>>()?)

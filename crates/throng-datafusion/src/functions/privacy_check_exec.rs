@@ -1,4 +1,4 @@
-//! The verifier as a node of a physical plan.
+//! The verifier as an [`ExecutionPlan`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use datafusion::physical_plan::{
 use futures::TryStreamExt;
 use throng_core::verify::{Amount, Findings, Promise, Verifier};
 
-/// The model of a column that has no place in the release.
+/// `model` of a column that the policy does not release.
 const NOT_RELEASED: &str = "not released";
-/// The model of categories that are shown beside values.
+/// `model` of category labels that are released beside values.
 const LABELS: &str = "category labels";
 
-/// The columns of findings.
+/// Returns the schema of the findings.
 pub(super) fn checked_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("model", DataType::Utf8, false),
@@ -35,10 +35,10 @@ pub(super) fn checked_schema() -> SchemaRef {
     ]))
 }
 
-/// Counts the classes of a release, its partitions in parallel and batch by batch, and emits what was found.
+/// Counts the classes of a release, scanning its partitions in parallel, and emits the findings.
 ///
-/// It holds one entry per class and distinct sensitive value, and no rows. Like `AnonymizeExec` it takes nothing from the
-/// nodes above: whoever filters findings must not filter the release.
+/// Holds one entry per class and distinct sensitive value in memory, and no rows. Like `AnonymizeExec`, it accepts no
+/// filters, limits or projections from its parents: filtering the findings must not filter the release.
 #[derive(Debug)]
 pub(super) struct PrivacyCheckExec {
     release: Arc<dyn ExecutionPlan>,
@@ -48,7 +48,8 @@ pub(super) struct PrivacyCheckExec {
 }
 
 impl PrivacyCheckExec {
-    /// Checks a promise on a plan that yields the columns of the promise. `foreign` columns should not be there.
+    /// Creates a node over a plan that yields the columns of the promise. `foreign` columns are reported as not
+    /// released.
     pub(super) fn new(release: Arc<dyn ExecutionPlan>, promise: Arc<Promise>, foreign: Arc<[String]>) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(checked_schema()),
@@ -124,7 +125,7 @@ impl ExecutionPlan for PrivacyCheckExec {
     }
 }
 
-/// Reads all partitions of a release. The tasks end with the query, should it be cancelled.
+/// Verifies all partitions of a release. Dropping the future aborts its tasks.
 async fn examine(release: &Arc<dyn ExecutionPlan>, promise: &Promise, context: &Arc<TaskContext>) -> Result<Findings> {
     let mut whole = verifier(promise, &release.schema())?;
     let mut tasks = JoinSet::new();
@@ -148,7 +149,7 @@ fn verifier(promise: &Promise, schema: &Schema) -> Result<Verifier> {
     Verifier::new(promise.clone(), schema).map_err(|error| DataFusionError::External(Box::new(error)))
 }
 
-/// One requirement, and what was found of it.
+/// One requirement and its outcome.
 struct Row {
     model: &'static str,
     column: Option<String>,

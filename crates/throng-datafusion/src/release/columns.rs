@@ -1,4 +1,4 @@
-//! The kept columns of rows that are in memory, so that any of them can be taken in any order.
+//! Pass-through columns in memory, with random access to rows.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use throng_core::global_dictionary::GlobalDictionary;
 
 use crate::AnonymizeError;
 
-/// One kept column of all rows, in the order of their arrival.
+/// One pass-through column of all rows, in arrival order.
 pub(super) enum KeptColumn {
-    /// In one piece: numbers, or the numbers of strings in a lexicon.
+    /// One array: values of fixed width, or keys of a global dictionary.
     Flat(ArrayRef),
-    /// In the pieces in which it came: what may be too large for one.
+    /// One array per batch: values that may be too large for one array.
     Pieces(Vec<ArrayRef>),
 }
 
-/// Which rows are wanted, by their numbers, and by piece and row there.
+/// Rows to take: by row number, and by batch and row within it.
 pub(super) struct Wanted<'a> {
     pub(super) rows: &'a UInt32Array,
     pub(super) places: &'a (dyn Fn() -> Vec<(usize, usize)> + Sync),
 }
 
 impl KeptColumn {
-    /// Puts the pieces of a column together. Strings become their numbers where there is a lexicon of them.
+    /// Concatenates the batches of a column. With a `lexicon`, strings are replaced by its keys.
     pub(super) fn new(
         mut pieces: Vec<ArrayRef>,
         lexicon: Option<&mut GlobalDictionary>,
@@ -40,7 +40,7 @@ impl KeptColumn {
             return Ok(Self::Flat(concat(&arrays).map_err(|source| AnonymizeError::Kernel("concat", source))?));
         }
         if let DataType::Dictionary(_, _) = data_type {
-            // Views into the dictionary: a string is not copied for each row that has it.
+            // Views share the dictionary's strings instead of copying them per row.
             for piece in &mut pieces {
                 *piece = cast(piece, &DataType::Utf8View).map_err(|source| AnonymizeError::Kernel("cast", source))?;
             }
@@ -48,7 +48,7 @@ impl KeptColumn {
         Ok(Self::Pieces(pieces))
     }
 
-    /// Some rows.
+    /// Gathers rows.
     pub(super) fn take(&self, wanted: &Wanted<'_>) -> Result<ArrayRef, AnonymizeError> {
         match self {
             Self::Flat(column) => {

@@ -1,8 +1,9 @@
-//! Deals the rows of shared groups one by one, as they come, in the same way as all at once.
+//! Streaming row assignment of shared groups, equal to the assignment in memory.
 //!
-//! A row's place among those of its group decides its class, and a place is known only once all rows of the group have been
-//! seen. So the rows are looked at twice. The largest share of a group is dealt last: of each group only the least places
-//! are remembered, as many as it lends to other classes, and every row that is not among them stays at home.
+//! The rank of a row within its group, by keyed hash, decides its class, and it is known only once all rows of the
+//! group have been seen. The rows are therefore read twice. The largest share of a group is assigned last: only the
+//! lowest ranks of each group are buffered, as many as it lends to other classes, and all other rows go to the class
+//! with the largest share.
 
 use std::collections::BinaryHeap;
 
@@ -19,7 +20,7 @@ use crate::buffered_rows::content;
 use crate::resources::reserve;
 use crate::snapshot::Snapshot;
 
-/// The rows that shared groups lend.
+/// The rows that shared groups lend to other classes.
 pub(crate) struct Deal {
     key: ReleaseKey,
     lent: FxHashMap<u32, Lent>,
@@ -28,13 +29,13 @@ pub(crate) struct Deal {
 
 /// The rows that one group lends.
 struct Lent {
-    /// The least places, ascending.
+    /// Lowest ranks, ascending.
     places: Vec<AssignmentRank>,
-    /// How many rows have been seen of each place; several have the same place when they are all alike.
+    /// Number of rows seen per rank. Rows with equal values share a rank.
     seen: Vec<u32>,
 }
 
-/// The first look at rows: the least places of each group that lends.
+/// First pass over the rows: collects the lowest ranks of each lending group.
 pub(crate) struct FirstLook {
     key: ReleaseKey,
     least: FxHashMap<u32, BinaryHeap<AssignmentRank>>,
@@ -43,12 +44,12 @@ pub(crate) struct FirstLook {
 }
 
 impl FirstLook {
-    /// No rows yet. The memory is for the places.
+    /// Creates an empty pass. `reservation` accounts for the ranks.
     pub(crate) fn new(key: ReleaseKey, reservation: MemoryReservation) -> Self {
         Self { key, least: FxHashMap::default(), rows: 0, reservation }
     }
 
-    /// Looks at rows, given the group and the content hash of each.
+    /// Adds rows by group and row hash.
     pub(crate) fn add(
         &mut self,
         shares: &Shares,
@@ -74,7 +75,7 @@ impl FirstLook {
         reserve(&self.reservation, size, "the rows that classes share")
     }
 
-    /// All rows have been looked at.
+    /// Ends the first pass.
     pub(crate) fn finish(self) -> Deal {
         let lent = self.least.into_iter().map(|(group, places)| {
             let places = places.into_sorted_vec();
@@ -84,15 +85,15 @@ impl FirstLook {
     }
 }
 
-/// The bytes of a place, so that it needs no more room than them.
+/// Keyed hash of a row, big-endian so that bytes compare like numbers.
 type AssignmentRank = [u8; 16];
 
-/// What a lent row and a group that lends take of the memory.
+/// Memory per lent row and per lending group.
 const ROW_BYTES: usize = 24;
 const GROUP_BYTES: usize = 96;
 
 impl Deal {
-    /// Looks at all rows, and shows every batch of them to somebody else.
+    /// Runs the first pass over all rows, and calls `and_also` with every batch.
     pub(crate) fn new(
         snapshot: &Snapshot,
         shares: &Shares,
@@ -112,7 +113,7 @@ impl Deal {
         Ok(look.finish())
     }
 
-    /// The class of a row; [`SUPPRESSED`] for a row that is left out.
+    /// Returns the class of a row, or [`SUPPRESSED`]. Must be called once per row.
     pub(crate) fn class(&mut self, shares: &Shares, group: u32, hash: u128) -> u32 {
         let (lent_to, home) = match shares.of(group) {
             [] => return SUPPRESSED,
@@ -128,8 +129,8 @@ impl Deal {
         home
     }
 
-    /// Which of the rows that its group lends a row is, among those of the first look; none for one that stays at home.
-    /// To be asked for once per row.
+    /// Returns the index of a row among those that its group lends, or `None` if it is not lent. Must be called once
+    /// per row.
     pub(crate) fn rank(&mut self, group: u32, hash: u128) -> Option<u32> {
         let lent = self.lent.get_mut(&group)?;
         let place = self.key.hash(hash).to_be_bytes();

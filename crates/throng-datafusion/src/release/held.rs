@@ -1,4 +1,4 @@
-//! Rows of a release that are all in memory: any range of them can be made at any time.
+//! Rows of a release in memory, with random access to ranges.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,31 +22,32 @@ use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column};
 use crate::snapshot::Snapshot;
 
-/// What a row takes besides what is kept of it: its group, its hash, its class and its place.
+/// Memory per row besides its pass-through columns: group, row hash, class and position.
 pub(super) const ROW_BYTES: usize = 28;
 
-/// What a row of a shared group takes while it is dealt.
+/// Memory per row of a shared group during the row assignment.
 const DEALT_BYTES: usize = 48;
 
-/// What is left of that: its place.
+/// Memory per row after ordering: its position.
 const ORDER_BYTES: usize = 4;
 
-/// What a string takes that is in no lexicon, besides itself: its view.
+/// Memory per string without a global dictionary: its view.
 const VIEW_BYTES: usize = 16;
 
-/// Rows in memory, and their order.
+/// Rows in memory, and their release order.
 pub(super) struct HeldRows {
     order: ScalarBuffer<u32>,
     class_ends: Vec<u32>,
     columns: Vec<KeptColumn>,
-    /// The number of the first row of each batch.
+    /// Number of the first row of each batch.
     first_row: Vec<u32>,
-    /// For the rows and their order.
+    /// Memory for rows and order.
     _reservations: Vec<MemoryReservation>,
 }
 
 impl HeldRows {
-    /// The memory that the order of a snapshot's rows takes; none when the rows are not, or it can't be, in memory.
+    /// Reserves memory for ordering the rows of a snapshot. Returns `None` if the rows were spilled or are too many, or
+    /// if the pool refuses.
     pub(super) fn room(snapshot: &Snapshot, recoding: &Recoding, lexicons: &Lexicons) -> Option<MemoryReservation> {
         let rows = snapshot.rows - snapshot.suppressed;
         if snapshot.is_spilled() || u32::try_from(rows).is_err() {
@@ -59,7 +60,7 @@ impl HeldRows {
         reservation.try_grow(bytes).is_ok().then_some(reservation)
     }
 
-    /// Orders the rows of a snapshot.
+    /// Assigns the rows of a snapshot to classes and orders them.
     pub(super) fn new(
         snapshot: Snapshot,
         room: MemoryReservation,
@@ -106,7 +107,7 @@ impl HeldRows {
         Ok((Self { order: order.into(), class_ends, columns, first_row, _reservations: reservations }, checksum))
     }
 
-    /// All rows, `ahead` batches at the same time.
+    /// Streams all rows; `ahead` batches are built concurrently.
     pub(super) fn stream(
         rows: Arc<Self>,
         labels: Arc<ReleasedLabels>,
@@ -125,14 +126,14 @@ impl HeldRows {
         futures::stream::iter(ranges).map(batch).buffered(ahead)
     }
 
-    /// A range of the release.
+    /// Builds a batch of a range of the release.
     fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, AnonymizeError> {
         let rows = UInt32Array::new(self.order.slice(range.start, range.len()), None);
         let places = || rows.values().iter().map(|row| self.place(*row)).collect();
         labels.batch(form, &self.runs(range), |kept| self.columns[kept].take(&Wanted { rows: &rows, places: &places }))
     }
 
-    /// The classes of a range of the release.
+    /// Returns the class runs in a range of the release.
     fn runs(&self, range: Range<usize>) -> Vec<Run> {
         let first = self.class_ends.partition_point(|end| *end as usize <= range.start);
         let mut start = range.start;
@@ -144,14 +145,15 @@ impl HeldRows {
         classes.take_while(|run| run.rows > 0).collect()
     }
 
-    /// The batch of a row, and its row there.
+    /// Returns the batch of a row, and its index there.
     fn place(&self, row: u32) -> (usize, usize) {
         let batch = self.first_row.partition_point(|first| *first <= row) - 1;
         (batch, (row - self.first_row[batch]) as usize)
     }
 }
 
-/// The kept columns of all batches, in parallel. A column in pieces is given back before another is put together.
+/// Builds the pass-through columns of all batches in parallel. The batches of each column are freed as soon as it is
+/// built.
 fn kept_columns(batches: Vec<RecordBatch>, mut lexicons: Lexicons) -> Result<Vec<KeptColumn>, AnonymizeError> {
     let mut pieces: Vec<Vec<ArrayRef>> = lexicons.columns.iter().map(|_| Vec::with_capacity(batches.len())).collect();
     for batch in batches {

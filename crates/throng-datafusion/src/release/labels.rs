@@ -1,4 +1,4 @@
-//! What classes show and what rows keep, put together in the columns of the release.
+//! Combines class labels and pass-through columns into released batches.
 
 use std::sync::Arc;
 
@@ -15,28 +15,28 @@ use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::passthrough::passthrough_columns;
 
-/// In which form strings are given.
+/// Encoding of string columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As the schema of the release says.
+    /// As in the schema of the release.
     Plain,
-    /// As numbers with a dictionary, which all batches share, where there is one.
+    /// Dictionary-encoded where possible, with one dictionary shared by all batches.
     Compact,
 }
 
-/// Rows of one class, one after the other.
+/// A run of rows of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) class: u32,
     pub(crate) rows: usize,
 }
 
-/// What the classes show.
+/// Labels of all classes.
 #[derive(Clone)]
 pub(crate) struct Shown {
-    /// For each quasi-identifier, the labels of each released column.
+    /// For each quasi-identifier, the distinct labels of each released column.
     pub(crate) columns: Vec<Vec<ArrayRef>>,
-    /// Class by class, the label of each quasi-identifier.
+    /// Label index by class and quasi-identifier, row-major.
     pub(crate) label_of: Vec<u32>,
 }
 
@@ -50,13 +50,13 @@ impl Shown {
     }
 }
 
-/// What the classes show, in the columns of the release.
+/// Labels of all classes, and the schema of the release.
 pub(crate) struct ReleasedLabels {
     schema: SchemaRef,
     compact_schema: SchemaRef,
     sources: Vec<ReleasedFrom>,
     shown: Shown,
-    /// Per kept column, the strings that its numbers stand for.
+    /// Global dictionary of each pass-through column, if it has one.
     strings: Vec<Option<ArrayRef>>,
     _reservation: MemoryReservation,
 }
@@ -84,7 +84,7 @@ impl ReleasedLabels {
         Self { schema, compact_schema, sources, shown, strings, _reservation: reservation }
     }
 
-    /// The same for rows that are kept as they are, strings included; and how many columns are.
+    /// Creates labels for pass-through columns without global dictionaries; also returns their number.
     pub(crate) fn plain(anonymizer: &Anonymizer, shown: Shown, reservation: MemoryReservation) -> (Self, usize) {
         let kept = passthrough_columns(anonymizer.binding()).len();
         (Self::new(anonymizer, shown, vec![None; kept], reservation), kept)
@@ -94,7 +94,8 @@ impl ReleasedLabels {
         &self.schema
     }
 
-    /// Rows of the release, given their classes and a way to get a column that is kept. Columns are made in parallel.
+    /// Builds a released batch from class runs. `kept` returns a pass-through column of its rows. Columns are built in
+    /// parallel.
     pub(crate) fn batch(
         &self,
         form: Form,
@@ -127,7 +128,7 @@ impl ReleasedLabels {
         RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
-    /// The label of each row.
+    /// Returns the label index of each row.
     fn labels(&self, runs: &[Run], quasi: usize) -> ArrayRef {
         let width = self.shown.columns.len();
         let mut labels = Vec::with_capacity(runs.iter().map(|run| run.rows).sum());
@@ -138,7 +139,7 @@ impl ReleasedLabels {
     }
 }
 
-/// A column as the release holds it.
+/// Casts a column to its released type if necessary.
 fn in_type(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef, AnonymizeError> {
     match column.data_type() == data_type {
         true => Ok(column),

@@ -1,4 +1,4 @@
-//! A release as record batches, in canonical order.
+//! The release as record batches, in canonical order.
 
 mod columns;
 mod deal;
@@ -35,17 +35,17 @@ use held::HeldRows;
 pub(crate) use labels::{Form, ReleasedLabels, Run, Shown};
 use spilled::SpilledRows;
 
-/// The schema of a release, known before any row is read: fresh fields in the order of the input's columns.
+/// Returns the schema of a release, in the order of the input columns. Fields carry no metadata of the input.
 pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
     Arc::new(Schema::new(columns(binding, input).into_iter().map(|(field, _)| field).collect::<Vec<_>>()))
 }
 
-/// Where a released column comes from.
+/// Source of a released column.
 #[derive(Clone, Copy, Debug)]
 enum ReleasedFrom {
-    /// A column of labels of a quasi-identifier.
+    /// A label column of a quasi-identifier.
     Label { quasi: usize, part: usize },
-    /// A column that is kept as it is.
+    /// A pass-through column.
     Kept(usize),
 }
 
@@ -63,32 +63,32 @@ fn columns(binding: &Binding, input: &Schema) -> Vec<(Field, ReleasedFrom)> {
     columns.into_iter().map(|(_, field, source)| (field, source)).collect()
 }
 
-/// What is known of a release besides its rows.
+/// Metrics of a release.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    /// Rows of the input.
+    /// Number of input rows.
     pub rows_read: u64,
-    /// Rows of the input that are left out.
+    /// Number of suppressed rows.
     pub suppressed: u64,
-    /// Leaves into which the table was cut.
+    /// Number of leaves of the partition.
     pub leaves: u64,
-    /// Cycles of local search, in the part that had fewest.
+    /// Cycles of local search, minimum over all parts.
     pub cycles: u32,
-    /// How classes were formed.
+    /// Method that formed the classes.
     pub method: Method,
-    /// Why in this way.
+    /// Reason for the choice of the method.
     pub reason: &'static str,
-    /// Of what the release shows besides quasi-identifiers.
+    /// Checksum of the pass-through columns.
     pub checksum: Checksum,
-    /// What the release still tells.
+    /// Utility metrics.
     pub utility: Utility,
-    /// The sizes of the classes of the input: distinct tuples of quasi-identifiers.
+    /// Sizes of the distinct quasi-identifier tuples of the input.
     pub cells: ClassSizes,
-    /// Rows that classes have borrowed.
+    /// Statistics of borrowed rows.
     pub borrowed: BorrowedRows,
 }
 
-/// All rows of a release.
+/// A release: its rows, in memory or spilled, and its metrics.
 pub struct Release {
     facts: Facts,
     labels: Arc<ReleasedLabels>,
@@ -96,31 +96,31 @@ pub struct Release {
 }
 
 impl std::fmt::Debug for Release {
-    /// Without the rows: what is printed of a plan must not hold data.
+    /// Omits the rows, since debug output must not contain data.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Release").field("facts", &self.facts).finish_non_exhaustive()
     }
 }
 
-/// Where the rows are.
+/// Storage of the rows.
 enum Rows {
     Held(Arc<HeldRows>),
     Spilled(SpilledRows),
 }
 
-/// The strings of the kept columns that hold strings, over all batches.
+/// Global dictionaries of the string columns among the pass-through columns.
 pub(crate) struct Lexicons {
     columns: Vec<Option<GlobalDictionary>>,
 }
 
 impl Lexicons {
-    /// No strings yet of rows with this schema.
+    /// Creates empty dictionaries for rows of this schema.
     fn new(rows: &Schema) -> Self {
         let kept = rows.fields().iter().skip(kept_column(0));
         Self { columns: kept.map(|field| is_text(field.data_type()).then(GlobalDictionary::default)).collect() }
     }
 
-    /// The strings of rows that are in memory.
+    /// Builds the dictionaries of all buffered rows.
     fn of(snapshot: &Snapshot) -> Result<Self, AnonymizeError> {
         let mut lexicons = Self::new(&snapshot.row_schema());
         for stream in &snapshot.streams {
@@ -141,7 +141,7 @@ impl Lexicons {
         }
     }
 
-    /// The schema of rows with the numbers of strings, and with plain strings where there are too many.
+    /// Returns the schema of encoded rows: dictionary keys, or plain strings in columns with too many distinct ones.
     fn numbered_schema(&self, rows: &Schema) -> SchemaRef {
         let lexicons = std::iter::repeat_n(&None, kept_column(0)).chain(&self.columns);
         let fields = rows.fields().iter().zip(lexicons).map(|(field, lexicon)| match lexicon {
@@ -154,7 +154,7 @@ impl Lexicons {
         Arc::new(Schema::new(fields.collect::<Vec<_>>()))
     }
 
-    /// Rows in this form.
+    /// Encodes rows in this schema.
     fn numbered(&mut self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, AnonymizeError> {
         let mut columns = rows.columns().to_vec();
         for (lexicon, column) in self.columns.iter_mut().zip(&mut columns[kept_column(0)..]) {
@@ -169,24 +169,24 @@ impl Lexicons {
         RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
-    /// How many columns have more strings than a lexicon holds.
+    /// Returns the number of string columns with too many distinct strings for a dictionary.
     fn scattered(&self) -> usize {
         self.columns.iter().flatten().filter(|lexicon| !lexicon.is_whole()).count()
     }
 
-    /// The strings of each kept column that has all of them here.
+    /// Returns the dictionary of each pass-through column that has one.
     fn values(&self) -> Vec<Option<ArrayRef>> {
         self.columns.iter().map(|lexicon| lexicon.as_ref().and_then(GlobalDictionary::values)).collect()
     }
 
-    /// What the strings take of the memory.
+    /// Returns the memory of all dictionaries.
     fn size(&self) -> usize {
         self.columns.iter().flatten().map(GlobalDictionary::size).sum()
     }
 }
 
 impl Release {
-    /// Puts the rows of a snapshot into classes.
+    /// Assigns the rows of a snapshot to classes. Spills them if they do not fit into memory.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, AnonymizeError> {
         let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation } =
             classes;
@@ -221,22 +221,23 @@ impl Release {
         Ok(Self { facts, labels, rows })
     }
 
-    /// The schema of the release.
+    /// Returns the schema of the release.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.labels.schema())
     }
 
-    /// What is known of the release.
+    /// Returns the metrics of the release.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// How many rows are released.
+    /// Returns the number of released rows.
     pub fn rows(&self) -> u64 {
         self.facts.checksum.rows()
     }
 
-    /// All rows in canonical order, in batches of so many rows. As many batches as `ahead` are made at the same time.
+    /// Streams all rows in canonical order, in batches of `batch_rows` rows. If the rows are in memory, `ahead` batches
+    /// are built concurrently.
     pub fn stream(
         self: &Arc<Self>,
         batch_rows: usize,
@@ -245,8 +246,8 @@ impl Release {
         self.stream_in(Form::Plain, batch_rows, ahead)
     }
 
-    /// The same for somebody who writes: where it can be, a column of strings is a dictionary, which all batches share. It
-    /// may have entries that no row of a batch has.
+    /// Like [`Release::stream`], but string columns are dictionary-encoded where possible, for writers. The dictionary
+    /// is shared by all batches and may have entries that no row of a batch uses.
     pub fn compact_stream(
         self: &Arc<Self>,
         batch_rows: usize,
@@ -269,16 +270,16 @@ impl Release {
     }
 }
 
-/// What runs out when the strings of the kept columns don't fit.
+/// Name of the resource in the out-of-memory error.
 const STRINGS: &str = "the distinct strings of the columns that are kept";
 
-/// What the order of so many rows takes of the memory.
+/// Returns the memory to order `rows` rows.
 pub(crate) fn order_bytes(rows: u64) -> u64 {
     rows * held::ROW_BYTES as u64
 }
 
-/// Walks over the rows of a stream, with the groups of the recoding in place of those of chunks. `next_group` is the
-/// number of groups that the chunks before have.
+/// Calls `then` with the batches of a stream and the group of the recoding of each row. `next_group` is the number of
+/// groups in all previous chunks, and is advanced.
 pub(crate) fn for_each_batch(
     stream: &StreamRows,
     width: usize,
@@ -300,7 +301,7 @@ pub(crate) fn for_each_batch(
     Ok(())
 }
 
-/// The checksum of rows with these classes and hashes, without those that are left out.
+/// Returns the checksum of rows with these classes and row hashes, without suppressed rows.
 fn released_checksum(classes: &[u32], content: &[u128]) -> Checksum {
     let released = classes.iter().zip(content).filter(|(class, _)| **class != SUPPRESSED);
     let mut checksum = Checksum::default();

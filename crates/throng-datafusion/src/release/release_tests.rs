@@ -15,8 +15,8 @@ use throng_policy::{Overrides, Policy, Secret};
 use super::*;
 use crate::AnonymizedTable;
 
-/// Eight people in two groups of ages. `note` is a dictionary with an entry that nobody has, and all fields carry
-/// metadata that must not be released.
+/// Eight people in two age groups. `note` is a dictionary with an unused entry, and all fields carry metadata that must
+/// not be released.
 fn people() -> RecordBatch {
     let ages = Int32Array::from(vec![25, 39, 36, 25, 70, 71, 72, 70]);
     let names = StringArray::from(vec!["Ann", "Bob", "Cid", "Dan", "Eve", "Fay", "Gil", "Hal"]);

@@ -1,4 +1,4 @@
-//! Rows of a release that do not fit into memory: on disk, in buckets that each do.
+//! Spilled rows of a release, in buckets on disk that each fit into memory.
 //!
 //! ```text
 //!  rows by arrival ──► group ──► class ──► bucket: a range of classes, or of hashes within a large class
@@ -7,8 +7,8 @@
 //!  bucket by bucket: read, sort by class and hash, emit
 //! ```
 //!
-//! Classes and their sizes are known before a row moves, so buckets are cut where they are full, and the release is the
-//! buckets one after the other. Nothing has to be merged.
+//! Class sizes are known before any row is moved, so bucket boundaries are chosen by size, and the release is the
+//! concatenation of the sorted buckets. No merge is needed.
 
 use std::sync::Arc;
 
@@ -32,24 +32,24 @@ use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
-/// A bucket may take this part of the memory that rows may take, and at most so many bytes.
+/// Maximum size of a bucket: the memory for rows divided by the first number, and at most the second.
 const BUCKET_SHARE: usize = 4;
 const BUCKET_BYTES: usize = 64 << 20;
 
-/// There are no more buckets than this: each is an open file.
+/// Maximum number of buckets; each is an open file.
 const MOST_BUCKETS: usize = 256;
 
-/// What the key of a row takes while a bucket is sorted: class, hash and place, and the place again.
+/// Memory per row to sort a bucket: class, hash, batch and row, and the resulting order.
 const KEY_BYTES: usize = 48;
 
-/// Rows on disk, in the order of the release but for the order within each bucket.
+/// Spilled rows. Buckets are in release order; rows within a bucket are not.
 pub(super) struct SpilledRows {
     buckets: Arc<Vec<BufferedBatches>>,
     workspace: Resources,
 }
 
 impl SpilledRows {
-    /// Sorts the rows of a snapshot into buckets.
+    /// Assigns the rows of a snapshot to classes and distributes them to buckets.
     pub(super) fn new(
         snapshot: Snapshot,
         recoding: &Recoding,
@@ -98,12 +98,12 @@ impl SpilledRows {
                 Ok(())
             })?;
         }
-        // The rows by arrival are not needed any more.
+        // The input buffers are no longer needed; free their disk space.
         drop(snapshot);
         Ok((Self { buckets: Arc::new(buckets.finish()?), workspace }, lexicons, checksum))
     }
 
-    /// All rows, bucket by bucket.
+    /// Streams all rows, bucket by bucket.
     pub(super) fn stream(
         &self,
         labels: Arc<ReleasedLabels>,
@@ -123,10 +123,10 @@ impl SpilledRows {
     }
 }
 
-/// Where buckets begin: with a class, or within a large class with a hash.
+/// Lower bounds of buckets: a class, or a row hash within a large class.
 #[derive(Debug, PartialEq, Eq)]
 struct Borders {
-    /// The first class and the least hash of each bucket, ascending.
+    /// First class and lowest row hash of each bucket, ascending.
     first: Vec<(u32, u128)>,
 }
 
@@ -136,7 +136,7 @@ impl Borders {
         let mut filled = u64::MAX;
         for (class, rows) in (0_u32..).zip(class_rows) {
             if *rows > bucket_rows {
-                // Hashes are uniform, so equal ranges of them have about as many rows.
+                // Row hashes are uniform, so equal ranges hold about equally many rows.
                 let pieces = u128::from(rows.div_ceil(bucket_rows));
                 let step = u128::MAX / pieces;
                 first.extend((0..pieces).map(|piece| (class, piece * step)));
@@ -160,7 +160,7 @@ impl Borders {
     }
 }
 
-/// Buckets that are being filled.
+/// Buckets that are being written.
 struct Buckets {
     stores: Vec<SpillBuffer>,
     waiting: Vec<Vec<RecordBatch>>,
@@ -169,9 +169,9 @@ struct Buckets {
 }
 
 impl Buckets {
-    /// So many rows of each bucket wait in memory before they are written.
+    /// Creates empty buckets. About `waiting_rows` rows of each are buffered before they are written.
     fn new(workspace: &Resources, schema: SchemaRef, buckets: usize, waiting_rows: usize) -> Self {
-        // Rows were spilled because they do not fit; buckets go to disk from the beginning.
+        // The rows did not fit into memory, so buckets are written to disk from the start.
         let allowance = SharedQuota::new(0);
         let store = |_| SpillBuffer::new(workspace, Arc::clone(&schema), &allowance, "buckets");
         let stores = (0..buckets).map(store).collect();
@@ -198,10 +198,10 @@ impl Buckets {
     }
 }
 
-/// A bucket in memory, and the order of its rows.
+/// A bucket in memory, sorted.
 struct SortedBucket {
     batches: Vec<RecordBatch>,
-    /// Batch and row, in the order of the release, and the class of each.
+    /// Batch, row and class, in release order.
     order: Vec<(u32, u32, u32)>,
     _reservation: MemoryReservation,
 }

@@ -1,4 +1,4 @@
-//! Whether a limit goes with the release and the type of its column.
+//! Checks a limit against the release and the type of its column.
 
 use throng_core::columns::{Limit, QuasiSpec};
 use throng_core::hierarchy::HierarchySpec;
@@ -10,7 +10,7 @@ use crate::raw;
 use super::BoundColumn;
 use super::type_kind::TypeKind;
 
-/// Reports a limit that says nothing about the column: bands are for numbers on a line, levels and values for
+/// Reports a limit that does not apply to the column: bands are for numbers released in order, levels and values for
 /// hierarchies.
 pub fn check(spec: &QuasiSpec, column: &BoundColumn, kind: TypeKind, path: &FieldPath, report: &mut Report<'_>) {
     let Some(limit) = &spec.limit else { return };
@@ -48,7 +48,7 @@ pub fn check(spec: &QuasiSpec, column: &BoundColumn, kind: TypeKind, path: &Fiel
     }
 }
 
-/// What to do about a column that has an order and is no number.
+/// Returns the advice for an ordered column that is not a number.
 fn hierarchy_advice(kind: TypeKind) -> &'static str {
     match kind {
         TypeKind::Date => "give it a `hierarchy` of calendar parts, and a level as the limit",

@@ -1,7 +1,7 @@
-//! A policy bound to the columns of one input.
+//! Binds a policy to the columns of one input.
 //!
-//! Columns are matched by their exact name. Nothing is guessed in favour of a release: a column that the policy does
-//! not name stops the run, unless the policy asks to drop such columns.
+//! Columns are matched by exact name. A column that the policy does not name is an error, unless the policy drops such
+//! columns.
 
 mod limit;
 mod quasi;
@@ -23,33 +23,34 @@ pub use sensitive::BoundSensitive;
 use released_names::ReleasedColumn;
 use type_kind::TypeKind;
 
-/// What each column of an input is, and what is promised about it.
+/// Role, type and recoding of each input column, and the privacy parameters.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// The quasi-identifiers, in schema order.
+    /// Quasi-identifiers, in schema order.
     pub quasi: Vec<BoundQuasi>,
-    /// The sensitive columns, in schema order.
+    /// Sensitive columns, in schema order.
     pub sensitive: Vec<BoundSensitive>,
-    /// The columns that are released as they are, in schema order.
+    /// Insensitive columns, in schema order.
     pub insensitive: Vec<BoundColumn>,
-    /// The columns that are left out, in schema order: identifiers and, if the policy says so, those it does not name.
+    /// Columns that are not released, in schema order: identifiers and, if the policy says so, columns that it does not
+    /// name.
     pub dropped: Vec<String>,
-    /// The least number of rows in a class.
+    /// Minimum number of rows in a class.
     pub k: u64,
-    /// The least weight of the categories of each sensitive column with categories in a class.
+    /// Minimum category weight of a class, for each sensitive column with categories.
     pub alpha: Option<f64>,
-    /// The largest share of the rows of the input that may be suppressed; any when none is given.
+    /// Maximum share of input rows that may be suppressed; `None` for no limit.
     pub suppression_limit: Option<f64>,
 }
 
-/// A column of the input.
+/// An input column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Its position in the schema.
+    /// Index in the schema.
     pub index: usize,
-    /// Its type.
+    /// Arrow type of the column.
     pub data_type: DataType,
 }
 
@@ -58,22 +59,22 @@ pub struct BoundColumn {
 pub struct BoundQuasi {
     /// The column.
     pub column: BoundColumn,
-    /// How it is generalized, with the choices made that its type decides.
+    /// Generalization of the column, with type-dependent defaults resolved.
     pub spec: QuasiSpec,
 }
 
 impl Binding {
-    /// The names of the quasi-identifiers in the release, in schema order.
+    /// Returns the released names of the quasi-identifiers, in schema order.
     pub fn released_quasi_names(&self) -> Vec<String> {
         self.quasi.iter().flat_map(|quasi| quasi.spec.released_names()).collect()
     }
 
-    /// The names of all columns of the release, in schema order.
+    /// Returns the names of all released columns, in schema order.
     pub fn released_names(&self) -> Vec<String> {
         self.released().into_iter().flat_map(|released| released.names).collect()
     }
 
-    /// Each released column with the names that it has in the release, in schema order.
+    /// Returns each released column with its released names, in schema order.
     fn released(&self) -> Vec<ReleasedColumn<'_>> {
         let kept = self.insensitive.iter().map(|column| ReleasedColumn::new(column, vec![column.name.clone()], "name"));
         let sensitive =
@@ -87,7 +88,7 @@ impl Binding {
 }
 
 impl Policy {
-    /// Gives every column of an input its role, and reports everything that keeps the policy from applying to it.
+    /// Assigns a role to every input column. Returns all problems if the policy does not apply to the schema.
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
         released_names::check(&self.columns, schema, &mut report);
@@ -126,7 +127,7 @@ impl Policy {
     }
 }
 
-/// The kind of a column's type, or a problem with its role when there is none.
+/// Returns the kind of a column's type, or reports that its role does not support the type.
 fn supported_kind(column: &BoundColumn, role: &str, path: &FieldPath, report: &mut Report<'_>) -> Option<TypeKind> {
     let kind = TypeKind::of(&column.data_type);
     if kind.is_none() {

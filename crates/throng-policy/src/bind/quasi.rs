@@ -1,4 +1,4 @@
-//! How a quasi-identifier is generalized, given its type.
+//! Binds a quasi-identifier to the type of its column.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::BoundColumn;
 use super::limit;
 use super::type_kind::{TypeKind, has_mean};
 
-/// Makes the choices that the type and the partition decide, and refuses those that do not go with them.
+/// Resolves the defaults that depend on type and partition, and reports choices that conflict with them.
 pub fn bind(
     column: &BoundColumn,
     kind: TypeKind,
@@ -47,7 +47,7 @@ pub fn bind(
     spec
 }
 
-/// Refuses a release that does not go with the type, or with the regular intervals of `mdr`.
+/// Reports a release that conflicts with the type, or with the regular intervals of `mdr`.
 fn check_release(
     release: ColumnRecoding,
     column: &BoundColumn,
@@ -85,7 +85,7 @@ fn check_release(
     }
 }
 
-/// The form of the hierarchy and what it is for, when it does not go with the kind.
+/// Returns the form of the hierarchy and the types it supports, if it does not support this kind.
 fn unfit(hierarchy: &HierarchySpec, kind: TypeKind) -> Option<(&'static str, &'static str)> {
     match hierarchy {
         HierarchySpec::Intervals { .. } if !kind.is_number() => Some(("intervals", "numbers")),

@@ -1,4 +1,4 @@
-//! The names of columns: those of the input against those of the policy, and those of the release against each other.
+//! Checks column names: input against policy, and released names against each other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -52,25 +52,25 @@ pub fn check(columns: &Columns, schema: &Schema, report: &mut Report<'_>) {
     }
 }
 
-/// A column with the names that it has in the release.
+/// A column and its released names.
 pub struct ReleasedColumn<'a> {
-    /// The column of the input.
+    /// Input column.
     pub column: &'a BoundColumn,
-    /// Its names in the release.
+    /// Released names.
     pub names: Vec<String>,
-    /// What a name stands for that is not its own.
+    /// Kind of the released names that differ from the column's own name.
     added: &'static str,
 }
 
 impl<'a> ReleasedColumn<'a> {
-    /// A column that has these names in the release; those that are not its own stand for `added`.
+    /// Creates a column with these released names; names other than its own are of kind `added`.
     pub fn new(column: &'a BoundColumn, names: Vec<String>, added: &'static str) -> Self {
         Self { column, names, added }
     }
 }
 
-/// Reports names that two columns would have in the release. The input has each name once, so that one of the two is
-/// added, such as `age_min` or `ill_category`; and the endings of added names tell them apart, so that the other is not.
+/// Reports names that two columns would share in the release. Input names are unique, so one of the two is a derived
+/// name, such as `age_min` or `ill_category`; derived names differ by suffix, so the other is not.
 pub fn check_released(released: &[ReleasedColumn<'_>], report: &mut Report<'_>) {
     let mut owners: HashMap<&str, &ReleasedColumn<'_>> = HashMap::new();
     for one in released {

@@ -1,4 +1,4 @@
-//! What is promised about the sensitive columns of an input.
+//! Binds sensitive columns, and builds the privacy models of a binding.
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use super::{Binding, BoundColumn};
 pub struct BoundSensitive {
     /// The column.
     pub column: BoundColumn,
-    /// How promises look at its values: each on its own, or else as strong values, as categories, or as both.
+    /// Coding of its values for privacy models: values, or else strong values, categories, or both.
     pub spec: SensitiveSpec,
-    /// How many of its values, strong values or categories a class has at least; 1 asks for nothing.
+    /// Minimum number of distinct values, strong values or categories in a class; 1 means no requirement.
     pub p: u64,
-    /// How it is released.
+    /// Released form.
     pub release: SensitiveRelease,
-    /// Its values in categories. Without them the release is the value.
+    /// Categories of its values. Without them the release is the value.
     pub categories: Option<Arc<Categories>>,
-    /// The values of its hierarchy that must not be learned either.
+    /// Values of its hierarchy that are protected too.
     pub protection: Option<Arc<Protection>>,
 }
 
 impl BoundSensitive {
-    /// Binds a column; `p` is that of the policy.
+    /// Binds a column; `p` is the default of the policy.
     pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64) -> Self {
         let strong = sensitive.protection.iter().map(|protection| SensitiveCoding::Strong(Arc::clone(protection)));
         let categories =
@@ -46,15 +46,15 @@ impl BoundSensitive {
         }
     }
 
-    /// The names that the column has in the release.
+    /// Returns the released names of the column.
     pub fn released_names(&self) -> Vec<String> {
         self.release.released_names(&self.column.name)
     }
 }
 
 impl Binding {
-    /// Everything that a class must satisfy: k-anonymity, and then what is promised about each facet of each sensitive
-    /// column. Models know facets by their index over all sensitive columns, in schema order.
+    /// Returns the privacy models that every class must satisfy: k-anonymity, then the models of each facet of each
+    /// sensitive column. Models refer to facets by index over all sensitive columns, in schema order.
     pub fn privacy(&self) -> Privacy {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(self.k))];
         let facets = self.sensitive.iter().flat_map(|column| column.spec.facets.iter().map(|facet| (column.p, facet)));

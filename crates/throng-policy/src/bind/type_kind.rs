@@ -1,13 +1,13 @@
-//! What the type of a column lets a policy do with it.
+//! Classifies column types by the generalizations that they support.
 
 use arrow::datatypes::DataType;
 
-/// The kinds of types that can be generalized or counted.
+/// Kinds of types that can be generalized or counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeKind {
-    /// A whole number.
+    /// An integer.
     Integer,
-    /// Another number, a float or decimal.
+    /// A float or decimal.
     Fraction,
     /// A date or timestamp.
     Date,
@@ -20,7 +20,8 @@ pub enum TypeKind {
 }
 
 impl TypeKind {
-    /// The kind of a type; none for nested and binary types, which have no order or label to generalize by.
+    /// Returns the kind of a type, or `None` for nested and binary types, which have no order or label to generalize
+    /// by.
     pub fn of(data_type: &DataType) -> Option<Self> {
         match data_type {
             DataType::Int8
@@ -47,18 +48,18 @@ impl TypeKind {
         }
     }
 
-    /// Whether an interval between two values means something.
+    /// Returns whether intervals of values are meaningful.
     pub fn is_ordered(self) -> bool {
         matches!(self, TypeKind::Integer | TypeKind::Fraction | TypeKind::Date | TypeKind::Time)
     }
 
-    /// Whether the values are numbers.
+    /// Returns whether the values are numbers.
     pub fn is_number(self) -> bool {
         matches!(self, TypeKind::Integer | TypeKind::Fraction)
     }
 }
 
-/// Whether the mean of an ordered type can be written in that type: the widest decimals are too wide to be added up.
+/// Returns whether the mean of an ordered type can be represented in that type; sums of the widest decimals overflow.
 pub fn has_mean(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, values) => has_mean(values),

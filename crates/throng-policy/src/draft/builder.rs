@@ -1,28 +1,28 @@
-//! How a quasi-identifier is generalized, as lines of a policy with the reason for them.
+//! Suggests the generalization of a quasi-identifier, with a reason.
 //!
-//! Widths are round numbers that follow from the spread between two quantiles, never from the smallest and largest value,
-//! so that no value of a person is in a draft.
+//! Interval widths are round numbers derived from the spread between two quantiles, never from minimum and maximum, so
+//! that a draft contains no value of a person.
 
 use arrow::datatypes::DataType;
 use throng_core::profile::{Profile, TextShape, ValueKind};
 
 use super::names::has_word;
 
-/// The generalization of a column: its line in the policy, and the reason.
+/// Suggested generalization of a column: its line in the policy, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Builder {
     pub(super) why: String,
-    /// A field with its value; none where the default of the type is right.
+    /// A field with its value; `None` if the default of the type is right.
     pub(super) line: Option<String>,
 }
 
-/// The most characters of a code.
+/// Maximum number of characters of a code.
 const LONGEST_CODE: usize = 16;
-/// The most values of a column that is released as sets.
+/// Maximum number of distinct values of a column that is released as sets.
 const SET: u64 = 20;
-/// Where nearly all values look like a code, they are codes.
+/// Minimum share of values that look like codes.
 const NEARLY_ALL: f64 = 0.95;
-/// Days beyond which a calendar has decades.
+/// Spread in days above which decades are suggested.
 const DECADES: f64 = 20.0 * 365.25;
 
 /// Returns the generalization that suits a column.
@@ -64,7 +64,7 @@ fn mask(why: &str) -> Builder {
 }
 
 fn calendar(profile: &Profile, data_type: &DataType) -> Builder {
-    // A date is a day already.
+    // A date has no finer level than the day.
     let day = if profile.kind() == ValueKind::Timestamp { "\"day\", " } else { "" };
     let is_long = profile.spread(data_type).is_some_and(|days| days > DECADES);
     let decade = if is_long { ", \"decade\"" } else { "" };
@@ -87,7 +87,7 @@ fn numbers(profile: &Profile, data_type: &DataType) -> Builder {
     }
 }
 
-/// About the sixteenth part of the spread, as 1, 2 or 5 times a power of ten. At least one for whole numbers.
+/// Returns about a sixteenth of the spread, as 1, 2 or 5 times a power of ten, and at least 1 for integers.
 fn round_width(spread: f64, is_whole: bool) -> Option<f64> {
     let wanted = spread / 16.0;
     if !wanted.is_finite() || wanted <= 0.0 || wanted.log10().abs() > 15.0 {

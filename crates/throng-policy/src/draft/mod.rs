@@ -44,35 +44,35 @@ impl PolicyDraft {
         Self { columns: columns.into_iter().map(column).collect() }
     }
 
-    /// Names of the columns that are or may be quasi-identifiers.
+    /// Returns the names of the columns that are or may be quasi-identifiers.
     pub fn quasi(&self) -> Vec<String> {
         let quasi = self.columns.iter().filter(|column| column.guess.role == GuessedRole::Quasi);
         quasi.map(|column| column.name.clone()).collect()
     }
 
-    /// Rows of the table.
+    /// Returns the number of rows of the table.
     pub fn rows(&self) -> u64 {
         self.columns.first().map_or(0, |column| column.profile.rows())
     }
 
-    /// Number of columns of the table.
+    /// Returns the number of columns of the table.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// Number of questions that the draft leaves open.
+    /// Returns the number of open questions.
     pub fn questions(&self) -> usize {
         write::questions(&self.columns)
     }
 
-    /// Returns the text of the policy file for the table at `locations`. `risk` is that of the [quasi-identifiers](Self::quasi),
-    /// where there are any.
+    /// Returns the text of the policy file for the table at `locations`. `risk` is that of the
+    /// [quasi-identifiers](Self::quasi), if there are any.
     pub fn text(&self, locations: &[String], risk: Option<&Risk>) -> String {
         write::policy(locations, self.rows(), &self.columns, risk)
     }
 }
 
-/// The share of a column in the risk, if it is a quasi-identifier.
+/// Returns the share of a column in the risk, if it is a quasi-identifier.
 fn share_of(risk: Option<&Risk>, name: &str) -> Option<f64> {
     risk?.columns.iter().find(|column| column.name == name).map(|column| column.share)
 }

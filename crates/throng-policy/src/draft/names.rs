@@ -1,15 +1,15 @@
-//! Evidence in the name of a column: words for identifiers, for quasi-identifiers and for private facts.
+//! Hints in column names: words for identifiers, quasi-identifiers and sensitive data.
 
 /// The meaning of a word in a column name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameHint {
-    /// It names a person, whatever its values look like.
+    /// Identifies a person, whatever its values look like.
     Person,
-    /// It is a number or name of something, and of a person when most values are different.
+    /// A number or name of something; identifies a person if most values are unique.
     Reference,
-    /// Others can know it.
+    /// Likely to be known to others.
     Known,
-    /// People keep it private.
+    /// Usually private.
     Private,
 }
 
@@ -260,13 +260,13 @@ pub(super) fn said(name: &str) -> Option<(NameHint, &'static str)> {
     }
 }
 
-/// Whether one of these words is in a name.
+/// Returns whether a name contains one of these words.
 pub(super) fn has_word(name: &str, wanted: &[&str]) -> bool {
     words(name).iter().any(|word| wanted.contains(&word.as_str()))
 }
 
-/// The words of a name: `zipCode`, `zip_code` and `ZIP-Code` are the same two. Two short ones that follow each other are
-/// also one, so that `first_name` is a `firstname`.
+/// Splits a name into lowercase words: `zipCode`, `zip_code` and `ZIP-Code` have the same two. Adjacent words are also
+/// joined, so that `first_name` matches `firstname`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut was_lower = false;
@@ -306,7 +306,7 @@ mod tests {
         for name in ["diagnosis", "total_charges", "annualIncome", "ICD10_code"] {
             assert_eq!(kind(name), Some(NameHint::Private), "{name}");
         }
-        // Nothing, a part of a word, or two things at once.
+        // No word, a part of a word, or two contradicting words.
         for name in ["", "x1", "usage", "paid_wagons", "zip_income", "fnlwgt"] {
             assert_eq!(kind(name), None, "{name}");
         }

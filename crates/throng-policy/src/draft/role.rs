@@ -1,7 +1,7 @@
-//! The likely role of a column, with the reason for it, or a question where the data does not decide.
+//! Guesses the role of a column, with a reason, or leaves a question open.
 //!
-//! A guess is written down only where a mistake is on the safe side: leaving a column out, generalizing it, or counting it
-//! as sensitive when its name says so. That a column needs no protection is never guessed.
+//! A guess is used only if an error is on the safe side: dropping a column, generalizing it, or treating it as
+//! sensitive because of its name. The role `insensitive` is never guessed.
 
 use throng_core::profile::{Profile, TextShape, ValueKind};
 
@@ -25,11 +25,11 @@ impl GuessedRole {
     }
 }
 
-/// A guess.
+/// A guessed role.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Guess {
     pub(super) role: GuessedRole,
-    /// Whether the user must confirm it.
+    /// Whether the user must confirm the role.
     pub(super) is_question: bool,
     /// The reason, in a sentence.
     pub(super) why: String,
@@ -43,13 +43,13 @@ fn question(role: GuessedRole, why: impl Into<String>) -> Guess {
     Guess { role, is_question: true, why: why.into() }
 }
 
-/// The share of unique values from which a column identifies rows.
+/// Share of unique values from which a column identifies rows.
 const MOSTLY: f64 = 0.9;
 /// Rows per distinct value from which a number refers to a group and not to a person.
 const ROWS_PER_GROUP: u64 = 20;
-/// The most values of a column that others are likely to know, in the absence of other evidence.
+/// Maximum number of distinct values of a likely quasi-identifier, without other evidence.
 const FEW: u64 = 50;
-/// Where nearly all values look like something, they are that.
+/// Minimum share of values with a shape that is taken as evidence.
 const NEARLY_ALL: f64 = 0.95;
 
 /// Returns the likely role of a column.
@@ -120,7 +120,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
     }
 }
 
-/// How many rows have a value of their own.
+/// Describes how many rows have a unique value.
 fn counted(profile: &Profile) -> String {
     let about = if profile.is_exact() { "" } else { "about " };
     format!("{about}{} of {} rows have a value that no other row has", profile.uniques(), profile.valued())

@@ -46,7 +46,7 @@ fn what_others_know_is_generalized() {
 fn what_people_keep_private_is_counted() {
     assert_eq!(of("diagnosis", text((0..100).map(|row| format!("d{}", row % 9)))), (GuessedRole::Sensitive, SURE));
     assert_eq!(of("salary", numbers((0..100).map(|row| row % 30))), (GuessedRole::Sensitive, SURE));
-    // A salary that nobody else has finds its owner.
+    // A unique salary identifies its owner.
     assert_eq!(of("salary", numbers(0..100)), (GuessedRole::Sensitive, ASKED));
     assert_eq!(of("diagnosis", text((0..100).map(|_| "same".to_owned()))), (GuessedRole::Quasi, ASKED));
 }

@@ -1,4 +1,4 @@
-//! The draft as text: a policy file in which every line has its reason.
+//! Writes a draft as a commented policy file.
 
 use std::fmt::Write;
 
@@ -12,18 +12,18 @@ use crate::open_question::OPEN as OPEN_QUESTION;
 use crate::preset::{Preset, highest_risk};
 use crate::toml_quote::quoted as toml_quoted;
 
-/// Rows from which larger classes are suggested.
+/// Number of rows from which larger classes are suggested.
 const LARGE: u64 = 1000;
 
-/// Comments are broken at about this width.
+/// Width at which comments are wrapped.
 const WIDTH: usize = 110;
 
-/// Number of open questions: one for each unclear column, and one for p.
+/// Returns the number of open questions: one per unclear column, and one for p.
 pub(super) fn questions(columns: &[DraftColumn]) -> usize {
     1 + columns.iter().filter(|column| column.guess.is_question).count()
 }
 
-/// The whole file.
+/// Returns the text of the policy file.
 pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], risk: Option<&Risk>) -> String {
     let mut text = String::new();
     head(rows, columns, risk, &mut text);
@@ -86,7 +86,7 @@ fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut Stri
 }
 
 fn places(locations: &[String], text: &mut String) {
-    // `${NAME}` would be taken for a variable.
+    // Escape `$`, since `${NAME}` is a variable.
     let quoted: Vec<String> = locations.iter().map(|location| toml_quoted(&location.replace('$', "$$"))).collect();
     let location = match quoted.as_slice() {
         [one] => one.clone(),
@@ -99,7 +99,7 @@ fn places(locations: &[String], text: &mut String) {
     let _ = writeln!(text, "location = {output}\n");
 }
 
-/// The last part of a location, without its extension and what folders should not be called.
+/// Returns the last segment of a location without its extension, or `table` if it is not a plain name.
 fn stem(location: &str) -> &str {
     let last = location.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = last.split('.').next().unwrap_or_default();
@@ -181,7 +181,7 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
     }
 }
 
-/// The counts of a column in words.
+/// Describes the counts of a column.
 fn facts(profile: &Profile, share: Option<f64>) -> String {
     if profile.kind() == ValueKind::Other {
         return format!("Seen: {} rows with a value.", profile.valued());
@@ -197,12 +197,12 @@ fn facts(profile: &Profile, share: Option<f64>) -> String {
     facts + "."
 }
 
-/// A name as it may stand in a comment.
+/// Escapes a name for use in a comment.
 fn plain(name: &str) -> String {
     format!("`{}`", name.escape_debug())
 }
 
-/// A comment of one sentence or more, broken into lines.
+/// Writes a comment, wrapped into lines.
 fn comment(sentence: &str, text: &mut String) {
     let mut line = String::from("#");
     for word in sentence.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Hierarchies of dates: parts of the calendar from fine to coarse.
+//! Date hierarchies: calendar parts from fine to coarse.
 
 use throng_core::hierarchy::{DatePart, HierarchySpec};
 
@@ -6,7 +6,7 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw;
 
-/// The hierarchy with these levels.
+/// Builds a hierarchy with these levels, or reports why there is none.
 pub fn hierarchy(parts: &[raw::RawDatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     if parts.is_empty() {
         report.value(path, "is empty; name at least one part of the calendar, such as \"year\"");

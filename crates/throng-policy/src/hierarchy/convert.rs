@@ -1,4 +1,4 @@
-//! Hierarchies outside of a policy: in the words of a policy, and as the lines of a file.
+//! Parses and formats hierarchies outside of a policy.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,17 +15,18 @@ use crate::raw::{self, DEFAULT_FILE_DELIMITER};
 use crate::spanned_toml::SpannedToml;
 use crate::{check_fields, schema};
 
-/// The field that a hierarchy has in a policy.
+/// Name of the hierarchy field in a policy.
 const FIELD: &str = "hierarchy";
 
-/// A hierarchy that no tree of a policy can hold.
+/// The hierarchy can't be written as an inline tree.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "this hierarchy can't be written as a tree in a policy, where the root is `*` and a value has one place; keep the file"
 )]
 pub struct NotInline;
 
-/// Reads a hierarchy in the words of a policy: `hierarchy = { mask = "right" }`. Messages call the text `name`.
+/// Parses a hierarchy in the syntax of a policy: `hierarchy = { mask = "right" }`. `name` stands for the file in error
+/// messages.
 ///
 /// ```
 /// use throng_core::hierarchy::HierarchySpec;
@@ -57,17 +58,17 @@ pub fn parse_hierarchy_rule(name: &str, text: &str) -> Result<HierarchySpec, Pol
     spec.ok_or_else(broken)
 }
 
-/// The tree as the line of a column in a policy: `hierarchy = { tree = ... }`.
+/// Formats a tree as a line of a policy: `hierarchy = { tree = ... }`.
 pub fn hierarchy_inline(tree: &Tree) -> Result<String, NotInline> {
     let text = inline(tree);
-    // What a policy would make of the line must be the same tree.
+    // Verify the round trip.
     match parse_hierarchy_rule(FIELD, &text) {
         Ok(HierarchySpec::Tree(read)) if paths(&read).eq(paths(tree)) => Ok(text),
         _ => Err(NotInline),
     }
 }
 
-/// The tree as a hierarchy file, its leaves in their order: from the value to the root, separated by semicolons.
+/// Formats a tree as a hierarchy file in leaf order: from the value to the root, separated by semicolons.
 pub fn hierarchy_lines(tree: &Tree) -> String {
     let mut lines = String::new();
     for path in paths(tree) {
@@ -75,7 +76,7 @@ pub fn hierarchy_lines(tree: &Tree) -> String {
             if level > 0 {
                 lines.push_str(DEFAULT_FILE_DELIMITER);
             }
-            // A byte order mark would be taken off the first label.
+            // The reader would strip a leading byte order mark.
             let is_plain = !label.contains(['"', '\r', '\n', '\u{feff}']) && !label.contains(DEFAULT_FILE_DELIMITER);
             match is_plain {
                 true => lines.push_str(label),
@@ -87,7 +88,7 @@ pub fn hierarchy_lines(tree: &Tree) -> String {
     lines
 }
 
-/// The finished tree of a hierarchy, which a builder does not have before it has seen a column.
+/// Returns the tree of a hierarchy, or `None` if the hierarchy depends on the values of a column.
 pub fn finished_tree(spec: HierarchySpec) -> Option<Arc<Tree>> {
     match spec {
         HierarchySpec::Tree(tree) => Some(tree),

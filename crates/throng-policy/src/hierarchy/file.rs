@@ -1,5 +1,4 @@
-//! Hierarchy files in the convention of ARX: one line per value, from the value to the root; and the same lines where
-//! they are written in the policy itself.
+//! Hierarchy files in ARX format, one line per value from the value to the root, and the same lines inside a policy.
 
 use std::io;
 use std::path::Path;
@@ -11,31 +10,31 @@ use throng_core::hierarchy::{HierarchySpec, Tree, TreeError};
 use crate::field_path::FieldPath;
 use crate::problem::Report;
 
-/// What separates the levels of a line, unless a policy says otherwise.
+/// Default delimiter of levels.
 const SEMICOLON: u8 = b';';
 
-/// Why a file is not a hierarchy. Its labels stay out of the message.
+/// A hierarchy could not be read. Messages contain no labels.
 #[derive(Debug, Error)]
 pub enum HierarchyError {
-    /// There are no files at all.
+    /// A portable policy refers to a file.
     #[error("a portable policy has no files beside it; write its `lines` into the policy")]
     Portable,
-    /// There is no file.
+    /// The file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// The file is there and can't be read.
+    /// The file can't be read.
     #[error("it can't be read: {0}")]
     Unreadable(io::ErrorKind),
-    /// A line is not text.
+    /// A line is not UTF-8.
     #[error("line {0} is not UTF-8 text")]
     NotText(usize),
-    /// The text is no table.
+    /// The text is not a table of separated values.
     #[error("it is not a table of separated values")]
     NotSeparated,
-    /// There is nothing above the values.
+    /// The lines have a single level.
     #[error("its lines have one level only; is `{}` what separates its levels?", .0.escape_ascii())]
     OneLevel(u8),
-    /// The lines contradict each other.
+    /// The lines do not form a tree.
     #[error(transparent)]
     Tree(#[from] TreeError),
 }
@@ -45,7 +44,7 @@ pub fn read_hierarchy(file: &Path) -> Result<Tree, HierarchyError> {
     read(file, SEMICOLON)
 }
 
-/// Reads the lines of a hierarchy file.
+/// Parses the lines of a hierarchy file.
 ///
 /// ```
 /// let tree = throng_policy::parse_hierarchy("France;Europe;*\nJapan;Asia;*")?;
@@ -57,7 +56,8 @@ pub fn parse_hierarchy(text: &str) -> Result<Tree, HierarchyError> {
     parse(without_mark(text), SEMICOLON)
 }
 
-/// The hierarchy in the file that is `written` at `path`. Without a folder there are no files, and none is looked for.
+/// Reads the hierarchy file named at `path`, relative to `folder`. Without a folder no file is opened, and a problem is
+/// reported.
 pub fn hierarchy(
     written: &str,
     delimiter: u8,
@@ -78,7 +78,7 @@ pub fn hierarchy(
     }
 }
 
-/// The hierarchy whose lines stand at `path`.
+/// Parses the hierarchy lines at `path`.
 pub fn written(lines: &str, delimiter: u8, path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     match parse(lines, delimiter) {
         Ok(tree) => Some(HierarchySpec::Tree(Arc::new(tree))),
@@ -101,16 +101,17 @@ fn read(file: &Path, delimiter: u8) -> Result<Tree, HierarchyError> {
     parse(without_mark(text), delimiter)
 }
 
-/// With this some editors begin their files.
+/// Byte order mark.
 const MARK: &str = "\u{feff}";
 
-/// A text without such a mark.
+/// Strips a byte order mark.
 fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
 }
 
 fn parse(text: &str, delimiter: u8) -> Result<Tree, HierarchyError> {
-    // The reader drops a mark at the beginning. One that is left in the text by now belongs to a label.
+    // The CSV reader strips a leading byte order mark. One that is still in the text belongs to a label, so it is
+    // doubled.
     let marked = text.starts_with(MARK).then(|| format!("{MARK}{text}"));
     let text = marked.as_deref().unwrap_or(text);
     let mut reader =
@@ -127,14 +128,14 @@ fn parse(text: &str, delimiter: u8) -> Result<Tree, HierarchyError> {
     Ok(Tree::from_paths(&paths).map_err(|error| at_lines_of_file(error, &lines))?)
 }
 
-/// The line of a record. The reader's position is before the empty lines that it skips to get there.
+/// Returns the line of a record. The reader's position is before the empty lines that it skips.
 fn line_of(position: &csv::Position, text: &str) -> usize {
     let skipped =
         text.as_bytes().iter().skip(position.byte() as usize).take_while(|byte| matches!(byte, b'\n' | b'\r'));
     position.line() as usize + skipped.filter(|byte| **byte == b'\n').count()
 }
 
-/// The core counts paths. Where a file has empty lines between them, its own numbers are other ones.
+/// Maps path numbers of the core to line numbers of the file, which may have empty lines.
 fn at_lines_of_file(error: TreeError, lines: &[usize]) -> TreeError {
     let of_file = |path: usize| lines.get(path.wrapping_sub(1)).copied().unwrap_or(path);
     match error {

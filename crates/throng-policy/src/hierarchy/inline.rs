@@ -1,12 +1,12 @@
-//! Hierarchies that are written in the policy itself.
+//! Inline hierarchies of a policy.
 //!
 //! ```text
 //! { Europe = ["France"], Asia = { East = ["Japan"] } }      France; France; Europe; *
 //!                                                           Japan;  East;   Asia;   *
 //! ```
 //!
-//! A branch that is less deep than another repeats its value at the lower levels, which is how paths of one length say
-//! that a level is skipped.
+//! A shallow branch repeats its value at the lower levels: in paths of equal length, a repeated label is a skipped
+//! level.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw::Branch;
 
-/// The hierarchy of a tree, below a root that it does not name.
+/// Builds the hierarchy of an inline tree, whose root is implicit.
 pub fn hierarchy(tree: &Branch, path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     let mut walk = InlineTreeWalk {
         report,
@@ -41,7 +41,7 @@ pub fn hierarchy(tree: &Branch, path: &FieldPath, report: &mut Report<'_>) -> Op
     }
 }
 
-/// Paths of one length, each with the root at its end.
+/// Pads paths to equal length, and appends the root.
 fn padded(mut paths: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let depth = paths.iter().map(Vec::len).max().unwrap_or(0);
     for path in &mut paths {
@@ -52,15 +52,15 @@ fn padded(mut paths: Vec<Vec<String>>) -> Vec<Vec<String>> {
     paths
 }
 
-/// Collects a path per value, and refuses labels that a release could not tell apart.
+/// Collects a path per value, and reports ambiguous labels.
 struct InlineTreeWalk<'a, 'b> {
     report: &'a mut Report<'b>,
     is_sound: bool,
-    /// The groups around the branch at hand, outermost first.
+    /// Groups around the current branch, outermost first.
     above: Vec<String>,
     groups: HashMap<String, FieldPath>,
     values: HashMap<String, FieldPath>,
-    /// From the value to its outermost group.
+    /// Paths from each value to its outermost group.
     paths: Vec<Vec<String>>,
 }
 
@@ -107,7 +107,7 @@ impl InlineTreeWalk<'_, '_> {
         }
     }
 
-    /// A group of this label, other than the one directly above: a label that repeats below itself skips a level.
+    /// Returns a group with this label other than the parent: a label that repeats directly below itself skips a level.
     fn other_group(&self, label: &str) -> Option<&FieldPath> {
         self.groups.get(label).filter(|_| self.above.last().is_none_or(|above| above != label))
     }

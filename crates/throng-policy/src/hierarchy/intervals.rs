@@ -1,4 +1,4 @@
-//! Hierarchies of numbers: intervals that fit into each other from level to level.
+//! Interval hierarchies of numbers, in which each interval is nested in one of the next level.
 
 use throng_core::hierarchy::HierarchySpec;
 
@@ -6,10 +6,10 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw::MAX_LEVELS;
 
-/// How far a ratio of two widths may be from a whole number: `0.3 / 0.1` is not exactly 3.
+/// Relative tolerance of the ratio of two widths: `0.3 / 0.1` is not exactly 3.
 const RATIO_TOLERANCE: f64 = 1e-9;
 
-/// Intervals of the listed widths.
+/// Builds intervals of the listed widths.
 pub fn listed(widths: &[f64], origin: f64, path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     if widths.is_empty() {
         report.value(path, "is empty; give at least one width");
@@ -36,14 +36,14 @@ pub fn listed(widths: &[f64], origin: f64, path: &FieldPath, report: &mut Report
     fits.then(|| HierarchySpec::Intervals { origin, widths: widths.to_vec() })
 }
 
-/// Whether `width` holds a whole number of intervals of the width before it, and more than one.
+/// Returns whether `width` is at least twice, and an integer multiple of, the width before it.
 fn is_multiple(width: f64, before: f64) -> bool {
     let ratio = width / before;
     let whole = ratio.round();
     whole >= 2.0 && (ratio - whole).abs() <= RATIO_TOLERANCE * whole
 }
 
-/// Intervals that grow by the same factor from level to level; `path` is that of the table with the fields.
+/// Builds intervals that grow by a constant factor per level. `path` is that of the table with the fields.
 pub fn growing(
     width: f64,
     growth: u64,

@@ -1,4 +1,4 @@
-//! Hierarchies of a policy: each written form becomes what the core understands.
+//! Converts the hierarchies of a policy to those of the core.
 
 mod calendar;
 mod convert;
@@ -23,10 +23,10 @@ use crate::raw;
 use crate::suggest::{alternatives, joined};
 use crate::validate::delimiter;
 
-/// The fields of which a hierarchy has exactly one.
+/// Fields of which a hierarchy must have exactly one.
 const FORMS: [&str; 7] = ["file", "lines", "tree", "intervals", "width", "date", "mask"];
 
-/// The hierarchy that is written at `path`, or none when something is wrong with it.
+/// Builds the hierarchy at `path`, or returns `None` and reports why there is none.
 pub fn hierarchy(
     written: &raw::RawHierarchy,
     path: &FieldPath,
@@ -69,7 +69,7 @@ fn written_forms(rule: &raw::HierarchyRule) -> Vec<&'static str> {
     FORMS.into_iter().zip(is_written).filter_map(|(form, is_written)| is_written.then_some(form)).collect()
 }
 
-/// Refuses options of another form than the one that is written.
+/// Reports options that belong to another form.
 fn check_options(rule: &raw::HierarchyRule, form: &str, path: &FieldPath, report: &mut Report<'_>) {
     let options: [(&str, bool, &[&str]); 4] = [
         ("delimiter", rule.delimiter.is_some(), &["file", "lines"]),
@@ -84,7 +84,7 @@ fn check_options(rule: &raw::HierarchyRule, form: &str, path: &FieldPath, report
     }
 }
 
-/// Builds the one form that is written.
+/// Builds the form that is present.
 fn build(
     rule: &raw::HierarchyRule,
     path: &FieldPath,

@@ -1,4 +1,4 @@
-//! A hierarchy from its root down: for drawing it, and for writing it into a policy.
+//! A hierarchy from its root down, to display it and to write it into a policy.
 
 use std::fmt::Write;
 
@@ -7,23 +7,23 @@ use throng_core::hierarchy::Tree;
 use super::shape::paths;
 use crate::toml_quote::toml_string;
 
-/// A value of a hierarchy with everything below it, in the order of the leaves.
+/// A node of a hierarchy with its descendants, in leaf order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HierarchyOutline {
-    /// The value.
+    /// Label of the node.
     pub label: String,
-    /// What is directly below; nothing for a leaf.
+    /// Children; empty for a leaf.
     pub below: Vec<HierarchyOutline>,
 }
 
 impl HierarchyOutline {
-    /// The outline of a hierarchy, its root at the top.
+    /// Returns the root of a hierarchy.
     pub fn of(tree: &Tree) -> Self {
         let mut top = Self { label: tree.label(tree.root()).to_owned(), below: Vec::new() };
         for path in paths(tree) {
             let mut node = &mut top;
             for label in path.into_iter().rev().skip(1) {
-                // Leaves of one branch follow each other.
+                // Leaves of one branch are contiguous.
                 if node.below.last().is_none_or(|last| last.label != label) {
                     node.below.push(Self { label: label.to_owned(), below: Vec::new() });
                 }
@@ -38,7 +38,7 @@ impl HierarchyOutline {
         self.below.is_empty()
     }
 
-    /// What is below, as a branch of a policy's tree.
+    /// Writes the children as a branch of an inline tree.
     fn write_branch(&self, text: &mut String) {
         let is_values = self.below.iter().all(Self::is_leaf);
         text.push_str(if is_values { "[" } else { "{ " });
@@ -53,8 +53,8 @@ impl HierarchyOutline {
         text.push_str(if is_values { "]" } else { " }" });
     }
 
-    /// Draws the tree, so many levels below its root. A value that repeats directly below itself skips a level, and is
-    /// drawn once. Control characters are escaped.
+    /// Renders the tree, `depth` levels below its root. A value that repeats directly below itself skips a level and is
+    /// rendered once. Control characters are escaped.
     pub fn draw(&self, depth: usize) -> String {
         let mut text = plain(&self.label);
         self.draw_below("", depth, &mut text);
@@ -80,12 +80,12 @@ impl HierarchyOutline {
     }
 }
 
-/// A label without what would move the cursor of a terminal.
+/// Escapes control characters of a label.
 fn plain(label: &str) -> String {
     label.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// The tree as the line of a column in a policy: `hierarchy = { tree = ... }`.
+/// Formats a tree as a line of a policy: `hierarchy = { tree = ... }`.
 pub(super) fn inline(tree: &Tree) -> String {
     let mut text = String::from("hierarchy = { tree = ");
     HierarchyOutline::of(tree).write_branch(&mut text);

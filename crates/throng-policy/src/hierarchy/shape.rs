@@ -1,10 +1,10 @@
-//! What is known of a hierarchy before any data is seen.
+//! Properties of a hierarchy that do not depend on data.
 
 use std::collections::HashSet;
 
 use throng_core::hierarchy::{HierarchySpec, Tree};
 
-/// The level of the root above the values; none when only the values decide it.
+/// Returns the level of the root, or `None` if it depends on the values.
 pub fn height(hierarchy: &HierarchySpec) -> Option<u64> {
     match hierarchy {
         HierarchySpec::Tree(tree) => Some(tree.height(tree.root()).into()),
@@ -15,7 +15,7 @@ pub fn height(hierarchy: &HierarchySpec) -> Option<u64> {
     }
 }
 
-/// The labels from each leaf to the root, in the order of the leaves.
+/// Returns the labels from each leaf to the root, in leaf order.
 pub fn paths(tree: &Tree) -> impl Iterator<Item = Vec<&str>> {
     let leaves = 0..u32::try_from(tree.leaf_count()).unwrap_or(u32::MAX);
     leaves.map(|position| {
@@ -24,7 +24,7 @@ pub fn paths(tree: &Tree) -> impl Iterator<Item = Vec<&str>> {
     })
 }
 
-/// The labels of all values of a tree, its root included.
+/// Returns the labels of all nodes of a tree, including the root.
 pub fn labels(tree: &Tree) -> HashSet<&str> {
     paths(tree).flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! How the release is computed.
+//! Validates `[algorithm]`.
 
 use crate::budget::Budget;
 use crate::field_path::FieldPath;
@@ -7,7 +7,7 @@ use crate::problem::Report;
 use crate::raw;
 use crate::settings::{ClusterSetting, PartitionSetting};
 
-/// Checks `[algorithm]`.
+/// Validates `[algorithm]`, and resolves its defaults.
 pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Algorithm {
     let partition = raw.and_then(|raw| raw.partition).unwrap_or_default();
     let cluster = raw.and_then(|raw| raw.cluster).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The categories of sensitive values.
+//! Validates the categories of sensitive values.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::field_path::FieldPath;
 use crate::problem::Report;
 use crate::raw;
 
-/// Checks `categories`. Whoever reads a release must be able to tell the categories apart, and each value has one.
+/// Validates `categories`: names must be unique, and each value has exactly one category.
 pub fn categories(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>) -> Categories {
     if written.len() < raw::MIN_CATEGORIES {
         report.value(
@@ -29,7 +29,7 @@ pub fn categories(written: &[raw::RawCategory], path: &FieldPath, report: &mut R
     Categories { list: list.collect() }
 }
 
-/// The name of a category: its own, or its place counted from one.
+/// Returns the name of a category: its own, or its 1-based position.
 fn name(position: usize, category: &raw::RawCategory) -> String {
     match category {
         raw::RawCategory::Values(_) => (position + 1).to_string(),
@@ -38,7 +38,7 @@ fn name(position: usize, category: &raw::RawCategory) -> String {
 }
 
 fn check_names(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>) {
-    // Names by place are taken first: only a written name can be changed.
+    // Register positional names first: only an explicit name can be changed.
     let is_named = |category: &raw::RawCategory| matches!(category, raw::RawCategory::Named(_));
     let mut order: Vec<(usize, &raw::RawCategory)> = written.iter().enumerate().collect();
     order.sort_by_key(|(_, category)| is_named(category));

@@ -1,4 +1,4 @@
-//! What each column means.
+//! Validates the roles of columns.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::suggest::joined;
 use super::quasi::quasi;
 use super::sensitive::sensitive;
 
-/// Checks `[columns]`.
+/// Validates `[columns]`.
 pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report<'_>) -> Columns {
     let table = FieldPath::of(&["columns"]);
     let (drop_unlisted, named_default) = match &raw.default {

@@ -1,9 +1,9 @@
-//! Delimiters of CSV inputs and hierarchy files.
+//! Validates delimiters of CSV inputs and hierarchy files.
 
 use crate::field_path::FieldPath;
 use crate::problem::Report;
 
-/// The one byte of a delimiter.
+/// Returns the delimiter as a byte, or reports that it is not a single valid ASCII character.
 pub fn delimiter(written: &str, path: &FieldPath, report: &mut Report<'_>) -> u8 {
     match written.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => *byte,

@@ -1,4 +1,4 @@
-//! Where the table comes from and where its release goes.
+//! Validates `[input]` and `[output]`.
 
 use crate::field_path::FieldPath;
 use crate::location::{self, Environment};
@@ -9,7 +9,7 @@ use crate::settings::Format;
 
 use super::delimiter;
 
-/// Checks `[input]`.
+/// Validates `[input]`.
 pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Report<'_>) -> Input {
     let table = FieldPath::of(&["input"]);
     let path = table.key("location");
@@ -43,7 +43,7 @@ pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Rep
     Input { locations, format: raw.format, csv }
 }
 
-/// Checks `[output]`.
+/// Validates `[output]`.
 pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut Report<'_>) -> Output {
     let table = FieldPath::of(&["output"]);
     let path = table.key("location");
@@ -62,7 +62,7 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
     Output { location, mode, report: raw.report.unwrap_or(raw::DEFAULT_REPORT), rows_per_file, commit }
 }
 
-/// A location with environment variables put in.
+/// Expands the environment variables of a location and checks it. Locations set by a flag are not expanded.
 pub fn location(written: &str, path: &FieldPath, environment: Environment<'_>, report: &mut Report<'_>) -> String {
     let expanded = match report.flag(path) {
         Some(_) => Ok(written.to_owned()),

@@ -1,4 +1,4 @@
-//! How far a quasi-identifier may be generalized, as far as that is known without its type.
+//! Validates the limit of a quasi-identifier, as far as possible without its type.
 
 use throng_core::columns::Limit;
 use throng_core::hierarchy::HierarchySpec;
@@ -8,7 +8,7 @@ use crate::hierarchy::{height, labels};
 use crate::problem::Report;
 use crate::raw;
 
-/// Checks a limit, also against the hierarchy that the policy gives to the column.
+/// Validates a limit, also against the hierarchy of the column.
 pub fn limit(
     written: &raw::RawLimit,
     hierarchy: Option<&HierarchySpec>,
@@ -44,7 +44,7 @@ pub fn limit(
     }
 }
 
-/// The level, which must be below the root.
+/// Returns the level if it is below the root.
 fn check_level(
     level: u64,
     hierarchy: Option<&HierarchySpec>,

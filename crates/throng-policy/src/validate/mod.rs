@@ -1,7 +1,7 @@
-//! What the fields of a policy mean together: from [`raw::RawPolicy`] to [`Policy`].
+//! Validates a [`raw::RawPolicy`] and returns a [`Policy`].
 //!
-//! Every function reports what is wrong and still answers, with a stand-in where it must. The answer counts only when
-//! the report stays empty, so that all problems are found in one go.
+//! Every function reports problems and still returns a value, with a placeholder if necessary. The result is valid only
+//! if the report stays empty. This way all problems are found in one pass.
 
 mod algorithm;
 mod categories;
@@ -25,15 +25,15 @@ use crate::spanned_toml::SpannedToml;
 
 pub use delimiter::delimiter;
 
-/// What a policy refers to outside of its text.
+/// External context of a policy.
 pub struct ValidationContext<'a> {
-    /// Where the paths of hierarchy files start; none where there are no files.
+    /// Folder of hierarchy files; `None` if files are not allowed.
     pub folder: Option<&'a Path>,
-    /// The environment variables of locations.
+    /// Environment variables of locations.
     pub environment: Environment<'a>,
 }
 
-/// Checks everything that needs no schema.
+/// Performs all checks that need no schema.
 pub fn validate(
     raw: &raw::RawPolicy,
     document: Arc<SpannedToml>,

@@ -1,4 +1,4 @@
-//! What the release promises.
+//! Validates `[privacy]`.
 
 use crate::field_path::FieldPath;
 use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
@@ -7,7 +7,7 @@ use crate::problem::Report;
 use crate::raw;
 use crate::suggest::alternatives;
 
-/// Checks `[privacy]` and the `p` of each column, also against the roles of the columns.
+/// Validates `[privacy]` and the `p` of each column, also against the roles of the columns.
 pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
     let (k, p) = (k(raw, &table, report), raw.p.unwrap_or(raw::MIN_P));
@@ -39,7 +39,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
     PrivacySettings { preset: raw.preset, k, p, alpha: raw.alpha, suppression_limit: raw.suppression_limit }
 }
 
-/// The k in effect: a preset gives one, which the policy may raise. It asks for a p beside it.
+/// Returns the effective k: that of the preset, which the policy may raise. A preset requires an explicit p.
 fn k(raw: &raw::RawPrivacy, table: &FieldPath, report: &mut Report<'_>) -> u64 {
     let Some(preset) = raw.preset else {
         if raw.k.is_none() {
@@ -49,7 +49,7 @@ fn k(raw: &raw::RawPrivacy, table: &FieldPath, report: &mut Report<'_>) -> u64 {
                 format!("required field is missing; give a number, or a `preset`: {}", alternatives(&names)),
             );
         }
-        // A stand-in that no other check minds.
+        // A placeholder that passes all other checks.
         return raw.k.unwrap_or(u64::MAX);
     };
     let (name, least) = (preset.as_str(), preset.k());
@@ -81,13 +81,13 @@ fn sensitive_column((name, role): &(String, Role)) -> Option<(&str, &Sensitive)>
     }
 }
 
-/// Checks a `p` that is written at `path`.
+/// Validates the `p` at `path`.
 fn check_p(p: u64, k: u64, path: &FieldPath, report: &mut Report<'_>) {
     if p < raw::MIN_P {
         report.value(path, format!("must be at least {}: every class has a value", raw::MIN_P));
     }
     if p > k && k >= raw::MIN_K {
-        // Blames the side that was changed on the command line, when only one was.
+        // Attribute the problem to the value that was set on the command line, if only one was.
         let k_path = FieldPath::of(&["privacy", "k"]);
         let path = if report.flag(&k_path).is_some() && report.flag(path).is_none() { &k_path } else { path };
         report.value(
@@ -97,11 +97,12 @@ fn check_p(p: u64, k: u64, path: &FieldPath, report: &mut Report<'_>) {
     }
 }
 
-/// Where p counts categories, there must be so many; `paths` are those of the column's own p and of the policy's.
+/// Checks that a column has at least p categories if p counts categories. `paths` are those of the column's own p and
+/// of the policy's.
 fn check_p_of_categories(name: &str, column: &Sensitive, p: u64, paths: [&FieldPath; 2], report: &mut Report<'_>) {
     let count = column.categories.as_ref().map_or(0, |categories| categories.list.len());
     let in_effect = column.p.unwrap_or(p);
-    // Fewer than the least have been told already.
+    // Too few categories have been reported already.
     if count < raw::MIN_CATEGORIES || in_effect <= count as u64 {
         return;
     }

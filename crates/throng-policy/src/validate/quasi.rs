@@ -1,4 +1,4 @@
-//! How a quasi-identifier is generalized.
+//! Validates quasi-identifiers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::raw;
 
 use super::limit::limit;
 
-/// Checks the fields of a column with the role `quasi`.
+/// Validates the fields of a column with the role `quasi`.
 pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Quasi {
     let weight = column.weight.unwrap_or(DEFAULT_WEIGHT);
     if weight <= 0.0 {

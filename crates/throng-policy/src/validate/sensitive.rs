@@ -1,4 +1,4 @@
-//! What is promised about a sensitive column, and how it is released.
+//! Validates sensitive columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::raw;
 
 use super::categories::categories;
 
-/// Checks the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
+/// Validates the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
 pub fn sensitive(
     column: &raw::RawColumn,
     path: &FieldPath,

@@ -1,4 +1,4 @@
-//! How object stores are talked to.
+//! Validates `[store]`.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::time_span;
 
 use super::input_output::location;
 
-/// The variable by which the environment allows what `allow_http` allows.
+/// Environment variable equivalent to `allow_http`.
 const ALLOW_HTTP: &str = "AWS_ALLOW_HTTP";
 
-/// Checks `[store]`.
+/// Validates `[store]`, and resolves its defaults.
 pub fn store(raw: Option<&raw::RawStore>, environment: Environment<'_>, report: &mut Report<'_>) -> Store {
     let default = Store::default();
     let Some(raw) = raw else { return default };
