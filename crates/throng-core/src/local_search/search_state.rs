@@ -48,7 +48,7 @@ pub(super) struct MutableClass {
     pub(super) cells: Vec<u32>,
     /// Its borrowed rows.
     pub(super) allocations: Vec<Allocation>,
-    /// Loss, times [`UNDIVERSE`] if the class is undiverse; set by [`SearchState::measure`].
+    /// Loss, times [`UNDIVERSE`] if the class is undiverse; infinite until measured.
     pub(super) cost: f32,
     /// Whether it has borrowed rows while its own rows are not diverse enough.
     pub(super) is_undiverse: bool,

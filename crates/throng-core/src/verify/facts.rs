@@ -1,36 +1,36 @@
-//! What was seen of one class.
+//! Counts of one class.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-/// What was seen of one class.
+/// Counts of one class.
 #[derive(Debug)]
 pub(super) struct ClassFacts {
     pub(super) rows: u64,
     /// Per sensitive promise.
     pub(super) sensitive: Vec<SensitiveTally>,
-    /// Per limit, the rows beyond it.
+    /// Per constraint, the number of rows beyond it.
     pub(super) beyond: Vec<u64>,
 }
 
-/// What was seen of one sensitive column in one class.
+/// Counts of one sensitive column in one class.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SensitiveTally {
-    /// The symbols of the distinct values.
+    /// Symbols of the distinct values.
     pub(super) distinct: Symbols,
-    /// The total weight in units; zero without categories.
+    /// Total weight in units; zero without categories.
     pub(super) weight: u64,
 }
 
-/// Distinct symbols. Most classes have few, and few are found fastest one after the other.
+/// A set of symbols. Most classes have few, for which a linear scan is fastest.
 #[derive(Clone, Debug)]
 pub(super) enum Symbols {
     Few(Vec<u64>),
     Many(FxHashSet<u64>),
 }
 
-/// Up to so many symbols are few.
+/// Maximum size of [`Symbols::Few`].
 const FEW: usize = 24;
 
 impl Default for Symbols {
@@ -67,12 +67,12 @@ impl Symbols {
     }
 }
 
-/// A batch as it is read: one entry per row in every list.
+/// A decoded batch: one entry per row in every list.
 #[derive(Debug)]
 pub(super) struct ReadBatch {
-    /// Per sensitive promise the symbol of each row, and whether symbols are numbers of categories.
+    /// Per sensitive promise, the symbol of each row, and whether symbols are category numbers.
     pub(super) sensitive: Vec<(Vec<Option<u64>>, bool)>,
-    /// Per limit.
+    /// Per constraint, whether each row violates it.
     pub(super) is_beyond: Vec<Vec<bool>>,
 }
 
@@ -96,7 +96,7 @@ impl ClassFacts {
         }
     }
 
-    /// Adds what was seen of other rows of the class.
+    /// Adds the counts of other rows of the class.
     pub(super) fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
