@@ -1,7 +1,7 @@
-//! Peak memory and time of a run with a memory limit, beside one without: by the eyes of the system, not of the process.
+//! Peak memory and time of a run with a memory limit, and of one without, as measured by the operating system.
 //!
-//! Two tables: a generated census, and one whose quasi-identifier has as many values as rows. The limited release must have
-//! the same bytes, and the spill folder must be empty afterwards.
+//! Two tables: a generated census, and one with a unique quasi-identifier. Releases with and without a limit must have
+//! equal bytes, and the spill folder must be empty afterwards.
 //!
 //! ```text
 //! cargo build --release
@@ -86,7 +86,7 @@ fn compare(name: &str, policy: &Path, input: &Path, folder: &Path, limit: u64) -
     Ok(())
 }
 
-/// How a run went.
+/// Measurements of one run.
 struct Run {
     peak_mib: u64,
     time: Duration,
@@ -122,28 +122,28 @@ fn run(policy: &Path, input: &Path, folder: &Path, limit: Option<u64>) -> Result
     Ok(Run { peak_mib: peak >> 20, time, spilled: log.contains("spilled=true"), digests })
 }
 
-/// The most memory that a process has had, as the system tells.
+/// Returns the peak resident memory of a process (VmHWM).
 fn peak_of(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
 }
 
-/// The release binary, beside this program.
+/// Returns the release binary, beside this program.
 fn throng() -> Result<PathBuf> {
     let program = std::env::current_exe()?;
     let folder = program.parent().and_then(Path::parent).context("a program in target/release/deps")?;
     Ok(folder.join("throng"))
 }
 
-/// People no two of whom have the same income.
+/// Writes people with unique incomes.
 fn write_unique(folder: &Path, rows: u64) -> Result<()> {
     fs::create_dir_all(folder)?;
     let mut writer: Option<ArrowWriter<fs::File>> = None;
     for first in (0..rows).step_by(1 << 16) {
         let people = first..rows.min(first + (1 << 16));
         let mixed = |person: u64, salt: u64| (person + salt).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
-        // An odd factor gives every person a number of their own below 2^32.
+        // An odd factor permutes the 32-bit numbers, so incomes are unique.
         let income = people.clone().map(|person| i64::from((person as u32).wrapping_mul(2_654_435_761)));
         let age = people.clone().map(|person| (mixed(person, 1) % 90) as i64);
         let region = people.clone().map(|person| format!("{:04}", mixed(person, 2) % 3000));

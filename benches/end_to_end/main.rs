@@ -1,9 +1,9 @@
-//! How long a verified release takes, as a multiple of a plain copy of the same Parquet.
+//! Time of a verified release, as a multiple of a plain copy of the same Parquet.
 //!
-//! A round copies every data set and releases it with the budgets `fast` and `balanced`. All of them take turns, so that
-//! a noisy machine disturbs them alike, and ratios are taken within a round. A first round that is not counted warms the
-//! caches and tells how many files a release has; the copy has the same compression and number of files. It is taken
-//! twice: with all columns of the input, and with those that a release has.
+//! A round copies every data set and releases it with the budgets `fast` and `balanced`. Copies and runs are
+//! interleaved, so that noise of the machine affects them alike, and ratios are taken within a round. A warm-up round
+//! that is not counted fills caches and determines the number of files of a release; the copy has the same compression
+//! and number of files. It is taken twice: with all columns of the input, and with the released columns.
 //!
 //! ```text
 //! cargo bench -p throng-benches --bench end_to_end -- [NAME=ROWS ...] [--rounds N] [--json FILE] [--markdown FILE]
@@ -13,7 +13,7 @@
 //! |---|---|
 //! | `census` | generated census with the policy `configs/census.toml` |
 //! | `adult` | UCI Adult, drawn with repetition, with the policy `configs/adult.toml` |
-//! | `numbers` | six numbers that are different for nearly everybody, released as means |
+//! | `numbers` | six nearly unique numbers, released as means |
 //! | `rich` | ten such numbers, released as intervals |
 
 #![allow(missing_docs)]
@@ -31,14 +31,14 @@ use throng_papers::Choice;
 use measure::{BUDGETS, Columns, Round, copy, run};
 use tables::DataSet;
 
-/// The allocator of the `throng` binary, which is what people run.
+/// The allocator of the `throng` binary.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const DEFAULT_DATA_SETS: [&str; 2] = ["census=100k", "census=1M"];
 const DEFAULT_ROUNDS: usize = 5;
 
-/// What the command line says.
+/// Command-line arguments.
 struct Arguments {
     data_sets: Vec<Choice>,
     rounds: usize,
@@ -53,7 +53,7 @@ impl Arguments {
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} needs a value"));
             match word.as_str() {
-                // Cargo's own.
+                // Passed by Cargo.
                 "--bench" => {}
                 "--rounds" => read.rounds = value()?.parse().context("--rounds needs a number")?,
                 "--json" => read.json = Some(value()?.into()),

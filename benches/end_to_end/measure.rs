@@ -1,4 +1,4 @@
-//! One copy and one run, with a clock.
+//! Times one copy and one run.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,23 +15,23 @@ use throng_policy::{Overrides, Role};
 
 use crate::tables::{DataSet, utf8};
 
-/// The budgets that are compared.
+/// The budgets to compare.
 pub(crate) const BUDGETS: [&str; 2] = ["fast", "balanced"];
 
-/// The stages of a run, in their order.
+/// Stages of a run, in order.
 pub(crate) const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", "verify", "publish"];
 
-/// Copies and the runs beside them.
+/// Measurements of one round.
 pub(crate) struct Round {
-    /// Seconds of the copy of all columns.
+    /// Seconds to copy all columns.
     pub(crate) copied: f64,
-    /// Seconds of the copy of the columns that a release has.
+    /// Seconds to copy the released columns.
     pub(crate) copied_released: f64,
     /// One run for each of [`BUDGETS`].
     pub(crate) runs: Vec<Run>,
 }
 
-/// Which columns are copied.
+/// Columns to copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Columns {
     All,
@@ -39,7 +39,7 @@ pub(crate) enum Columns {
     Released,
 }
 
-/// How a run went.
+/// Measurements of one run.
 pub(crate) struct Run {
     pub(crate) seconds: f64,
     /// Milliseconds of each stage.
@@ -47,12 +47,12 @@ pub(crate) struct Run {
     pub(crate) files: usize,
     pub(crate) cluster: Cow<'static, str>,
     pub(crate) ncp: f64,
-    /// Where columns show means.
+    /// Only if columns release means.
     pub(crate) sse_sst: Option<f64>,
     pub(crate) peak_memory: u64,
 }
 
-/// The same Parquet, read and written by DataFusion alone. Returns seconds.
+/// Reads and writes the same Parquet with DataFusion alone. Returns seconds.
 pub(crate) async fn copy(
     data_set: &DataSet,
     columns: Columns,
@@ -80,7 +80,7 @@ pub(crate) async fn copy(
     Ok(seconds)
 }
 
-/// The whole job, verified and published.
+/// Runs the whole job, verification and publication included.
 pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads: usize) -> Result<Run> {
     let overrides = Overrides {
         input: Some(vec![utf8(&data_set.input)?.to_owned()]),
@@ -106,7 +106,7 @@ pub(crate) async fn run(data_set: &DataSet, output: &Path, budget: &str, threads
     })
 }
 
-/// Lets the system count the peak of the process anew. Where it refuses, the peak is that of the process so far.
+/// Resets the peak memory counter of the process. If that fails, peaks include earlier runs.
 fn forget_peak_memory() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

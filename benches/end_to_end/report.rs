@@ -1,4 +1,4 @@
-//! What was measured, as Markdown for people and as JSON for programs.
+//! Reports measurements as Markdown and JSON.
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -7,17 +7,17 @@ use throng_papers::markdown;
 use crate::measure::{BUDGETS, Round, Run, STAGES};
 use crate::tables::DataSet;
 
-/// Everything that was measured.
+/// All measurements.
 pub(crate) struct Report<'a> {
     pub(crate) threads: usize,
     pub(crate) data_sets: &'a [DataSet],
-    /// Per data set, the files of a release.
+    /// Number of files of a release, by data set.
     pub(crate) files: &'a [usize],
-    /// Per data set, the rounds.
+    /// Rounds, by data set.
     pub(crate) rounds: &'a [Vec<Round>],
 }
 
-/// Several measurements of one thing.
+/// Median and range of several measurements.
 #[derive(Clone, Copy)]
 struct Spread {
     median: f64,
@@ -42,7 +42,7 @@ impl Spread {
     }
 }
 
-/// What the rounds say of one data set with one budget.
+/// Summary of one data set with one budget.
 struct Line<'a> {
     data_set: &'a DataSet,
     files: usize,
@@ -50,13 +50,13 @@ struct Line<'a> {
     copy: Spread,
     run: Spread,
     ratio: Spread,
-    /// Over the copy of the released columns.
+    /// Relative to the copy of the released columns.
     released_ratio: Spread,
     /// Milliseconds of each stage.
     stages: Vec<f64>,
     rows_per_core: f64,
     peak_mib: f64,
-    /// The last run; what it says of the release is the same in all of them.
+    /// The last run; figures of the release are equal in all runs.
     last: Option<&'a Run>,
 }
 
@@ -90,7 +90,8 @@ impl Report<'_> {
         .collect()
     }
 
-    /// How much longer the table with many quasi-identifiers takes than a census of as many rows, within each round.
+    /// Returns the time ratio of the table with many quasi-identifiers to a census with as many rows, within each
+    /// round.
     fn rich_over_census(&self) -> Vec<(&DataSet, usize, Spread)> {
         let mut found = Vec::new();
         for (at, rich) in self.data_sets.iter().enumerate().filter(|(_, set)| set.name == "rich") {
@@ -105,7 +106,7 @@ impl Report<'_> {
         found
     }
 
-    /// The report for people.
+    /// Returns the report as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let lines = self.lines();
         let rounds = self.rounds.iter().map(Vec::len).max().unwrap_or(0);
@@ -160,7 +161,7 @@ impl Report<'_> {
         text
     }
 
-    /// The report for programs.
+    /// Returns the report as JSON.
     pub(crate) fn json(&self) -> Result<String> {
         let line = |line: &Line<'_>| {
             let stages = STAGES.iter().zip(&line.stages).map(|(name, ms)| ((*name).to_owned(), json!(ms)));

@@ -1,4 +1,4 @@
-//! The data sets as Parquet, with their policies.
+//! Generates the data sets as Parquet, with their policies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use throng_synthetic::{CensusOptions, write_census};
 const DEFAULT_ROWS: usize = 1_000_000;
 const SEED: u64 = 1;
 
-/// Rows that are made at a time.
+/// Rows per batch.
 const BATCH_ROWS: usize = 1 << 16;
 
 const ADULT_NUMBERS: [&str; 6] = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"];
@@ -49,7 +49,7 @@ enum Source {
 }
 
 impl DataSet {
-    /// Writes a data set; none if it is made of data that is not there.
+    /// Writes a data set; returns `None` if its source data is missing.
     pub(crate) fn make(choice: &Choice, folder: &Path) -> Result<Option<Self>> {
         let rows = choice.rows.unwrap_or(DEFAULT_ROWS);
         let choice = Choice { rows: Some(rows), ..choice.clone() };
@@ -78,7 +78,7 @@ impl DataSet {
         Ok(Some(Self { name, title, rows, input, policy }))
     }
 
-    /// The policy with these overrides.
+    /// Returns the policy with these overrides.
     pub(crate) fn policy(&self, overrides: &Overrides) -> Result<Policy> {
         let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs");
         Ok(match &self.policy {
@@ -88,14 +88,14 @@ impl DataSet {
     }
 }
 
-/// So many quasi-identifiers and one sensitive column.
+/// Returns a policy with `columns` quasi-identifiers and one sensitive column.
 fn policy(columns: usize, release: &str) -> String {
     let quasi = |column| format!("[columns.measure_{column}]\nrole = \"quasi\"\nrelease = \"{release}\"\n");
     let quasi: String = (0..columns).map(quasi).collect();
     format!("version = 1\n[privacy]\nk = 10\np = 3\n{quasi}[columns.diagnosis]\nrole = \"sensitive\"\n")
 }
 
-/// Adult, drawn with repetition.
+/// Writes Adult, drawn with repetition.
 fn write_adult(folder: &Path, people: &People, rows: usize) -> Result<()> {
     let mut draws = SampleRng::new(SEED);
     write(folder, rows, |count| {
@@ -106,8 +106,8 @@ fn write_adult(folder: &Path, people: &People, rows: usize) -> Result<()> {
     })
 }
 
-/// People with measures that are different for nearly everybody. Half of each measure is the same for a person, so that
-/// measures go together as they do in practice, and what is left makes their lowest digits their own.
+/// Writes people with nearly unique measures. Half of each measure is a common value per person, so that measures
+/// correlate; the other half makes them nearly unique.
 fn write_people(folder: &Path, columns: usize, rows: usize) -> Result<()> {
     let mut draws = SampleRng::new(SEED);
     write(folder, rows, |count| {
@@ -147,7 +147,7 @@ fn write(folder: &Path, rows: usize, mut batch: impl FnMut(usize) -> Result<Vec<
     Ok(())
 }
 
-/// A path as text.
+/// Returns a path as text.
 pub(crate) fn utf8(path: &Path) -> Result<&str> {
     path.to_str().context("a temporary folder has a name that is not UTF-8")
 }

@@ -1,13 +1,12 @@
-//! Greedy clustering of rows, as k-member [Byun 2007] with p: the baseline that clustering on cells is compared to.
+//! Greedy clustering of rows: k-member [Byun 2007] with p, the baseline for clustering of cells.
 //!
-//! A class begins at the row furthest from the seed before, and takes the row that widens its box least, again and again,
-//! until it has k rows and p distinct values. While there is room for it any row will do; once the rows still missing must
-//! bring new sensitive values, only those that do are taken. Rows that are left at the end join the class where the loss
-//! grows least.
+//! A class starts at the row furthest from the previous seed and repeatedly takes the row that widens its box least,
+//! until it has k rows and p distinct values. Once the missing rows must all bring new sensitive values, only rows that
+//! do are taken. Leftover rows join the class where the loss grows least.
 //!
-//! What each row would cost lies in one list, column after column in loops that the compiler can make wide, and is
-//! computed anew only when the box has grown. Word for word the algorithm asks every row that is left at every step:
-//! [`Pace::Literal`] does so, and forms the same classes.
+//! The cost of each row is kept in one list, computed column by column in loops that vectorize, and recomputed only
+//! when the box has grown. The original algorithm evaluates every remaining row at every step: [`Pace::Literal`] does
+//! so, and forms the same classes.
 
 use throng_core::model::{Need, Tally};
 
@@ -16,9 +15,9 @@ use crate::rows::{Column, Range, RowTable};
 /// How the nearest row is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// Every row that is left is looked at for every row that is taken.
+    /// Evaluates every remaining row at every step.
     Literal,
-    /// With a list of costs.
+    /// Keeps a list of costs.
     Quick,
 }
 
@@ -28,11 +27,11 @@ struct Growing {
     rows: Vec<u32>,
 }
 
-/// Rows that are in no class, with their values side by side.
+/// Unassigned rows with their values, in columnar layout.
 struct Pool {
     rows: Vec<u32>,
     values: Vec<Values>,
-    /// What the class in the making would lose per row with each of them.
+    /// Loss per row of the growing class with each of them.
     costs: Vec<f32>,
 }
 
@@ -42,7 +41,7 @@ enum Values {
 }
 
 impl RowTable<'_> {
-    /// The classes of rows that together satisfy the model.
+    /// Returns classes of these rows, which must together satisfy the model.
     pub(crate) fn grow(&self, rows: Vec<u32>, pace: Pace) -> Vec<Vec<u32>> {
         let mut pool = Pool::new(self, rows);
         let mut classes: Vec<Growing> = Vec::new();
@@ -58,7 +57,7 @@ impl RowTable<'_> {
             if is_whole {
                 classes.push(class);
             } else {
-                // No row that is left brings what the class lacks, so no other class could be made of them either.
+                // No remaining row brings what the class lacks, so no further class is possible.
                 left = class.rows;
                 left.append(&mut pool.rows);
             }
@@ -72,7 +71,7 @@ impl RowTable<'_> {
         classes.into_iter().map(|class| class.rows).collect()
     }
 
-    /// The class of a seed, and whether it satisfies the model.
+    /// Grows the class of a seed; also returns whether it satisfies the model.
     fn class(&self, seed: usize, pool: &mut Pool, pace: Pace) -> (Growing, bool) {
         let mut class = Growing { span: self.span(pool.rows[seed]), rows: Vec::new() };
         let mut tally = Tally::empty(self.table.sensitive().len());
@@ -127,7 +126,7 @@ impl RowTable<'_> {
 }
 
 impl Growing {
-    /// Widens the box to a row, and tells whether it has grown.
+    /// Widens the box to a row; returns whether it has grown.
     fn include(&mut self, table: &RowTable<'_>, row: u32) -> bool {
         let mut has_grown = false;
         for (range, column) in self.span.iter_mut().zip(&table.columns) {
@@ -159,7 +158,7 @@ impl Pool {
         self.rows.swap_remove(at)
     }
 
-    /// Computes what a box would lose with each row.
+    /// Computes the loss of a box with each row.
     fn cost(&mut self, table: &RowTable<'_>, span: &[Range]) {
         self.costs.fill(0.0);
         for ((values, column), range) in self.values.iter().zip(&table.columns).zip(span) {
@@ -182,7 +181,7 @@ impl Pool {
         }
     }
 
-    /// The row that costs least; the first one that costs no more than `free`, if there is one.
+    /// Returns the row of least cost; stops at the first chunk whose least cost is at most `free`.
     fn nearest(&self, free: f32) -> Option<usize> {
         const LANES: usize = 8;
         const CHUNK: usize = 64 * LANES;
@@ -207,7 +206,7 @@ impl Pool {
         costs.iter().position(|cost| *cost == least).map(|at| chunk_of_least + at)
     }
 
-    /// The row with which a box loses least among those that are wanted, by a look at every row.
+    /// Returns the wanted row of least cost, evaluating every row.
     fn nearest_of_all(&self, table: &RowTable<'_>, span: &[Range], is_wanted: impl Fn(u32) -> bool) -> Option<usize> {
         let mut best: Option<(f32, usize)> = None;
         for (at, row) in self.rows.iter().enumerate() {
@@ -220,7 +219,7 @@ impl Pool {
         best.map(|(_, at)| at)
     }
 
-    /// The row that costs least among those that are wanted.
+    /// Returns the wanted row of least cost, from the list of costs.
     fn nearest_that(&self, is_wanted: impl Fn(u32) -> bool) -> Option<usize> {
         let mut best: Option<(f32, usize)> = None;
         for (at, cost) in self.costs.iter().enumerate() {
@@ -231,7 +230,7 @@ impl Pool {
         best.map(|(_, at)| at)
     }
 
-    /// The row that loses most in a pair with this one, which is no longer in the pool.
+    /// Returns the row with the greatest pairwise loss with `row`, which is no longer in the pool.
     fn furthest(&mut self, table: &RowTable<'_>, row: u32) -> usize {
         self.cost(table, &table.span(row));
         let costs = self.costs.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The kernels of the core, each by itself.
+//! Micro-benchmarks of the kernels of the core.
 //!
 //! ```text
 //! cargo bench -p throng-loss --bench kernels
@@ -94,13 +94,13 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The cell and the group of each row.
+/// Returns the cell and the group of each row.
 fn rows(table: &Table) -> impl Iterator<Item = (u32, u32)> {
     let groups = (0..table.cell_count() as u32).flat_map(|cell| table.groups(cell).map(move |group| (cell, group)));
     groups.flat_map(|pair| std::iter::repeat_n(pair, table.group_rows(pair.1) as usize))
 }
 
-/// The columns that the table was made of: the quasi-identifiers, and sensitive codes as texts.
+/// Returns the source columns of a table: the quasi-identifiers, and sensitive codes as texts.
 fn columns(table: &Table) -> Result<Vec<ArrayRef>> {
     let quasi = table.quasi().iter().enumerate().map(|(at, quasi)| {
         let positions = rows(table).map(|(cell, _)| table.positions(cell)[at]);
@@ -132,7 +132,7 @@ fn spec(table: &Table, columns: &[ArrayRef]) -> SurveySpec {
     SurveySpec { quasi: quasi.collect(), sensitive: sensitive.collect() }
 }
 
-/// The released rows, each in the class to which its group goes first.
+/// Returns released rows, each in the first class of its group.
 fn release(table: &Table, recoding: &Recoding, columns: &[ArrayRef]) -> Result<RecordBatch> {
     let classes: Vec<u32> = rows(table).filter_map(|(_, group)| Some(recoding.shares(group).first()?.class)).collect();
     let mut released: Vec<(String, ArrayRef)> = Vec::new();

@@ -1,11 +1,11 @@
-//! Mondrian on rows: the widest column is cut between the two values nearest to the median.
+//! Mondrian on rows: cuts the widest column at the allowed value border nearest to the median.
 
 use std::cmp::Ordering;
 
 use crate::rows::{Column, RowTable};
 
 impl RowTable<'_> {
-    /// Cuts rows into leaves of at most so many rows, as far as both sides of a cut satisfy the model.
+    /// Cuts rows into leaves of at most `most` rows, as far as both sides of a cut satisfy the model.
     pub(crate) fn leaves(&self, rows: Vec<u32>, most: usize) -> Vec<Vec<u32>> {
         if rows.len() <= most {
             return vec![rows];

@@ -1,4 +1,4 @@
-//! What the comparison of losses is made of: data sets, literal baselines, trials with a clock, and plots.
+//! Parts of the loss comparison: data sets, literal baselines, timed trials and plots.
 
 mod grow;
 mod leaves;

@@ -1,12 +1,12 @@
-//! What every algorithm loses, over the time that it takes.
+//! Loss of every algorithm over its running time.
 //!
 //! ```text
 //! cargo bench -p throng-loss --bench loss -- [NAME[=ROWS] ...] [--out DIR]
 //! cargo bench -p throng-loss --bench loss -- --threads [NAME=ROWS]
 //! ```
 //!
-//! Data sets: `adult`, `adult-three` (three sensitive columns), `census` and `rich`; all of them when none is named. With
-//! `--out`, tables go to `loss.md` and a picture of each data set to `NAME.svg`. With `--threads`, the clustering of a
+//! Data sets: `adult`, `adult-three` (three sensitive columns), `census` and `rich`; all of them by default. With
+//! `--out`, tables go to `loss.md` and a plot of each data set to `NAME.svg`. With `--threads`, the clustering of a
 //! census is timed with one thread and with two.
 
 #![allow(missing_docs)]
@@ -26,7 +26,7 @@ use throng_papers::{Choice, markdown};
 
 const DATA_SETS: [&str; 4] = ["adult", "adult-three", "census", "rich"];
 const PROMISES: [(u64, u64); 4] = [(5, 2), (10, 3), (20, 5), (50, 8)];
-/// The promise of the pictures.
+/// The (k, p) of the plots.
 const PICTURED: (u64, u64) = (10, 3);
 const THREAD_ROUNDS: usize = 5;
 
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            // Cargo's own.
+            // Passed by Cargo.
             "--bench" => {}
             "--threads" => is_threads = true,
             "--out" => out = Some(words.next().context("--out needs a folder")?.into()),
@@ -72,7 +72,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The trials, the least loss first.
+/// Returns the trials as a table, the least loss first.
 fn table(tried: &[Trial]) -> String {
     let mut tried: Vec<&Trial> = tried.iter().collect();
     let ncp = |trial: &Trial| match &trial.outcome {
@@ -97,7 +97,7 @@ fn table(tried: &[Trial]) -> String {
     markdown(&["algorithm", "NCP", "IL", "AVG", "DM", "s"], &tried.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Throng's own choice beside what it is compared to.
+/// Returns the ratios of Throng's default method to the baselines.
 fn ratios(tried: &[Trial]) -> String {
     let measured = |name: &str| {
         tried.iter().find(|trial| trial.name == name).and_then(|trial| match &trial.outcome {
@@ -118,7 +118,7 @@ fn ratios(tried: &[Trial]) -> String {
     markdown(&[heading.as_str(), "NCP", "time"], &rows)
 }
 
-/// Times the clustering stage with one thread and with two, in turns.
+/// Times the clustering stage with one thread and with two, alternating.
 fn compare_threads(choice: &Choice) -> Result<()> {
     let Some(data_set) = DataSet::make(choice)? else { return Ok(()) };
     let table = data_set.table();

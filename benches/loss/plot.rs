@@ -1,19 +1,19 @@
-//! Loss over time as a picture: one mark and label per algorithm, time on a logarithmic axis.
+//! Plots loss over time: one mark and label per algorithm, time on a logarithmic axis.
 
 use crate::trial::{Outcome, Trial};
 
 const WIDTH: f64 = 860.0;
 const HEIGHT: f64 = 520.0;
 const LEFT: f64 = 70.0;
-/// Room for labels beside the last mark.
+/// Space for labels beside the last mark.
 const RIGHT: f64 = 210.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 60.0;
 const LINES: u32 = 5;
-/// Labels are kept at least this far apart.
+/// Minimum distance of labels.
 const LABEL_HEIGHT: f64 = 12.0;
 
-/// The picture as SVG.
+/// Returns the plot as SVG.
 pub fn svg(title: &str, trials: &[Trial], highlighted: &str) -> String {
     let mut points: Vec<(f64, f64, &str)> = trials.iter().filter_map(point).collect();
     points.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -61,7 +61,7 @@ pub fn svg(title: &str, trials: &[Trial], highlighted: &str) -> String {
         (TOP + floor) / 2.0,
         (TOP + floor) / 2.0
     ));
-    // From the bottom to the top, so that a label that would cover one below it moves up.
+    // From bottom to top: a label that would overlap one below it moves up.
     let mut labels: Vec<(f64, f64)> = Vec::new();
     for (seconds, ncp, name) in points {
         let (at, height) = (x(seconds), y(ncp));

@@ -1,4 +1,4 @@
-//! A table row by row, for baselines that know nothing of cells.
+//! A table row by row, for baselines that do not use cells.
 
 use rayon::prelude::*;
 use throng_core::cluster::{Class, Portion};
@@ -8,7 +8,7 @@ use throng_core::table::{QuasiColumn, Table};
 
 use crate::grow::Pace;
 
-/// Rows of a table column by column, and what their classes must satisfy.
+/// Rows of a table in columnar layout, and their privacy model.
 #[derive(Debug)]
 pub struct RowTable<'a> {
     pub(crate) table: &'a Table,
@@ -21,19 +21,19 @@ pub struct RowTable<'a> {
 /// The values of a quasi-identifier.
 #[derive(Debug)]
 pub(crate) enum Column {
-    /// Where each row lies in the range of the column, from 0 to 1.
+    /// Value of each row, scaled to [0, 1] over the range of the column.
     Number(Vec<f32>),
     Category {
         /// The leaf of each row.
         leaves: Vec<u32>,
-        /// How many leaves there are.
+        /// Number of leaves.
         count: usize,
         /// The NCP of the leaves `lo ..= hi`, at `lo * count + hi`.
         loss: Vec<f32>,
     },
 }
 
-/// What a class spans in one column.
+/// Range of a class in one column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Range {
     Number(f32, f32),
@@ -41,7 +41,7 @@ pub(crate) enum Range {
 }
 
 impl<'a> RowTable<'a> {
-    /// The rows of a table without nulls.
+    /// Expands a table without nulls into rows.
     pub fn new(table: &'a Table, privacy: &'a Privacy) -> Self {
         let cells =
             || (0..table.cell_count() as u32).flat_map(|cell| table.groups(cell).map(move |group| (cell, group)));
@@ -60,7 +60,7 @@ impl<'a> RowTable<'a> {
         self.classes(self.grow(self.all(), Pace::Quick))
     }
 
-    /// The same, with a look at every row that is left for every row that is taken.
+    /// Baseline: greedy clustering of all rows, evaluating every remaining row at every step.
     pub fn whole_table_literally(&self) -> Vec<Class> {
         self.classes(self.grow(self.all(), Pace::Literal))
     }
@@ -75,7 +75,7 @@ impl<'a> RowTable<'a> {
         self.table.codes(self.groups[row as usize])
     }
 
-    /// Whether these rows satisfy the model. Looks at no more of them than it takes.
+    /// Whether these rows satisfy the model. Stops as soon as they do.
     pub(crate) fn is_satisfied(&self, rows: &[u32]) -> bool {
         let mut tally = Tally::empty(self.table.sensitive().len());
         rows.iter().any(|row| {
@@ -110,7 +110,7 @@ impl Column {
         }
     }
 
-    /// The range of one row.
+    /// Returns the range of one row.
     pub(crate) fn range(&self, row: u32) -> Range {
         match self {
             Self::Number(values) => Range::Number(values[row as usize], values[row as usize]),
@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// The NCP of a range.
+    /// Returns the NCP of a range.
     pub(crate) fn loss(&self, range: Range) -> f32 {
         match (self, range) {
             (Self::Category { count, loss, .. }, Range::Category(lo, hi)) => loss[lo as usize * count + hi as usize],
@@ -129,7 +129,7 @@ impl Column {
 }
 
 impl Range {
-    /// The range of both.
+    /// Returns the union of two ranges.
     pub(crate) fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Number(lo, hi), Self::Number(from, to)) => Self::Number(lo.min(from), hi.max(to)),

@@ -10,28 +10,28 @@ use throng_core::hierarchy::{HierarchySpec, MaskSide, Tree};
 use throng_core::table::Table;
 use throng_papers::{Choice, People, SampleRng, category, data_or_skip, interval, survey};
 
-/// The part of Adult that most papers use: the training records without missing values.
+/// The subset of Adult that most papers use: training records without missing values.
 const ADULT_ROWS: usize = 30_162;
 const CENSUS_ROWS: usize = 100_000;
 const RICH_ROWS: usize = 20_000;
 const RICH_COLUMNS: usize = 10;
 const SEED: u64 = 1;
 
-/// A data set. Numbers are intervals but for methods that need a hierarchy of them.
+/// A data set. Numbers are released as intervals, except for methods that need a hierarchy.
 #[derive(Debug)]
 pub struct DataSet {
-    /// Its name with the number of rows.
+    /// Name with the number of rows.
     pub title: String,
-    /// Its name as that of a file.
+    /// Name of output files.
     pub file: String,
-    /// How many sensitive columns it has.
+    /// Number of sensitive columns.
     pub sensitive: usize,
     intervals: Table,
     trees: Table,
     grids: Table,
 }
 
-/// A quasi-identifier: a category, or a number with the hierarchy that it has where it needs one.
+/// A quasi-identifier: a category, or a number with the hierarchy for methods that need one.
 enum Quasi {
     Category(HierarchySpec),
     Number(HierarchySpec),
@@ -40,7 +40,7 @@ enum Quasi {
 type Columns = (Vec<(&'static str, Quasi, ArrayRef)>, Vec<(&'static str, ArrayRef)>);
 
 impl DataSet {
-    /// Makes a data set; none if it is made of data that is not there.
+    /// Creates a data set; returns `None` if its source data is missing.
     pub fn make(choice: &Choice) -> Result<Option<Self>> {
         let rows = |default| choice.rows.unwrap_or(default);
         let columns = match choice.name.as_str() {
@@ -74,7 +74,7 @@ impl DataSet {
         }))
     }
 
-    /// The table as a method wants it.
+    /// Returns the table in the form that a method needs.
     pub fn table_for(&self, method: Method) -> &Table {
         match method.partition {
             PartitionChoice::Incognito => &self.trees,
@@ -83,7 +83,7 @@ impl DataSet {
         }
     }
 
-    /// The table with numbers as intervals.
+    /// Returns the table with numbers as intervals.
     pub fn table(&self) -> &Table {
         &self.intervals
     }
@@ -95,7 +95,7 @@ fn table((quasi, sensitive): &Columns, spec: &dyn Fn(&str, &Quasi) -> QuasiSpec)
     Ok(survey(quasi, sensitive)?.table)
 }
 
-/// Six quasi-identifiers with the hierarchies of ARX; the occupation, or three columns, as sensitive.
+/// Six quasi-identifiers with the hierarchies of ARX; occupation, or three columns, as sensitive.
 fn adult(people: &People, rows: usize, is_three: bool) -> Result<Columns> {
     let records: Vec<usize> = (0..rows.min(people.len())).collect();
     let mut quasi = vec![("age", Quasi::Number(people.hierarchy("age")?), people.numbers("age", &records)?)];
@@ -110,7 +110,7 @@ fn adult(people: &People, rows: usize, is_three: bool) -> Result<Columns> {
     Ok((quasi, sensitive))
 }
 
-/// Six quasi-identifiers that depend on each other and have skew; about half of the rows of 100,000 are in small cells.
+/// Six correlated and skewed quasi-identifiers; about half of 100,000 rows are in small cells.
 fn census(rows: usize) -> Result<Columns> {
     let mut draws = SampleRng::new(SEED);
     let (mut ages, mut hours) = (Vec::new(), Vec::new());
@@ -157,7 +157,7 @@ const ORIGINS: [&str; 12] = [
     "Brazil",
 ];
 
-/// Numbers that are different for nearly everybody. Half of each is the same for a person, so that they go together.
+/// Nearly unique numbers. Half of each is a common value per person, so that they correlate.
 fn rich(rows: usize) -> Result<Columns> {
     const NAMES: [&str; RICH_COLUMNS] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let mut draws = SampleRng::new(SEED);
@@ -178,7 +178,7 @@ fn rich(rows: usize) -> Result<Columns> {
     Ok((quasi, vec![("diagnosis", Arc::new(StringArray::from(diagnoses)) as ArrayRef)]))
 }
 
-/// A number below `end`, of which low ones are common and high ones rare.
+/// Returns a number below `end`, skewed towards low ones.
 fn skewed(draws: &mut SampleRng, end: usize) -> usize {
     (end as f64 * draws.share() * draws.share() * draws.share()) as usize
 }

@@ -1,4 +1,4 @@
-//! Every algorithm on one table under one promise, with its losses and its time.
+//! Runs every algorithm on one table with one privacy model, measuring loss and time.
 
 use std::time::{Duration, Instant};
 
@@ -12,50 +12,50 @@ use throng_papers::form;
 use crate::rows::RowTable;
 use crate::tables::DataSet;
 
-/// What a policy gets when it says nothing.
+/// The default method.
 pub const THRONG: Method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Search);
 
 /// Strict Mondrian.
 pub const STRICT: Method = Method::new(PartitionChoice::Mondrian, ClusterChoice::None);
 
-/// The name of the baseline that clusters all rows at once.
+/// Name of the baseline that clusters all rows at once.
 pub const BASELINE_WHOLE: &str = "baseline: rows, whole table";
 
-/// The name of the same without any short cut.
+/// Name of the same baseline without the list of costs.
 pub const BASELINE_LITERAL: &str = "baseline: rows, whole table, literally";
 
-/// The name of the baseline that clusters the rows of each leaf.
+/// Name of the baseline that clusters the rows of each leaf.
 pub const BASELINE_LEAVES: &str = "baseline: rows in leaves of 128";
 
-/// What looks at every pair is not tried on more rows than this.
+/// Quadratic algorithms are skipped above this number of rows.
 pub const WHOLE_TABLE_ROWS: u64 = 50_000;
 
 const LEAF_ROWS: usize = 128;
 
-/// What takes less than this is timed several times, and the best time counts.
+/// Trials faster than this are repeated, and the best time counts.
 const FAST: Duration = Duration::from_secs(2);
 const TIMES: usize = 3;
 
-/// An algorithm and what came of it.
+/// An algorithm and its outcome.
 #[derive(Debug)]
 pub struct Trial {
-    /// The name of the algorithm.
+    /// Name of the algorithm.
     pub name: String,
-    /// What came of it.
+    /// Outcome of the trial.
     pub outcome: Outcome,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was not tried, or failed, for this reason.
+    /// Not run, or failed, for this reason.
     Skipped(String),
-    /// It was measured.
+    /// Metrics and running time.
     Measured(Utility, Duration),
 }
 
 impl Trial {
-    /// The name of a method.
+    /// Returns the display name of a method.
     pub fn name_of(method: Method) -> String {
         let partition = match method.partition {
             PartitionChoice::Mondrian => "mondrian",
@@ -71,7 +71,7 @@ impl Trial {
     }
 }
 
-/// Tries every algorithm that makes sense.
+/// Runs every applicable algorithm.
 pub fn trials(data_set: &DataSet, k: u64, p: u64) -> Vec<Trial> {
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, data_set.sensitive);
     let is_large = data_set.table().rows() > WHOLE_TABLE_ROWS;

@@ -1,8 +1,8 @@
-//! Experiment of [Campan 2010]: what constraints cost in information loss, time and suppressed rows.
+//! Experiment of [Campan 2010]: the cost of constraints in information loss, time and suppressed rows.
 //!
 //! GreedyCPKA and GreedyCKA (constrained, with and without sensitive values) against GreedyPKClustering, on 10,000
-//! records of Adult. The paper names no constraints; here ages stay in bands, and marital status, work class and country
-//! on the first level of their hierarchies.
+//! records of Adult. The paper states no constraints; here ages stay in bands, and marital status, work class and
+//! country on the first level of their hierarchies.
 //!
 //! ```text
 //! cargo bench -p throng-papers --bench campan_2010
@@ -78,7 +78,7 @@ fn loss(formed: &Formed) -> f64 {
     formed.utility.information_loss / (rows as f64 * formed.utility.columns.len() as f64)
 }
 
-/// Classes that show more than a limit allows. The cells of both tables are the same.
+/// Returns the number of clusters that violate a constraint. Both tables must have the same cells.
 fn beyond(formed: &Formed, limited: &Table) -> usize {
     let cell_of = |group: u32| (0..limited.cell_count() as u32).find(|cell| limited.groups(*cell).contains(&group));
     let cells: Vec<Option<u32>> = (0..limited.group_count() as u32).map(cell_of).collect();

@@ -1,18 +1,18 @@
-//! A data set as it is named on the command line: `census=100k`.
+//! A data set on the command line: `census=100k`.
 
 use anyhow::{Context, Result};
 
-/// A data set and how many rows of it.
+/// A data set and its number of rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The name of the data set.
+    /// Name of the data set.
     pub name: String,
-    /// How many rows, where that was said.
+    /// Number of rows, if given.
     pub rows: Option<usize>,
 }
 
 impl Choice {
-    /// Reads `NAME` or `NAME=ROWS`, where rows may end in `k` or `M`.
+    /// Parses `NAME` or `NAME=ROWS`, where rows may end in `k` or `M`.
     pub fn parse(word: &str) -> Result<Self> {
         let Some((name, count)) = word.split_once('=') else { return Ok(Self { name: word.to_owned(), rows: None }) };
         let (digits, factor) = match count.strip_suffix('k') {
@@ -24,7 +24,7 @@ impl Choice {
         Ok(Self { name: name.to_owned(), rows: Some(rows * factor) })
     }
 
-    /// The name with the number of rows.
+    /// Returns the name with the number of rows.
     pub fn title(&self) -> String {
         match self.rows {
             None => self.name.clone(),

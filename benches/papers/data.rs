@@ -1,4 +1,4 @@
-//! The data sets of the papers, which are not part of the project: they are looked for beside it.
+//! Data sets of the papers. They are not part of the project and are read from a folder beside it.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use arrow::array::{ArrayRef, Float64Array, Int64Array, StringArray};
 use throng_core::hierarchy::{HierarchySpec, Tree};
 
-/// The folder of the data sets; says that the experiment is skipped when it is not there.
+/// Returns the folder of the data sets; prints that the experiment is skipped if it is missing.
 pub fn data_or_skip() -> Option<PathBuf> {
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
     let found = folder.join("adult.csv").exists() && folder.join("census-1080.csv").exists();
@@ -18,7 +18,7 @@ pub fn data_or_skip() -> Option<PathBuf> {
     found.then_some(folder)
 }
 
-/// UCI Adult, the 45,222 complete records.
+/// The 45,222 complete records of UCI Adult.
 #[derive(Debug)]
 pub struct People {
     folder: PathBuf,
@@ -32,30 +32,30 @@ impl People {
         Ok(Self { folder, columns })
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.columns.values().next().map_or(0, Vec::len)
     }
 
-    /// Whether there are none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A column of texts, of these records.
+    /// Returns a column of texts for these records.
     pub fn texts(&self, name: &str, records: &[usize]) -> Result<ArrayRef> {
         let column = self.column(name)?;
         Ok(Arc::new(records.iter().map(|record| Some(column[*record].as_str())).collect::<StringArray>()))
     }
 
-    /// A column of whole numbers, of these records.
+    /// Returns a column of integers for these records.
     pub fn numbers(&self, name: &str, records: &[usize]) -> Result<ArrayRef> {
         let column = self.column(name)?;
         let numbers = records.iter().map(|record| column[*record].parse::<i64>());
         Ok(Arc::new(Int64Array::from(numbers.collect::<Result<Vec<_>, _>>().context("a number")?)))
     }
 
-    /// The hierarchy of a column, as ARX publishes it.
+    /// Returns the hierarchy of a column, as published with ARX.
     pub fn hierarchy(&self, name: &str) -> Result<HierarchySpec> {
         let path = self.folder.join("adult-hierarchies").join(format!("{name}.csv"));
         let text = std::fs::read_to_string(&path).with_context(|| format!("the hierarchy of {name}"))?;
@@ -71,7 +71,7 @@ impl People {
 /// The Census reference microdata: 1,080 records with 13 numbers each.
 #[derive(Debug)]
 pub struct Census {
-    /// The columns in the order of the file, with their names.
+    /// Columns in file order, with their names.
     pub columns: Vec<(String, Vec<f64>)>,
 }
 
@@ -90,7 +90,7 @@ impl Census {
         Ok(Self { columns: names.into_iter().map(numbers).collect::<Result<Vec<_>>>()? })
     }
 
-    /// A column as an array.
+    /// Returns a column as an array.
     pub fn array(&self, column: usize) -> ArrayRef {
         Arc::new(Float64Array::from(self.columns[column].1.clone()))
     }

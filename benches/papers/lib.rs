@@ -1,4 +1,5 @@
-//! What the experiments of the papers and other measurements share: their data, the way from a table to classes, and tables of results.
+//! Shared parts of the experiments of the papers and other benches: data sets, the path from a table to classes, and
+//! result tables.
 
 mod choice;
 mod data;

@@ -1,4 +1,4 @@
-//! From columns to classes, with a clock.
+//! From columns to classes, timed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,22 +22,22 @@ fn spec(name: &str, release: ColumnRecoding, hierarchy: HierarchySpec) -> QuasiS
     QuasiSpec { name, release, weight: DEFAULT_WEIGHT, nulls: Nulls::Value, hierarchy, limit: None }
 }
 
-/// A number that is released as an interval.
+/// A number released as an interval.
 pub fn interval(name: &str) -> QuasiSpec {
     spec(name, ColumnRecoding::Interval, HierarchySpec::Flat)
 }
 
-/// A number that is released as a mean.
+/// A number released as a mean.
 pub fn mean(name: &str) -> QuasiSpec {
     spec(name, ColumnRecoding::Mean, HierarchySpec::Flat)
 }
 
-/// A category that is released as an ancestor.
+/// A category released as an ancestor.
 pub fn category(name: &str, hierarchy: HierarchySpec) -> QuasiSpec {
     spec(name, ColumnRecoding::Ancestor, hierarchy)
 }
 
-/// A table as the algorithms see it.
+/// A surveyed table.
 #[derive(Debug)]
 pub struct Surveyed {
     /// The table.
@@ -60,28 +60,28 @@ pub fn survey(quasi: Vec<(QuasiSpec, ArrayRef)>, sensitive: Vec<(SensitiveSpec, 
     Ok(Surveyed { table: merged.table, groups })
 }
 
-/// What a method made of a table.
+/// Result of a method on a table.
 #[derive(Debug)]
 pub struct Formed {
     /// The clusters as formed; two of them may release the same values.
     pub clusters: Vec<Class>,
-    /// What could not be released.
+    /// Feasible regions and suppressed cells.
     pub allowed: FeasibleRegions,
     /// The release.
     pub recoding: Recoding,
-    /// The measures of the release.
+    /// Utility metrics of the release.
     pub utility: Utility,
-    /// How long partition and clustering took.
+    /// Time of partition and clustering.
     pub time: Duration,
 }
 
 impl Formed {
-    /// AVG over the clusters as formed.
+    /// Returns AVG over the clusters as formed.
     pub fn cluster_avg(&self, k: u64) -> f64 {
         avg(self.sizes().iter().sum(), self.clusters.len() as u64, k)
     }
 
-    /// DM over the clusters as formed.
+    /// Returns DM over the clusters as formed.
     pub fn cluster_dm(&self) -> u64 {
         dm(&self.sizes())
     }

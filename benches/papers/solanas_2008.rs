@@ -1,8 +1,8 @@
 //! Experiment of [Solanas 2008]: SSE / SST of microaggregation with MDAV seeds (H1) and with random seeds (H2).
 //!
-//! Census: twelve columns as quasi-identifiers, the last one in ten bins of equal frequency as the sensitive column. The
-//! synthetic sets are uniform in a square. Columns are standardized, and so SSE / SST is the mean over columns. Beside them
-//! is our own clustering by squared errors, with its default number of rounds.
+//! Census: twelve columns as quasi-identifiers, the last one in ten bins of equal frequency as the sensitive column.
+//! The synthetic sets are uniform in a square. Columns are standardized, so SSE / SST is the mean over columns.
+//! Centroid clustering with its default number of rounds is shown for comparison.
 //!
 //! ```text
 //! cargo bench -p throng-papers --bench solanas_2008
@@ -26,7 +26,7 @@ use throng_papers::{Census, Rows, SampleRng, data_or_skip, form, mean, survey};
 const BINS: usize = 10;
 const SEEDS: u64 = 10;
 
-/// A row of a table of the paper: k, p, H1 and H2 in percent.
+/// A row of a table of [Solanas 2008]: k, p, H1 and H2 in percent.
 type PaperRow = (u64, u64, f64, f64);
 
 const TABLE_1: [PaperRow; 10] = [
@@ -89,7 +89,7 @@ fn main() -> Result<()> {
     speed(1_000_000)
 }
 
-/// How long a million rows take, nearly all of which are cells of their own.
+/// Times centroid clustering of rows that are nearly all cells of their own.
 fn speed(records: usize) -> Result<()> {
     println!("\nCentroid, {records} rows of six numbers, k = 10, p = 3: microseconds per row");
     let mut draws = SampleRng::new(2);
@@ -117,7 +117,7 @@ fn speed(records: usize) -> Result<()> {
     Ok(())
 }
 
-/// Classic MDAV on all thirteen columns, which the literature reports.
+/// Classic MDAV on all thirteen columns, compared with published results.
 fn classic(census: &Census) -> Result<()> {
     let quasi = census.columns.iter().enumerate().map(|(index, (name, _))| (mean(name), census.array(index)));
     let table = survey(quasi.collect(), Vec::new())?.table;
@@ -198,7 +198,7 @@ fn bins(numbers: &[f64]) -> ArrayRef {
     Arc::new(numbers.iter().map(|number| Some(bin(number) as i64)).collect::<Int64Array>())
 }
 
-/// Another column as the sensitive one, in bins of equal width; the other twelve are quasi-identifiers.
+/// Uses another column as the sensitive one, in bins of equal width; the other twelve are quasi-identifiers.
 fn skewed_census_table(census: &Census, sensitive: &str) -> Result<Table> {
     let all = census.columns.iter().enumerate();
     let (secret, quasi): (Vec<_>, Vec<_>) = all.partition(|(_, (name, _))| name == sensitive);
@@ -212,7 +212,7 @@ fn skewed_census_table(census: &Census, sensitive: &str) -> Result<Table> {
     Ok(survey(quasi, secret.collect())?.table)
 }
 
-/// Values are equally likely, or the first one has a share of its own.
+/// Sensitive values are equally likely, or the first one has the share `first`.
 fn synthetic(records: usize, first: Option<f64>) -> Result<Table> {
     let mut draws = SampleRng::new(1);
     let mut side = |name: &str| {

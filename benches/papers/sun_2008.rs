@@ -24,11 +24,11 @@ const RECORDS: usize = 400;
 const ALPHA: f64 = 2.0;
 const SAMPLES: u64 = 20;
 
-/// Table 4 of the paper, the most sensitive category first.
+/// Table 4 of [Sun 2008], the most sensitive category first.
 const CATEGORIES: [[&str; 2]; 4] =
     [["HIV", "Cancer"], ["Phthisis", "Hepatitis"], ["Heart Disease", "Asthma"], ["Flu", "Indigestion"]];
 
-/// The facets of the only sensitive column.
+/// The codings of the only sensitive column.
 const VALUES: usize = 0;
 const BY_CATEGORY: usize = 1;
 
@@ -89,7 +89,7 @@ fn p_plus_alpha(k: u64, p: u64) -> Privacy {
     Privacy::new(models.to_vec())
 }
 
-/// How many categories each class of the release has.
+/// Returns the number of categories in each class of the release.
 fn categories_of_classes(formed: &Formed, table: &Table) -> Vec<u64> {
     let mut classes = vec![Vec::new(); formed.recoding.class_rows().len()];
     for group in 0..table.group_count() as u32 {

@@ -1,6 +1,6 @@
-//! Results as a table in Markdown.
+//! Result tables in Markdown.
 
-/// A whole table as text.
+/// Formats a table.
 pub fn markdown(headings: &[&str], rows: &[Vec<String>]) -> String {
     let mut text = format!("| {} |\n|{}\n", headings.join(" | "), "---|".repeat(headings.len()));
     for row in rows {
@@ -16,14 +16,14 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Begins a table with these headings.
+    /// Prints the headings of a table.
     pub fn new(headings: &[&str]) -> Self {
         println!("\n| {} |", headings.join(" | "));
         println!("|{}", "---|".repeat(headings.len()));
         Self { columns: headings.len() }
     }
 
-    /// One more row; missing cells stay empty.
+    /// Prints a row; missing cells stay empty.
     pub fn row(&self, cells: &[String]) {
         let empty = std::iter::repeat_n(String::new(), self.columns.saturating_sub(cells.len()));
         let cells: Vec<String> = cells.iter().cloned().chain(empty).collect();

@@ -71,7 +71,7 @@ fn sample(people: &People, records: &[usize]) -> Result<()> {
     Ok(())
 }
 
-/// Clusterings show ages as intervals; full-domain generalization needs a hierarchy.
+/// Clusterings release ages as intervals; full-domain generalization needs a hierarchy.
 fn table(people: &People, records: &[usize], age_hierarchy: bool) -> Result<Table> {
     let ages = people.numbers("age", records)?;
     let age = if age_hierarchy { category("age", people.hierarchy("age")?) } else { interval("age") };

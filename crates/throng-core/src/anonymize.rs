@@ -1,4 +1,4 @@
-//! From a table to its classes: what the limits allow, then partition into leaves, then cluster every leaf, in parallel.
+//! From a table to its classes: feasible regions, partition into leaves, and clustering of the leaves in parallel.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,54 +14,54 @@ use crate::partition::{BasicMondrian, FeasibleRegions, Incognito, Leaf, Mdr, Mon
 use crate::redistribute::redistribute;
 use crate::table::Table;
 
-/// How many cycles local search goes on when nothing else is said.
+/// Default number of cycles of local search.
 pub const DEFAULT_CYCLES: u32 = 1;
 
-/// In a cycle the centroids of a table are searched for so many cells times rounds: a round takes many times as long as
-/// everything else, and so large tables get none.
+/// Budget of centroid search per cycle, in cells times rounds. A round takes far longer than everything else, so large
+/// tables get none.
 const CENTROID_ROW_ROUNDS: u64 = 1 << 17;
 
-/// How the table is cut into leaves.
+/// Partition method: how a table is cut into leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionChoice {
-    /// Mondrian.
+    /// Mondrian [LeFevre 2006].
     Mondrian,
-    /// Mondrian as in the literature.
+    /// Basic Mondrian, as in [Liu 2018].
     BasicMondrian,
-    /// Basic Mondrian with priority weights, on columns of which the numbers have MDR trees.
+    /// Basic Mondrian with priority weights and MDR trees of numeric columns [Liu 2018].
     Mdr,
-    /// Full-domain generalization.
+    /// Full-domain generalization [LeFevre 2005].
     Incognito,
     /// The whole table is one leaf.
     None,
 }
 
-/// How the classes of a leaf are formed.
+/// Cluster method: how the classes of a leaf are formed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClusterChoice {
-    /// Greedy clustering on cells, then local search across leaves. Chooses its own leaves where the partition is Mondrian
+    /// Greedy clustering of cells, then local search across leaves. Chooses its own leaves if the partition is Mondrian
     /// or none.
     Search,
-    /// Greedy clustering on cells.
+    /// Greedy clustering of cells.
     Greedy,
-    /// GreedyPKClustering.
+    /// GreedyPKClustering [Truta 2007].
     GreedyPk,
-    /// EnhancedPKClustering.
+    /// EnhancedPKClustering [Truta 2007].
     EnhancedPk,
-    /// GreedyPKClustering, then switching of rows for (p+, alpha)-sensitivity.
+    /// GreedyPKClustering, then switching of rows for (p+, alpha)-sensitivity [Sun 2008].
     Switching,
-    /// Microaggregation with seeds far from the average.
+    /// Microaggregation with MDAV seeds [Solanas 2008].
     Mdav,
-    /// Microaggregation with random seeds.
+    /// Microaggregation with random seeds [Solanas 2008].
     RandomSeed,
-    /// Squared errors around centroids, by growing and a search in rounds. Does its own cutting.
+    /// Microaggregation that minimizes squared errors: growing, then local search in rounds. Does its own cutting.
     Centroid,
-    /// The leaf is the class.
+    /// Every leaf is one class.
     None,
 }
 
 impl ClusterChoice {
-    /// The name of the choice in policies and reports.
+    /// Returns the name of the choice in policies and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Search => "search",
@@ -77,39 +77,39 @@ impl ClusterChoice {
     }
 }
 
-/// A way from a table to classes.
+/// An anonymization method: partition, clustering and their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Method {
-    /// How the table is cut.
+    /// Partition method.
     pub partition: PartitionChoice,
-    /// How the classes of a leaf are formed.
+    /// Cluster method: how the classes of a leaf are formed.
     pub cluster: ClusterChoice,
-    /// Keys every random choice.
+    /// Key of every random choice.
     pub key: ReleaseKey,
-    /// How many cycles local search goes on.
+    /// Maximum number of cycles of local search.
     pub cycles: u32,
 }
 
-/// The classes of a table, and how they came about.
+/// The classes of a table, and the search effort spent.
 #[derive(Clone, Debug)]
 pub struct FormedClasses {
     /// The classes.
     pub classes: Vec<Class>,
-    /// How many cycles of local search were done, at least, where classes could be changed.
+    /// Least number of completed cycles over the blocks that local search could change; zero if there were none.
     pub cycles: u32,
 }
 
-/// Hears of the progress of a method, and tells it to stop.
+/// Receives progress and can stop a method.
 pub trait ProgressSink: Sync {
-    /// A leaf with so many cells is done. Once the answer is no, no further leaf is begun, and what is returned is of no
-    /// use.
+    /// Called when a leaf with `cells` cells is done. Once it returns false, no further leaf is started and the result
+    /// is unusable.
     fn leaf_done(&self, cells: usize) -> bool;
 
-    /// Whether local search may go on. Once it may not, it ends with what it has.
+    /// Whether local search may continue. Once it returns false, the search ends with its best result.
     fn may_search(&self) -> bool;
 }
 
-/// Nobody watches.
+/// Ignores progress and never stops.
 #[derive(Clone, Copy, Debug)]
 pub struct IgnoreProgress;
 
@@ -124,7 +124,7 @@ impl ProgressSink for IgnoreProgress {
 }
 
 impl Method {
-    /// Every partition and every clustering there is, for tests that must hold for all of them.
+    /// Combinations that cover every partition and every clustering, for tests that must hold for all of them.
     pub const ALL: [Self; 19] = [
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Search),
         Self::new(PartitionChoice::None, ClusterChoice::Search),
@@ -147,33 +147,33 @@ impl Method {
         Self::new(PartitionChoice::None, ClusterChoice::None),
     ];
 
-    /// This partition with this clustering.
+    /// Creates a method with the public key and the default number of cycles.
     pub const fn new(partition: PartitionChoice, cluster: ClusterChoice) -> Self {
         Self { partition, cluster, key: ReleaseKey::PUBLIC, cycles: DEFAULT_CYCLES }
     }
 
-    /// The same with another key.
+    /// Sets the key.
     pub const fn with_key(self, key: ReleaseKey) -> Self {
         Self { key, ..self }
     }
 
-    /// The same with another number of cycles.
+    /// Sets the number of cycles.
     pub const fn with_cycles(self, cycles: u32) -> Self {
         Self { cycles, ..self }
     }
 
-    /// Cuts everything that may be released into leaves that satisfy the model.
+    /// Cuts the feasible regions into leaves that satisfy the model.
     pub fn leaves(&self, allowed: &FeasibleRegions, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
         // Leaves that no clustering refines are cut as long as a cut is allowed.
         let is_final = self.cluster == ClusterChoice::None;
         let partition: Box<dyn PartitionMethod> = match self.partition {
-            // Where the search starts is its own choice: it crosses all borders.
+            // Only the starting point of the search, which crosses leaf borders.
             PartitionChoice::None if self.cluster == ClusterChoice::Search => {
                 Box::new(Mondrian::for_clustering(privacy))
             }
             PartitionChoice::None => Box::new(NoPartition),
             PartitionChoice::Incognito => Box::new(Incognito),
-            // Its search crosses the borders that Mondrian would draw.
+            // Its search would cross the borders of Mondrian.
             PartitionChoice::Mondrian if self.cluster == ClusterChoice::Centroid => Box::new(NoPartition),
             PartitionChoice::Mondrian if is_final => Box::new(Mondrian::strict()),
             PartitionChoice::Mondrian => Box::new(Mondrian::for_clustering(privacy)),
@@ -192,8 +192,8 @@ impl Method {
         Ok(leaves.collect::<Result<Vec<_>>>()?.concat())
     }
 
-    /// Forms the classes of all leaves, which come block by block. Rows of cells that several classes share are assigned
-    /// at random, by the key.
+    /// Forms the classes of all leaves, which must be ordered by block. Rows of cells that several classes share are
+    /// redistributed at random, by the key.
     pub fn classes(
         &self,
         leaves: &[Leaf],

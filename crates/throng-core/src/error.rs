@@ -1,17 +1,17 @@
-//! What can go wrong in the core. No message holds a value of the data: columns, counts and types only.
+//! Errors of the core. No message contains a value of the data: columns, counts and types only.
 
 use arrow::error::ArrowError;
 use thiserror::Error;
 
 use crate::feasibility::Shortfall;
 
-/// A result of the core.
+/// Result type of the core.
 pub type Result<T, E = CoreError> = std::result::Result<T, E>;
 
-/// An error of the core.
+/// Error of the core.
 #[derive(Debug, Error)]
 pub enum CoreError {
-    /// NaN or an infinity where a finite number is needed.
+    /// A value is NaN or infinite where a finite number is required.
     #[error(
         "column `{column}` has NaN or infinite values in {rows} rows; a {role} must be finite: remove or replace them"
     )]
@@ -20,10 +20,10 @@ pub enum CoreError {
         column: String,
         /// `quasi-identifier` or `sensitive column`.
         role: &'static str,
-        /// How many rows, in the batch that was looked at.
+        /// Number of such rows in the batch.
         rows: usize,
     },
-    /// Null where the policy allows none.
+    /// A value is null although the policy forbids it.
     #[error(
         "column `{column}` has nulls in {rows} rows, and its policy says `nulls = \"error\"`; \
          mend the input, or set `nulls` to \"value\" or \"suppress\""
@@ -31,7 +31,7 @@ pub enum CoreError {
     Null {
         /// The column.
         column: String,
-        /// How many rows, in the batch that was looked at.
+        /// Number of such rows in the batch.
         rows: usize,
     },
     /// A hierarchy does not fit its column.
@@ -39,10 +39,10 @@ pub enum CoreError {
     Hierarchy {
         /// The column.
         column: String,
-        /// What does not fit.
+        /// The reason.
         source: crate::hierarchy::BuildError,
     },
-    /// A limit does not fit its column.
+    /// The type of a constraint does not fit its column.
     #[error(
         "column `{column}` has a `limit` that does not fit it: a level or allowed values need a hierarchy, \
          bands need a number without one"
@@ -51,7 +51,7 @@ pub enum CoreError {
         /// The column.
         column: String,
     },
-    /// Values of a sensitive column that no category holds.
+    /// A sensitive column has values without a category.
     #[error(
         "sensitive column `{column}` has {count} distinct values that are in none of its `categories`; \
          put each of them into one"
@@ -59,27 +59,27 @@ pub enum CoreError {
     Uncategorized {
         /// The column.
         column: String,
-        /// How many distinct values.
+        /// Number of distinct values.
         count: usize,
     },
-    /// More combinations of levels than can be searched.
+    /// The generalization lattice is too large to search.
     #[error(
         "the hierarchies of the quasi-identifiers allow {nodes} combinations of levels, and `incognito` searches at \
          most {limit}; use fewer levels or columns, or another partition"
     )]
     Lattice {
-        /// The combinations that there are.
+        /// Number of nodes of the lattice.
         nodes: u128,
-        /// The most that are searched.
+        /// Maximum number of nodes.
         limit: u128,
     },
-    /// A value that can't be written, such as a date beyond the calendar.
+    /// A value cannot be formatted, such as a date out of range.
     #[error("column `{column}` has values that can't be written as text, such as dates beyond the calendar; mend them")]
     NoText {
         /// The column.
         column: String,
     },
-    /// A type that can't be a quasi-identifier or sensitive.
+    /// The type of a column does not support its role.
     #[error("column `{column}` is {data_type}, which can't be a {role}; drop it, or keep it as `insensitive`")]
     Type {
         /// The column.
@@ -89,30 +89,30 @@ pub enum CoreError {
         /// `quasi-identifier` or `sensitive column`.
         role: &'static str,
     },
-    /// There is nothing to release.
+    /// There are no rows to release.
     #[error("the input has no rows{}; a release needs at least k of them", suppressed_note(*.suppressed))]
     NoRows {
-        /// Rows that were there and had to be suppressed.
+        /// Number of suppressed rows.
         suppressed: u64,
     },
-    /// More rows than one table of cells can count.
+    /// The input has too many distinct rows for one survey.
     #[error("the input has more than {limit} distinct rows in one survey; split it into several releases")]
     TooLarge {
-        /// The limit.
+        /// Maximum number of distinct rows.
         limit: u32,
     },
-    /// The privacy model can't be met by any release of this input.
+    /// No release of this input satisfies the privacy model.
     #[error("the privacy target can't be met: {}", list(.0))]
     Infeasible(Vec<Shortfall>),
-    /// A clustering lost or doubled rows; a bug of ours.
+    /// Internal error: a clustering lost or duplicated rows.
     #[error(
         "a clustering misplaced the rows of {groups} groups; nothing is released, please report this with the policy"
     )]
     Misplaced {
-        /// How many groups.
+        /// Number of groups.
         groups: usize,
     },
-    /// A clustering went beyond a limit; a bug of ours.
+    /// Internal error: a clustering violated a constraint.
     #[error(
         "{classes} classes would generalize column `{column}` beyond its limit; nothing is released, please report this \
          with the policy"
@@ -120,10 +120,10 @@ pub enum CoreError {
     Beyond {
         /// The column.
         column: String,
-        /// How many classes.
+        /// Number of classes.
         classes: usize,
     },
-    /// An Arrow kernel failed; a bug of ours, or memory that ran out.
+    /// An Arrow kernel failed: an internal error, or out of memory.
     #[error("an Arrow kernel failed ({0}); please report this with the policy and the schema")]
     Kernel(&'static str, #[source] ArrowError),
 }
@@ -136,7 +136,7 @@ fn list(shortfalls: &[Shortfall]) -> String {
     shortfalls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Names the kernel that failed. Its own message may quote values, so it stays in the source.
+/// Wraps an error of the named kernel. Its own message may quote values, so it stays in the source.
 pub(crate) fn kernel(name: &'static str) -> impl FnOnce(ArrowError) -> CoreError {
     move |source| CoreError::Kernel(name, source)
 }

@@ -1,8 +1,8 @@
-//! Whether a promise can be kept at all, before any work is done [Truta 2007, Conditions 1 and 2].
+//! Necessary conditions for a release, checked before any work is done [Truta 2007, Conditions 1 and 2].
 //!
 //! Condition 1: no class can have more distinct sensitive values than the whole table. Condition 2 bounds the number of
-//! classes: of the rows that do not carry one of the `p - i` most frequent values, every class needs at least `i`. With
-//! limits on quasi-identifiers both are asked of every class of the maximum allowed microdata ([`FeasibleRegions`]).
+//! classes: every class needs at least `i` of the rows outside the `p - i` most frequent values. With constraints on
+//! quasi-identifiers, both apply to every class of the maximum allowed microdata ([`FeasibleRegions`]).
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,26 +13,26 @@ use crate::model::{Model, Privacy, Tally};
 use crate::partition::FeasibleRegions;
 use crate::table::{SensitiveColumn, Table};
 
-/// Cells that are counted at a time.
+/// Number of cells per parallel task.
 const CHUNK_CELLS: usize = 1 << 14;
 
-/// Why no release of a table can keep its promise.
+/// Reason why no release of a table can keep its promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortfall {
     /// Fewer rows than `k`.
     Rows {
-        /// The rows of the table.
+        /// Number of rows of the table.
         rows: u64,
-        /// What was asked for.
+        /// The requirement.
         k: u64,
     },
-    /// Fewer distinct values than `p` (Condition 1).
+    /// Fewer distinct values than `p` [Truta 2007, Condition 1].
     Distinct {
         /// The sensitive column.
         column: String,
-        /// How many distinct values it has, which is the highest `p` that would do.
+        /// Number of distinct values, which is the highest feasible `p`.
         distinct: u64,
-        /// What was asked for.
+        /// The requirement.
         p: u64,
     },
     /// The categories of all rows together weigh less than alpha.
@@ -40,9 +40,9 @@ pub enum Shortfall {
         /// The sensitive column.
         column: String,
     },
-    /// With the limits of the quasi-identifiers, no class of rows satisfies the model.
+    /// Under the constraints of the quasi-identifiers, no class satisfies the model.
     Limits {
-        /// The rows of the table, all of which would have to be suppressed.
+        /// Number of rows of the table, all of which would have to be suppressed.
         rows: u64,
     },
 }
@@ -72,37 +72,37 @@ impl fmt::Display for Shortfall {
     }
 }
 
-/// What is possible with a table.
+/// Feasibility of a promise for a table.
 #[derive(Clone, Debug)]
 pub struct Feasibility {
-    /// The rows of the table.
+    /// Number of rows of the table.
     pub rows: u64,
-    /// How many of them must be suppressed, because the limits of the quasi-identifiers leave no class for them.
+    /// Number of rows that must be suppressed, because the constraints leave no class for them.
     pub suppressed: u64,
-    /// What each sensitive column allows, in the order of the table.
+    /// Feasibility of each sensitive column, in the order of the table.
     pub columns: Vec<ColumnFeasibility>,
-    /// The most classes that any release can have: Condition 2 over all columns, and no more than `rows / k`.
+    /// Upper bound of the number of classes of any release: Condition 2 over all columns, and at most `rows / k`.
     pub max_classes: u64,
-    /// Everything that stands in the way; empty when the promise can be kept.
+    /// Unmet conditions; empty if the promise is feasible.
     pub shortfalls: Vec<Shortfall>,
 }
 
-/// What one sensitive column allows.
+/// Feasibility of one sensitive column.
 #[derive(Clone, Debug)]
 pub struct ColumnFeasibility {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// What is counted: values, strong values or categories.
+    /// Counted unit: values, strong values or categories.
     pub counted: &'static str,
-    /// How many distinct ones there are in the whole table, which is the highest `p` that can be met.
+    /// Number of distinct ones in the whole table, which is the highest feasible `p`.
     pub distinct: u64,
-    /// The most classes that the models of this column allow (Condition 2); zero when they can't be met.
+    /// Upper bound of the number of classes by the models of this column (Condition 2); zero if they are infeasible.
     pub max_classes: u64,
 }
 
 impl Feasibility {
-    /// Examines a table. A class of the maximum allowed microdata is the last resort of every algorithm, and all models
-    /// are monotone: so when it satisfies the models a release of its rows exists, and when it does not there is none.
+    /// Computes the feasibility of a table. Models are row-monotone, so a class of the maximum allowed microdata can be
+    /// released if and only if the class as a whole satisfies the models.
     pub fn of(table: &Table, privacy: &Privacy, allowed: &FeasibleRegions) -> Self {
         let mut examined = FeasibilityCounts::new(table);
         examined.add(table, allowed);
@@ -110,19 +110,20 @@ impl Feasibility {
     }
 }
 
-/// What is known of the parts of a table so far.
+/// Feasibility counts over the parts of a table added so far.
 #[derive(Clone, Debug)]
 pub struct FeasibilityCounts {
     sensitive: Arc<[SensitiveColumn]>,
     whole: Tally,
     suppressed: u64,
-    /// The classes of the maximum allowed microdata that satisfy the models. Without limits there is one, of all parts.
+    /// Classes of the maximum allowed microdata that satisfy the models. Without constraints there is one, over all
+    /// parts.
     classes: Vec<Tally>,
     is_limited: bool,
 }
 
 impl FeasibilityCounts {
-    /// No part yet, of a table or of one like it.
+    /// Creates empty counts for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
         let is_limited = table.quasi().iter().any(|quasi| quasi.domain.is_limited());
         let sensitive = Arc::clone(table.sensitive_columns());
@@ -130,8 +131,8 @@ impl FeasibilityCounts {
         Self { sensitive, whole, suppressed: 0, classes: Vec::new(), is_limited }
     }
 
-    /// Adds a part, which holds classes of the maximum allowed microdata with all of their rows, or a part of one that
-    /// satisfies the models.
+    /// Adds a part, which must contain classes of the maximum allowed microdata with all of their rows, or part of one
+    /// that satisfies the models by itself.
     pub fn add(&mut self, part: &Table, allowed: &FeasibleRegions) {
         self.suppressed += allowed.suppressed_rows(part);
         self.whole.merge(&tally(part, &allowed.suppressed_cells));
@@ -145,7 +146,7 @@ impl FeasibilityCounts {
         }
     }
 
-    /// What is possible with all parts together.
+    /// Returns the feasibility over all parts.
     pub fn conclude(&self, privacy: &Privacy) -> Feasibility {
         let mut shortfalls: Vec<Shortfall> = privacy
             .models()
@@ -178,14 +179,14 @@ impl FeasibilityCounts {
         }
     }
 
-    /// The most classes that a model allows.
+    /// Returns an upper bound of the number of classes by one model.
     fn most_classes(&self, class: &Tally, model: &dyn Model) -> u64 {
         match (model.column(), model.distinct_values()) {
             (Some(column), Some(p)) => {
                 let counts = (0..self.sensitive[column].distinct).map(|code| class.count(column, code));
                 max_classes(counts.filter(|count| *count > 0).collect(), p)
             }
-            // What such a model asks for adds up over classes.
+            // Requirements of other models add up over classes.
             _ => model.achieved(class).checked_div(model.required()).unwrap_or(class.rows()),
         }
     }
@@ -200,8 +201,8 @@ fn shortfall(model: &dyn Model, whole: &Tally, sensitive: &[SensitiveColumn]) ->
     }
 }
 
-/// Condition 2 for one column: `min over i = 1..p of floor((n - cf_(p-i)) / i)`, with `n` the rows that have a value and
-/// `cf_j` the rows of its `j` most frequent values.
+/// Condition 2 [Truta 2007] for one column: `min over i = 1..p of floor((n - cf_(p-i)) / i)`, with `n` the rows that
+/// have a value and `cf_j` the rows of its `j` most frequent values.
 pub fn max_classes(mut counts: Vec<u64>, p: u64) -> u64 {
     counts.sort_unstable_by(|a, b| b.cmp(a));
     if (counts.len() as u64) < p {
@@ -217,7 +218,7 @@ pub fn max_classes(mut counts: Vec<u64>, p: u64) -> u64 {
     bound
 }
 
-/// The rows of many cells.
+/// Tallies many cells in parallel.
 fn tally(table: &Table, cells: &[u32]) -> Tally {
     let of_chunk = |cells: &[u32]| Tally::of_cells(table, cells.iter().copied());
     let merged = |mut a: Tally, b: Tally| {

@@ -19,9 +19,9 @@ fn frequencies(rows: u64, values: usize, highest: u64) -> Vec<Vec<u64>> {
         .collect()
 }
 
-/// The most p-sensitive groups into which rows with these value counts can be split. A group with more than it needs
-/// can give rows up, and rows that are left over can join any group: so it is enough to try every way of taking `p` rows
-/// with different values away, again and again.
+/// Returns the largest number of p-sensitive groups of rows with these value counts. A group can give up rows beyond
+/// its need, and leftover rows can join any group, so it suffices to try all ways of repeatedly removing `p` rows with
+/// distinct values.
 fn most_groups(counts: &mut Vec<u64>, p: u32) -> u64 {
     let choices = (0_u32..1 << counts.len()).filter(|choice| choice.count_ones() == p);
     let mut most = 0;
@@ -79,7 +79,7 @@ fn pairs(size: usize, from: u8) -> Vec<Vec<u8>> {
     (from..9).flat_map(|pair| pairs(size - 1, pair).into_iter().map(move |rest| [vec![pair], rest].concat())).collect()
 }
 
-/// For more columns the bound need not be reached; Fig. 1 of the paper shows it with three.
+/// For more columns the bound need not be tight; Fig. 1 of [Truta 2007] shows it with three.
 #[test]
 fn condition_2_bounds_the_classes_of_two_columns() {
     for size in 1..=6 {

@@ -1,9 +1,9 @@
-//! Quantities that change with age, written as a few points with straight lines between them.
+//! Piecewise linear functions of age.
 
 use crate::demographics::AGES;
 
-/// The value of a curve at `x`: flat before the first point and after the last, straight between two. `points` is
-/// ordered by its first number and has at least one entry.
+/// Returns the value of a curve at `x`: linear between points, constant before the first and after the last. `points`
+/// must be sorted by the first number and not be empty.
 pub(crate) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
     let after = points.partition_point(|point| point.0 <= x);
     match (after.checked_sub(1).map(|before| points[before]), points.get(after)) {
@@ -13,7 +13,7 @@ pub(crate) fn curve(points: &[(f64, f64)], x: f64) -> f64 {
     }
 }
 
-/// A curve at every age.
+/// Returns the values of a curve at every age.
 pub(crate) fn by_age(points: &[(f64, f64)]) -> Vec<f64> {
     (0..AGES).map(|age| curve(points, age as f64)).collect()
 }

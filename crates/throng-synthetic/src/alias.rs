@@ -1,14 +1,14 @@
-//! Skewed choices in constant time: Walker's alias method, with the tables built as Vose describes.
+//! Weighted choices in constant time: the alias method [Walker 1977], with tables built as Vose describes.
 
 use crate::rng::Rng;
 
-/// A choice among `0..len` with given weights. One look-up and one random number per choice.
+/// A weighted choice among `0..len`: one lookup and one random number per choice.
 #[derive(Debug)]
 pub(crate) struct Alias {
     slots: Vec<AliasSlot>,
 }
 
-/// A slot keeps its own number with a chance of `keep / 2^32`, and otherwise gives `other`.
+/// A slot yields its own index with probability `keep / 2^32`, and `other` otherwise.
 #[derive(Debug)]
 struct AliasSlot {
     keep: u32,
@@ -16,7 +16,7 @@ struct AliasSlot {
 }
 
 impl Alias {
-    /// Builds the table. There is at least one weight and at most 65,536, none is negative, and one is above zero.
+    /// Builds the table. Requires between 1 and 65,536 weights, none negative and at least one positive.
     ///
     /// A weight of zero is never chosen: its slot keeps nothing, and the slots that are left over at the end hold
     /// exactly one share each (up to rounding), which a zero never does.
@@ -39,12 +39,12 @@ impl Alias {
         Self { slots }
     }
 
-    /// A choice among `len` whose weights fall like `1 / (rank + shift)^exponent`.
+    /// Builds a choice among `len` with weights `1 / (rank + shift)^exponent`.
     pub fn zipf(len: usize, shift: f64, exponent: f64) -> Self {
         Self::new(&zipf_weights(len, shift, exponent))
     }
 
-    /// Chooses.
+    /// Draws an index.
     #[inline]
     pub fn pick(&self, rng: &mut Rng) -> usize {
         let bits = rng.bits();
@@ -54,7 +54,7 @@ impl Alias {
     }
 }
 
-/// Weights that fall like `1 / (rank + shift)^exponent`; ranks count from one.
+/// Returns the weights `1 / (rank + shift)^exponent`; ranks start at one.
 pub(crate) fn zipf_weights(len: usize, shift: f64, exponent: f64) -> Vec<f64> {
     (1..=len).map(|rank| (rank as f64 + shift).powf(-exponent)).collect()
 }

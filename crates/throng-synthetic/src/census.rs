@@ -14,10 +14,10 @@ use crate::occupation::INDUSTRIES;
 use crate::person::{Person, Population};
 use crate::rng::Rng;
 
-/// Rows of a batch. Part of what a seed means: another size would give other rows.
+/// Rows per batch. Part of the definition of a seed: another size would give other rows.
 pub const BATCH_ROWS: u64 = 8192;
 
-/// Bytes set aside for one string of a batch; a guess that only saves growing.
+/// Estimated bytes per string, to preallocate buffers.
 const STRING_BYTES: usize = 16;
 
 /// The columns of the census extract, none of which holds nulls.
@@ -42,13 +42,13 @@ pub fn census_schema() -> SchemaRef {
     Arc::new(Schema::new(columns.map(|(name, data_type)| Field::new(name, data_type, false)).to_vec()))
 }
 
-/// The tables, built when the first batch is made and shared by all streams.
+/// Tables, built lazily and shared by all streams.
 static POPULATION: LazyLock<Population> = LazyLock::new(Population::new);
 
 /// A stream of census rows.
 ///
-/// Batch `i` covers the rows from `i * BATCH_ROWS` on and depends on the seed and on `i` alone, so the rows are the same
-/// whatever part of them is asked for, and in whatever order.
+/// Batch `i` starts at row `i * BATCH_ROWS` and depends only on the seed and `i`, so rows do not depend on the
+/// requested range or order.
 ///
 /// ```
 /// use throng_synthetic::{BATCH_ROWS, CensusBatches};
@@ -67,17 +67,17 @@ pub struct CensusBatches {
 }
 
 impl CensusBatches {
-    /// The first `rows` rows of a seed.
+    /// Creates a stream of the first `rows` rows of a seed.
     pub fn new(rows: u64, seed: u64) -> Self {
         Self::range(0..rows, seed)
     }
 
-    /// The rows of a seed from `rows.start` up to, and without, `rows.end`.
+    /// Creates a stream of the rows `rows` of a seed.
     pub fn range(rows: Range<u64>, seed: u64) -> Self {
         Self { schema: census_schema(), identity: Identity::new(seed), seed, rows }
     }
 
-    /// Makes the first `rows` rows of batch `index`.
+    /// Generates the first `rows` rows of batch `index`.
     #[expect(clippy::expect_used, reason = "builders match the schema field by field and take one value per row")]
     fn batch(&self, index: u64, rows: u64) -> RecordBatch {
         let population: &Population = &POPULATION;
@@ -117,7 +117,7 @@ impl Iterator for CensusBatches {
     }
 }
 
-/// The columns of a batch as they grow.
+/// Column builders of a batch.
 struct CensusBuilders {
     person_id: Int64Builder,
     name: StringBuilder,

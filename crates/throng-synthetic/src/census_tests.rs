@@ -148,7 +148,7 @@ fn columns_are_correlated() {
         share(&rich, &level("Professional or doctoral degree")) > 4.0 * share(&rich, &level("High school diploma"))
     );
 
-    // Regions are as skewed as places are: a tenth of the codes has more than half of the people.
+    // Region sizes are skewed: a tenth of the codes has more than half of the people.
     let mut counts: HashMap<&str, usize> = HashMap::new();
     for code in region.iter().flatten() {
         *counts.entry(code).or_default() += 1;

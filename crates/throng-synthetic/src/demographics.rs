@@ -1,10 +1,10 @@
-//! Columns that depend on age: sex, marriage, schooling.
+//! Columns that depend on age: sex, marital status, education.
 
 use crate::age_profile::{by_age, curve};
 use crate::alias::Alias;
 use crate::rng::Rng;
 
-/// Ages run from 0 to 100; the last one stands for itself and everything above.
+/// Number of ages: 0 to 100, the last one being open-ended.
 pub(crate) const AGES: usize = 101;
 
 /// The age below which no person is married or works.
@@ -43,7 +43,7 @@ pub(crate) const EDUCATIONS: [&str; 16] = [
     "Professional or doctoral degree",
 ];
 
-/// Thousandths of a population at an age: broad shoulders from 25 to 65, and a short tail.
+/// Population by age, in thousandths.
 const PYRAMID: [(f64, f64); 11] = [
     (0.0, 11.5),
     (10.0, 12.8),
@@ -83,7 +83,7 @@ const WIDOWED_MEN: [(f64, f64); 6] =
 
 /// The share of the ever married and not widowed who are divorced.
 const DIVORCED: [(f64, f64); 5] = [(18.0, 0.0), (30.0, 0.1), (45.0, 0.18), (60.0, 0.2), (85.0, 0.12)];
-/// The same for those who live apart without a divorce, and for those whose spouse is elsewhere.
+/// Shares of the separated, and of those with an absent spouse, among the ever married and not widowed.
 const SEPARATED: f64 = 0.024;
 const SPOUSE_ABSENT: f64 = 0.028;
 
@@ -95,7 +95,7 @@ const YOUNGEST: [usize; 16] = [0, 3, 6, 10, 12, 14, 15, 16, 17, 18, 18, 20, 20, 
 /// The age from which adults are distinguished from pupils, who have the level of their age.
 const LEAVES_SCHOOL: usize = 18;
 
-/// The tables of this file.
+/// Alias tables by age (and sex for marital status).
 #[derive(Debug)]
 pub(crate) struct Demographics {
     ages: Alias,
@@ -140,7 +140,7 @@ impl Demographics {
     }
 }
 
-/// The shares of the marital statuses at an age.
+/// Returns the shares of the marital statuses at an age.
 fn marital_shares(age: usize, sex: usize) -> [f64; 6] {
     let years = age as f64;
     let (delay, widowed) = if sex == FEMALE { (0.0, &WIDOWED_WOMEN) } else { (MALE_DELAY, &WIDOWED_MEN) };
@@ -152,25 +152,25 @@ fn marital_shares(age: usize, sex: usize) -> [f64; 6] {
     [1.0 - ever, rest * present, rest * SPOUSE_ABSENT, rest * SEPARATED, rest * divorced, widowed]
 }
 
-/// The shares of the levels of education at an age.
+/// Returns the shares of the levels of education at an age.
 fn education_shares(age: usize) -> [f64; 16] {
     let at_school = YOUNGEST.partition_point(|youngest| *youngest <= age) - 1;
     if age < LEAVES_SCHOOL {
-        // Most pupils are where their age puts them, some one level behind.
+        // Most pupils are at the level of their age, some one level behind.
         return std::array::from_fn(|level| match at_school - level.min(at_school) {
             0 if level == at_school => 0.92,
             1 => 0.08,
             _ => 0.0,
         });
     }
-    // Long ago fewer people went to college, and the young have not had the time.
+    // Degrees are rarer among the old, and the young have not had the time.
     let higher = curve(&[(18.0, 0.35), (25.0, 0.9), (35.0, 1.05), (60.0, 0.85), (80.0, 0.55)], age as f64);
     let lower = curve(&[(18.0, 1.6), (25.0, 0.9), (55.0, 1.0), (80.0, 2.6)], age as f64);
     std::array::from_fn(|level| match level {
         _ if YOUNGEST[level] > age => 0.0,
         0..=8 => ADULT_EDUCATION[level] * lower,
         9 | 10 => ADULT_EDUCATION[level],
-        // A degree becomes more frequent over the years after the youngest age for it.
+        // Degrees become more frequent over the years after the youngest age for them.
         _ => ADULT_EDUCATION[level] * higher * ((age - YOUNGEST[level] + 1) as f64 / 5.0).min(1.0),
     })
 }

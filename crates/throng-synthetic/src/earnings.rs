@@ -1,23 +1,23 @@
-//! Hours of work, and income.
+//! Hours of work and income.
 
 use crate::age_profile::by_age;
 use crate::demographics::FEMALE;
 use crate::occupation::{GROUPS, Occupation};
 use crate::rng::Rng;
 
-/// The share of workers whose week has exactly forty hours.
+/// Share of workers with a week of exactly forty hours.
 const FULL_WEEK: f64 = 0.48;
-/// The spread of the other weeks around the usual hours of their occupation.
+/// Standard deviation of other weeks around the usual hours of the occupation.
 const HOURS_SPREAD: f64 = 10.0;
-/// Hours over age, as a factor: pupils and pensioners work less.
+/// Factor on hours by age.
 const HOURS_BY_AGE: [(f64, f64); 6] = [(16.0, 0.45), (20.0, 0.72), (25.0, 1.0), (60.0, 1.0), (66.0, 0.78), (80.0, 0.5)];
 
-/// Pay over age, as a factor.
+/// Factor on pay by age.
 const PAY_BY_AGE: [(f64, f64); 6] = [(16.0, 0.42), (22.0, 0.6), (30.0, 0.9), (45.0, 1.15), (60.0, 1.12), (75.0, 0.85)];
-/// Pay over the levels of education, as a factor inside one occupation.
+/// Factor on pay by level of education, within one occupation.
 const PAY_BY_EDUCATION: [f64; 16] =
     [0.66, 0.66, 0.68, 0.7, 0.72, 0.75, 0.77, 0.8, 0.82, 0.92, 0.98, 1.0, 1.04, 1.2, 1.36, 1.6];
-/// The pay of women for the same occupation, hours and education, as a factor.
+/// Factor on the pay of women for the same occupation, hours and education.
 const PAY_OF_WOMEN: f64 = 0.9;
 /// The standard deviation of the logarithm of pay.
 const PAY_SPREAD: f64 = 0.48;
@@ -26,14 +26,14 @@ const PAY_SPREAD: f64 = 0.48;
 const PENSION_AGE: usize = 62;
 /// The median pension, in whole units of currency.
 const PENSION: f64 = 23_000.0;
-/// The share of younger adults without work who have an income, and its median.
+/// Share of younger adults without work who have an income, and its median.
 const OTHER_INCOME: (f64, f64) = (0.38, 7_500.0);
 /// The youngest age with an income.
 const INCOME_AGE: usize = 15;
-/// The spread of income that is not pay.
+/// Standard deviation of the logarithm of income that is not pay.
 const OTHER_SPREAD: f64 = 0.7;
 
-/// The tables of this file.
+/// Factors on hours and pay by age.
 #[derive(Debug)]
 pub(crate) struct Earnings {
     hours: Vec<f64>,
@@ -58,7 +58,7 @@ impl Earnings {
         hours.round().clamp(1.0, 99.0) as i32
     }
 
-    /// Draws the income of a year, rounded to hundreds.
+    /// Draws the yearly income, rounded to hundreds.
     #[inline]
     pub fn income(
         &self,

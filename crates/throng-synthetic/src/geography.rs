@@ -1,7 +1,8 @@
-//! Where people live: ZIP-like region codes, grouped by their leading digits.
+//! Regions: ZIP-like codes, grouped by their leading digits.
 //!
-//! A state owns a run of three-digit prefixes, and its codes are filled into them from the largest to the smallest, so
-//! neighbouring codes are in the same place: `90001` and `90021` share `900**`, and all of the Pacific coast `9****`.
+//! A state owns a range of three-digit prefixes, and its codes fill these from the largest region to the smallest.
+//! Neighbouring codes are therefore in the same area: `90001` and `90021` share `900**`, and the whole Pacific coast
+//! `9****`.
 
 use crate::alias::{Alias, zipf_weights};
 use crate::rng::Rng;
@@ -78,10 +79,10 @@ const INHABITANTS_PER_CODE: u32 = 50;
 const FEWEST_CODES: usize = 3;
 /// Codes that share their first three digits.
 const CODES_PER_PREFIX: u32 = 5;
-/// How fast the regions of one state get smaller (see [`zipf_weights`]).
+/// Exponent of the region sizes within a state (see [`zipf_weights`]).
 const SIZE_EXPONENT: f64 = 2.2;
 
-/// All regions, with their sizes.
+/// All regions with their sizes and states.
 #[derive(Debug)]
 pub(crate) struct Geography {
     sizes: Alias,
@@ -113,19 +114,19 @@ impl Geography {
         self.sizes.pick(rng)
     }
 
-    /// The codes of all regions.
+    /// Returns the codes of all regions.
     pub fn codes(&self) -> &[String] {
         &self.codes
     }
 
-    /// The state of a region, as an index into [`STATES`].
+    /// Returns the state of a region, as an index into [`STATES`].
     #[inline]
     pub fn state(&self, region: usize) -> usize {
         self.states[region]
     }
 }
 
-/// The zone of a state: the first digit of its codes.
+/// Returns the zone of a state: the first digit of its codes.
 pub(crate) fn zone(state: usize) -> usize {
     (STATES[state].prefix / 100) as usize
 }

@@ -1,11 +1,11 @@
-//! The size of a person's household, and its survey weight.
+//! Household size and survey weight of a person.
 
 use crate::alias::Alias;
 use crate::demographics::SPOUSE_PRESENT;
 use crate::geography::STATES;
 use crate::rng::Rng;
 
-/// Thousandths of persons by the size of their household, from 1 to 9, one line per situation in life.
+/// Persons by household size, from 1 to 9, in thousandths; one line per age band and marital situation.
 const SIZES: [[f64; 9]; 7] = [
     // Children.
     [0.0, 60.0, 215.0, 350.0, 205.0, 95.0, 42.0, 20.0, 13.0],
@@ -22,10 +22,10 @@ const SIZES: [[f64; 9]; 7] = [
 
 /// One household in this many is sampled in a state of average size.
 const MEAN_WEIGHT: f64 = 95.0;
-/// How much weights vary inside one state (the standard deviation of the logarithm).
+/// Standard deviation of the logarithm of weights within a state.
 const WEIGHT_SPREAD: f64 = 0.22;
 
-/// The tables of this file.
+/// Alias tables of household sizes and base weights by state.
 #[derive(Debug)]
 pub(crate) struct Household {
     sizes: Vec<Alias>,
@@ -38,7 +38,7 @@ impl Household {
         let mean = f64::from(STATES.iter().map(|state| state.inhabitants).sum::<u32>()) / STATES.len() as f64;
         Self {
             sizes: SIZES.iter().map(|shares| Alias::new(shares)).collect(),
-            // Small states are sampled more densely, so that their estimates hold too.
+            // Small states are sampled more densely.
             base_weights: STATES.iter().map(|s| MEAN_WEIGHT * (f64::from(s.inhabitants) / mean).powf(0.3)).collect(),
         }
     }
@@ -56,7 +56,7 @@ impl Household {
         self.sizes[situation].pick(rng) as i32 + 1
     }
 
-    /// Draws the weight of the household, to the hundredth. Large households answer more readily and count less.
+    /// Draws the weight of the household, rounded to hundredths. Large households respond more often and weigh less.
     #[inline]
     pub fn weight(&self, rng: &mut Rng, state: usize, size: i32) -> f64 {
         let response = 1.12 - 0.04 * f64::from(size);

@@ -1,27 +1,27 @@
-//! Identifiers of persons: unique, and in an order that says nothing about the rows.
+//! Unique person identifiers in an order unrelated to the rows.
 
 use crate::rng::scramble;
 
-/// Bits that are shuffled; ids of extracts of up to 2^40 rows have at most 13 digits.
+/// Number of shuffled bits; ids of extracts of up to 2^40 rows have at most 13 digits.
 const SHUFFLED_BITS: u32 = 40;
 const HALF_BITS: u32 = SHUFFLED_BITS / 2;
 const HALF_MASK: u64 = (1 << HALF_BITS) - 1;
 const ROUNDS: u64 = 4;
 
-/// A bijection from row numbers to identifiers: a Feistel network over the low 40 bits, keyed by the seed, with the
-/// bits above them left in place. So two rows never share an identifier, and no set of used ones has to be kept.
+/// A bijection from row numbers to identifiers: a Feistel network over the low 40 bits, keyed by the seed; higher bits
+/// are kept. Identifiers are unique without a set of used ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     keys: [u64; ROUNDS as usize],
 }
 
 impl Identity {
-    /// The identifiers of a seed.
+    /// Creates the identifiers of a seed.
     pub fn new(seed: u64) -> Self {
         Self { keys: std::array::from_fn(|round| scramble(!seed ^ scramble(round as u64))) }
     }
 
-    /// The identifier of a row, below 2^63 for rows below 2^63.
+    /// Returns the identifier of a row, below 2^63 for rows below 2^63.
     #[inline]
     pub fn of_row(&self, row: u64) -> i64 {
         let (mut left, mut right) = (row >> HALF_BITS & HALF_MASK, row & HALF_MASK);

@@ -1,8 +1,8 @@
-//! Synthetic data for trials: a census extract of any size, with the skew and the dependencies of a real one.
+//! Synthetic data for trials: a census extract of any size, with realistic skew and dependencies.
 //!
-//! No person in it exists. A row is drawn from tables that depend on each other, so that anonymization meets what it meets
-//! in practice: a few places hold most people, some origins are rare, an age says much about marriage and schooling, and
-//! an occupation follows from schooling and sex.
+//! No person in it exists. A row is drawn from conditional tables, so that anonymization meets what it meets in
+//! practice: a few regions hold most people, some origins are rare, age correlates with marriage and education, and
+//! occupation depends on education and sex.
 //!
 //! ```text
 //!   region ──> race ──> birth_place          age ──> sex ──> marital_status ──> household_size
@@ -13,11 +13,11 @@
 //!                                                                  └──> hours ──> income <── education, age, sex
 //! ```
 //!
-//! The stream is cut into batches, and batch `i` depends on the seed and on `i` alone. So any part of the data can be
-//! made by itself, parts can be made side by side, and a longer extract begins with the rows of a shorter one.
+//! The stream is divided into batches, and batch `i` depends only on the seed and `i`. Any part of the data can
+//! therefore be generated independently and in parallel, and a longer extract starts with the rows of a shorter one.
 //!
-//! With the six quasi-identifiers of `configs/census.toml` about half of one million rows sit in cells (rows that
-//! agree in all six) of fewer than ten rows.
+//! With the six quasi-identifiers of `configs/census.toml` about half of one million rows are in cells (equal in all
+//! six) of fewer than ten rows.
 //!
 //! | file | idea |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Names: common first names by sex and common last names by origin, the first of each list the most frequent.
+//! Names: first names by sex and last names by origin, each list ordered by frequency.
 
 use crate::alias::Alias;
 use crate::rng::Rng;
@@ -60,11 +60,11 @@ const LAST: [&str; 220] = [
     "Yamamoto", "Nakamura", "Sharma", "Gupta", "Kumar", "Bautista", "Villanueva", "Lim", "Chan", "Ho", "Cho", "Kang",
 ];
 
-/// Where the list of last names turns to the next origin.
+/// Start of the next origin in the list of last names.
 const SPANISH: usize = 140;
 const ASIAN: usize = 180;
 
-/// How fast names get rarer.
+/// Parameters of the frequency of names (see [`Alias::zipf`]).
 const EXPONENT: f64 = 0.85;
 const SHIFT: f64 = 3.0;
 
@@ -97,7 +97,7 @@ impl Name {
     }
 }
 
-/// The tables of this file.
+/// Alias tables of first and last names.
 #[derive(Debug)]
 pub(crate) struct NameTables {
     first: Alias,

@@ -1,4 +1,4 @@
-//! Race, and where a person was born.
+//! Race and birth place.
 
 use crate::age_profile::by_age;
 use crate::alias::Alias;
@@ -22,7 +22,7 @@ pub(crate) const RACES: [&str; 13] = [
     "Two or more races",
 ];
 
-/// Thousandths of the population of a zone (the first digit of a region code) by race.
+/// Races by zone (the first digit of a region code), in thousandths.
 #[rustfmt::skip]
 const RACES_BY_ZONE: [[f64; 13]; 10] = [
     [772.0,  78.0,  3.0,  0.1, 0.4, 25.0, 20.0,  7.0, 2.0,  6.0,  6.0, 52.0, 28.0],
@@ -37,17 +37,17 @@ const RACES_BY_ZONE: [[f64; 13]; 10] = [
     [612.0,  52.0, 11.0,  3.0, 9.0, 15.0, 35.0, 36.0, 9.0, 13.0, 17.0, 142.0, 46.0],
 ];
 
-/// The share of adults of a race who were born outside the states.
+/// Share of adults born outside the states, by race.
 const BORN_OUTSIDE: [f64; 13] = [0.065, 0.09, 0.03, 0.005, 0.22, 0.72, 0.62, 0.56, 0.3, 0.6, 0.6, 0.42, 0.09];
 
-/// The same over age, as a factor: few children have come from elsewhere.
+/// Factor on that share by age.
 const OUTSIDE_BY_AGE: [(f64, f64); 4] = [(0.0, 0.08), (15.0, 0.4), (30.0, 1.1), (80.0, 1.0)];
 
-/// The share of those born in a state who still live in it.
+/// Share of those born in a state who still live in it, by age.
 const STAYED_BY_AGE: [(f64, f64); 4] = [(0.0, 0.96), (17.0, 0.93), (35.0, 0.87), (100.0, 0.84)];
 
-/// A birth place outside the states: its name, how many come from there by broad origin (white, black, indigenous,
-/// Asian, other or several), and the race that is at home there, if it is one of the Asian ones.
+/// A birth place outside the states: its name, its weights by broad origin (white, black, indigenous, Asian, other or
+/// several), and the Asian race whose home it is, if any.
 struct Outside {
     name: &'static str,
     broad: [u16; 5],
@@ -138,14 +138,14 @@ const OUTSIDE: [Outside; 72] = [
     from("Laos", [0, 0, 0, 12, 1]),
 ];
 
-/// The birth places outside the states where Spanish is spoken.
+/// Spanish-speaking birth places outside the states.
 #[rustfmt::skip]
 const SPANISH_SPEAKING: [&str; 18] = [
     "Puerto Rico", "Mexico", "Guatemala", "El Salvador", "Honduras", "Nicaragua", "Costa Rica", "Panama", "Cuba",
     "Dominican Republic", "Colombia", "Ecuador", "Peru", "Venezuela", "Argentina", "Chile", "Bolivia", "Spain",
 ];
 
-/// The column of [`Outside::broad`] for a race.
+/// Returns the column of [`Outside::broad`] for a race.
 const fn broad_origin(race: usize) -> usize {
     match race {
         0 => 0,
@@ -161,7 +161,7 @@ pub(crate) fn is_asian(race: usize) -> bool {
     broad_origin(race) == 3
 }
 
-/// The tables of this file.
+/// Alias tables of race and birth place.
 #[derive(Debug)]
 pub(crate) struct Nationality {
     races: Vec<Alias>,
@@ -204,19 +204,19 @@ impl Nationality {
         }
     }
 
-    /// Whether a birth place is outside the states and Spanish is spoken there.
+    /// Whether a birth place is a Spanish-speaking place outside the states.
     #[inline]
     pub fn is_spanish_speaking(&self, birth_place: usize) -> bool {
         self.spanish_speaking[birth_place]
     }
 }
 
-/// Labels of the birth places: the states, then the places outside.
+/// Returns the labels of the birth places: the states, then the places outside.
 pub(crate) fn birth_places() -> Vec<&'static str> {
     STATES.iter().map(|state| state.name).chain(OUTSIDE.iter().map(|place| place.name)).collect()
 }
 
-/// How often each place outside is the birth place of someone of this race.
+/// Returns the weights of the places outside as birth places of a race.
 fn outside_weights(race: usize) -> Vec<f64> {
     OUTSIDE
         .iter()

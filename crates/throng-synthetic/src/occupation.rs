@@ -1,9 +1,9 @@
-//! Occupations in the manner of the Standard Occupational Classification, and the industries they are found in.
+//! Occupations modelled on the Standard Occupational Classification, and their industries.
 //!
 //! A code such as `29-1041` is a major group (`29`, health care), a minor group (`1`) and a detailed occupation. Group
-//! `00` is for those who do not work. It has several codes, at least three at any age, because what people do instead of
-//! working (preschool, school, retirement, care) is as telling as an occupation, and because a class of children
-//! could otherwise never hold different sensitive values.
+//! `00` is for those who do not work. It has several codes, at least three at any age, because activities such as
+//! school, care or retirement are as sensitive as an occupation, and because a class of children could otherwise never
+//! contain different sensitive values.
 
 use crate::age_profile::by_age;
 use crate::alias::{Alias, zipf_weights};
@@ -12,11 +12,11 @@ use crate::rng::Rng;
 
 /// A major group of occupations.
 pub(crate) struct OccupationGroup {
-    /// The first two digits of its codes.
+    /// First two digits of its codes.
     number: u32,
-    /// How many detailed occupations it has.
+    /// Number of detailed occupations.
     details: usize,
-    /// Workers in it, in thousandths, by tier of education (see [`tier`]).
+    /// Workers by tier of education (see [`tier`]), in thousandths.
     by_tier: [f64; 4],
     /// The share of women at equal education.
     women: f64,
@@ -64,7 +64,7 @@ pub(crate) const GROUPS: [OccupationGroup; 22] = [
 
 /// Detailed occupations that share a minor group.
 const DETAILS_PER_MINOR: u32 = 9;
-/// How fast the detailed occupations of one group get rarer (see [`zipf_weights`]).
+/// Exponent of the frequency of the detailed occupations of a group (see [`zipf_weights`]).
 const DETAIL_EXPONENT: f64 = 0.9;
 
 /// Labels of the industries.
@@ -94,7 +94,7 @@ pub(crate) const INDUSTRIES: [&str; 20] = [
 const NOT_APPLICABLE: &str = "Not applicable";
 const NO_INDUSTRY: usize = INDUSTRIES.len() - 1;
 
-/// The codes of those who do not work, with their weight over age.
+/// Codes of those who do not work, with their weights by age.
 const NOT_WORKING: [(&str, &[(f64, f64)]); 10] = [
     // A small child at home, in day care, in preschool.
     ("00-1011", &[(0.0, 70.0), (3.0, 45.0), (5.0, 12.0), (6.0, 0.0)]),
@@ -111,7 +111,7 @@ const NOT_WORKING: [(&str, &[(f64, f64)]); 10] = [
     ("00-5011", &[(45.0, 0.0), (60.0, 35.0), (66.0, 75.0), (75.0, 83.0)]),
 ];
 
-/// The share of men who work, over age.
+/// Share of men who work, by age.
 const WORKS: [(f64, f64); 12] = [
     (15.0, 0.0),
     (16.0, 0.2),
@@ -126,7 +126,7 @@ const WORKS: [(f64, f64); 12] = [
     (90.0, 0.012),
     (97.0, 0.0),
 ];
-/// The same share of women, as a factor.
+/// Factor on that share for women.
 const WORKING_WOMEN: f64 = 0.89;
 
 /// The occupation of one person.
@@ -138,7 +138,7 @@ pub(crate) struct Occupation {
     pub group: Option<usize>,
 }
 
-/// The tables of this file.
+/// Alias tables of occupation and industry.
 #[derive(Debug)]
 pub(crate) struct OccupationTables {
     codes: Vec<String>,
@@ -176,7 +176,7 @@ impl OccupationTables {
         }
     }
 
-    /// The codes of all occupations.
+    /// Returns the codes of all occupations.
     pub fn codes(&self) -> &[String] {
         &self.codes
     }
@@ -199,7 +199,7 @@ impl OccupationTables {
     }
 }
 
-/// The tier of a level of education: without a diploma, with one, with a first degree, with a higher one.
+/// Returns the tier of a level of education: no diploma, diploma, first degree, higher degree.
 fn tier(education: usize) -> usize {
     match education {
         0..=8 => 0,
@@ -209,7 +209,7 @@ fn tier(education: usize) -> usize {
     }
 }
 
-/// The weights of the detailed occupations, all groups one after the other.
+/// Returns the weights of the detailed occupations of all groups.
 fn working_weights(tier: usize, sex: usize) -> Vec<f64> {
     let mut weights = Vec::new();
     for group in &GROUPS {
@@ -221,7 +221,7 @@ fn working_weights(tier: usize, sex: usize) -> Vec<f64> {
     weights
 }
 
-/// The weights of the industries of a group: most workers in its three main ones, a few anywhere.
+/// Returns the weights of the industries of a group: mostly its three main ones, a few anywhere.
 fn industry_weights(group: &OccupationGroup) -> Vec<f64> {
     let mut weights = vec![1.0; INDUSTRIES.len()];
     weights[NO_INDUSTRY] = 0.0;

@@ -1,4 +1,4 @@
-//! How one person is drawn: every column after the ones that it depends on.
+//! Draws one person: every column after the ones that it depends on.
 
 use crate::demographics::{Demographics, FEMALE};
 use crate::earnings::Earnings;
@@ -9,12 +9,12 @@ use crate::nationality::{Nationality, is_asian};
 use crate::occupation::OccupationTables;
 use crate::rng::Rng;
 
-/// The share of people with an Asian race, or born where Spanish is spoken, whose last name says so.
+/// Share of people of an Asian race, or born in a Spanish-speaking place, with a last name from that list.
 const SURNAME_KEPT: f64 = 0.86;
-/// The share of other people who have a last name from Spanish.
+/// Share of other people with a Spanish last name.
 const SPANISH_ELSEWHERE: f64 = 0.09;
 
-/// One person; categories are indexes into the labels of their column.
+/// One person; categories are indices into the labels of their column.
 #[derive(Debug)]
 pub(crate) struct Person {
     pub name: Name,
@@ -33,7 +33,7 @@ pub(crate) struct Person {
     pub weight: f64,
 }
 
-/// All tables that persons are drawn from. They are the same for every seed.
+/// All tables that persons are drawn from; independent of the seed.
 #[derive(Debug)]
 pub(crate) struct Population {
     pub geography: Geography,
@@ -95,7 +95,7 @@ impl Population {
         }
     }
 
-    /// The list of a last name.
+    /// Draws the list of the last name.
     fn surname(&self, rng: &mut Rng, race: usize, birth_place: usize) -> Surname {
         let luck = rng.unit();
         if self.nationality.is_spanish_speaking(birth_place) && luck < SURNAME_KEPT {

@@ -1,42 +1,41 @@
-//! The random numbers behind the rows.
+//! Random numbers: xoshiro256++ [Blackman 2021].
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng as _, SeedableRng};
 
-/// A stream of random numbers, given by a seed and the number of the stream.
+/// A random stream, identified by a seed and a stream number.
 #[derive(Debug)]
 pub(crate) struct Rng {
     source: Xoshiro256PlusPlus,
 }
 
 impl Rng {
-    /// The start of stream `stream` of a seed.
+    /// Creates stream `stream` of a seed.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self { source: Xoshiro256PlusPlus::seed_from_u64(scramble(scramble(seed) ^ stream)) }
     }
 
-    /// Sixty-four random bits.
+    /// Returns 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {
         self.source.next_u64()
     }
 
-    /// A number from 0 up to, and without, 1.
+    /// Returns a number in [0, 1).
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// True with this chance; never at 0, always at 1.
+    /// Returns true with probability `chance`.
     #[inline]
     pub fn chance(&mut self, chance: f64) -> bool {
         self.unit() < chance
     }
 
-    /// A number that is close to normally distributed, with mean 0 and variance 1, and never beyond ±3.47.
+    /// Returns an approximately normal number with mean 0 and variance 1, within ±3.47.
     ///
-    /// It is the sum of four uniform numbers of 16 bits. The bounded tail is welcome: no synthetic person earns a
-    /// thousand times the median.
+    /// Computed as the sum of four uniform 16-bit numbers. The bounded tail keeps incomes plausible.
     #[inline]
     pub fn normal(&mut self) -> f64 {
         let bits = self.bits();
@@ -45,7 +44,7 @@ impl Rng {
     }
 }
 
-/// The finalizer of SplitMix64, a bijection in which every bit of the input moves every bit of the output.
+/// SplitMix64 step [Steele 2014]: a bijection in which every input bit affects every output bit.
 pub(crate) fn scramble(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,9 +1,8 @@
-//! Part files in a local folder.
+//! Writes part files to a local folder.
 //!
-//! Every part is written under a name that begins with a dot, and the parts get their names only when all of them are
-//! complete. So a reader of the folder never meets half a file, and never an extract with parts missing. A part holds a
-//! contiguous range of rows and is made by itself, side by side with others on the threads of the current rayon
-//! pool; memory is one row group in the making per thread, whatever the number of rows.
+//! Parts are written under a hidden name and renamed only when all of them are complete, so a reader of the folder
+//! never sees a partial file or extract. A part holds a contiguous range of rows; parts are generated in parallel on
+//! the current rayon pool, with one buffered row group per thread.
 
 use std::fs::{self, File};
 use std::io;
@@ -20,45 +19,45 @@ use thiserror::Error;
 
 use crate::census::{CensusBatches, census_schema};
 
-/// Rows of a part file when the number of files is not given.
+/// Default number of rows per part file.
 pub const DEFAULT_FILE_ROWS: u64 = 1_000_000;
 
-/// The seed when none is given.
+/// Default seed.
 pub const DEFAULT_SEED: u64 = 0;
 
-/// Rows of a row group: small enough to hold one per thread, large enough for dictionaries to pay.
+/// Rows per row group: small enough to buffer one per thread, large enough for dictionaries to pay.
 const ROW_GROUP_ROWS: usize = 262_144;
 
 /// The extract to generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CensusOptions {
-    /// How many rows.
+    /// Number of rows.
     pub rows: u64,
     /// The same seed gives the same rows.
     pub seed: u64,
-    /// How many part files; by default one for each [`DEFAULT_FILE_ROWS`] rows, and at least one.
+    /// Number of part files; by default one for each [`DEFAULT_FILE_ROWS`] rows, and at least one.
     pub files: Option<usize>,
-    /// Whether part files that are already in the folder give way. Otherwise they are an error.
+    /// Whether to replace existing part files; otherwise they are an error.
     pub overwrite: bool,
 }
 
 impl CensusOptions {
-    /// An extract of `rows` rows, with the defaults for everything else.
+    /// Creates options for `rows` rows, with defaults for everything else.
     pub fn new(rows: u64) -> Self {
         Self { rows, seed: DEFAULT_SEED, files: None, overwrite: false }
     }
 
-    /// With this seed.
+    /// Sets the seed.
     pub fn with_seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// With this many part files; zero counts as one.
+    /// Sets the number of part files; zero counts as one.
     pub fn with_files(self, files: usize) -> Self {
         Self { files: Some(files), ..self }
     }
 
-    /// With part files of an earlier run replaced, or not.
+    /// Sets whether to replace part files of an earlier run.
     pub fn with_overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
@@ -67,7 +66,7 @@ impl CensusOptions {
         self.files.map_or(self.rows.div_ceil(DEFAULT_FILE_ROWS), |files| files as u64).max(1)
     }
 
-    /// The rows of part `index`; parts differ by at most one row.
+    /// Returns the row range of part `index`; part sizes differ by at most one row.
     fn part(&self, index: u64) -> Range<u64> {
         let border = |i: u64| (u128::from(self.rows) * u128::from(i) / u128::from(self.file_count())) as u64;
         border(index)..border(index + 1)
@@ -77,15 +76,15 @@ impl CensusOptions {
 /// Size of a generated extract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GenerateSummary {
-    /// Rows in all files.
+    /// Number of rows in all files.
     pub rows: u64,
-    /// Part files.
+    /// Number of part files.
     pub files: usize,
-    /// Bytes of all files.
+    /// Total bytes of all files.
     pub bytes: u64,
 }
 
-/// Why nothing was generated.
+/// Errors of the generator.
 #[derive(Debug, Error)]
 pub enum GenerateError {
     /// The folder already has part files, and readers would mix them with the new ones.
@@ -94,14 +93,14 @@ pub enum GenerateError {
         /// The first part file found.
         path: PathBuf,
     },
-    /// The file system refused.
+    /// A file system operation failed.
     #[error("could not {action} {}", path.display())]
     Io {
         /// The operation that failed.
         action: &'static str,
-        /// On which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// The refusal.
+        /// The underlying error.
         source: io::Error,
     },
     /// Encoding or writing a file failed.
@@ -109,16 +108,16 @@ pub enum GenerateError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// The failure.
+        /// The underlying error.
         source: ParquetError,
     },
 }
 
 /// Writes a census extract as `part-00000.parquet` and so on into a folder, which is created if it is missing.
 ///
-/// The same rows, seed and number of files give the same bytes. `on_rows` is called with the number of rows just
-/// written, possibly from several threads. When anything fails, no part of the new extract stays in the folder; old parts
-/// that were to be overwritten go only after the new ones are complete.
+/// Equal rows, seed and number of files give equal bytes. `on_rows` is called with the number of rows just written,
+/// possibly from several threads. On failure no part of the new extract stays in the folder; old parts are removed only
+/// after the new ones are complete.
 pub fn write_census(
     folder: &Path,
     options: &CensusOptions,
@@ -142,7 +141,7 @@ pub fn write_census(
     published
 }
 
-/// Removes the old parts and gives the new ones their names, all of them or none.
+/// Removes the old parts and renames the new ones, all of them or none.
 fn publish(old: &[PathBuf], parts: &[PartFile]) -> Result<(), GenerateError> {
     for path in old {
         fs::remove_file(path).map_err(refused("remove", path))?;
@@ -156,8 +155,8 @@ fn publish(old: &[PathBuf], parts: &[PartFile]) -> Result<(), GenerateError> {
     Ok(())
 }
 
-/// Removes a file on the way out of a failure. That failure is the one to report, and a file that was never made
-/// needs no removal, so an error of this removal is ignored.
+/// Removes a file during error handling. Errors are ignored: the original failure is reported, and the file may not
+/// exist.
 fn discard(path: &Path) {
     let _ = fs::remove_file(path);
 }
@@ -175,7 +174,7 @@ impl PartFile {
         Self { draft: folder.join(format!(".{name}.draft")), path: folder.join(name), rows: options.part(index) }
     }
 
-    /// Writes the draft and gives its size.
+    /// Writes the draft and returns its size in bytes.
     fn write(&self, seed: u64, on_rows: &(dyn Fn(u64) + Sync)) -> Result<u64, GenerateError> {
         let failed = |source| GenerateError::Parquet { path: self.path.clone(), source };
         let file = File::create(&self.draft).map_err(refused("create", &self.draft))?;
@@ -191,8 +190,8 @@ impl PartFile {
     }
 }
 
-/// How the files are encoded: Zstandard at its lowest level, which takes a fifth off the size for a twentieth more time
-/// than Snappy. Identifiers never repeat, so that a dictionary of them would be built only to be thrown away.
+/// Parquet properties: Zstandard at its default level, a fifth smaller than Snappy for a twentieth more time. No
+/// dictionary for identifiers, which never repeat.
 fn properties() -> WriterProperties {
     WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -201,7 +200,7 @@ fn properties() -> WriterProperties {
         .build()
 }
 
-/// The files of the folder that have the name of a part, in order.
+/// Returns the part files of the folder, sorted.
 fn existing_parts(folder: &Path) -> Result<Vec<PathBuf>, GenerateError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(refused("list", folder))? {

@@ -8,7 +8,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 use super::*;
 
-/// A folder of its own for each test, gone at the end of it.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -18,7 +18,7 @@ impl Folder {
         Self(path)
     }
 
-    /// The names in the folder, in order.
+    /// Sorted file names of the folder.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -30,7 +30,7 @@ impl Folder {
         self.names().iter().map(|name| fs::read(self.0.join(name)).unwrap()).collect()
     }
 
-    /// All rows, file after file.
+    /// All rows, file by file.
     fn rows(&self) -> RecordBatch {
         let mut batches = Vec::new();
         for name in self.names() {
@@ -109,7 +109,7 @@ fn existing_parts_are_an_error_unless_they_may_be_overwritten() {
     assert!(matches!(&error, GenerateError::Exists { path } if path.ends_with("part-00000.parquet")), "{error}");
     assert_eq!(folder.contents(), before);
     write(&folder, CensusOptions::new(50).with_overwrite(true)).unwrap();
-    // Parts of the earlier, longer extract would be read as rows of this one, and are gone.
+    // Parts of the earlier, longer extract would be read as rows of this one, so they are removed.
     assert_eq!(folder.names(), ["notes.txt", "part-00000.parquet"]);
 }
 

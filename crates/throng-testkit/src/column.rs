@@ -1,4 +1,4 @@
-//! Kinds of columns, and how a number becomes a value of such a column.
+//! Kinds of columns, and the mapping of numbers to their values.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use arrow::datatypes::Int32Type;
 use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec};
 use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide, Tree};
 
-/// Numbers below this become distinct values, in all kinds but [`ColumnKind::Bool`].
+/// Numbers below this map to distinct values, except in [`ColumnKind::Bool`].
 pub(crate) const VALUES: u32 = 256;
 
-/// What a column holds.
+/// Type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Int,
@@ -28,7 +28,7 @@ pub(crate) enum ColumnKind {
     Bool,
 }
 
-/// Kinds with a release and a hierarchy that fit them.
+/// Kinds with a recoding and a hierarchy that fit them.
 pub(crate) const QUASI: [(ColumnKind, ColumnRecoding, Rule); 27] = [
     (ColumnKind::Int, ColumnRecoding::Interval, Rule::Flat),
     (ColumnKind::Int, ColumnRecoding::Bounds, Rule::Flat),
@@ -63,7 +63,7 @@ pub(crate) const QUASI: [(ColumnKind, ColumnRecoding, Rule); 27] = [
 pub(crate) const SENSITIVE: [ColumnKind; 5] =
     [ColumnKind::Text, ColumnKind::Int, ColumnKind::Float, ColumnKind::Dictionary, ColumnKind::Bool];
 
-/// Where the hierarchy of a column comes from.
+/// Source of the hierarchy of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
     Flat,
@@ -86,7 +86,7 @@ pub(crate) fn spec(name: String, release: ColumnRecoding, rule: Rule, weight: f6
     QuasiSpec { name, release, weight: weight * DEFAULT_WEIGHT, nulls, hierarchy: Arc::new(hierarchy), limit: None }
 }
 
-/// All texts that a column may hold, in groups of unequal size; `other` skips a level.
+/// A hierarchy of all texts, with groups of unequal size; `other` skips a level.
 fn tree() -> Tree {
     let path = |number: u32| match number {
         7 => vec![text(7), "other".to_owned(), "other".to_owned(), "*".to_owned()],
@@ -99,7 +99,7 @@ fn text(number: u32) -> String {
     format!("t{number}")
 }
 
-/// The column whose rows are these numbers; none is null.
+/// Builds a column from numbers; `None` becomes null.
 pub(crate) fn array(kind: ColumnKind, numbers: &[Option<u32>]) -> ArrayRef {
     let signed = |number: u32| i64::from(number) - 100;
     let rows = || numbers.iter().copied();
@@ -119,9 +119,9 @@ pub(crate) fn array(kind: ColumnKind, numbers: &[Option<u32>]) -> ArrayRef {
         ColumnKind::Text => Arc::new(rows().map(|n| n.map(text)).collect::<StringArray>()),
         ColumnKind::Code => Arc::new(rows().map(|n| n.map(|n| (n * 37).to_string())).collect::<StringArray>()),
         ColumnKind::Dictionary => {
-            // Every text is an entry, used or not, and in no order.
+            // Every text has an entry, used or not, unsorted.
             let entries: StringArray = (0..VALUES).map(|entry| Some(text(entry * 101 % VALUES))).collect();
-            // 101 * 109 is 1 modulo 256.
+            // Inverse permutation: 101 * 109 is 1 modulo 256.
             let keys: Int32Array = rows().map(|n| n.map(|n| (n * 109 % VALUES) as i32)).collect();
             Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(entries)))
         }

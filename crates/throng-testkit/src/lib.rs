@@ -1,5 +1,5 @@
-//! Support for the tests of Throng: strategies for random tables, brute force for tiny ones, and an S3 server with a network
-//! that fails. A dev-dependency only.
+//! Test support for Throng: strategies for random tables, brute force for tiny ones, and an S3 server behind a
+//! fault-injecting proxy. A dev-dependency only.
 //!
 //! ```
 //! use proptest::strategy::{Strategy, ValueTree};
@@ -12,7 +12,7 @@
 //! # Ok::<(), proptest::test_runner::Reason>(())
 //! ```
 
-// What goes wrong here is a bug of a test, which a panic shows best.
+// Failures here are bugs of a test, which a panic shows best.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod column;
@@ -29,7 +29,7 @@ pub use random_table::{RandomCoding, RandomTable, tables};
 pub use skip::{skip, skip_record};
 pub use test_rng::TestRng;
 
-/// So many cases with a fixed seed, so that a failure comes back in every run.
+/// Configures `cases` cases with a fixed seed, so that failures are reproducible.
 pub fn cases(cases: u32) -> Config {
     Config { cases, failure_persistence: None, rng_seed: RngSeed::Fixed(0x7468_726f_6e67), ..Config::default() }
 }

@@ -1,6 +1,6 @@
-//! Brute force over tiny tables.
+//! Enumeration of set partitions, for brute force on tiny tables.
 
-/// Every partition of `0..n` into blocks: 877 of them for seven.
+/// Returns every partition of `0..n` into blocks; there are 877 for `n` = 7.
 pub fn set_partitions(n: usize) -> Vec<Vec<Vec<usize>>> {
     let mut partitions = vec![Vec::new()];
     for item in 0..n {

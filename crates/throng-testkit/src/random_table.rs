@@ -1,4 +1,4 @@
-//! Random tables: mixed types, nulls, duplicates, and the corner cases that real tables have.
+//! Strategies for random tables with mixed types, nulls, duplicates and corner cases.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -15,19 +15,19 @@ use throng_core::survey::{MergedSurvey, SUPPRESSED, Survey, SurveySpec};
 
 use crate::column::{QUASI, SENSITIVE, VALUES, array, spec};
 
-/// A table of people, column by column.
+/// A random table, column by column.
 #[derive(Clone, Debug)]
 pub struct RandomTable {
     /// The quasi-identifiers.
     pub quasi: Vec<(QuasiSpec, ArrayRef)>,
     /// The sensitive columns.
     pub sensitive: Vec<(SensitiveSpec, ArrayRef)>,
-    /// How many rows there are.
+    /// Number of rows.
     pub rows: usize,
 }
 
 impl RandomTable {
-    /// What a survey of this table looks at.
+    /// Returns the survey specification of this table.
     pub fn spec(&self) -> Arc<SurveySpec> {
         Arc::new(SurveySpec {
             quasi: self.quasi.iter().map(|(spec, column)| (spec.clone(), column.data_type().clone())).collect(),
@@ -35,13 +35,13 @@ impl RandomTable {
         })
     }
 
-    /// All columns, the quasi-identifiers first.
+    /// Returns all columns, quasi-identifiers first.
     pub fn columns(&self) -> Vec<ArrayRef> {
         let quasi = self.quasi.iter().map(|(_, column)| column);
         quasi.chain(self.sensitive.iter().map(|(_, column)| column)).cloned().collect()
     }
 
-    /// Surveys the table as one batch. Also tells the group of each row, or [`SUPPRESSED`].
+    /// Surveys the table as one batch. Also returns the group of each row, or [`SUPPRESSED`].
     pub fn survey(&self) -> throng_core::Result<(MergedSurvey, Vec<u32>)> {
         let mut survey = Survey::new(self.spec())?;
         let numbers = survey.push(&self.columns())?;
@@ -51,7 +51,7 @@ impl RandomTable {
         Ok((merged, groups))
     }
 
-    /// The same rows in another order.
+    /// Returns the table with its rows in another order.
     pub fn reordered(&self, order: &[u32]) -> Self {
         let order = UInt32Array::from(order.to_vec());
         let moved = |column: &ArrayRef| take(column, &order, None).unwrap();
@@ -62,7 +62,7 @@ impl RandomTable {
         }
     }
 
-    /// The same table with its first sensitive columns only, each looked at in one of these ways.
+    /// Returns the table with as many sensitive columns as `looks`, each in one of these codings.
     pub fn with_looks(&self, looks: &[RandomCoding]) -> Self {
         let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &RandomCoding)| {
             (SensitiveSpec { facets: vec![look.facet(column)], ..spec.clone() }, column.clone())
@@ -70,7 +70,8 @@ impl RandomTable {
         Self { sensitive: self.sensitive.iter().zip(looks).map(looked_at).collect(), ..self.clone() }
     }
 
-    /// The same table with limits on its quasi-identifiers: bands for numbers, levels for categories, and none for dates.
+    /// Returns the table with constraints on its quasi-identifiers: bands for numbers, levels for categories, none for
+    /// dates.
     pub fn with_limits(&self) -> Self {
         let limited = |(spec, column): &(QuasiSpec, ArrayRef)| {
             let limit = match (spec.release.is_ordered(), column.data_type().is_numeric()) {
@@ -84,14 +85,14 @@ impl RandomTable {
     }
 }
 
-/// How a promise looks at a sensitive column.
+/// Coding of a sensitive column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomCoding {
-    /// At its values.
+    /// Plain values.
     Values,
-    /// At its values in a hierarchy of which a part is protected.
+    /// Values in a hierarchy with some protected nodes.
     Strong,
-    /// At three categories of its values.
+    /// Three categories of values.
     Categories,
 }
 
@@ -105,7 +106,7 @@ impl RandomCoding {
                 let tree = Tree::from_paths(&texts.iter().map(path).collect::<Vec<_>>());
                 let hierarchy = match tree {
                     Ok(tree) => HierarchySpec::Tree(Arc::new(tree)),
-                    // A column of nulls has no values, and no tree either.
+                    // An all-null column has no values to build a tree of.
                     Err(_) => HierarchySpec::Flat,
                 };
                 let protected = vec!["part 1".to_owned(), "part 3".to_owned()];
@@ -120,7 +121,7 @@ impl RandomCoding {
     }
 }
 
-/// One of so many parts, by the letters of a text.
+/// Assigns a text to one of `parts` parts by hash.
 fn part(text: &str, parts: u32) -> u32 {
     text.bytes().fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte))) % parts
 }
@@ -135,12 +136,12 @@ fn distinct_texts(column: &ArrayRef) -> Vec<String> {
     texts.into_iter().collect()
 }
 
-/// How often values of a column repeat.
+/// Number of distinct values of a column.
 #[derive(Clone, Copy, Debug)]
 enum Repetition {
-    /// So many values.
+    /// Up to this many values.
     Few(u32),
-    /// No row like another.
+    /// All values distinct, up to [`VALUES`] rows.
     Distinct,
 }
 
@@ -148,7 +149,7 @@ enum Repetition {
 struct ColumnShape<K> {
     kind: K,
     spread: Repetition,
-    /// One row in so many is null; none with zero.
+    /// About one row in `null_every` is null; zero disables nulls.
     null_every: u32,
     weight: f64,
     nulls: Nulls,
@@ -167,14 +168,14 @@ fn shape<K: Clone + std::fmt::Debug + 'static>(kinds: &'static [K]) -> impl Stra
         .prop_map(|(kind, spread, null_every, weight, nulls)| ColumnShape { kind, spread, null_every, weight, nulls })
 }
 
-/// Random tables with so many rows, quasi-identifiers and sensitive columns (up to 8 together). A column has up to 256
-/// values, so that no column of a table with more rows is all distinct.
+/// Random tables with the given numbers of rows, quasi-identifiers and sensitive columns (at most 8 columns). A column
+/// has at most 256 values, so in tables with more rows no column is all distinct.
 pub fn tables(
     rows: RangeInclusive<usize>,
     quasi: RangeInclusive<usize>,
     sensitive: RangeInclusive<usize>,
 ) -> impl Strategy<Value = RandomTable> {
-    // Rows are drawn apart from shapes, so that both shrink on their own.
+    // Rows and shapes are drawn separately, so that both shrink independently.
     let rows = prop::collection::vec(any::<[u32; 8]>(), rows);
     let quasi = prop::collection::vec(shape(&QUASI), quasi);
     let sensitive = prop::collection::vec(shape(&SENSITIVE), sensitive);
@@ -207,7 +208,7 @@ fn numbers<K>(rows: &[[u32; 8]], column: usize, shape: &ColumnShape<K>) -> Vec<O
         let is_null = shape.null_every > 0 && (draw >> 16) % shape.null_every == 0;
         let value = match shape.spread {
             Repetition::Few(values) => draw % values,
-            // 37 is odd, so that all numbers below 256 come once.
+            // 37 is odd, so this permutes the numbers below 256.
             Repetition::Distinct => row as u32 * 37 % VALUES,
         };
         (!is_null).then_some(value)

@@ -1,16 +1,16 @@
-//! Numbers that look random and are the same in every run (splitmix64).
+//! Reproducible random numbers: SplitMix64 [Steele 2014].
 
-/// A stream of numbers that follows from its seed.
+/// A SplitMix64 generator.
 #[derive(Clone, Debug)]
 pub struct TestRng(u64);
 
 impl TestRng {
-    /// The stream of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of a seed and a text: equal for equal ones, and else unrelated.
+    /// Creates the generator of a seed and a text.
     pub fn of(seed: u64, text: &str) -> Self {
         text.bytes().fold(Self(seed), |mut draws, byte| {
             draws.0 ^= u64::from(byte);
@@ -18,7 +18,7 @@ impl TestRng {
         })
     }
 
-    /// Any number.
+    /// Returns 64 random bits.
     pub fn any(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -26,17 +26,17 @@ impl TestRng {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below a limit.
+    /// Returns a number below `limit`, which must be positive.
     pub fn below(&mut self, limit: u64) -> u64 {
         self.any() % limit
     }
 
-    /// True in so many of a hundred cases.
+    /// Returns true with a probability of `percent` percent.
     pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    /// One of several.
+    /// Returns a random element; `among` must not be empty.
     pub fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len() as u64) as usize]
     }

@@ -1,19 +1,19 @@
-//! The boxes of classes, and what they would be without one of their cells.
+//! Bounding boxes of classes, with removal of one cell in constant time.
 //!
-//! For each class and column the two lowest and the two highest coordinates are kept, so that the box without a cell is
-//! known without a look at the others.
+//! The two lowest and two highest coordinates are kept per class and column, so the box without one cell is known
+//! without reading the others.
 
 use super::{LANES, Lanes, each, greatest, lanes, lanes_mut, least};
 
-/// The bounds of many classes.
+/// Bounding boxes of many classes.
 #[derive(Debug)]
 pub(crate) struct ClassBoxes {
     stride: usize,
-    /// Per class the lowest, the highest, the second lowest and the second highest coordinates.
+    /// Per class: lowest, highest, second lowest and second highest coordinates.
     coordinates: Vec<f32>,
 }
 
-/// A box, to be filled again and again.
+/// A reusable bounding box.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BoundingBox {
     pub(crate) lo: Vec<f32>,
@@ -44,12 +44,12 @@ impl ClassBoxes {
         Self { stride, coordinates: Vec::new() }
     }
 
-    /// Adds a class without cells.
+    /// Appends a class without cells.
     pub(crate) fn push(&mut self) {
         self.coordinates.resize(self.coordinates.len() + 4 * self.stride, 0.0);
     }
 
-    /// Finds the bounds of a class that has its cells at these places.
+    /// Computes the bounds of a class from the points of its cells.
     pub(crate) fn set<'a>(&mut self, class: usize, places: impl Iterator<Item = &'a [f32]> + Clone) {
         let all = lanes_mut(&mut self.coordinates[class * 4 * self.stride..][..4 * self.stride]);
         let chunks = all.len() / 4;
@@ -68,13 +68,13 @@ impl ClassBoxes {
         }
     }
 
-    /// The lowest and the highest coordinates of a class.
+    /// Returns the lowest and the highest coordinates of a class.
     #[inline]
     pub(crate) fn get(&self, class: usize) -> (&[f32], &[f32]) {
         self.coordinates[class * 4 * self.stride..][..2 * self.stride].split_at(self.stride)
     }
 
-    /// The box of a class without a cell at this place.
+    /// Writes the box of a class without a cell at `place` to `ranges`.
     #[inline]
     pub(crate) fn without(&self, class: usize, place: &[f32], ranges: &mut BoundingBox) {
         let all = &self.coordinates[class * 4 * self.stride..][..4 * self.stride];

@@ -1,7 +1,7 @@
-//! The nearest of some places, without a look at all of them.
+//! A k-d tree [Bentley 1975] over points of a loss space.
 //!
-//! Places are parted at the middle of their widest column until few are left. The places of such a part share a pool of
-//! places nearby, taken from the parts whose boxes are nearest to theirs.
+//! Nodes are split at the median of their widest column down to a leaf size. Nearest-first traversal visits leaves by
+//! the loss between a point and their bounding boxes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,16 +9,16 @@ use std::ops::Range;
 
 use super::{LossSpace, greatest, least};
 
-/// Places in parts.
+/// A k-d tree; nodes are numbered in depth-first order.
 #[derive(Debug)]
 pub(crate) struct KdTree {
-    /// Numbers of places, part by part.
+    /// Point indices, contiguous per node.
     order: Vec<u32>,
     parts: Vec<KdNode>,
-    /// The lowest and then the highest coordinates of each part.
+    /// Lowest and then highest coordinates of each node.
     boxes: Vec<f32>,
     stride: usize,
-    /// Parts with at most so many places are not parted further. All of these but the last one have as many.
+    /// Maximum number of points in a leaf. All leaves but the last are full, unless all points of a node are equal.
     leaf: usize,
 }
 
@@ -26,12 +26,12 @@ pub(crate) struct KdTree {
 struct KdNode {
     start: u32,
     end: u32,
-    /// The second of its two parts, of which the first comes right after it; none for a part that is not parted.
+    /// The right child; the left one is the next node. `None` for a leaf.
     second: Option<u32>,
 }
 
 impl KdTree {
-    /// Parts some of these places, until at most so many are left in a part.
+    /// Builds a tree over the points `some` of `places`, with at most `leaf` points per leaf.
     pub(crate) fn new(axes: &LossSpace, places: &[f32], some: Vec<u32>, leaf: usize) -> Self {
         let (stride, end) = (axes.stride(), some.len());
         let mut tree = Self { order: some, parts: Vec::new(), boxes: Vec::new(), stride, leaf };
@@ -72,45 +72,44 @@ impl KdTree {
         self.grow(axes, places, start + middle, end);
     }
 
-    /// How many parts there are. The whole is the first of them.
+    /// Returns the number of nodes. The root is node 0.
     pub(crate) fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// The two parts of a part that is parted further.
+    /// Returns the children of an inner node.
     pub(crate) fn halves(&self, part: u32) -> Option<[u32; 2]> {
         self.parts[part as usize].second.map(|second| [part + 1, second])
     }
 
-    /// The parts that are not parted further.
+    /// Returns the leaves.
     pub(crate) fn leaves(&self) -> Vec<u32> {
         (0..self.parts.len() as u32).filter(|part| self.parts[*part as usize].second.is_none()).collect()
     }
 
-    /// The places of a part.
+    /// Returns the points of a node.
     pub(crate) fn places(&self, part: u32) -> &[u32] {
         &self.order[self.range(part)]
     }
 
-    /// The lowest and the highest coordinates of a part.
+    /// Returns the lowest and the highest coordinates of a node.
     pub(crate) fn ranges(&self, part: u32) -> (&[f32], &[f32]) {
         self.boxes[part as usize * 2 * self.stride..][..2 * self.stride].split_at(self.stride)
     }
 
-    /// Where the places of a part are in [`KdTree::order`].
+    /// Returns the range of a node in [`KdTree::order`].
     pub(crate) fn range(&self, part: u32) -> Range<usize> {
         let part = self.parts[part as usize];
         part.start as usize..part.end as usize
     }
 
-    /// The places, those of a part one after the other.
+    /// Returns all points, contiguous per node.
     pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// Visits the parts that are not parted further, those with the nearest boxes to a place first, until `visit` has had
-    /// enough.
-    /// Parts that are not wanted are left out.
+    /// Visits leaves in ascending order of the loss between `place` and their box, until `visit` returns false.
+    /// Subtrees for which `is_wanted` returns false are skipped.
     pub(crate) fn visit_nearest(
         &self,
         axes: &LossSpace,
@@ -118,7 +117,7 @@ impl KdTree {
         is_wanted: impl Fn(u32) -> bool,
         mut visit: impl FnMut(u32) -> bool,
     ) {
-        // A loss is not negative, and so its bits have its order. Those of the part come below.
+        // Bits of a non-negative float sort like its value; the node id in the low bits breaks ties.
         let ticket = |loss: f32, part: u32| Reverse(u64::from(loss.to_bits()) << 32 | u64::from(part));
         let mut open = BinaryHeap::new();
         if !self.parts.is_empty() {

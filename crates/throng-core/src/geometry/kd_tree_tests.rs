@@ -1,7 +1,7 @@
 use super::*;
 use crate::test_tables::{interval, ints, survey};
 
-/// A tree over points of a plane, and these.
+/// A tree over points of a plane.
 fn plane(points: &[(i64, i64)], leaf: usize) -> (LossSpace, Vec<f32>, KdTree) {
     let (x, y): (Vec<i64>, Vec<i64>) = points.iter().copied().unzip();
     let rows = survey(&[(interval("x"), ints(&x)), (interval("y"), ints(&y))], &[]);

@@ -1,23 +1,24 @@
-//! The columns of some cells, and what ranges of their coordinates lose.
+//! Loss of bounding boxes over the quasi-identifiers of some cells.
 
 use super::{LANES, Lanes, each, greatest, lanes, least};
 use crate::loss_tables::{LossForm, LossGrid, LossSteps, line_coordinate, steps};
 use crate::table::{QuasiColumn, Table};
 
-/// The columns of some cells. In a place lines come first, then grids, then steps, then nothing up to the stride.
+/// The axes of some cells. The coordinates of a point are those of lines, then grids, then steps, then padding up to
+/// the stride.
 #[derive(Debug, Default)]
 pub(crate) struct LossSpace {
     stride: usize,
     lines: usize,
-    /// The most that each lane of a line loses: a range that has null and numbers loses all of the column. Nothing for
-    /// the lanes of other columns.
+    /// Maximum loss of each line lane: a range with null and numbers loses the whole column. Zero for the lanes of
+    /// other columns.
     most: Vec<Lanes>,
     grids: Vec<LossGrid>,
     steps: Vec<LossSteps>,
 }
 
 impl LossSpace {
-    /// The columns of these cells, and the place of each cell, cell by cell.
+    /// Returns the axes of these cells and their coordinates, cell by cell.
     pub(crate) fn new(table: &Table, cells: impl ExactSizeIterator<Item = u32> + Clone) -> (Self, Vec<f32>) {
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         let mut columns: Vec<(LossForm, usize, Vec<u32>, Vec<f32>)> = Vec::with_capacity(table.quasi().len());
@@ -53,42 +54,42 @@ impl LossSpace {
         (axes, places)
     }
 
-    /// How many coordinates a place has room for.
+    /// Returns the number of coordinates per point, padding included.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub(crate) fn width(&self) -> usize {
         self.lines + self.grids.len() + self.steps.len()
     }
 
-    /// The loss per row of a class with these ranges.
+    /// Returns the loss per row of a class with this bounding box.
     #[inline]
     pub(crate) fn loss(&self, lo: &[f32], hi: &[f32]) -> f32 {
         self.sum([lo, hi], |[lo, hi]| (lo, hi))
     }
 
-    /// The loss per row of a class with these ranges once it also has a place.
+    /// Returns the loss per row of a class with this bounding box once it includes a point.
     #[inline]
     pub(crate) fn loss_with(&self, lo: &[f32], hi: &[f32], at: &[f32]) -> f32 {
         self.sum([lo, hi, at], |[lo, hi, at]| (least(lo, at), greatest(hi, at)))
     }
 
-    /// What two places lose together.
+    /// Returns the pairwise loss of two points.
     #[inline]
     pub(crate) fn loss_of_pair(&self, a: &[f32], b: &[f32]) -> f32 {
         self.sum([a, b], |[a, b]| (least(a, b), greatest(a, b)))
     }
 
-    /// What a place and any place of a box lose together at least.
+    /// Returns a lower bound of the pairwise loss between a point and any point in a box.
     #[inline]
     pub(crate) fn loss_to(&self, at: &[f32], (lo, hi): (&[f32], &[f32])) -> f32 {
-        // From the place to the nearer end of the range; nothing inside of it.
+        // From the point to the nearer end of the range; zero inside it.
         self.sum([at, lo, hi], |[at, lo, hi]| (least(at, hi), greatest(at, lo)))
     }
 
-    /// The loss of one column.
+    /// Returns the loss of one column.
     pub(crate) fn column_loss(&self, lane: usize, lo: f32, hi: f32) -> f32 {
         let (grids, steps) = (self.lines, self.lines + self.grids.len());
         match lane {
@@ -98,7 +99,8 @@ impl LossSpace {
         }
     }
 
-    /// What a place loses in all lines together with each of some others, of which the coordinates come lane by lane.
+    /// Returns the pairwise loss in all line columns between a point and each of `COUNT` others, whose coordinates are
+    /// stored lane by lane.
     pub(crate) fn line_losses<const COUNT: usize>(&self, at: &[f32], lanes: &[f32]) -> [f32; COUNT] {
         const AT_ONCE: usize = 8;
         let mut losses = [0.0; COUNT];
@@ -114,14 +116,15 @@ impl LossSpace {
         losses
     }
 
-    /// Adds to each loss what the range `after` of a line loses more together with a coordinate than `before`.
+    /// Adds to each of `losses` how much the range `after` of a line loses more than `before` once it includes the
+    /// coordinate.
     pub(crate) fn add_growth(&self, line: usize, [before, after]: [(f32, f32); 2], at: &[f32], losses: &mut [f32]) {
         let most = self.most[line / LANES][line % LANES];
         let loss = |(lo, hi): (f32, f32), at: f32| least(greatest(hi, at) - least(lo, at), most);
         losses.iter_mut().zip(at).for_each(|(sum, at)| *sum += loss(after, *at) - loss(before, *at));
     }
 
-    /// What ranges lose together that are made of coordinates of the same columns.
+    /// Sums the losses of the ranges that `range` computes from the coordinates of each column.
     #[inline(always)]
     fn sum<const N: usize>(&self, places: [&[f32]; N], range: impl Fn([f32; N]) -> (f32, f32)) -> f32 {
         let chunks = places.map(|place| lanes(&place[..self.stride]));
@@ -148,7 +151,7 @@ impl LossSpace {
     }
 }
 
-/// The coordinates of numbers.
+/// Returns the line coordinates of numbers, relative to the least of them.
 fn coordinates(quasi: &QuasiColumn, positions: impl Iterator<Item = u32> + Clone, weight: f64) -> Vec<f32> {
     let null = quasi.domain.null_position();
     let origin = positions.clone().filter(|position| Some(*position) != null).min().unwrap_or(0);
@@ -161,9 +164,8 @@ fn coordinates(quasi: &QuasiColumn, positions: impl Iterator<Item = u32> + Clone
     }
 }
 
-/// The coordinate of a category: 1 and as many of the least steps above it as its number. Such coordinates have the order of
-/// their numbers, and these are read from their bits. There are no more than [`STEPS`] numbers among cells that are looked
-/// at together.
+/// Encodes the dense rank of a category as a float: 1 plus `number` ulps. The order of ranks is kept, and [`number`]
+/// decodes the mantissa bits. Ranks are below [`STEPS`].
 fn of_number(number: u32) -> f32 {
     f32::from_bits(1.0_f32.to_bits() + number)
 }
@@ -172,10 +174,10 @@ fn number(coordinate: f32) -> usize {
     (coordinate.to_bits() & (STEPS - 1)) as usize
 }
 
-/// How many numbers there are from 1 up to 2.
+/// Number of floats in [1, 2).
 const STEPS: u32 = 1 << (f32::MANTISSA_DIGITS - 1);
 
-/// The positions that occur, ascending, and for each position its number among them.
+/// Returns the distinct positions, ascending, and the encoded dense rank of each position.
 fn dense_positions(positions: impl ExactSizeIterator<Item = u32> + Clone, domain: usize) -> (Vec<u32>, Vec<f32>) {
     if domain > 4 * positions.len() {
         let mut known: Vec<u32> = positions.clone().collect();

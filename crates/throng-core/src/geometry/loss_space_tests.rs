@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, StringArray};
 
-/// The sum over columns of what a box loses, from the domains themselves.
+/// Loss of a box, summed over columns, computed from the domains.
 fn expected(rows: &Surveyed, cells: [u32; 2]) -> f64 {
     let [a, b] = cells.map(|cell| rows.table.positions(cell));
     let columns = rows.table.quasi().iter().zip(a.iter().zip(b));
@@ -32,7 +32,7 @@ fn losses_are_those_of_the_domains() {
     let names = |of: usize| -> ArrayRef {
         Arc::new((0..60).map(|row| Some(format!("v{}", (row * 7) % of))).collect::<StringArray>())
     };
-    // Few values are written down, many are looked up in steps.
+    // Few values use a grid, many use steps.
     check(&survey(&[(interval("age"), maybe_ints(&ages)), (ancestor("few", &tree(&lines)), names(9))], &[]));
     let many: ArrayRef = Arc::new((0..90).map(|row| Some(format!("v{row}"))).collect::<StringArray>());
     check(&survey(&[(ancestor("many", &tree(&lines)), many)], &[]));

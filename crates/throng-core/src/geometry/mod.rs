@@ -1,8 +1,8 @@
-//! Cells as places in a space of few numbers each, in which what a box loses is a sum that is quick to find.
+//! Embeds cells as points whose bounding boxes have a loss that is cheap to compute.
 //!
-//! A place has one coordinate per quasi-identifier. That of a number is what lies below it, and so what a range loses is a
-//! difference; that of a category is its number among the positions that occur. Coordinates lie side by side, and are
-//! compared several at a time.
+//! A point has one coordinate per quasi-identifier. For a number it is a scaled value, so that the loss of a range is a
+//! difference; for a category it is the dense rank of its position. Coordinates are stored side by side and processed
+//! several lanes at a time.
 
 mod class_boxes;
 mod kd_tree;
@@ -12,10 +12,10 @@ pub(crate) use class_boxes::{BoundingBox, ClassBoxes};
 pub(crate) use kd_tree::KdTree;
 pub(crate) use loss_space::LossSpace;
 
-/// Places have room for a multiple of so many coordinates.
+/// Number of lanes; the stride of points is a multiple of it.
 const LANES: usize = 4;
 
-/// Some coordinates of a place.
+/// Coordinates that are processed together.
 type Lanes = [f32; LANES];
 
 fn lanes(place: &[f32]) -> &[Lanes] {
@@ -31,13 +31,13 @@ fn each(f: impl FnMut(usize) -> f32) -> Lanes {
     std::array::from_fn(f)
 }
 
-/// The lower coordinate. None is NaN.
+/// Returns the lower coordinate; neither may be NaN.
 #[inline]
 fn least(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 
-/// The higher coordinate. None is NaN.
+/// Returns the higher coordinate; neither may be NaN.
 #[inline]
 fn greatest(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }

@@ -1,10 +1,10 @@
-//! Annealing: changes that lose something are made at first, ever fewer of them, and in the end none.
+//! Simulated annealing [Kirkpatrick 1983] within one neighbourhood.
 //!
-//! A change moves a cell to the class of a cell nearby, exchanges two cells, or parts two classes anew (`split.rs`).
-//! Changes that only ever gain soon get stuck: a better way to form three classes out of the same rows often begins with a
-//! step that loses. Proposals are drawn, and of a few draws the most promising is taken: the cell without which its class gains most, the
-//! class nearby that grows least, the cell in exchange that fits best. What is proposed is accepted with a probability
-//! that falls with what it loses (Metropolis).
+//! A proposal moves a cell to the class of a near cell, exchanges two cells, or splits the cells of two classes along
+//! another cut (`split.rs`). Descent alone gets stuck early: a better division of the same rows into three classes
+//! often starts with a step that raises the loss. Proposals are biased: of a few random candidates the most promising
+//! one is kept (the cell whose removal saves most, the near class that grows least, the exchange partner that fits
+//! best). A proposal is accepted with a probability that falls with the loss it adds [Metropolis 1953].
 
 use super::cell_exchange::CellExchange;
 use super::neighbourhood::{NONE, Neighbourhood};
@@ -12,29 +12,29 @@ use super::rng::SplitMix64;
 use super::split::Splitter;
 use crate::geometry::BoundingBox;
 
-/// Of so many proposals one founds a new class; more often where there are rows for two.
+/// One in `NEW_CLASS` proposals opens a new class; one in `NEW_CLASS_OF_LARGE` if the class has rows for two.
 const NEW_CLASS: usize = 64;
 const NEW_CLASS_OF_LARGE: usize = 8;
 
-/// Of so many proposals one parts two classes anew.
+/// One in `SPLITS` proposals splits two classes along another cut.
 const SPLITS: usize = 5;
 
-/// The share of other proposals that exchange two cells.
+/// Share of the remaining proposals that exchange two cells, as (numerator, denominator).
 const EXCHANGES: (usize, usize) = (2, 3);
 
-/// How many are drawn of which the most promising is taken.
+/// Number of random candidates of which the most promising is kept.
 const CELLS_DRAWN: usize = 4;
 const CLASSES_DRAWN: usize = 4;
 const PARTNERS_DRAWN: usize = 3;
 
-/// How hot it is: what a change may lose on average.
+/// Temperature range of an annealing run, in units of the loss that a proposal may add.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Temperature {
     pub(super) from: f32,
     pub(super) to: f32,
 }
 
-/// Proposes so many changes per cell.
+/// Makes `proposals` proposals per cell, cooling geometrically from `heat.from` to `heat.to`.
 pub(super) fn anneal(neighbourhood: &mut Neighbourhood<'_>, proposals: u32, heat: Temperature, draws: SplitMix64) {
     let cells = neighbourhood.cells.rows.len();
     let stride = neighbourhood.axes.stride();
@@ -95,7 +95,7 @@ impl Proposer {
         }
     }
 
-    /// Of some cells the one without which its class would gain most.
+    /// Returns the random cell whose removal saves its class most.
     fn draw_cell(&mut self, neighbourhood: &mut Neighbourhood<'_>) -> u16 {
         let cells = neighbourhood.cells.rows.len();
         let mut best = (f32::NEG_INFINITY, 0);
@@ -109,7 +109,7 @@ impl Proposer {
         best.1
     }
 
-    /// Of some other classes of cells nearby the one that would grow least.
+    /// Returns the class of a random near cell that would grow least.
     fn draw_class(&mut self, neighbourhood: &Neighbourhood<'_>, cell: u16, from: usize) -> Option<usize> {
         let near = neighbourhood.near(cell);
         if near.is_empty() {
@@ -129,7 +129,7 @@ impl Proposer {
         best.map(|(_, class)| class)
     }
 
-    /// An empty class, where another one has rows for both, or somebody could lend what they lack.
+    /// Returns an empty class if `from` has rows for two classes, or lenders may supply the rows that are missing.
     fn new_class(&self, neighbourhood: &mut Neighbourhood<'_>, from: usize, is_large: bool) -> Option<usize> {
         if (neighbourhood.is_without_lenders() && !is_large) || neighbourhood.classes[from].members.len() < 2 {
             return None;
@@ -141,7 +141,7 @@ impl Proposer {
         }))
     }
 
-    /// Of some cells of a class the one that fits best into another class, once a cell has left it.
+    /// Returns the random cell of `to` that fits best into `from` once `leaves` has left it.
     fn draw_partner(&mut self, neighbourhood: &Neighbourhood<'_>, leaves: u16, from: usize, to: usize) -> u16 {
         let members = &neighbourhood.classes[to].members;
         if neighbourhood.classes[from].members.len() == 1 {

@@ -1,10 +1,10 @@
-//! A change of two classes: what it would gain, and how it is made.
+//! Estimates and applies changes of two classes.
 
 use super::neighbourhood::{LocalClass, NONE, Neighbourhood, small};
 use super::search_state::{Allocation, UNDIVERSE};
 use crate::geometry::BoundingBox;
 
-/// The cells that leave and join a class; [`NONE`] for nothing.
+/// The cells that leave and join a class; [`NONE`] if there is none.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellExchange {
     pub(super) leaves: u16,
@@ -12,36 +12,36 @@ pub(super) struct CellExchange {
 }
 
 impl CellExchange {
-    /// What the change is to the other class.
+    /// Returns the change as seen from the other class.
     pub(super) fn reversed(self) -> Self {
         Self { leaves: self.joins, joins: self.leaves }
     }
 }
 
-/// A gain that is yet to be found out.
+/// Sentinel for a gain that is not cached.
 const UNKNOWN: f32 = f32::NAN;
 
-/// What a class would be.
+/// Cost of a class after a change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     pub(super) cost: f32,
-    /// Who would lend what it lacks.
+    /// Lender of the missing rows; [`NONE`] if none are missing.
     pub(super) lender: u16,
 }
 
 impl Neighbourhood<'_> {
-    /// Whether nobody lends.
+    /// Whether the neighbourhood has no lender.
     pub(super) fn is_without_lenders(&self) -> bool {
         self.lenders.stocks.is_empty()
     }
 
-    /// Whether a class would still have enough rows of its own without a cell.
+    /// Whether a class is empty or still has `least_rows` rows of its own without a cell.
     pub(super) fn has_rows_without(&self, class: usize, cell: u16) -> bool {
         let rows = self.classes[class].rows - self.cells.rows[usize::from(cell)];
         rows == 0 || rows >= self.least_rows
     }
 
-    /// What a class would lose more with a cell, as long as it lacks nothing.
+    /// Returns how much the cost of a class grows by a cell, ignoring missing rows.
     pub(super) fn growth(&self, class: usize, cell: u16) -> f32 {
         let (local, (lo, hi)) = (&self.classes[class], self.bounds.get(class));
         let rows = local.rows + self.cells.rows[usize::from(cell)];
@@ -49,8 +49,8 @@ impl Neighbourhood<'_> {
         rows as f32 * loss - local.cost
     }
 
-    /// What a class would lose after a change, as long as it is no more than `most`; what both classes have borrowed is
-    /// given back before.
+    /// Estimates the cost of a class after a change, assuming that both classes have returned their borrowed rows. An
+    /// estimate above `most` may be too low.
     pub(super) fn estimate(
         &mut self,
         class: usize,
@@ -68,7 +68,7 @@ impl Neighbourhood<'_> {
             return Estimate { cost: f32::INFINITY, lender: NONE };
         }
         self.fill_ranges(class, change, ranges);
-        // What it borrows makes it no smaller.
+        // Lower bound: borrowed rows never shrink the bounding box.
         let least = (rows + lacking) as f32 * self.axes.loss(&ranges.lo, &ranges.hi);
         if lacking == 0 || least > most {
             return Estimate { cost: least, lender: NONE };
@@ -80,8 +80,8 @@ impl Neighbourhood<'_> {
         self.borrowing([class, other], seed, rows, lacking, ranges)
     }
 
-    /// What a class with this box and so many rows would lose, once it has borrowed what it lacks. What both classes have
-    /// borrowed is given back before.
+    /// Returns the least cost of a class with `rows` rows in the box `ranges` once it has borrowed `lacking` rows from
+    /// one lender near `seed`. Rows that both classes have borrowed count as returned.
     pub(super) fn borrowing(
         &self,
         classes: [usize; 2],
@@ -117,7 +117,7 @@ impl Neighbourhood<'_> {
         self.classes[class].rows + of(change.joins) - of(change.leaves)
     }
 
-    /// How many rows a class lacks at least, after a change.
+    /// Returns a lower bound of the rows that a class lacks after a change.
     fn lacking_after(&mut self, class: usize, change: CellExchange, rows: u32) -> u32 {
         let of_any = self.least_rows.saturating_sub(rows);
         let kinds = self.required.len();
@@ -136,7 +136,7 @@ impl Neighbourhood<'_> {
         of_any.max(small(of_kind))
     }
 
-    /// Changes the tally of a class.
+    /// Applies a change to the tally of a class.
     fn exchange_rows(&mut self, class: usize, change: CellExchange) {
         let tally = &mut self.classes[class].tally;
         if change.joins != NONE {
@@ -147,7 +147,7 @@ impl Neighbourhood<'_> {
         }
     }
 
-    /// The box of a class after a change, without borrowed rows.
+    /// Writes the bounding box of a class after a change to `ranges`, without borrowed rows.
     pub(super) fn fill_ranges(&self, class: usize, change: CellExchange, ranges: &mut BoundingBox) {
         if change.leaves == NONE {
             let (lo, hi) = self.bounds.get(class);
@@ -161,12 +161,12 @@ impl Neighbourhood<'_> {
         }
     }
 
-    /// Moves cells of two classes from one to the other. False, and nothing changed, when they would lose more than
-    /// `most`.
+    /// Moves cells between two classes. Returns false and rolls back if the classes would cost more than `most` or
+    /// violate the privacy model.
     pub(super) fn apply(&mut self, classes: [usize; 2], moving: &[u16], lenders: [u16; 2], most: f32) -> bool {
         let before = classes.map(|class| self.give_back(class));
         self.exchange(classes, moving);
-        // The class that grows lacks least, and so finds rows even where there are few.
+        // The second class is served first: in a plain move it is the one that grows and lacks least.
         if [1, 0].iter().all(|at| self.borrow(classes[*at], lenders[*at])) {
             classes.iter().for_each(|class| self.measure(*class));
             if self.classes[classes[0]].cost + self.classes[classes[1]].cost <= most {
@@ -206,7 +206,7 @@ impl Neighbourhood<'_> {
         }
     }
 
-    /// Borrows what a class lacks from a lender.
+    /// Borrows the missing rows of a class from a lender; returns false if the privacy model still is not satisfied.
     fn borrow(&mut self, class: usize, lender: u16) -> bool {
         let local = &mut self.classes[class];
         if local.members.is_empty() {
@@ -222,7 +222,7 @@ impl Neighbourhood<'_> {
         true
     }
 
-    /// Brings everything up to date that follows from the members, the tally and the loans of a class.
+    /// Recomputes everything derived from the members, tally and allocations of a class.
     pub(super) fn measure(&mut self, class: usize) {
         let mut local = std::mem::replace(&mut self.classes[class], LocalClass::nothing());
         let mut ranges = std::mem::take(&mut self.ranges);
@@ -241,7 +241,7 @@ impl Neighbourhood<'_> {
         self.classes[class] = local;
     }
 
-    /// What the class of a cell would gain without it, as long as it lacks nothing.
+    /// Returns how much the class of a cell saves without it, ignoring missing rows. Cached.
     pub(super) fn gain(&mut self, cell: u16, ranges: &mut BoundingBox) -> f32 {
         let known = self.cells.gains[usize::from(cell)];
         if !known.is_nan() {
@@ -256,7 +256,7 @@ impl Neighbourhood<'_> {
         gain
     }
 
-    /// What a class loses, borrowed rows included.
+    /// Returns the cost of a class, borrowed rows and the penalty for undiverse classes included.
     fn cost(&self, class: usize, local: &LocalClass, ranges: &mut BoundingBox) -> f32 {
         if local.members.is_empty() {
             return 0.0;

@@ -19,14 +19,14 @@ fn loss(rows: &Surveyed, classes: &[Class]) -> f64 {
     estimated_ncp(&rows.table, classes).0
 }
 
-/// All rows of the table, group by group.
+/// Total rows by group.
 fn placed(classes: &[Class]) -> Vec<Portion> {
     Class::of_portions(classes.iter().flat_map(|class| class.portions.iter().copied()).collect()).portions
 }
 
 #[test]
 fn a_border_between_leaves_is_crossed() {
-    // Leaves were cut between 2 and 3, and each of them paired what it had.
+    // The leaf border is between 2 and 3, and each leaf paired its own cells.
     let rows = survey(&[(interval("age"), ints(&[1, 50, 2, 51, 3, 52, 4, 53]))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 1, 0);
     let classes = rows.clusters(&[&[0, 1], &[2, 3], &[4, 5], &[6, 7]]);
@@ -37,7 +37,7 @@ fn a_border_between_leaves_is_crossed() {
 
 #[test]
 fn tangled_classes_are_parted_in_one_step() {
-    // Both classes reach from one end to the other, and do so until the last of three exchanges.
+    // Both classes span the whole domain until the last of three exchanges.
     let ages = [1, 2, 3, 51, 52, 53, 4, 5, 6, 54, 55, 56];
     let rows = survey(&[(interval("age"), ints(&ages))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(6, 1, 0);
@@ -60,7 +60,7 @@ fn a_class_with_rows_for_two_is_parted() {
 
 #[test]
 fn a_loan_moves_to_a_nearer_lender() {
-    // The row of 22 was hidden among rows of 60, though 20 has as many to spare.
+    // The row of 22 was in a class with rows of 60, although 20 has surplus rows.
     let ages = [20, 20, 20, 20, 20, 22, 60, 60, 60, 60, 60, 64, 65, 66];
     let rows = survey(&[(interval("age"), ints(&ages))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(3, 1, 0);
@@ -92,7 +92,7 @@ fn nothing_is_done_without_a_cycle_or_when_told_to_stop() {
 
 #[test]
 fn what_cannot_be_changed_stays() {
-    // A class that must show more than it needs, and two parts of one cell.
+    // A class with a cover, and a cell divided between two classes.
     let rows = survey(&[(interval("age"), ints(&[1, 1, 1, 1, 9, 9, 9, 9, 5, 7]))], &[]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 1, 0);
     let mut classes = rows.clusters(&[&[0, 1], &[2, 3], &[4, 5, 8], &[6, 7, 9]]);
@@ -110,8 +110,8 @@ fn random_rows() -> impl Strategy<Value = Vec<(Option<i64>, usize, usize)>> {
 proptest! {
     #![proptest_config(cases(128))]
 
-    /// Whatever the table: no row is lost, every class satisfies the model, more cycles never lose more, and threads do
-    /// not matter.
+    /// On any table: no row is lost, every class satisfies the model, more cycles never lose more, and the result does
+    /// not depend on the number of threads.
     #[test]
     fn more_cycles_never_lose_more(people in random_rows(), k in 2_u64..8, p in 1_u64..4) {
         let ages: Vec<Option<i64>> = people.iter().map(|(age, _, _)| *age).collect();

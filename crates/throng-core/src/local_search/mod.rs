@@ -1,4 +1,4 @@
-//! Local search: lowers what classes lose together, across the borders of leaves.
+//! Local search: lowers the total loss of classes across the borders of leaves.
 //!
 //! ```text
 //!  classes ─► State ─► neighbourhoods ─► Hood: anneal ─┐      one round; hoods in parallel
@@ -6,14 +6,14 @@
 //!                └──────────── classes ◄───────────────┘      the next round cuts along other borders
 //! ```
 //!
-//! A leaf is clustered on its own, so its border runs through places where classes would better reach across. Here classes
-//! that lie near each other are looked at together, whatever leaf they came from, and cells move from one to the other
-//! while that loses less in the end (`anneal.rs`). A *cycle* is some rounds that begin hot and end cold. Its result is
-//! taken only if it loses less than what was there before: more cycles never lose more. Numbers are drawn from the seed,
-//! so the result depends on the table, the seed and the number of cycles alone.
+//! Leaves are clustered independently, so their borders keep classes apart that would lose less if they exchanged
+//! cells. The search therefore regroups nearby classes into neighbourhoods, whatever leaf they came from, and anneals
+//! each of them (`anneal.rs`). A *cycle* is a number of rounds with falling temperature; its result is kept only if it
+//! lowers the cost and does not raise the loss, so more cycles never lose more. All randomness comes from the seed: the
+//! result depends only on the table, the seed and the number of cycles.
 //!
-//! All rows of a cell move together, and cells that satisfy the model alone stay at home (`state.rs`). Time grows with
-//! the number of cells: small tables are searched longer per cell, large ones at least a little.
+//! All rows of a cell move together, and a cell that satisfies the privacy model alone keeps a class of its own
+//! (`search_state.rs`). The number of proposals per cell falls with the number of cells, down to a minimum.
 
 mod anneal;
 mod cell_exchange;
@@ -35,43 +35,44 @@ use rng::SplitMix64;
 use round::Round;
 use search_state::SearchState;
 
-/// Cycles without a limit: the search goes on until it is told to stop.
+/// Number of cycles for a search that runs until `may_continue` returns false.
 pub const WITHOUT_LIMIT: u32 = u32::MAX;
 
-/// Rounds of a cycle, as long as each cell gets so many proposals in each of them.
+/// Maximum number of rounds per cycle, and the number of proposals per cell that a round should have.
 const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
-/// About so many proposals are made in a cycle, over the number of columns that each of them looks at, as long as each cell
-/// gets neither more nor less than these.
+/// Budget of column evaluations per cycle; divided by cells and columns it gives the proposals per cell, clamped to the
+/// two constants below.
 const PROPOSALS: u64 = 7 << 18;
 const MOST_PER_CELL: u64 = 40;
 const LEAST_PER_CELL: u64 = 1;
 
-/// A cycle of a small table has so many proposals whatever that is per cell: they take no time.
+/// Minimum number of proposals per cycle, for small tables.
 const LEAST_PROPOSALS: u64 = 1 << 13;
 
-/// How hot a cycle begins, per proposal that each cell gets, and how hot it ends, as a share of what a cell loses on
-/// average. The longer a cycle, the more it can lose at first and still make up for it.
+/// First temperature per proposal that a cell gets, as a share of the mean cost of a cell. Longer cycles start hotter,
+/// because they have time to recover.
 const FIRST_HEAT: f32 = 1.0 / 64.0;
-/// So many proposals per cell make it as hot as it gets.
+/// Number of proposals per cell above which the first temperature no longer rises.
 const HOTTEST: u32 = 64;
 const LAST_HEAT: f32 = 0.02;
-/// What is lost in more columns than so many is no reason for more heat: a change matters in few of them.
+/// Number of columns above which the temperature no longer rises: a proposal changes only a few of them.
 const HEATING_COLUMNS: f64 = 6.0;
 
-/// How long to search.
+/// Budget and random seed of a search.
 #[derive(Clone, Copy)]
 pub struct Effort<'a> {
-    /// How many cycles.
+    /// Maximum number of cycles.
     pub cycles: u32,
-    /// Drives what is proposed.
+    /// Seed of the proposals.
     pub seed: u64,
-    /// Asked before every round; once it says no, the search ends with the best that it has.
+    /// Polled before every round; once it returns false, the search ends with its best result.
     pub may_continue: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Classes of the same rows that lose no more than these, which all satisfy the model, and how many cycles it took.
+/// Returns classes of the same rows that lose no more than `classes`, and the number of completed cycles. All of
+/// `classes` must satisfy `privacy`, and so do the returned ones.
 pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Effort<'_>) -> (Vec<Class>, u32) {
     if effort.cycles == 0 || !(effort.may_continue)() {
         return (classes, 0);
@@ -96,7 +97,7 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     (state.into_classes(), done)
 }
 
-/// One cycle; false when it was cut short.
+/// Runs one cycle; returns false if it was interrupted.
 fn cycle(
     state: &mut SearchState<'_>,
     near: &NearestCells,

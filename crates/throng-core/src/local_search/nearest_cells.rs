@@ -1,4 +1,4 @@
-//! For every cell that moves, the cells and lenders nearby.
+//! Approximate nearest neighbours: for every movable cell the near cells and near lenders.
 
 use rayon::prelude::*;
 
@@ -7,39 +7,39 @@ use super::search_state::SearchState;
 use super::split_into_neighbourhoods::{SizedItem, neighbourhoods};
 use crate::geometry::{KdTree, LossSpace};
 
-/// So many cells nearby are remembered.
+/// Number of near cells kept per cell.
 pub(super) const CELLS: usize = 8;
 
-/// So many lenders nearby are remembered.
+/// Number of near lenders kept per cell.
 pub(super) const LENDERS: usize = 4;
 
-/// The size of a block in which the nearest are looked for.
+/// Maximum number of cells and lenders per block. Neighbours are searched within a block.
 const BLOCK: u32 = 1 << 13;
 
-/// The cells of one part of a tree share a pool of what is near the middle one of them. So many cells are in a part, or so
-/// many where each cell gets a single proposal.
+/// Leaf size of the k-d trees; `PART_OF_MANY` if every cell gets a single proposal. The cells of a leaf share a
+/// candidate pool around their middle cell.
 const PART: usize = 6;
 const PART_OF_MANY: usize = 8;
 
-/// A pool has at least so many cells for each proposal that a cell gets, and a third as many lenders. As few as possible
-/// are the cells of the part alone, which need no search.
+/// Size of the candidate pool per proposal that a cell gets, and its bounds; the pool of lenders is a third as large. A
+/// pool no larger than the leaf needs no search.
 const POOL_PER_PROPOSAL: u32 = 4;
 const LEAST_POOL: u32 = 4;
 const MOST_POOL: u32 = 64;
 
-/// No cell or lender.
+/// Sentinel: no cell or lender.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// Numbers of cells and of lenders, the nearest first, and [`NOBODY`] where there are not enough.
+/// Ids of near cells and lenders, nearest first, padded with [`NOBODY`].
 #[derive(Debug)]
 pub(super) struct NearestCells {
     blocks: Vec<Vec<NearestOfCell>>,
-    /// By number of a cell its block and where it is there.
+    /// For each cell its block and its index there.
     found: Vec<(u32, u32)>,
 }
 
 impl NearestCells {
-    /// Looks for what is near, the more carefully the more proposals each cell gets.
+    /// Finds the neighbours of every movable cell; more proposals per cell make the search more thorough.
     pub(super) fn find(state: &SearchState<'_>, proposals: u32, draws: &SplitMix64) -> Self {
         let pool = (POOL_PER_PROPOSAL * proposals).clamp(LEAST_POOL, MOST_POOL) as usize;
         let part = if proposals == 1 { PART_OF_MANY } else { PART };
@@ -75,7 +75,7 @@ impl NearestCells {
     }
 }
 
-/// What is near one cell.
+/// Neighbours of one cell.
 #[derive(Debug)]
 struct NearestOfCell {
     cell: u32,
@@ -83,7 +83,7 @@ struct NearestOfCell {
     lenders: [u32; LENDERS],
 }
 
-/// What is near each movable cell of a block.
+/// Returns the neighbours of each movable cell of a block.
 fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size: usize) -> Vec<NearestOfCell> {
     let movable = state.movable.len() as u32;
     let (cells, lenders): (Vec<u32>, Vec<u32>) = block.iter().map(|item| item.id).partition(|id| *id < movable);
@@ -119,7 +119,7 @@ fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size
             let others = pool.iter().filter(|other| *other != local).map(|other| (other, cells[*other as usize]));
             let mut near = NearestList::<CELLS>::new();
             match pool.len() <= CELLS {
-                // All of them are remembered, however near they are.
+                // The pool is no larger than the list: keep all, unsorted.
                 true => near.found.iter_mut().zip(others).for_each(|(slot, (_, number))| *slot = number),
                 false => others.for_each(|(other, number)| near.offer(axes.loss_of_pair(at, place(*other)), number)),
             }
@@ -135,7 +135,7 @@ fn of_block(state: &SearchState<'_>, block: &[SizedItem], part: usize, pool_size
     near_cells.leaves().par_iter().with_min_len(16).flat_map_iter(of_leaf).collect()
 }
 
-/// The few that lose least together with a cell, ascending.
+/// The `COUNT` candidates with the least pairwise loss, ascending.
 struct NearestList<const COUNT: usize> {
     found: [u32; COUNT],
     losses: [f32; COUNT],

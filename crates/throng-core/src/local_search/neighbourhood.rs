@@ -1,5 +1,5 @@
-//! A neighbourhood: some classes and the cells nearby that can lend rows, with everything at hand that a change of two
-//! classes has to look at.
+//! A neighbourhood: some classes and the lenders near them, with a local, densely indexed copy of everything that a
+//! proposal reads.
 
 use super::nearest_cells::{NOBODY, NearestCells};
 use super::search_state::{Allocation, MutableClass, SearchState};
@@ -8,52 +8,52 @@ use crate::geometry::{BoundingBox, ClassBoxes, LossSpace};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// No cell, no lender.
+/// Sentinel: no cell or lender.
 pub(super) const NONE: u16 = u16::MAX;
 
-/// A neighbourhood.
+/// Classes and lenders that one thread anneals.
 pub(super) struct Neighbourhood<'a> {
     pub(super) table: &'a Table,
     pub(super) privacy: &'a Privacy,
     pub(super) least_rows: u32,
-    /// What each model of a kind asks for.
+    /// Required units of each diversity model.
     pub(super) required: Vec<u32>,
     pub(super) axes: LossSpace,
     pub(super) cells: LocalCells,
     pub(super) lenders: LocalLenders,
     pub(super) classes: Vec<LocalClass>,
-    /// The boxes of the classes, without borrowed rows.
+    /// Bounding boxes of the classes, without borrowed rows.
     pub(super) bounds: ClassBoxes,
-    /// Memory that questions share.
+    /// Scratch buffer.
     pub(super) ranges: BoundingBox,
 }
 
-/// The cells that move.
+/// The movable cells.
 pub(super) struct LocalCells {
-    /// Numbers among all cells that move.
+    /// Indices into `SearchState::movable`.
     numbers: Vec<u32>,
-    /// Cells of the table.
+    /// Cells in the table.
     pub(super) of_table: Vec<u32>,
     pub(super) places: Vec<f32>,
     pub(super) rows: Vec<u32>,
-    /// What each cell alone brings to each model of a kind. It takes no more than that away when it leaves.
+    /// Units that each cell alone contributes to each diversity model: an upper bound of what a class loses without it.
     pub(super) brings: Vec<u32>,
     pub(super) class_of: Vec<u16>,
-    /// What its class would gain without it.
+    /// Cached savings of the class without the cell; NaN if unknown.
     pub(super) gains: Vec<f32>,
     near: PackedLists,
     near_lenders: PackedLists,
 }
 
-/// The cells that lend.
+/// The lenders.
 pub(super) struct LocalLenders {
-    /// Numbers among all lenders.
+    /// Indices into `SearchState::lenders`.
     numbers: Vec<u32>,
     pub(super) places: Vec<f32>,
     pub(super) stocks: Vec<Surplus>,
 }
 
-/// Lists of different lengths, one after the other.
+/// Lists of different lengths in one buffer.
 #[derive(Default)]
 struct PackedLists {
     ends: Vec<u32>,
@@ -65,25 +65,25 @@ struct PackedLists {
 pub(super) struct LocalClass {
     pub(super) members: Vec<u16>,
     pub(super) rows: u32,
-    /// Without borrowed rows, like the rows before and what is reached.
+    /// Without borrowed rows, as are `rows` and `reached`.
     pub(super) tally: Tally,
-    /// What it has of each model of a kind.
+    /// Units reached of each diversity model.
     pub(super) reached: Vec<u32>,
-    /// Lenders are numbers of this neighbourhood.
+    /// Allocations; lenders are local indices.
     pub(super) allocations: Vec<Allocation>,
-    /// What it loses, borrowed rows included, and the price of being undiverse.
+    /// Loss with borrowed rows, times the penalty if undiverse.
     pub(super) cost: f32,
     pub(super) is_undiverse: bool,
 }
 
-/// Where the cells and lenders of a state are in this round: their neighbourhood, and their number there.
+/// For each cell and lender of the state, its neighbourhood in this round and its local index there.
 pub(super) struct LocalAddresses {
     pub(super) cells: Vec<(u32, u16)>,
     pub(super) lenders: Vec<(u32, u16)>,
 }
 
 impl<'a> Neighbourhood<'a> {
-    /// The neighbourhood of this number, which has these classes and lenders.
+    /// Creates neighbourhood `number` with these classes and lenders.
     pub(super) fn new(
         state: &SearchState<'a>,
         near: &NearestCells,
@@ -96,7 +96,7 @@ impl<'a> Neighbourhood<'a> {
         let searched = || classes.iter().map(|class| &state.classes[*class as usize]);
         let numbers: Vec<u32> = searched().flat_map(|class| class.cells.iter().copied()).collect();
         let is_here = |lender: u32| addresses.lenders[lender as usize].0 == number;
-        // Lenders of other neighbourhoods lend no more than they have lent already.
+        // Lenders of other neighbourhoods only keep their existing allocations: they get an empty surplus here.
         let allocations = searched().flat_map(|class| &class.allocations).map(|allocation| allocation.lender);
         let mut strangers: Vec<u32> = allocations.filter(|lender| !is_here(*lender)).collect();
         strangers.sort_unstable();
@@ -150,7 +150,7 @@ impl<'a> Neighbourhood<'a> {
         neighbourhood
     }
 
-    /// Adds classes, whose cells come one after the other; `local` tells the number of a lender in this neighbourhood.
+    /// Adds classes, whose cells are consecutive; `local` maps a lender to its local index.
     fn add_classes<'b>(
         &mut self,
         searched: impl Iterator<Item = &'b MutableClass>,
@@ -200,22 +200,21 @@ impl<'a> Neighbourhood<'a> {
         &self.lenders.places[usize::from(lender) * stride..][..stride]
     }
 
-    /// The class of a cell.
     pub(super) fn class_of(&self, cell: u16) -> usize {
         usize::from(self.cells.class_of[usize::from(cell)])
     }
 
-    /// The cells nearby.
+    /// Returns the near cells of a cell that are in this neighbourhood.
     pub(super) fn near(&self, cell: u16) -> &[u16] {
         self.cells.near.get(cell)
     }
 
-    /// The lenders nearby.
+    /// Returns the near lenders of a cell that are in this neighbourhood.
     pub(super) fn near_lenders(&self, cell: u16) -> &[u16] {
         self.cells.near_lenders.get(cell)
     }
 
-    /// The classes as they are now.
+    /// Returns the non-empty classes, with the indices of the search state.
     pub(super) fn finish(self) -> Vec<MutableClass> {
         let Self { cells, lenders, classes, .. } = self;
         let allocation =
@@ -231,7 +230,7 @@ impl<'a> Neighbourhood<'a> {
 }
 
 impl LocalClass {
-    /// What stands in for a class while it is worked on.
+    /// Placeholder for a class that is taken out while it is updated.
     pub(super) fn nothing() -> Self {
         let (members, reached, allocations) = (Vec::new(), Vec::new(), Vec::new());
         Self { members, rows: 0, tally: Tally::empty(0), reached, allocations, cost: 0.0, is_undiverse: false }
@@ -239,7 +238,7 @@ impl LocalClass {
 }
 
 impl PackedLists {
-    /// Adds a list of those that are in this neighbourhood.
+    /// Adds a list, restricted to this neighbourhood and mapped to local indices.
     fn push(&mut self, list: &[u32], addresses: &[(u32, u16)], neighbourhood: u32) {
         let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
         self.items.extend(addresses.filter(|(of, _)| *of == neighbourhood).map(|(_, local)| local));
@@ -253,7 +252,7 @@ impl PackedLists {
     }
 }
 
-/// Counts of rows and units that are far below this limit wherever they matter.
+/// Saturating cast to u32; the cap leaves room for additions.
 pub(super) fn small(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX / 2)
 }

@@ -1,6 +1,6 @@
-//! Random numbers that are the same in every run.
+//! Reproducible random numbers.
 
-/// A sequence of random numbers: SplitMix64 [Steele 2014].
+/// SplitMix64 [Steele 2014].
 #[derive(Clone, Debug)]
 pub(crate) struct SplitMix64(u64);
 
@@ -9,7 +9,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// The sequence of one of many parts of the same work.
+    /// Derives the generator of part `part` of the work.
     pub(crate) fn of_part(&self, part: u64) -> Self {
         let mut draws = Self(self.0 ^ part.wrapping_mul(0xd1b5_4a32_d192_ed03));
         draws.next();
@@ -23,12 +23,12 @@ impl SplitMix64 {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is above zero and small.
+    /// Returns a number below `end`, which must be positive and fit into 32 bits.
     pub(super) fn below(&mut self, end: usize) -> usize {
         (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 
-    /// A number from 0 to 1.
+    /// Returns a number in [0, 1).
     pub(crate) fn share(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1_u64 << 24) as f32
     }

@@ -1,4 +1,4 @@
-//! A round: every class is in one neighbourhood, and every neighbourhood is annealed.
+//! One round: divides all classes into neighbourhoods and anneals these in parallel.
 
 use rayon::prelude::*;
 
@@ -9,25 +9,25 @@ use super::rng::SplitMix64;
 use super::search_state::{MutableClass, SearchState};
 use super::split_into_neighbourhoods::{SizedItem, neighbourhoods};
 
-/// How many cells and lenders a neighbourhood has at most, unless a single class has more.
+/// Maximum number of cells and lenders of a neighbourhood, unless a single class has more.
 const HOOD: u32 = 1 << 12;
 
-/// One round.
+/// Parameters of one round.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
-    /// How many changes are proposed per cell.
+    /// Number of proposals per cell.
     pub(super) proposals: u32,
     pub(super) heat: Temperature,
 }
 
-/// The classes and lenders of one neighbourhood.
+/// Indices of the classes and lenders of one neighbourhood.
 struct NeighbourhoodMembers {
     classes: Vec<u32>,
     lenders: Vec<u32>,
 }
 
 impl Round {
-    /// The classes after the round.
+    /// Runs the round and returns the new classes.
     pub(super) fn run(&self, state: &SearchState<'_>, near: &NearestCells, draws: &SplitMix64) -> Vec<MutableClass> {
         let hoods = members(state, draws);
         let addresses = addresses(state, &hoods);

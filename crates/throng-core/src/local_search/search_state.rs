@@ -1,7 +1,7 @@
-//! The classes of a table while they are searched for better ones.
+//! State of the search: the classes of a table between rounds.
 //!
-//! A cell that satisfies the model alone has a *home*, a class of its own at no loss, and may lend rows. All other cells
-//! move as a whole from class to class.
+//! A cell that satisfies the privacy model alone has a *home*, a class of its own without loss, and may lend its
+//! surplus rows. All other cells move between classes as a whole.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -12,60 +12,60 @@ use crate::cluster::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::{QuasiColumn, Table};
 
-/// By what the loss of a class is multiplied that has borrowed rows while its own are not diverse enough: an intruder who can
-/// tell them apart would find fewer values among the own rows than required. The search avoids such classes at this price.
+/// Penalty factor on the loss of an undiverse class: one that has borrowed rows while its own rows are not diverse
+/// enough. An intruder who recognizes the borrowed rows would find fewer values among the rest than required.
 pub(super) const UNDIVERSE: f32 = 1.5;
 
-/// A class with more cells than this stays as it is: places in a neighbourhood are small numbers.
+/// Classes with more cells than this are not changed: local indices are 16 bits wide.
 const LARGE_CLASS: usize = 1 << 14;
 
-/// Classes that can be changed, and everything else.
+/// The mutable classes, the lenders, and the classes that stay fixed.
 #[derive(Debug)]
 pub(super) struct SearchState<'a> {
     pub(super) table: &'a Table,
     pub(super) privacy: &'a Privacy,
-    /// The cells that move, each in one of the classes.
+    /// The movable cells, each in one of `classes`.
     pub(super) movable: Vec<u32>,
-    /// What each of them alone brings to each model of a kind.
+    /// Units that each movable cell alone contributes to each diversity model.
     brings: Vec<u32>,
     pub(super) classes: Vec<MutableClass>,
-    /// The cells that have lent rows, or can.
+    /// The lenders: cells that have lent rows, or can.
     pub(super) lenders: Vec<u32>,
-    /// What each lender can lend besides what it has lent.
+    /// Surplus of each lender that is not allocated.
     pub(super) stocks: Vec<Surplus>,
-    /// What each lender could lend if everything were given back.
+    /// Surplus of each lender with all allocations returned.
     lendable: Vec<Surplus>,
-    /// The cells that have a home, ascending.
+    /// The cells with a home, ascending.
     homes: Vec<u32>,
-    /// Classes that stay as they are.
+    /// Classes that the search does not change.
     fixed: Vec<Class>,
 }
 
-/// A class that can be changed.
+/// A class that the search may change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct MutableClass {
-    /// Its cells, with all of their rows, as numbers among those that move.
+    /// Its cells with all of their rows, as indices into `movable`.
     pub(super) cells: Vec<u32>,
-    /// The rows that it has borrowed.
+    /// Its borrowed rows.
     pub(super) allocations: Vec<Allocation>,
-    /// What it loses, once it was measured; [`UNDIVERSE`] times as much where it is undiverse.
+    /// Loss, times [`UNDIVERSE`] if the class is undiverse; infinite until measured.
     pub(super) cost: f32,
-    /// Whether it has borrowed rows while its own are not diverse enough.
+    /// Whether it has borrowed rows while its own rows are not diverse enough.
     pub(super) is_undiverse: bool,
 }
 
-/// Rows that one cell has lent to one class.
+/// Rows that one lender has lent to one class.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Allocation {
-    /// The number of the lender.
+    /// Index of the lender.
     pub(super) lender: u32,
     pub(super) portions: Vec<Portion>,
-    /// How many rows these are.
+    /// Total rows of `portions`.
     pub(super) rows: u32,
 }
 
 impl<'a> SearchState<'a> {
-    /// These classes of a table, which all satisfy the model.
+    /// Builds the state from classes of a table, all of which must satisfy the model.
     pub(super) fn new(table: &'a Table, privacy: &'a Privacy, classes: Vec<Class>) -> Self {
         let cell_of = table.cells_of_groups();
         let cell_of = |portion: &Portion| cell_of[portion.group as usize];
@@ -119,7 +119,7 @@ impl<'a> SearchState<'a> {
         state
     }
 
-    /// Adds a class of which the cells are still those of the table.
+    /// Adds a class whose `cells` are still cells of the table, and renumbers them.
     fn add(&mut self, mut class: MutableClass) {
         for allocation in &class.allocations {
             self.lendable[allocation.lender as usize].give_back(&allocation.portions);
@@ -131,13 +131,13 @@ impl<'a> SearchState<'a> {
         self.classes.push(class);
     }
 
-    /// What a cell that moves alone brings to each model of a kind.
+    /// Returns the units that a movable cell alone contributes to each diversity model.
     pub(super) fn gain(&self, cell: u32) -> &[u32] {
         let kinds = self.brings.len() / self.movable.len();
         &self.brings[cell as usize * kinds..][..kinds]
     }
 
-    /// Goes on with other classes of the same cells; returns those that it had.
+    /// Replaces the classes by others of the same cells and returns the previous ones.
     pub(super) fn set_classes(&mut self, classes: Vec<MutableClass>) -> Vec<MutableClass> {
         self.stocks.clone_from(&self.lendable);
         for allocation in classes.iter().flat_map(|class| &class.allocations) {
@@ -146,7 +146,7 @@ impl<'a> SearchState<'a> {
         std::mem::replace(&mut self.classes, classes)
     }
 
-    /// All classes.
+    /// Returns all classes: mutable, homes and fixed.
     pub(super) fn into_classes(self) -> Vec<Class> {
         let Self { table, movable, classes, homes, fixed, .. } = self;
         let mut away: FxHashMap<u32, u32> = FxHashMap::default();
@@ -167,7 +167,7 @@ impl<'a> SearchState<'a> {
         searched.chain(homes).chain(fixed).collect()
     }
 
-    /// Finds out what the classes lose that can be changed.
+    /// Computes the cost of the mutable classes.
     pub(super) fn measure(&mut self) {
         let (table, privacy, movable, lenders) = (self.table, self.privacy, &self.movable, &self.lenders);
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
@@ -188,12 +188,12 @@ impl<'a> SearchState<'a> {
         });
     }
 
-    /// Returns the cost of the classes that can be changed: their loss, and the price of those that are undiverse.
+    /// Returns the cost of the mutable classes: their loss, with the penalty for undiverse ones.
     pub(super) fn cost(&self) -> f64 {
         self.classes.iter().map(|class| f64::from(class.cost)).sum()
     }
 
-    /// Returns the loss of the classes that can be changed.
+    /// Returns the loss of the mutable classes, without penalties.
     pub(super) fn loss(&self) -> f64 {
         let price = |class: &MutableClass| if class.is_undiverse { UNDIVERSE } else { 1.0 };
         self.classes.iter().map(|class| f64::from(class.cost / price(class))).sum()
@@ -201,7 +201,7 @@ impl<'a> SearchState<'a> {
 }
 
 impl MutableClass {
-    /// A class, its cells still those of the table; none if it must stay as it is.
+    /// Converts a class, with cells of the table; returns `None` if it must stay fixed.
     fn of(
         table: &Table,
         class: &Class,

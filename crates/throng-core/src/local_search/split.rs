@@ -1,33 +1,33 @@
-//! Parts the cells of two classes anew.
+//! Splits the cells of two classes along another cut.
 //!
-//! Their cells are put in an order, and cut where both sides lose least. What takes many exchanges, each of which may lose
-//! something, is one step here.
+//! The cells are sorted by a key and cut where both sides cost least. One such step replaces a long sequence of
+//! exchanges, each of which may raise the loss.
 
 use super::cell_exchange::Estimate;
 use super::neighbourhood::{NONE, Neighbourhood};
 use super::rng::SplitMix64;
 use crate::geometry::BoundingBox;
 
-/// Two classes with more cells than this are not parted anew: exchanges do as well, and take less time.
+/// Pairs of classes with more cells than this are skipped: exchanges do as well and are faster.
 const MOST_CELLS: usize = 64;
 
-/// Memory for one proposal after the other.
+/// Proposes splits; owns the buffers that proposals reuse.
 pub(super) struct Splitter {
-    /// The cells of both classes, each with its key, in the order of keys.
+    /// The cells of both classes with their sort keys, ascending.
     order: Vec<(f32, u16)>,
-    /// What the first so many cells lose as a class, and what the others lose.
+    /// By cut, the cells before it as a class, and the cells after it.
     before: Vec<Side>,
     after: Vec<Side>,
     ranges: BoundingBox,
 }
 
-/// Some of the cells as a class.
+/// A prefix or suffix of the cells as a class.
 #[derive(Clone, Copy, Debug)]
 struct Side {
-    /// What it loses at least; all that it loses if it lacks nothing.
+    /// Lower bound of its cost; exact if no rows are missing.
     least: f32,
     rows: u32,
-    /// How many rows it lacks.
+    /// Number of missing rows.
     lacking: u32,
 }
 
@@ -36,7 +36,7 @@ impl Splitter {
         Self { order: Vec::new(), before: Vec::new(), after: Vec::new(), ranges: BoundingBox::new(stride) }
     }
 
-    /// Proposes another border between two classes, the first of which has this cell.
+    /// Proposes another cut between two classes, the first of which has `cell`.
     pub(super) fn propose(
         &mut self,
         neighbourhood: &mut Neighbourhood<'_>,
@@ -57,7 +57,7 @@ impl Splitter {
         let (left, right) = self.order.split_at(cut);
         let of_first =
             |part: &[(f32, u16)]| part.iter().filter(|(_, cell)| neighbourhood.class_of(*cell) == classes[0]).count();
-        // The fewer cells move, the better.
+        // Assign the sides so that fewer cells move.
         let stays = of_first(left) + (right.len() - of_first(right));
         let (kept, lenders) = match 2 * stays >= self.order.len() {
             true => (classes, lenders),
@@ -70,7 +70,7 @@ impl Splitter {
         neighbourhood.apply(classes, &cells, lenders, most);
     }
 
-    /// From the cell to the one that is farthest from it, or along one of the columns.
+    /// Sorts the cells along one column, or from `cell` towards the cell farthest from it.
     fn put_in_order(
         &mut self,
         neighbourhood: &Neighbourhood<'_>,
@@ -110,7 +110,7 @@ impl Splitter {
         after.reverse();
     }
 
-    /// Where both sides lose least, and less than `most`, and who lends what they lack.
+    /// Returns the cut of least total cost below `most`, with the lender of each side.
     fn best_cut(
         &mut self,
         neighbourhood: &Neighbourhood<'_>,
@@ -134,20 +134,20 @@ impl Splitter {
         best
     }
 
-    /// The first so many cells as a class.
+    /// Estimates the cells before a cut as a class.
     fn before(&mut self, neighbourhood: &Neighbourhood<'_>, classes: [usize; 2], cut: usize) -> Estimate {
         let last = cut.checked_sub(1).map(|last| self.order[last].1);
         whole(neighbourhood, classes, self.before[cut], last, &self.order[..cut], &mut self.ranges)
     }
 
-    /// The other cells as a class.
+    /// Estimates the cells from a cut on as a class.
     fn after(&mut self, neighbourhood: &Neighbourhood<'_>, classes: [usize; 2], cut: usize) -> Estimate {
         let last = self.order.get(cut).map(|(_, cell)| *cell);
         whole(neighbourhood, classes, self.after[cut], last, &self.order[cut..], &mut self.ranges)
     }
 }
 
-/// What a side loses with what it borrows, if it lacks something, near the last of its cells.
+/// Returns the cost of a side; if rows are missing, they are borrowed near its last cell.
 fn whole(
     neighbourhood: &Neighbourhood<'_>,
     classes: [usize; 2],
@@ -166,7 +166,7 @@ fn whole(
     }
 }
 
-/// The first cells as a class: none of them, one, two, and so on.
+/// Computes the sides of all prefixes, from the empty one on.
 fn sides<'a>(
     neighbourhood: &Neighbourhood<'_>,
     cells: impl Iterator<Item = &'a (f32, u16)> + Clone,

@@ -1,25 +1,25 @@
-//! Which classes are looked at together.
+//! Divides classes into neighbourhoods.
 //!
-//! Classes are parted at the middle of their widest column, again and again, until few are left. How wide a column
-//! counts differs from round to round, so that a border of one round lies inside a neighbourhood of the next.
+//! Items are split recursively at the median of their widest column. The width of a column is scaled by a random factor
+//! per round, so that a border of one round falls inside a neighbourhood of the next.
 
 use super::rng::SplitMix64;
 use crate::table::{QuasiColumn, Table};
 
-/// How much wider or narrower a column may count.
+/// Range of the random factor on the width of a column.
 const LEAST_FACTOR: f32 = 0.4;
 const MOST_FACTOR: f32 = 1.6;
 
-/// Something with a place and a size.
+/// An item with a position per column and a size.
 #[derive(Clone, Debug)]
 pub(super) struct SizedItem {
-    /// What it is.
+    /// Index of the item.
     pub(super) id: u32,
-    /// How much of a neighbourhood it takes.
+    /// Share of the size limit that it takes.
     pub(super) size: u32,
 }
 
-/// Parts items into neighbourhoods of at most so large a size, unless a single item is larger.
+/// Splits items into neighbourhoods of total size at most `most`, unless a single item is larger.
 pub(super) fn neighbourhoods(
     table: &Table,
     mut items: Vec<SizedItem>,
@@ -33,7 +33,7 @@ pub(super) fn neighbourhoods(
 
 struct Cutter<'a> {
     table: &'a Table,
-    /// By item the position in each column.
+    /// Item-major: the position of each item in each column.
     places: &'a [u32],
     most: u32,
 }
@@ -54,7 +54,7 @@ impl Cutter<'_> {
         hoods
     }
 
-    /// The column in which these items lose most when they are taken together.
+    /// Returns the column with the greatest scaled loss over all items.
     fn widest(&self, items: &[SizedItem], draws: &mut SplitMix64) -> usize {
         let mut ranges = vec![(u32::MAX, 0); self.table.quasi().len()];
         for item in items {

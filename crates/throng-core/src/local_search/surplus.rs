@@ -1,14 +1,14 @@
-//! Cells that satisfy the model alone, and the rows that they can lend.
+//! Surplus rows of cells that satisfy the privacy model alone.
 //!
-//! Of such a cell a *core* that satisfies the model stays at home, at no loss. Models are monotone, so whatever else is
-//! lent, the home stays satisfied. A class that lacks rows takes them from a cell nearby, and loses less than if it had
-//! to reach for rows that nobody can spare.
+//! A *core* of rows that satisfies the model stays with the cell at no loss. Models are row-monotone, so the cell stays
+//! satisfied whatever else it lends. A class that lacks rows borrows them from a near lender, which costs less than
+//! growing towards the next movable cell.
 
 use crate::cluster::Portion;
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// The rows that one cell can lend, by its groups.
+/// Rows that one cell can lend, by group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Surplus {
     first_group: u32,
@@ -17,7 +17,7 @@ pub(super) struct Surplus {
 }
 
 impl Surplus {
-    /// What a home can lend, so that it still satisfies the model. What it would lend a class that has nothing, stays.
+    /// Returns the surplus of a home. The core, chosen as an allocation to an empty class, stays with the cell.
     pub(super) fn of_singleton(table: &Table, privacy: &Privacy, cell: u32, home: &[Portion]) -> Self {
         let groups = table.groups(cell);
         let mut surplus = Self { first_group: groups.start, by_group: vec![0; groups.len()], rows: 0 };
@@ -28,12 +28,12 @@ impl Surplus {
         }
     }
 
-    /// The same cell with nothing to lend.
+    /// Returns an empty surplus of the same cell.
     pub(super) fn emptied(&self) -> Self {
         Self { first_group: self.first_group, by_group: vec![0; self.by_group.len()], rows: 0 }
     }
 
-    /// How many rows can be lent.
+    /// Returns the number of rows that can be lent.
     pub(super) fn rows(&self) -> u32 {
         self.rows
     }
@@ -45,7 +45,7 @@ impl Surplus {
         }
     }
 
-    /// Takes rows that were lent to be lent again. They must be there.
+    /// Removes portions, which must be available.
     pub(super) fn take(&mut self, portions: &[Portion]) {
         for portion in portions {
             self.by_group[(portion.group - self.first_group) as usize] -= portion.rows;
@@ -53,7 +53,7 @@ impl Surplus {
         }
     }
 
-    /// Lends a class what it lacks; none, and nothing lent, when that can't be done.
+    /// Allocates the rows that a class lacks. Returns `None` and leaves the surplus unchanged if it has too few.
     pub(super) fn allocate(&mut self, table: &Table, privacy: &Privacy, class: &Tally) -> Option<Vec<Portion>> {
         let mut tally = class.clone();
         let mut allocated: Vec<Portion> = Vec::new();

@@ -1,8 +1,9 @@
-//! How the distribution of a quasi-identifier changed, without telling what the release hides.
+//! Distribution shift of quasi-identifiers, reported without disclosing small groups.
 //!
-//! Whoever reads a release spreads the rows of a class evenly over what its label stands for. That distribution is public.
-//! How far it is from the original is one number over all rows. The original itself is told only in steps of at least k
-//! rows and at least one in a hundred, so that no group below k shows, and nobody's coming or going does:
+//! A reader of a release can only assume that the rows of a class are spread evenly over what its label covers. That
+//! estimate is public. Its distance from the original distribution is one number over all rows. The original
+//! distribution itself is rounded to steps of at least k rows and at least one percent, so that no group below k and no
+//! single record shows:
 //!
 //! ```text
 //!  domain   |----|----|----|----| ... |     20 slices: of a number by its value, of a category in the order of the tree
@@ -11,8 +12,8 @@
 //!  original     0       40  100             rows of the input, to the nearest step
 //! ```
 //!
-//! Where the slices end is decided by released rows and never by the original. A table of fewer than ten steps shows the
-//! distance alone.
+//! Slice borders depend on released rows only, never on the original. A table of fewer than ten steps gets the distance
+//! alone.
 
 use rayon::prelude::*;
 
@@ -21,44 +22,44 @@ use crate::domain::{Domain, DomainKind};
 use crate::recode::Recoding;
 use crate::table::{QuasiColumn, Table};
 
-/// So many slices a domain has before some are joined.
+/// Number of slices of a domain before slices are joined.
 const SLICES: usize = 20;
 
-/// A share of the rows is told in steps of one over this.
+/// Shares are rounded to multiples of `1 / STEPS` or coarser.
 const STEPS: u64 = 100;
 
-/// A table with fewer steps than this is too small for its distributions to be told.
+/// Minimum number of steps for distributions to be reported.
 const LEAST_STEPS: u64 = 10;
 
-/// How often each position occurs in each quasi-identifier of the input.
+/// Histogram of positions for each quasi-identifier of the input.
 #[derive(Debug)]
 pub struct Marginals {
-    /// None for a column of stand-ins.
+    /// `None` for a column that releases aggregates.
     columns: Vec<Option<Vec<u64>>>,
 }
 
-/// How the distribution of one quasi-identifier changed.
+/// Distribution shift of one quasi-identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DistributionShift {
-    /// The share of the rows that a reader of the release would put into another slice of the domain (total variation).
+    /// Total variation distance between the original distribution and the one a reader of the release would assume.
     pub distance: f64,
-    /// The distributions, in steps; empty for a table that is too small.
+    /// Both distributions in steps; empty for a table that is too small.
     pub slices: Vec<DomainSlice>,
 }
 
-/// A slice of a domain.
+/// A slice of a domain with its shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DomainSlice {
-    /// Where it ends, as a share of the domain. It begins where the one before ends.
+    /// End of the slice as a share of the domain. It starts where the previous one ends.
     pub end: f64,
-    /// The share of the rows of the input, to the nearest step.
+    /// Share of input rows, rounded to a step.
     pub before: f64,
-    /// The share of the rows of the release as a reader spreads them, to the nearest step.
+    /// Share of released rows spread evenly over their labels, rounded to a step.
     pub after: f64,
 }
 
 impl Marginals {
-    /// No rows yet, of a table or of one like it.
+    /// Creates empty histograms for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
         let column = |quasi: &QuasiColumn| (!quasi.spec.release.is_aggregate()).then(|| vec![0; quasi.domain.len()]);
         Self { columns: table.quasi().iter().map(column).collect() }
@@ -73,12 +74,12 @@ impl Marginals {
         });
     }
 
-    /// What the counts take of the memory.
+    /// Returns the memory use in bytes.
     pub fn size(&self) -> usize {
         self.columns.iter().flatten().map(|rows| rows.len() * 8).sum()
     }
 
-    /// How each column changed; none for those that show stand-ins, or one value only.
+    /// Returns the shift of each column; `None` for columns that release aggregates or a single value.
     pub fn changes(&self, table: &Table, recoding: &Recoding, k: u64) -> Vec<Option<DistributionShift>> {
         let columns = self.columns.par_iter().zip(table.quasi()).enumerate();
         columns.map(|(at, (rows, quasi))| change(quasi, rows.as_ref()?, recoding, at, k)).collect()
@@ -118,10 +119,10 @@ fn change(quasi: &QuasiColumn, input: &[u64], recoding: &Recoding, column: usize
     Some(DistributionShift { distance: apart.sum::<f64>() / 2.0, slices: slices(&before, &after, k) })
 }
 
-/// Slices in steps: joined until each has a step's worth of released rows.
+/// Rounds distributions to steps, joining slices until each has at least a step of released rows.
 fn slices(before: &[f64], after: &[f64], k: u64) -> Vec<DomainSlice> {
     let (all_before, all_after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
-    // Whole numbers, but for what was lost when rows were spread.
+    // Row counts are integers up to rounding errors of spreading.
     let rows = all_before.min(all_after).round() as u64;
     let step = k.max(rows.div_ceil(STEPS)).max(1);
     if rows < LEAST_STEPS * step {
@@ -151,15 +152,15 @@ fn slices(before: &[f64], after: &[f64], k: u64) -> Vec<DomainSlice> {
     joined.into_iter().map(slice).collect()
 }
 
-/// The domain of a column as a line from 0 to 1: what the release shows of a number, or all leaves of a tree.
+/// A domain mapped to [0, 1]: the released range of a number, or all leaves of a hierarchy.
 struct DomainAxis {
     slices: usize,
-    /// The first and the last position of a number that is shown.
+    /// First and last released position of a number.
     shown: Option<(u32, u32)>,
 }
 
 impl DomainAxis {
-    /// None for a column that has one value, or nothing to show.
+    /// Returns `None` for a column with one value, or with nothing released.
     fn of<'a>(domain: &Domain, labels: impl Iterator<Item = &'a [u32]>) -> Option<Self> {
         match domain.kind() {
             DomainKind::Category(tree) => {
@@ -174,7 +175,7 @@ impl DomainAxis {
         }
     }
 
-    /// The part of the line on which positions lie; none for null, and for what the release does not reach.
+    /// Returns the interval that positions cover; `None` for null, and for positions outside the released range.
     fn extent(&self, domain: &Domain, lo: u32, hi: u32) -> Option<(f64, f64)> {
         let Some((first, last)) = self.shown else {
             let leaves = domain.len() as f64;
@@ -183,7 +184,7 @@ impl DomainAxis {
         let null = domain.null_position();
         match (Some(lo) == null, Some(hi) == null) {
             (true, true) => None,
-            // Null among numbers shows nothing, so that they may be anywhere.
+            // A label that mixes null with numbers covers the whole domain.
             (true, false) => Some((0.0, 1.0)),
             _ if lo < first || hi > last => None,
             _ => {
@@ -194,7 +195,7 @@ impl DomainAxis {
     }
 }
 
-/// Spreads rows evenly over a part of the line. A point falls into the slice that begins with it or before.
+/// Spreads rows evenly over an interval. A point counts in the slice that contains it.
 fn spread(slices: &mut [f64], (from, to): (f64, f64), rows: f64) {
     let count = slices.len() as f64;
     let slice = |at: f64| ((at * count) as usize).min(slices.len() - 1);

@@ -23,8 +23,8 @@ fn values_that_are_shown_as_they_were_have_not_changed() {
 
 #[test]
 fn a_reader_spreads_an_interval_evenly() {
-    // Both rows are at the ends of the only interval; a reader puts 1/20 of them into each of the 20 slices. At either end
-    // the original has 1/2 and the reader 1/20, elsewhere it has nothing.
+    // Both rows are at the ends of the only interval; a reader spreads them evenly over 20 slices. The end slices have
+    // 1/2 in the original and 1/20 in the estimate, the others nothing and 1/20.
     let rows = survey(&[(interval("age"), ints(&[0, 40]))], &[]);
     let found = change_of(&rows, &[&[0, 1]], 2);
     assert!((found.distance - 0.9).abs() < 1e-9, "{found:?}");
@@ -42,7 +42,7 @@ fn a_reader_spreads_a_category_over_the_leaves_below_it() {
 #[test]
 fn a_set_is_spread_over_its_members_only() {
     let rows = survey(&[(quasi("job", ColumnRecoding::Set, HierarchySpec::Flat), texts(&["a", "b", "c", "c"]))], &[]);
-    // {a, c} of one a and two c: 1.5 each, where there were 1 and 2.
+    // {a, c} of one a and two c: estimated 1.5 each, originally 1 and 2.
     assert!((change_of(&rows, &[&[0, 2, 3], &[1]], 1).distance - 0.125).abs() < 1e-9);
 }
 
@@ -52,7 +52,7 @@ fn null_alone_is_no_part_of_the_line_and_null_among_numbers_is_anywhere() {
     let rows = survey(&[(interval("age"), maybe_ints(&ages))], &[]);
     assert_eq!(change_of(&rows, &[&[0, 1], &[2, 3], &[4, 5]], 2).distance, 0.0);
     let found = change_of(&rows, &[&[0, 2], &[1], &[3], &[4, 5]], 1);
-    // One zero is hidden behind `*`: with its null it is spread over all, 2 of 5 rows.
+    // The zero in a class with null is released as `*`: with its null it is spread over all slices, 2 of 5 rows.
     let expected = (0.5 - (1.0 + 0.1) / 5.0 + (2.1 / 5.0 - 0.5_f64).abs() + 18.0 * 0.1 / 5.0) / 2.0;
     assert!((found.distance - expected).abs() < 1e-9, "{found:?}");
 }
@@ -79,13 +79,13 @@ fn detail_counts_rows_by_what_their_label_loses() {
     assert_eq!(granularity(&recoding, 0), Some([2, 2, 0, 2, 0, 2]));
 }
 
-/// A hundred ages, each of ten people but for one lonely person far out.
+/// A hundred ages of ten people each, and one outlier.
 fn many() -> Surveyed {
     let ages: Vec<i64> = (0..1000).map(|row| row % 100).chain([400]).collect();
     survey(&[(interval("age"), ints(&ages))], &[])
 }
 
-/// Classes of ten ages each, the lonely person in the last.
+/// Classes of ten ages each, the outlier in the last.
 fn tens() -> Vec<Vec<usize>> {
     (0..10)
         .map(|ten| {
@@ -110,7 +110,7 @@ fn distributions_are_told_in_steps_of_at_least_k_rows() {
             }
             assert!(slice.after * 1001.0 >= step - 1e-6, "{slice:?} has less than a step of released rows");
         }
-        // The lonely person is nowhere to be seen.
+        // The outlier does not show.
         let far_out = found.slices.iter().filter(|slice| slice.end > 0.5).map(|slice| slice.before).sum::<f64>();
         assert_eq!(far_out, 0.0, "{found:?}");
     }

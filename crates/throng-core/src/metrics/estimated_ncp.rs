@@ -1,12 +1,13 @@
-//! What clusters would lose, before anything is recoded.
+//! Estimates the NCP of clusters before recoding.
 
 use crate::cluster::Class;
 use crate::table::Table;
 
-/// The NCP of some clusters, summed over their rows, and how many rows they have. Columns count alike.
+/// Returns the NCP of clusters, summed over rows and averaged over columns with equal weights, and their number of
+/// rows.
 ///
-/// The ranges of a cluster are what it will show, except for sets, which lose at most as much, and for clusters that read
-/// the same and become one class.
+/// Estimates by the ranges of each cluster. The released NCP differs for sets, which lose at most as much, and for
+/// clusters with equal labels, which become one class.
 pub fn estimated_ncp(table: &Table, clusters: &[Class]) -> (f64, u64) {
     let cells = 0..table.cell_count() as u32;
     let cell_of: Vec<u32> = cells.flat_map(|cell| std::iter::repeat_n(cell, table.groups(cell).len())).collect();

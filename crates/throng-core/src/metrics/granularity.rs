@@ -1,13 +1,13 @@
-//! How much of a column's domain the released values cover: all rows that show a value as it was, those that show a small
-//! part of the domain, and so on up to those that show nothing. Computed from released labels alone.
+//! Granularity of released values: a histogram of rows by the share of the domain that their label covers, from exact
+//! values to fully generalized ones. Computed from released labels alone.
 
 use crate::recode::Recoding;
 
-/// The upper ends of the steps, as NCP: a value as it was, then parts of the domain, and at last all of it.
+/// Upper bounds of the bins, as NCP: exact values, then parts of the domain, then all of it.
 pub const DETAIL_STEPS: [f64; 6] = [0.0, 0.05, 0.2, 0.5, 0.999_999, 1.0];
 
-/// The rows whose released value in a column loses as much as each of [`DETAIL_STEPS`] and more than the step before.
-/// None where the column shows stand-ins, which cover nothing.
+/// Returns the number of rows in each bin of [`DETAIL_STEPS`] for a column. `None` if the column releases aggregates,
+/// which cover no range.
 pub fn granularity(recoding: &Recoding, column: usize) -> Option<[u64; DETAIL_STEPS.len()]> {
     let labels = &recoding.columns()[column];
     if labels.ncp.is_empty() && !recoding.class_rows().is_empty() {

@@ -103,7 +103,7 @@ fn a_column_with_one_value_loses_nothing() {
 #[test]
 fn null_mixed_with_numbers_loses_everything_and_alone_nothing() {
     let rows = survey(&[(interval("age"), maybe_ints(&[None, None, Some(1), Some(2), Some(5)]))], &[]);
-    // Classes {null}, {1, 2} with (2-1)/4, {5}; then {null, 1} with 1, and {2, 5}, which is all that is shown.
+    // Classes {null}, {1, 2} with (2-1)/4, {5}; then {null, 1} with 1, and {2, 5}, the whole released range.
     near(Utility::of(&rows.table, &rows.recode(&[&[0, 1], &[2, 3], &[4]]), 1).information_loss, 2.0 * 0.25);
     near(Utility::of(&rows.table, &rows.recode(&[&[0, 1, 2], &[3, 4]]), 1).information_loss, 3.0 * 1.0 + 2.0 * 1.0);
 }
@@ -134,7 +134,7 @@ fn the_widest_range_of_numbers_is_still_measured() {
 #[test]
 fn merged_clusters_are_measured_as_one_class() {
     let rows = survey(&[(interval("age"), ints(&[1, 1, 9, 9]))], &[]);
-    // Two clusters of {1, 9} each read [1-9].
+    // Two clusters of {1, 9} have the same label [1-9].
     let utility = Utility::of(&rows.table, &rows.recode(&[&[0, 2], &[1, 3]]), 2);
     assert_eq!((utility.classes, utility.dm, utility.avg), (1, 16, 2.0));
 }
@@ -154,7 +154,7 @@ fn what_clusters_would_lose_is_what_their_classes_lose() {
         let (sum, count) = estimated_ncp(&rows.table, &clusters);
         let found = Utility::of(&rows.table, &rows.recode(blocks), 2);
         assert_eq!(count, rows.table.rows());
-        // Intervals are measured against the range that is shown, which the prediction does not know yet.
+        // Intervals are relative to the released range, which the estimate does not know yet.
         let predicted = sum / count as f64;
         assert!(predicted <= found.ncp + 1e-9, "{predicted} > {}", found.ncp);
         assert!(!covers_range || (predicted - found.ncp).abs() < 1e-9, "{predicted} is not {}", found.ncp);

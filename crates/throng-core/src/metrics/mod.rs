@@ -1,4 +1,4 @@
-//! How much a release still tells. Everything here is computed from the classes and labels of the release.
+//! Utility metrics of a release. Everything here is computed from its classes and labels.
 
 mod avg;
 mod distribution_shift;
@@ -21,46 +21,46 @@ pub use sse_sst::sse_sst;
 use crate::recode::{Recoding, SquaredErrors};
 use crate::table::Table;
 
-/// The measures of a release.
+/// Utility metrics of a release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utility {
-    /// How many classes it has.
+    /// Number of classes.
     pub classes: u64,
-    /// The normalized average class size; 1 is the best that k allows.
+    /// Normalized average class size; 1 is the optimum for k.
     pub avg: f64,
     /// The discernibility metric.
     pub dm: u64,
     /// The mean NCP over rows and quasi-identifiers, in [0, 1].
     pub ncp: f64,
-    /// The same with the weights of the quasi-identifiers.
+    /// Mean NCP weighted by the weights of the quasi-identifiers.
     pub weighted_ncp: f64,
-    /// The mean of SSE / SST over the quasi-identifiers that show means or medians, if there are any.
+    /// Mean of SSE / SST over the quasi-identifiers that release means or medians, if any.
     pub sse_sst: Option<f64>,
-    /// The total information loss (Def. 10).
+    /// Total information loss [Truta 2007, Def. 10].
     pub information_loss: f64,
-    /// The parts of each quasi-identifier.
+    /// Metrics of each quasi-identifier.
     pub columns: Vec<ColumnUtility>,
 }
 
-/// The measures of one quasi-identifier.
+/// Metrics of one quasi-identifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnUtility {
     /// Its name in the input.
     pub name: String,
     /// The mean NCP over rows.
     pub ncp: f64,
-    /// Its part of the total information loss.
+    /// Contribution to the total information loss.
     pub information_loss: f64,
-    /// SSE / SST, where it shows means or medians.
+    /// SSE / SST, if it releases means or medians.
     pub sse_sst: Option<f64>,
-    /// The rows of each of [`DETAIL_STEPS`], unless it shows stand-ins.
+    /// Number of rows in each of [`DETAIL_STEPS`]; `None` if it releases aggregates.
     pub detail: Option<[u64; DETAIL_STEPS.len()]>,
-    /// How its distribution changed, where that was asked for and can be told.
+    /// Distribution shift, if requested and permitted.
     pub change: Option<DistributionShift>,
 }
 
 impl Utility {
-    /// Measures a release.
+    /// Computes the metrics of a release.
     pub fn of(table: &Table, recoding: &Recoding, k: u64) -> Self {
         let sizes = recoding.class_rows();
         let rows: u64 = sizes.iter().sum();
@@ -90,14 +90,14 @@ impl Utility {
         }
     }
 
-    /// The same with what changed in each column.
+    /// Sets the distribution shift of each column.
     pub fn with_changes(mut self, changes: Vec<Option<DistributionShift>>) -> Self {
         self.columns.iter_mut().zip(changes).for_each(|(column, change)| column.change = change);
         self
     }
 }
 
-/// The sum over rows of a loss that is the same for all rows of a class.
+/// Sums a per-class loss over all rows.
 fn total(recoding: &Recoding, of_class: impl Fn(u32) -> f64) -> f64 {
     recoding.class_rows().iter().zip(0..).map(|(rows, class)| *rows as f64 * of_class(class)).sum()
 }

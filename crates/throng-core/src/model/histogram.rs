@@ -1,14 +1,14 @@
-//! How often each value of a sensitive column occurs in a class.
+//! Histogram of the values of a sensitive column in a class.
 
 use rustc_hash::FxHashMap;
 
-/// Up to so many distinct values are kept as a sorted list, which is smaller and faster than a map.
+/// Up to this many distinct values are kept as a sorted list, which is smaller and faster than a map.
 const SMALL: usize = 32;
 
-/// Counts by code, null left out.
+/// Row counts by code, without null.
 #[derive(Clone, Debug)]
 pub(super) enum Histogram {
-    /// In ascending order of codes.
+    /// Ascending by code.
     Small(Vec<(u32, u64)>),
     Large(FxHashMap<u32, u64>),
 }
@@ -33,7 +33,7 @@ impl Histogram {
         }
     }
 
-    /// Takes away rows that are there.
+    /// Removes rows, which must be present.
     pub(super) fn remove(&mut self, code: u32, rows: u64) {
         match self {
             Self::Large(map) => {
@@ -62,7 +62,7 @@ impl Histogram {
         }
     }
 
-    /// The codes that occur, with their rows.
+    /// Returns the codes that occur, with their row counts.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
         let (list, map) = match self {
             Self::Small(list) => (list.as_slice(), None),

@@ -1,15 +1,15 @@
-//! k-anonymity (Def. 2): every class has at least k rows.
+//! k-anonymity [Truta 2007, Def. 2]: every class has at least k rows.
 
 use super::{Model, Tally};
 
-/// At least `k` rows.
+/// Requires at least `k` rows.
 #[derive(Clone, Copy, Debug)]
 pub struct KAnonymity {
     k: u64,
 }
 
 impl KAnonymity {
-    /// At least `k` rows.
+    /// Requires at least `k` rows.
     pub fn new(k: u64) -> Self {
         Self { k }
     }

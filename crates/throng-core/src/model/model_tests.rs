@@ -62,7 +62,7 @@ fn figure_1_allows_two_classes_by_condition_2_and_has_only_one() {
     };
     let valid: Vec<_> = set_partitions(4).into_iter().filter(valid).collect();
     assert_eq!(valid, [[[0, 1, 2, 3]]]);
-    // No method counts on the second class: each finds the one there is.
+    // Every method forms the only valid class.
     for method in Method::ALL {
         let leaves = method.leaves(&allowed, &rows.table, &privacy).unwrap();
         let classes = method.classes(&leaves, &rows.table, &privacy, &IgnoreProgress).classes;
@@ -89,7 +89,7 @@ fn a_class_takes_any_row_while_there_is_room_for_the_ones_that_help() {
     let mut class = Tally::empty(1);
     assert_eq!(privacy.need(&class), Need::AnyRow(2));
     class.add(&[7], 1);
-    // Four rows and two values are missing: two rows are free.
+    // Four rows and two values are missing, so two rows may be of any kind.
     assert_eq!(privacy.need(&class), Need::AnyRow(2));
     class.add(&[7], 2);
     assert_eq!(privacy.need(&class), Need::DiverseRow);
@@ -130,11 +130,11 @@ proptest! {
 
     #[test]
     fn what_is_added_can_be_removed(
-        // Enough values that a histogram outgrows its small form.
+        // Enough values to convert the histogram to a map.
         rows in prop::collection::vec((0_u32..60, 0_u32..4, 1_u64..4), 0..80),
         more in prop::collection::vec((0_u32..60, 0_u32..4, 1_u64..4), 0..80),
     ) {
-        // Code 0 stands for null here.
+        // Code 0 is null here.
         let codes = |a: u32, b: u32| [a.checked_sub(1).unwrap_or(NULL), b.checked_sub(1).unwrap_or(NULL)];
         let mut tally = Tally::empty(2);
         rows.iter().for_each(|(a, b, rows)| tally.add(&codes(*a, *b), *rows));
@@ -206,7 +206,7 @@ fn the_weight_of_one_value_of_each_category_is_two() {
 #[test]
 fn the_deficit_of_a_weight_is_counted_in_rows() {
     let model = CategoryWeight::new(2.0, 0, 4);
-    // One third is there, so five units are missing, and a row brings at most three.
+    // One unit is there, so five are missing, and a row adds at most three.
     let class = of_categories(&[0, 1, NULL]);
     assert_eq!((model.achieved(&class), model.shortage(&class), model.deficit(&class)), (1, 5, 2));
     let brought: Vec<u64> = [0, 1, 2, 3, NULL].iter().map(|code| model.gain(&class, &[*code])).collect();

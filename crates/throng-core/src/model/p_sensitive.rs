@@ -1,12 +1,13 @@
-//! p-sensitivity [Truta 2007, Def. 3]: every class has at least p distinct values of a sensitive column. Null is no value.
+//! p-sensitivity [Truta 2007, Def. 3]: every class has at least p distinct values of a sensitive column, null not
+//! counted.
 //!
-//! What counts as one value is decided by the facet of the column: the value itself, its strong ancestor (extended
-//! p-sensitivity, Def. 6), or its category (the p+ of [Sun 2008]).
+//! The sensitive coding of the column decides which values count as one: the value itself, its strong ancestor
+//! (extended p-sensitivity [Truta 2007, Def. 6]), or its category (the p+ of [Sun 2008]).
 
 use super::{Model, Tally};
 use crate::domain::NULL;
 
-/// At least `p` distinct codes of one sensitive column.
+/// Requires at least `p` distinct codes of one sensitive column.
 #[derive(Clone, Copy, Debug)]
 pub struct PSensitive {
     p: u64,
@@ -14,19 +15,19 @@ pub struct PSensitive {
     counted: CodeMeaning,
 }
 
-/// What the codes of the column stand for.
+/// Meaning of the codes of a sensitive column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeMeaning {
-    /// Values.
+    /// Distinct values.
     Values,
-    /// Strong ancestors of values.
+    /// Highest protected ancestors of values.
     StrongValues,
-    /// Categories of values.
+    /// Sensitive categories of values.
     Categories,
 }
 
 impl PSensitive {
-    /// At least `p` distinct codes of the sensitive column with this index.
+    /// Requires at least `p` distinct codes of the sensitive column with this index.
     pub fn new(p: u64, column: usize, counted: CodeMeaning) -> Self {
         Self { p, column, counted }
     }

@@ -1,4 +1,4 @@
-//! What a model may know of a class: how many rows it has, and how often each sensitive value occurs.
+//! Input of the privacy models: row count and sensitive histograms of a class.
 
 use super::histogram::Histogram;
 use crate::domain::NULL;
@@ -8,24 +8,24 @@ use crate::table::Table;
 #[derive(Clone, Debug)]
 pub struct Tally {
     rows: u64,
-    /// Per sensitive column. Nulls are not in it.
+    /// Per sensitive column, without nulls.
     histograms: Vec<Histogram>,
 }
 
 impl Tally {
-    /// A class without rows.
+    /// Creates the tally of an empty class.
     pub fn empty(sensitive_columns: usize) -> Self {
         Self { rows: 0, histograms: vec![Histogram::empty(); sensitive_columns] }
     }
 
-    /// The rows of one cell.
+    /// Creates the tally of one cell.
     pub fn of_cell(table: &Table, cell: u32) -> Self {
         let mut tally = Self::empty(table.sensitive().len());
         tally.add_cell(table, cell);
         tally
     }
 
-    /// The rows of many cells.
+    /// Creates the tally of several cells.
     pub fn of_cells(table: &Table, cells: impl IntoIterator<Item = u32>) -> Self {
         let mut tally = Self::empty(table.sensitive().len());
         for cell in cells {
@@ -41,7 +41,7 @@ impl Tally {
         }
     }
 
-    /// Takes away the rows of a cell, which must be there.
+    /// Removes the rows of a cell, which must be present.
     pub fn remove_cell(&mut self, table: &Table, cell: u32) {
         for group in table.groups(cell) {
             self.remove(table.codes(group), u64::from(table.group_rows(group)));
@@ -56,7 +56,7 @@ impl Tally {
         }
     }
 
-    /// Takes away rows with these sensitive codes, which must be there.
+    /// Removes rows with these sensitive codes, which must be present.
     pub fn remove(&mut self, codes: &[u32], rows: u64) {
         self.rows -= rows;
         for (histogram, code) in self.histograms.iter_mut().zip(codes).filter(|(_, code)| **code != NULL) {
@@ -72,17 +72,17 @@ impl Tally {
         }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// How many distinct values of a sensitive column.
+    /// Returns the number of distinct values of a sensitive column.
     pub fn distinct(&self, column: usize) -> u64 {
         self.histograms[column].distinct() as u64
     }
 
-    /// How many rows have this value of a sensitive column.
+    /// Returns the number of rows with this value of a sensitive column.
     pub fn count(&self, column: usize, code: u32) -> u64 {
         self.histograms[column].count(code)
     }

@@ -1,15 +1,17 @@
-//! The alpha of (p+, alpha)-sensitivity [Sun 2008, Def. 4]: the categories of a class have a total weight of alpha.
+//! The alpha of (p+, alpha)-sensitivity [Sun 2008, Def. 4]: the categories of a class have a total weight of at least
+//! alpha.
 //!
-//! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in units of
-//! `1 / (m - 1)`, so that they add up without rounding.
+//! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
+//! `1 / (m - 1)`, so that sums are exact.
+//! - 1)`, so that sums are exact.
 
 use super::{Model, Tally};
 use crate::domain::NULL;
 
-/// Weights are sums of fractions, and so a target that misses a unit by less than this has reached it.
+/// Tolerance for an alpha that is a rounded fraction: a target this close above a unit counts as that unit.
 const ROUNDING: f64 = 1e-9;
 
-/// A total weight of the categories of one sensitive column.
+/// Requires a total weight of the categories of one sensitive column.
 #[derive(Clone, Copy, Debug)]
 pub struct CategoryWeight {
     column: usize,
@@ -18,13 +20,13 @@ pub struct CategoryWeight {
 }
 
 impl CategoryWeight {
-    /// A total weight of at least `alpha`, for a column whose codes are categories, of which there are at least two.
+    /// Requires a total weight of at least `alpha` for a column whose codes are categories; there must be at least two.
     pub fn new(alpha: f64, column: usize, categories: u32) -> Self {
         let units = alpha * f64::from(categories - 1);
         Self { column, categories, required: (units - ROUNDING).ceil().max(0.0) as u64 }
     }
 
-    /// Units of weight as a weight.
+    /// Converts units to a weight.
     pub fn weight(&self, units: u64) -> f64 {
         units as f64 / f64::from(self.categories - 1)
     }

@@ -1,8 +1,8 @@
-//! Microaggregation: every row of a class shows one stand-in value, the mean, the median or the mode of the class.
+//! Microaggregation: every row of a class shows one aggregate, the mean, median or mode of the class.
 //!
-//! A mean is rounded to the column's own type. A class that mixes null with numbers shows null, because no number would
-//! stand for all its rows. What such a column loses is not visible in its labels, so losses are kept per class: as if the
-//! range of its rows were shown, and as squared errors.
+//! A mean is rounded to the type of the column. A class that mixes null with numbers shows null, because no number
+//! represents all its rows. Labels do not show the loss of such a column, so losses are kept per class: as if the range
+//! of its rows were released, and as squared errors.
 
 use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow::compute::{concat, take};
@@ -17,7 +17,7 @@ use crate::numeric_view::distances;
 use crate::survey::DenseRanks;
 use crate::table::QuasiColumn;
 
-/// What the classes of a column lose, per class.
+/// Losses of one column, per class.
 #[derive(Clone, Debug)]
 pub(super) struct AggregateLosses {
     pub(super) ncp: Vec<f64>,
@@ -28,31 +28,31 @@ pub(super) struct AggregateLosses {
 /// Sums of squares over the rows of a release that have a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SquaredErrors {
-    /// Between numbers and what is shown for them; where null is shown, the mean of the column stands for it.
+    /// Between numbers and the released aggregates; a released null counts as the mean of the column.
     pub sse: f64,
     /// Between numbers and the mean of the column.
     pub sst: f64,
 }
 
 impl SquaredErrors {
-    /// SSE / SST, which does not depend on the scale of the column; zero where all numbers are the same.
+    /// Returns SSE / SST, which does not depend on the scale of the column; zero if all numbers are equal.
     pub fn ratio(self) -> f64 {
         if self.sst > 0.0 { self.sse / self.sst } else { 0.0 }
     }
 }
 
-/// What clusters show of a column, and what is needed to tell what they lose.
+/// Aggregates of the clusters of one column, and the inputs of their losses.
 #[derive(Debug, Default)]
 pub(super) struct AggregateColumn {
-    /// What is shown of the clusters, an array per part.
+    /// Released aggregates, one array per part.
     shown: Vec<ArrayRef>,
     ranges: LabelKeys,
-    /// Of the numbers of each cluster.
+    /// Moments of the numbers of each cluster.
     moments: Vec<Moments>,
 }
 
 impl AggregateColumn {
-    /// Adds clusters: what stands for each, and the positions from and to that it has.
+    /// Adds clusters with their aggregates and ranges of positions.
     pub(super) fn add(
         &mut self,
         quasi: &QuasiColumn,
@@ -65,7 +65,7 @@ impl AggregateColumn {
         Ok(())
     }
 
-    /// The labels of the column, and the label of each cluster.
+    /// Returns the labels of the column, and the label of each cluster.
     pub(super) fn labels(&self, quasi: &QuasiColumn) -> Result<(Labels, Vec<u32>)> {
         let parts: Vec<&dyn Array> = self.shown.iter().map(AsRef::as_ref).collect();
         let (column, of_cluster) = distinct(&concat(&parts).map_err(kernel("concat"))?)?;
@@ -77,7 +77,7 @@ impl AggregateColumn {
     }
 }
 
-/// The distinct values of an array in ascending order, null before all others, and the number of each row among them.
+/// Returns the distinct values of an array in ascending order, null first, and the rank of each row among them.
 fn distinct(shown: &ArrayRef) -> Result<(ArrayRef, Vec<u32>)> {
     if shown.null_count() == 0 {
         let DenseRanks { rank, values } = DenseRanks::of(shown)?;
@@ -92,7 +92,7 @@ fn distinct(shown: &ArrayRef) -> Result<(ArrayRef, Vec<u32>)> {
 }
 
 impl AggregateLosses {
-    /// What is lost by clusters, each of which belongs to a class that shows a label.
+    /// Computes losses per class from the ranges and moments of its clusters.
     pub(super) fn of(
         quasi: &QuasiColumn,
         labels: &Labels,
@@ -126,7 +126,7 @@ fn squared_errors(
 ) -> Result<Option<SquaredErrors>> {
     let DomainKind::Ordered { values, .. } = quasi.domain.kind() else { return Ok(None) };
     let shown = &labels.columns[0].1;
-    // Labels on the same line as the values, of which the first is the least.
+    // Measures labels as distances from the least value, which is the first.
     let least = values.slice(0, values.len().min(1));
     let line = concat(&[least.as_ref(), shown.as_ref()]).map_err(kernel("concat"))?;
     let Some(line) = distances(&line) else { return Ok(None) };

@@ -24,7 +24,7 @@ fn of(release: ColumnRecoding) -> QuasiSpec {
     quasi("x", release, HierarchySpec::Flat)
 }
 
-/// What each class shows, as one array in the order of the classes.
+/// Released values by class.
 fn shown(recoding: &Recoding) -> ArrayRef {
     let classes = 0..recoding.class_rows().len() as u32;
     let labels: UInt32Array = classes.map(|class| Some(recoding.label(class, 0))).collect();
@@ -38,7 +38,7 @@ fn means_of(column: ArrayRef, blocks: &[&[usize]]) -> ArrayRef {
 #[test]
 fn a_mean_is_rounded_to_whole_numbers() {
     let means = means_of(ints(&[1, 2, 4, -1, -2]), &[&[0, 1, 2], &[3, 4]]);
-    // 7 / 3 and -3 / 2, of which halves go up.
+    // 7 / 3 and -3 / 2; halves round up.
     assert_eq!(means.as_primitive::<Int64Type>().values(), &[-1, 2]);
 }
 
@@ -89,7 +89,7 @@ fn a_mean_stays_between_its_values_at_the_ends_of_the_type() {
 #[test]
 fn the_median_is_a_value_that_occurs() {
     let surveyed = survey(&[(of(ColumnRecoding::Median), ints(&[1, 1, 5, 9, 100, 2]))], &[]);
-    // Of four rows the second, of two the first.
+    // The lower median: the second of four rows, the first of two.
     let recoding = surveyed.recode(&[&[0, 1, 2, 3], &[4, 5]]);
     assert_eq!(shown(&recoding).as_primitive::<Int64Type>().values(), &[1, 2]);
 }
@@ -99,7 +99,7 @@ fn a_class_that_mixes_null_with_numbers_shows_none() {
     for release in [ColumnRecoding::Mean, ColumnRecoding::Median] {
         let surveyed = survey(&[(of(release), maybe_ints(&[None, None, Some(4), Some(6), Some(8)]))], &[]);
         let recoding = surveyed.recode(&[&[0], &[1, 2], &[3, 4]]);
-        // The class of nulls and the mixed class show the same, and so they are one.
+        // The class of nulls and the mixed class both show null, so they are one class.
         assert_eq!(recoding.class_rows(), [3, 2]);
         assert!(shown(&recoding).is_null(0));
         assert_eq!((recoding.ncp(0, 0), recoding.ncp(1, 0)), (1.0, 0.5));
@@ -148,7 +148,7 @@ fn squared_errors_by_hand() {
     assert!((ratio(&surveyed, &[&[0, 1], &[2, 3]]) - (0.5 + 4.5) / 14.0).abs() < 1e-12);
     assert!((ratio(&surveyed, &[&[0, 1, 2, 3]]) - 1.0).abs() < 1e-12);
     assert_eq!(ratio(&surveyed, &[&[0], &[1], &[2], &[3]]), 0.0);
-    // What is shown counts: 1.5 is released as 2 in whole numbers, and 4.5 as 5.
+    // SSE uses released values: 1.5 is released as the integer 2, and 4.5 as 5.
     let surveyed = survey(&[(of(ColumnRecoding::Mean), ints(&[1, 2, 3, 6]))], &[]);
     assert!((ratio(&surveyed, &[&[0, 1], &[2, 3]]) - (1.0 + 0.0 + 4.0 + 1.0) / 14.0).abs() < 1e-12);
 }
@@ -156,7 +156,7 @@ fn squared_errors_by_hand() {
 #[test]
 fn where_null_is_shown_the_mean_of_the_column_stands_for_the_number() {
     let surveyed = survey(&[(of(ColumnRecoding::Mean), maybe_ints(&[None, Some(0), Some(6), Some(6)]))], &[]);
-    // The mean of 0, 6, 6 is 4: SST = 16 + 4 + 4, and only the 0 is hidden.
+    // The mean of 0, 6, 6 is 4: SST = 16 + 4 + 4, and only the 0 is in a class that shows null.
     let errors = surveyed.recode(&[&[0, 1], &[2, 3]]).squared_errors(0).unwrap();
     assert!((errors.sse - 16.0).abs() < 1e-9 && (errors.sst - 24.0).abs() < 1e-9, "{errors:?}");
 }
@@ -172,7 +172,7 @@ fn the_measures_of_mixed_tables_count_numbers_only() {
     let utility = Utility::of(&surveyed.table, &surveyed.recode(&[&[0, 1], &[2, 3]]), 2);
     assert!((utility.sse_sst.unwrap() - 5.0 / 14.0).abs() < 1e-12);
     assert_eq!(utility.columns[1].sse_sst, None);
-    // France and Spain are three of five leaves as Europe.
+    // Europe, with France and Spain, covers three of five leaves.
     assert!((utility.columns[1].ncp - 0.5 * 0.6).abs() < 1e-12);
     assert_eq!(Utility::of(&surveyed.table, &surveyed.recode(&[&[0, 1, 2, 3]]), 2).columns[0].sse_sst, Some(1.0));
 }
@@ -180,7 +180,7 @@ fn the_measures_of_mixed_tables_count_numbers_only() {
 proptest! {
     #![proptest_config(cases(96))]
 
-    /// Whole numbers are looked at in a way of their own, several clusters at a time: compared with rows, one by one.
+    /// Compares the integer fast path with a computation row by row.
     #[test]
     fn means_of_whole_numbers_are_those_of_their_rows(
         rows in prop::collection::vec((prop::option::weighted(0.9, -20_i64..20), 0_usize..6), 1..60),
@@ -193,7 +193,7 @@ proptest! {
         let (mut expected, mut sse) = (BTreeMap::<Option<i64>, u64>::new(), 0.0);
         for block in &blocks {
             let members: Option<Vec<i64>> = block.iter().map(|row| numbers[*row]).collect();
-            // Halves go up.
+            // Halves round up.
             let stand_in = members.map(|members| {
                 let count = members.len() as i64;
                 (2 * members.iter().sum::<i64>() + count).div_euclid(2 * count)

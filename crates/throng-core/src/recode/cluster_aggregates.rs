@@ -1,8 +1,8 @@
-//! What clusters have in each column: the range of their positions, and what stands for them in columns of means, medians
-//! and modes.
+//! Summarizes clusters per column: the range of positions, and the aggregate of columns that release mean, median or
+//! mode.
 //!
-//! The rows of a cluster lie all over the table. So the positions of many clusters are fetched at once, and are then looked
-//! at column by column.
+//! The cells of a cluster are scattered over the table. Positions of many clusters are therefore gathered first and
+//! then processed column by column.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::hierarchy::Tree;
 use crate::numeric_view::{Mean, NarrowNumbers, NumericView, from_means};
 use crate::table::{QuasiColumn, Table};
 
-/// So many clusters are looked at in one go.
+/// Number of clusters per block.
 const CLUSTERS: usize = 256;
 
-/// What stands for a cluster in one column, and the moments of its numbers.
+/// Aggregate of a cluster in one column, and the moments of its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ClusterAggregate {
-    /// None for null.
+    /// `None` for null.
     value: Option<AggregateValue>,
     pub(super) moments: Moments,
 }
@@ -33,11 +33,11 @@ pub(super) struct ClusterAggregate {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AggregateValue {
     Mean(Mean),
-    /// A value of the column: of numbers counted without null, of categories the position.
+    /// A value of the column: its index without null for numbers, its position for categories.
     Known(u32),
 }
 
-/// The count, the mean and the squared deviations of some numbers.
+/// Count, mean and sum of squared deviations of some numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     pub(super) rows: f64,
@@ -57,16 +57,16 @@ impl Moments {
     }
 }
 
-/// What clusters have in the columns of a table.
+/// Summary of clusters over all columns.
 #[derive(Debug)]
 pub(super) struct ClusterSummary {
-    /// Cluster by cluster, the positions from and to that are shown of each column; none for a cluster without rows.
+    /// Cluster-major: the first and last position to release of each column; `None` for an empty cluster.
     pub(super) ranges: Vec<Option<(u32, u32)>>,
-    /// Per column, what stands for each cluster; nothing for columns that show something else.
+    /// Per column, the aggregate of each cluster; empty for columns without aggregates.
     pub(super) stand_ins: Vec<Vec<ClusterAggregate>>,
 }
 
-/// Looks at all columns of clusters.
+/// Summarizes clusters over all columns.
 pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> ClusterSummary {
     let fetched: Vec<FetchedPositions> =
         clusters.par_chunks(CLUSTERS).map(|clusters| FetchedPositions::of(table, cell_of, clusters)).collect();
@@ -74,7 +74,7 @@ pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Cluste
         let of_block = |(fetched, clusters): (&FetchedPositions, &[Class])| fetched.ranges(clusters);
         fetched.par_iter().zip(clusters.par_chunks(CLUSTERS)).map(of_block).collect::<Vec<_>>().concat()
     };
-    // The values of one column are looked up for all clusters before those of the next, so that they stay in a cache.
+    // Process one column for all clusters before the next, so that its values stay in cache.
     let stand_ins = |(at, quasi): (usize, &QuasiColumn)| match quasi.spec.release.is_aggregate() {
         true => {
             let column = AggregateSource::new(at, quasi);
@@ -85,14 +85,14 @@ pub(super) fn look(table: &Table, cell_of: &[u32], clusters: &[Class]) -> Cluste
     ClusterSummary { ranges: ranges(), stand_ins: table.quasi().iter().enumerate().map(stand_ins).collect() }
 }
 
-/// The positions of some clusters, side by side.
+/// Gathered positions of some clusters.
 #[derive(Debug)]
 struct FetchedPositions {
     width: usize,
-    /// Portion by portion.
+    /// Portion-major.
     positions: Vec<u32>,
     rows: Vec<u32>,
-    /// How many portions there are up to the end of each cluster.
+    /// End offset of each cluster, in portions.
     ends: Vec<usize>,
 }
 
@@ -117,13 +117,13 @@ impl FetchedPositions {
         Self { width, positions, rows, ends }
     }
 
-    /// The portions of each cluster.
+    /// Returns the range of portions of each cluster.
     fn clusters(&self) -> impl Iterator<Item = Range<usize>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| start..*end)
     }
 
-    /// The positions of all portions in one column.
+    /// Returns the positions of all portions in one column.
     fn column(&self, at: usize) -> impl Iterator<Item = u32> {
         self.positions.chunks_exact(self.width.max(1)).map(move |positions| positions[at])
     }
@@ -148,13 +148,13 @@ impl FetchedPositions {
     }
 }
 
-/// A column of stand-ins.
+/// Source of the aggregates of one column.
 #[derive(Debug)]
 struct AggregateSource<'a> {
     at: usize,
     release: ColumnRecoding,
     kind: &'a DomainKind,
-    /// Of a number, unless its type has no order of magnitude.
+    /// Numeric view of an ordered column; `None` if its type has none.
     numbers: Option<NumericView>,
 }
 
@@ -186,7 +186,7 @@ impl<'a> AggregateSource<'a> {
         }
     }
 
-    /// What stands for rows at these positions.
+    /// Returns the aggregate of rows at these positions.
     fn stand_in(&self, members: impl Iterator<Item = (u32, u64)>) -> ClusterAggregate {
         let first = match self.kind {
             DomainKind::Ordered { has_null, .. } => u32::from(*has_null),
@@ -204,7 +204,7 @@ impl<'a> AggregateSource<'a> {
             Moments::of(rows.iter().map(|(value, rows)| (numbers.distance(*value), *rows)))
         });
         let value = match self.kind {
-            // No number would stand for all rows.
+            // No number represents null: release null.
             DomainKind::Ordered { .. } if has_null => None,
             DomainKind::Ordered { .. } if self.release == ColumnRecoding::Median => {
                 median(&rows).map(AggregateValue::Known)
@@ -218,7 +218,7 @@ impl<'a> AggregateSource<'a> {
     }
 }
 
-/// Means of whole numbers, which are the same in any order of rows.
+/// Means of integers, whose sums do not depend on the order of rows.
 fn means(fetched: &FetchedPositions, column: usize, numbers: &NarrowNumbers, has_null: bool) -> Vec<ClusterAggregate> {
     let first = u32::from(has_null);
     let far: Vec<u64> = fetched.column(column).map(|at| numbers.distance(at.max(first) - first)).collect();
@@ -231,13 +231,13 @@ fn means(fetched: &FetchedPositions, column: usize, numbers: &NarrowNumbers, has
         let positions = &fetched.positions[portions.start * fetched.width..portions.end * fetched.width];
         let is_null: Vec<bool> = positions.chunks_exact(fetched.width).map(|row| row[column] == 0).collect();
         let stand_in = mean(numbers, all.zip(&is_null).filter(|(_, is_null)| !**is_null).map(|(number, _)| number));
-        // No number would stand for all rows.
+        // No number represents null: release null.
         if is_null.contains(&true) { ClusterAggregate { value: None, ..stand_in } } else { stand_in }
     };
     fetched.clusters().map(of_cluster).collect()
 }
 
-/// The mean and the moments of whole numbers, as far as this from the first of their column, with their rows.
+/// Returns the mean and the moments of integers, given as (distance from the first value of the column, rows).
 fn mean(numbers: &NarrowNumbers, far: impl Iterator<Item = (u64, u64)> + Clone) -> ClusterAggregate {
     let (mut sum, mut rows) = (0.0, 0.0);
     for (far, count) in far.clone() {
@@ -255,7 +255,7 @@ fn mean(numbers: &NarrowNumbers, far: impl Iterator<Item = (u64, u64)> + Clone) 
     }
 }
 
-/// Ascending, each value once.
+/// Sorts by value and merges the counts of equal values.
 fn put_in_order(rows: &mut Vec<(u32, u64)>) {
     rows.sort_unstable();
     rows.dedup_by(|next, kept| {
@@ -265,7 +265,7 @@ fn put_in_order(rows: &mut Vec<(u32, u64)>) {
     });
 }
 
-/// The lower median.
+/// Returns the lower median.
 fn median(rows: &[(u32, u64)]) -> Option<u32> {
     let total: u64 = rows.iter().map(|(_, rows)| rows).sum();
     let mut seen = 0;
@@ -276,12 +276,12 @@ fn median(rows: &[(u32, u64)]) -> Option<u32> {
     rows.iter().find(reaches_half).map(|(value, _)| *value)
 }
 
-/// The most frequent value, the first in the hierarchy among equals.
+/// Returns the most frequent value; ties go to the first in hierarchy order.
 fn mode(rows: &[(u32, u64)]) -> Option<u32> {
     rows.iter().max_by_key(|(position, rows)| (*rows, std::cmp::Reverse(*position))).map(|(position, _)| *position)
 }
 
-/// What is shown where these stand for clusters.
+/// Converts aggregates to the released array.
 pub(super) fn shown(quasi: &QuasiColumn, stand_ins: &[ClusterAggregate]) -> Result<ArrayRef> {
     let known = || {
         stand_ins.iter().map(|stand_in| match stand_in.value {

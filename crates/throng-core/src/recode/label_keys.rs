@@ -1,4 +1,4 @@
-//! What clusters have in one column: the positions that decide what is shown of each.
+//! Positions that decide the label of each cluster in one column.
 
 use crate::cluster::Class;
 use crate::table::Table;
@@ -7,7 +7,7 @@ fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> im
     class.portions.iter().map(move |portion| table.positions(cell_of[portion.group as usize])[column])
 }
 
-/// The positions that decide the label of each of many clusters, ascending within each.
+/// Label keys of many clusters: ascending positions for each, in one buffer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelKeys {
     positions: Vec<u32>,
@@ -15,7 +15,7 @@ pub(super) struct LabelKeys {
 }
 
 impl LabelKeys {
-    /// All positions that occur in a cluster, for a label that lists them.
+    /// Appends all distinct positions of a cluster, for a label that lists them.
     pub(super) fn push_members(&mut self, table: &Table, cell_of: &[u32], class: &Class, column: usize) {
         let mut members: Vec<u32> = positions(table, cell_of, class, column).collect();
         members.sort_unstable();
@@ -23,18 +23,18 @@ impl LabelKeys {
         self.push(&members);
     }
 
-    /// These positions.
+    /// Appends a key.
     pub(super) fn push(&mut self, key: &[u32]) {
         self.positions.extend_from_slice(key);
         self.ends.push(self.positions.len() as u32);
     }
 
-    /// What the keys take of the memory.
+    /// Returns the memory use in bytes.
     pub(super) fn size(&self) -> usize {
         (self.positions.len() + self.ends.len()) * 4
     }
 
-    /// A range of positions, or nothing.
+    /// Appends a range of positions, or an empty key.
     pub(super) fn push_range(&mut self, range: Option<(u32, u32)>) {
         self.positions.extend(range.into_iter().flat_map(|(lo, hi)| [lo, hi]));
         self.ends.push(self.positions.len() as u32);
@@ -53,7 +53,7 @@ impl LabelKeys {
         (0..self.len()).map(|cluster| self.get(cluster))
     }
 
-    /// The first and the last position of a cluster.
+    /// Returns the first and the last position of a cluster.
     pub(super) fn range(&self, cluster: usize) -> Option<(u32, u32)> {
         let key = self.get(cluster);
         Some((*key.first()?, *key.last()?))

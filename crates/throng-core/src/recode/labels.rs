@@ -1,8 +1,8 @@
-//! What a class shows of one quasi-identifier.
+//! Labels: the released values of one quasi-identifier.
 //!
-//! A *label* is a distinct released value of a column, and two classes with equal labels in every column are one class.
-//! Labels are told apart by what a reader sees, never by how we came to them: where two ranges read the same, they are
-//! one label, and it loses as much as the wider of them.
+//! A *label* is a distinct released value of a column. Classes with equal labels in every column are one class. Labels
+//! are compared by what a reader of the release sees, not by how they were computed: ranges that read the same are one
+//! label, with the loss of the widest.
 
 use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
 use arrow::compute::take;
@@ -18,21 +18,21 @@ use crate::hierarchy::{ROOT, Tree};
 use crate::numeric_view::labels as texts;
 use crate::table::QuasiColumn;
 
-/// The labels of one quasi-identifier, in the order of their positions.
+/// The labels of one quasi-identifier, ordered by position.
 #[derive(Clone, Debug)]
 pub struct Labels {
-    /// The released columns, each with one entry per label: one column, or two for [`ColumnRecoding::Bounds`].
+    /// The released columns with one entry per label: one column, or two for [`ColumnRecoding::Bounds`].
     pub columns: Vec<(Field, ArrayRef)>,
-    /// The NCP of a row with this label.
+    /// NCP of a row with this label.
     pub ncp: Vec<f64>,
-    /// The information loss of a row with this label (Def. 9).
+    /// Information loss of a row with this label [Truta 2007, Def. 9].
     pub information_loss: Vec<f64>,
-    /// The positions that each label stands for: the first and the last, or all where it is a set.
+    /// Positions that each label covers: the first and the last, or all if it is a set.
     pub(super) stands_for: LabelKeys,
 }
 
 impl Labels {
-    /// The labels of a column for clusters with these keys, and the label of each cluster.
+    /// Returns the labels of clusters with these keys, and the label of each cluster.
     pub(super) fn build(quasi: &QuasiColumn, keys: &LabelKeys) -> Result<(Self, Vec<u32>)> {
         let mut places: FxHashMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
         let mut distinct: Vec<&[u32]> = places.keys().copied().collect();
@@ -70,7 +70,7 @@ impl Labels {
         Ok((Self { columns, ncp, information_loss, stands_for }, label_of))
     }
 
-    /// How many labels there are.
+    /// Returns the number of labels.
     pub fn len(&self) -> usize {
         self.ncp.len()
     }
@@ -81,7 +81,7 @@ impl Labels {
     }
 }
 
-/// The released fields of a column, known before any data is.
+/// Returns the released fields of a column; independent of the data.
 pub fn released_fields(quasi: &crate::columns::QuasiSpec, data_type: &DataType) -> Vec<Field> {
     let data_type = match (quasi.release, data_type) {
         (ColumnRecoding::Bounds | ColumnRecoding::Mean | ColumnRecoding::Median, DataType::Dictionary(_, value)) => {
@@ -93,15 +93,15 @@ pub fn released_fields(quasi: &crate::columns::QuasiSpec, data_type: &DataType) 
     quasi.released_names().into_iter().map(|name| Field::new(name, data_type.clone(), true)).collect()
 }
 
-/// The width of all intervals that are shown, taken together. A value that hides behind `*` is not in it: if losses were
-/// measured against it, they would tell how far out it lies.
+/// Returns the loss of the range that all released intervals together cover. Values released as `*` are excluded:
+/// losses relative to them would reveal how far out they lie.
 fn shown_range<'a>(domain: &Domain, keys: impl Iterator<Item = &'a [u32]>) -> f64 {
     let shown = keys.filter_map(|key| Some((*key.first()?, *key.last()?)));
     let shown = shown.filter(|(lo, _)| Some(*lo) != domain.null_position());
     shown.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).map_or(0.0, |(lo, hi)| domain.loss(lo, hi))
 }
 
-/// Mean losses of a row, from what is shown alone.
+/// Returns NCP and information loss of a row, computed from the label alone.
 fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> (f64, f64) {
     let (Some(lo), Some(hi)) = (key.first().copied(), key.last().copied()) else { return (0.0, 0.0) };
     match domain.kind() {
@@ -122,9 +122,9 @@ fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> 
     }
 }
 
-/// Keys as a reader sees them.
+/// Label keys as rendered in the release.
 struct ShownKeys {
-    /// What tells labels apart.
+    /// Rendered texts, which identify labels.
     texts: Vec<Option<String>>,
     columns: Vec<ArrayRef>,
 }
@@ -150,7 +150,7 @@ impl ShownKeys {
         Self { texts, columns: vec![column] }
     }
 
-    /// A class that mixes null with values has no bounds that hold for all of its rows, and shows none.
+    /// A class that mixes null with values gets null bounds: no bounds hold for all of its rows.
     fn bounds(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self> {
         let first = u32::from(has_null);
         let bound = |position: Option<&u32>, key: &[u32]| {
@@ -170,12 +170,12 @@ fn is_calendar(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
 }
 
-/// The texts of those values of a column that begin or end an interval: of many values few do.
+/// Texts of the values that begin or end an interval, which are few of all values.
 struct BoundTexts {
     texts: Vec<String>,
-    /// By value the place of its text.
+    /// Index into `texts` by value; `u32::MAX` if unused.
     places: Vec<u32>,
-    /// Whether the first position is null, and values begin after it.
+    /// Whether position 0 is null and values start at 1.
     has_null: bool,
     separator: &'static str,
 }
@@ -195,7 +195,7 @@ impl BoundTexts {
         Ok(Self { texts: texts(&take(values, &used, None)?)?, places, has_null, separator })
     }
 
-    /// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`; `*` when null is mixed with values, and null for nothing but null.
+    /// Renders `25`, `[25-39]` or `[2024-01-01/2024-03-31]`; `*` if null is mixed with values; `None` for null alone.
     fn interval(&self, key: &[u32]) -> Option<String> {
         let first = u32::from(self.has_null);
         let name = |value: u32| &self.texts[self.places[value as usize] as usize];

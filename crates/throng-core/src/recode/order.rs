@@ -1,8 +1,8 @@
-//! The order of a release: class by class, and inside a class by a keyed hash of what the row shows besides.
+//! Row order of a release: by class, and within a class by the seeded content hash of the row.
 //!
-//! Equal hashes mean equal rows, so neither the release nor its order depends on the order of arrival, and the order is
-//! a function of what the release shows and the seed. Which rows of a shared group a class gets is decided before, and
-//! not foreseeably ([`super::row_assignment`]).
+//! Equal hashes mean equal rows, so neither the release nor its order depends on the input order: the order is a
+//! function of the released values and the seed. Rows of shared groups are assigned to classes before, unpredictably
+//! ([`super::row_assignment`]).
 
 use rayon::prelude::*;
 
@@ -10,22 +10,22 @@ use super::Recoding;
 use super::row_assignment::assign_rows;
 use crate::key::ReleaseKey;
 
-/// The hashes of so many classes are fetched at a time.
+/// Number of classes whose hashes are gathered at a time.
 const BLOCK_CLASSES: usize = 1024;
 
-/// Which row comes where.
+/// Permutation of the input rows into release order.
 #[derive(Clone, Debug)]
 pub struct ReleaseOrder {
     /// Input rows in the order of the release.
     pub rows: Vec<u32>,
     /// The class of each input row; [`SUPPRESSED`](crate::survey::SUPPRESSED) for rows that are left out.
     pub class_of: Vec<u32>,
-    /// How many rows there are up to the end of each class.
+    /// End offset of each class in `rows`.
     pub class_ends: Vec<u32>,
 }
 
 impl ReleaseOrder {
-    /// Places rows, given the group and the content hash of each. There must be fewer than 2^32 of them.
+    /// Orders rows, given the group and the content hash of each. There must be fewer than 2^32 rows.
     pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: ReleaseKey) -> Self {
         let class_of = assign_rows(recoding, groups, content, key);
         let mut total = 0;
@@ -40,16 +40,16 @@ impl ReleaseOrder {
     }
 }
 
-/// The places of some classes in the order of a release.
+/// The slice of the output that belongs to some consecutive classes.
 struct OrderSlice<'a> {
     rows: &'a mut [u32],
-    /// How many rows there are before these.
+    /// Offset of the slice in the output.
     start: u32,
     first_class: u32,
     ends: &'a [u32],
 }
 
-/// A part of about the same size for each thread.
+/// Divides the output into slices of about equal size, one per thread, at class borders.
 fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<OrderSlice<'a>> {
     let size = rows.len().div_ceil(rayon::current_num_threads()) as u32;
     let (mut parts, mut start, mut first_class) = (Vec::new(), 0, 0);
@@ -65,13 +65,13 @@ fn parts<'a>(mut rows: &'a mut [u32], mut ends: &'a [u32]) -> Vec<OrderSlice<'a>
 }
 
 impl OrderSlice<'_> {
-    /// Finds the rows of the classes, and puts those of each class in the order of their hashes.
+    /// Scatters the rows of the classes into the slice, then sorts each class by content hash.
     fn fill(self, class_of: &[u32], content: &[u128]) {
         let Self { rows, start, first_class, ends } = self;
         let starts = std::iter::once(start).chain(ends.iter().copied());
         let mut next: Vec<u32> = starts.take(ends.len()).map(|end| end - start).collect();
         for (row, class) in class_of.iter().enumerate() {
-            // Classes before this part wrap around beyond it, where rows are too that are left out.
+            // Classes before this slice wrap around beyond its end, as does the sentinel of suppressed rows.
             if let Some(place) = next.get_mut(class.wrapping_sub(first_class) as usize) {
                 rows[*place as usize] = row as u32;
                 *place += 1;
@@ -81,7 +81,7 @@ impl OrderSlice<'_> {
         for ends in ends.chunks(BLOCK_CLASSES) {
             let end = ends.last().map_or(from, |end| *end);
             let (block, later) = rest.split_at_mut((end - from) as usize);
-            // Hashes lie all over the memory, and are fetched at once.
+            // Gather the hashes of a block first: random reads, then sorting in cache.
             keyed.clear();
             keyed.extend(block.iter().map(|row| (content[*row as usize], *row)));
             let mut of_class = keyed.as_mut_slice();

@@ -23,7 +23,7 @@ fn some(labels: &[&str]) -> Vec<Option<String>> {
     labels.iter().map(|label| Some((*label).to_owned())).collect()
 }
 
-/// What the classes of these clusters show when the only column is released like this.
+/// Released values of these clusters if the only column is released this way.
 fn labels_of(spec: crate::columns::QuasiSpec, column: ArrayRef, clusters: &[&[usize]]) -> Vec<Option<String>> {
     all_shown(&survey(&[(spec, column)], &[]).recode(clusters), 0)
 }
@@ -51,7 +51,7 @@ fn null_mixed_with_numbers_shows_nothing_and_alone_is_null() {
     let column = || maybe_ints(&[None, None, Some(4), Some(6)]);
     assert_eq!(labels_of(interval("x"), column(), &[&[0, 1], &[2, 3]]), [None, Some("[4-6]".to_owned())]);
     assert_eq!(labels_of(interval("x"), column(), &[&[0, 1, 2], &[3]]), some(&["*", "6"]));
-    // Two clusters that mix null with different numbers read the same.
+    // Two clusters that mix null with different numbers have the same label.
     assert_eq!(labels_of(interval("x"), column(), &[&[0, 2], &[1, 3]]), some(&["*"]));
 }
 
@@ -73,7 +73,7 @@ fn bounds_keep_the_type_of_the_column() {
     };
     assert_eq!([bounds(0), bounds(1), bounds(2)], [(None, None), (Some(25), Some(39)), (Some(50), Some(50))]);
     let mixed = rows.recode(&[&[0, 1, 2], &[3, 4], &[5]]);
-    // A class of null and 50 has no bounds that hold for all of its rows; it reads like the class of null.
+    // A class of null and 50 has no bounds that hold for all of its rows; its label is that of null.
     assert_eq!(mixed.class_rows(), [3, 3]);
     assert_eq!(mixed.columns()[0].ncp[mixed.label(0, 0) as usize], 1.0);
 }
@@ -173,14 +173,14 @@ fn labels_that_read_the_same_are_one_label() {
     let rows = survey(&[(ancestor("job", &jobs), texts(&["Other", "Other", "Other", "Misc", "Private"]))], &[]);
     let recoding = rows.recode(&[&[0, 1], &[2, 3], &[4]]);
     assert_eq!((recoding.class_rows(), recoding.columns()[0].len()), ([4, 1].as_slice(), 2));
-    // It loses as much as the wider of them: 2 leaves of 3.
+    // The loss is that of the wider one: 2 of 3 leaves.
     assert!((recoding.columns()[0].ncp[0] - 2.0 / 3.0).abs() < 1e-6);
-    // A code that looks like a masked code.
+    // A code that reads like a masked code.
     let mask = quasi("zip", ColumnRecoding::Ancestor, HierarchySpec::Mask(MaskSide::Right));
     let rows = survey(&[(mask, texts(&["4109*", "41091", "41092", "52000"]))], &[]);
     let recoding = rows.recode(&[&[0], &[1, 2], &[3]]);
     assert_eq!(recoding.class_rows(), [3, 1]);
-    // Sets whose texts run together.
+    // Sets whose texts are equal once joined.
     let rows =
         survey(&[(quasi("s", ColumnRecoding::Set, HierarchySpec::Flat), texts(&["a", "b, c", "a, b", "c", "d"]))], &[]);
     assert_eq!(rows.recode(&[&[0, 1], &[2, 3], &[4]]).class_rows(), [4, 1]);
@@ -219,12 +219,12 @@ fn a_split_group_is_dealt_exactly_by_quota() {
     let order = ReleaseOrder::new(&recoding, &rows.groups, &content, key);
     assert_eq!(order.class_of[..5].iter().filter(|class| **class == 0).count(), 2);
     assert_eq!(order.class_of[5..], [0, 1]);
-    // Inside a class, rows follow their hashes.
+    // Within a class, rows are ordered by hash.
     let hashes: Vec<u128> = order.rows.iter().map(|row| content[*row as usize]).collect();
     assert!(hashes[..3].is_sorted() && hashes[3..].is_sorted(), "{hashes:?}");
 }
 
-/// Which of 64 rows of age 1 go with the youngest.
+/// Whether each of 64 rows of age 1 goes to the youngest class.
 fn dealt(key: ReleaseKey) -> Vec<bool> {
     let mut ages = vec![1; 64];
     ages.extend([0, 50]);
@@ -242,7 +242,7 @@ fn who_is_dealt_where_depends_on_the_key_alone() {
     assert_eq!(dealt(key(0, 0)), dealt(key(0, 0)));
     assert_ne!(dealt(key(0, 0)), dealt(key(1, 0)));
     assert_ne!(dealt(key(0, 0)), dealt(key(0, 1)));
-    // Nor do the dealt rows follow the order of the content hash.
+    // The assignment does not follow the order of the content hash either.
     let first = dealt(key(0, 0));
     assert!(!first.is_sorted() && !first.iter().rev().is_sorted());
 }
@@ -296,17 +296,17 @@ fn classes_are_ordered_by_what_they_show() {
     }
 }
 
-/// Rows with a quasi-identifier, a sensitive value and something else.
+/// Rows with a quasi-identifier, a sensitive value and another value.
 type Row = (i64, u8, u8);
 
-/// The released rows, in their order, when cells are cut in half between neighbouring classes.
+/// Returns the released rows in order, with cells halved between neighbouring classes.
 fn released(rows: &[Row], seed: u64) -> Vec<(Option<String>, u8, u8)> {
     let illness: StringArray = rows.iter().map(|row| Some(row.1.to_string())).collect();
     let surveyed = survey(
         &[(interval("age"), ints(&rows.iter().map(|row| row.0).collect::<Vec<_>>()))],
         &[Arc::new(illness) as ArrayRef],
     );
-    // Every group gives half of its rows to one of two classes; what matters is only that groups are shared.
+    // Every group gives half of its rows to one of two classes, so that groups are shared.
     let (mut halves, mut rest) = (Class::default(), Class::default());
     for group in 0..surveyed.table.group_count() as u32 {
         let all = surveyed.table.group_rows(group);

@@ -1,6 +1,6 @@
-//! Makes a recoding of clusters, part by part of the table.
+//! Builds a recoding from the clusters of a table, part by part.
 //!
-//! Of a cluster only what it shows is kept, so that the parts need not be in memory together.
+//! Only the label keys and group portions of a cluster are kept, so parts need not be in memory together.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::domain::DomainKind;
 use crate::error::{CoreError, Result};
 use crate::table::{QuasiColumn, Table};
 
-/// Collects the clusters of all parts of a table.
+/// Builder of a [`Recoding`] over all parts of a table.
 #[derive(Debug)]
 pub struct Recoder {
     quasi: Arc<[QuasiColumn]>,
@@ -25,27 +25,28 @@ pub struct Recoder {
     placed: GroupPortions,
 }
 
-/// Where the rows of each group are.
+/// Assignment of the rows of each group to clusters.
 #[derive(Debug)]
 struct GroupPortions {
     cluster_rows: Vec<u64>,
-    /// Of group `g`: `portions[first_portion[g] .. first_portion[g + 1]]`, with clusters in place of classes.
+    /// Offsets: the portions of group `g` are `portions[first_portion[g] .. first_portion[g + 1]]`, with cluster ids in
+    /// place of class ids.
     first_portion: Vec<u32>,
     portions: Vec<Share>,
 }
 
-/// The clusters of a part of the table.
+/// The clusters of one part of the table.
 #[derive(Clone, Copy)]
 struct RecodedPart<'a> {
     table: &'a Table,
     /// The cell of each group.
     cell_of: &'a [u32],
     clusters: &'a [Class],
-    /// Cluster by cluster, the positions from and to that are shown of each column; none for a cluster without rows.
+    /// Cluster-major: the first and last position to release of each column; `None` for an empty cluster.
     ranges: &'a [Option<(u32, u32)>],
 }
 
-/// What is shown of one column.
+/// Label keys or aggregates of one column.
 #[derive(Debug)]
 enum RecodedColumn {
     Generalized(LabelKeys),
@@ -53,7 +54,7 @@ enum RecodedColumn {
 }
 
 impl RecodedColumn {
-    /// Adds what clusters have in this column, which is the one at this place, and what stands for them where it shows that.
+    /// Adds the clusters of a part to column `at`; `stand_ins` are their aggregates if the column releases these.
     fn add(
         &mut self,
         part: RecodedPart<'_>,
@@ -83,11 +84,11 @@ impl RecodedColumn {
 }
 
 impl GroupPortions {
-    /// Notes which rows go where. Every row of every group must be placed exactly once.
+    /// Records which rows go where. Every row of every group must be assigned exactly once.
     fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let first_cluster = self.cluster_rows.len() as u32;
         let groups = part.group_count();
-        // Where the portions of each group begin: counted first, and then filled in the order of the clusters.
+        // Counting sort by group: `next` holds counts, then start offsets.
         let mut next = vec![0_u32; groups + 1];
         let mut strange = 0;
         for class in clusters {
@@ -118,7 +119,7 @@ impl GroupPortions {
                 placed[portion.group as usize] += u64::from(portion.rows);
             }
         }
-        // Each has moved to where the next group begins.
+        // Each offset has advanced to the start of the next group.
         next.truncate(groups);
         self.first_portion.extend(next);
         let mut is_out = vec![false; groups];
@@ -132,7 +133,7 @@ impl GroupPortions {
 }
 
 impl Recoder {
-    /// No clusters yet, of a table or of one like it.
+    /// Creates an empty recoder for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
         let quasi = Arc::clone(table.quasi_columns());
         let column = |quasi: &QuasiColumn| match quasi.spec.release.is_aggregate() {
@@ -144,8 +145,8 @@ impl Recoder {
         Self { quasi, columns, placed }
     }
 
-    /// Adds a part: clusters that together hold every row of it once, but for those of the cells in `out`, which are left
-    /// out of the release. Its groups are numbered after those of the parts before.
+    /// Adds a part. `clusters` together must contain every row of it exactly once, except the rows of the cells in
+    /// `out`, which are suppressed. Its groups are numbered after those of earlier parts.
     pub fn add(&mut self, part: &Table, clusters: &[Class], out: &[u32]) -> Result<()> {
         let Self { quasi, columns, placed } = self;
         let show = || {
@@ -159,21 +160,21 @@ impl Recoder {
         shown.and(placed)
     }
 
-    /// How many clusters were added.
+    /// Returns the number of clusters added.
     pub fn clusters(&self) -> usize {
         self.placed.cluster_rows.len()
     }
 
-    /// What the clusters take of the memory, without their labels.
+    /// Returns the estimated memory use in bytes, without labels.
     pub fn size(&self) -> usize {
-        // A range, its end and its label per column; the size; and a portion per group and more.
+        // Per cluster: a range, its offset and a label per column, and the size. Plus portions and offsets per group.
         self.placed.cluster_rows.len() * (self.columns.len() * 24 + 32)
             + self.placed.portions.len() * 16
             + self.placed.first_portion.len() * 8
     }
 
-    /// Generalizes all clusters: those that show the same in every column are one class, and classes are ordered by what
-    /// they show.
+    /// Builds the recoding: clusters with equal labels in every column become one class, and classes are ordered by
+    /// their labels.
     pub fn finish(self) -> Result<Recoding> {
         let Self { quasi, columns, placed: GroupPortions { cluster_rows, first_portion, portions } } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
@@ -209,8 +210,8 @@ impl Recoder {
     }
 }
 
-/// Portions of clusters as shares of classes, each class once per group, the largest share last. In place: there are
-/// never more shares than portions.
+/// Converts portions of clusters to shares of classes: one share per class and group, the largest last. Works in place,
+/// because there are never more shares than portions.
 fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> Shares {
     portions.par_iter_mut().for_each(|portion| portion.class = class_of[portion.class as usize]);
     let (mut kept, mut start) = (0, 0);
@@ -233,7 +234,7 @@ fn shares(mut first: Vec<u32>, mut portions: Vec<Share>, class_of: &[u32]) -> Sh
     Shares { first, all: portions }
 }
 
-/// Puts the shares of one group in order, and those of one class together; returns how many there are then.
+/// Sorts the shares of one group, merges those of one class and moves the largest to the end; returns their number.
 fn dealt(shares: &mut [Share]) -> usize {
     shares.sort_unstable();
     let mut last = 0;
@@ -251,12 +252,12 @@ fn dealt(shares: &mut [Share]) -> usize {
     last + 1
 }
 
-/// Whether a cluster shows more than the limit of its column allows.
+/// Whether a cluster is generalized beyond the constraint of its column.
 fn is_beyond_limit(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> bool {
     range.is_some_and(|(lo, hi)| quasi.domain.block(lo) != quasi.domain.block(hi))
 }
 
-/// What decides the label of a cluster with this range: the range itself, or the node above it.
+/// Returns the label key of a cluster with this range: the range itself, or that of the lowest common ancestor.
 fn shown(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> Option<(u32, u32)> {
     match quasi.domain.kind() {
         DomainKind::Category(tree) => range.map(|(lo, hi)| tree.leaf_range(tree.common_ancestor(lo, hi))),

@@ -1,7 +1,7 @@
 //! Assigns the rows of a shared group to its classes.
 //!
-//! Rows of one group are interchangeable for every privacy model, but which of them goes where must not be foreseeable:
-//! otherwise a reader of the release could tell borrowed rows of a class from its own. Rows are therefore ordered by a
+//! Rows of one group are interchangeable for every privacy model, but their assignment must be unpredictable: otherwise
+//! a reader of the release could distinguish borrowed rows of a class from its own. Rows are therefore ordered by a
 //! keyed hash of their content, and each class takes its quota in that order.
 
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use super::Recoding;
 use crate::key::ReleaseKey;
 use crate::survey::SUPPRESSED;
 
-/// The class of each row.
+/// Returns the class of each row; [`SUPPRESSED`] for rows that are left out.
 pub(super) fn assign_rows(recoding: &Recoding, groups: &[u32], content: &[u128], key: ReleaseKey) -> Vec<u32> {
     let shares = |group: u32| if group == SUPPRESSED { &[][..] } else { recoding.shares(group) };
     let only = |group: &u32| if let [only] = shares(*group) { only.class } else { SUPPRESSED };

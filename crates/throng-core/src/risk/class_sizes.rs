@@ -1,4 +1,4 @@
-//! How many classes of each size a table has, and the risks that follow from that alone.
+//! Histogram of class sizes, and the risks that follow from it.
 //!
 //! ```
 //! use throng_core::risk::ClassSizes;
@@ -15,14 +15,13 @@ use std::collections::BTreeMap;
 
 use crate::table::Table;
 
-/// Risks above which rows are commonly said to be at risk: 0.2 is what rules of at least five people allow, 0.09 what
-/// rules of at least twelve do.
+/// Common thresholds of re-identification risk: 0.2 and 0.09 correspond to minimum class sizes of five and twelve rows.
 pub const COMMON_THRESHOLDS: [f64; 2] = [0.2, 0.09];
 
-/// Sizes below this are counted in a list, which is faster than a map.
+/// Sizes below this are counted in a vector, which is faster than a map.
 const SMALL: usize = 64;
 
-/// How many classes there are of each size.
+/// Histogram of class sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassSizes {
     small: Vec<u64>,
@@ -44,7 +43,7 @@ impl FromIterator<u64> for ClassSizes {
 }
 
 impl ClassSizes {
-    /// Adds classes of a size. A class without rows is none.
+    /// Adds classes of a size; size zero is ignored.
     pub fn add(&mut self, size: u64, classes: u64) {
         match usize::try_from(size).ok().filter(|size| *size < SMALL) {
             Some(0) => {}
@@ -53,33 +52,33 @@ impl ClassSizes {
         }
     }
 
-    /// Adds the cells of a table, or of a part of one that has its cells whole.
+    /// Adds the cells of a table, or of a part that contains its cells completely.
     pub fn add_cells(&mut self, table: &Table) {
         (0..table.cell_count() as u32).for_each(|cell| self.add(table.cell_rows(cell), 1));
     }
 
-    /// Each size that occurs, ascending, with the number of its classes.
+    /// Returns each size that occurs, ascending, with its number of classes.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let small = self.small.iter().zip(0..).filter(|(classes, _)| **classes > 0);
         small.map(|(classes, size)| (size, *classes)).chain(self.large.iter().map(|(size, classes)| (*size, *classes)))
     }
 
-    /// How many classes there are.
+    /// Returns the number of classes.
     pub fn classes(&self) -> u64 {
         self.iter().map(|(_, classes)| classes).sum()
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.iter().map(|(size, classes)| size * classes).sum()
     }
 
-    /// The size of the smallest class; zero without rows.
+    /// Returns the size of the smallest class; zero without rows.
     pub fn smallest(&self) -> u64 {
         self.iter().next().map_or(0, |(size, _)| size)
     }
 
-    /// The highest risk of a row, for a prosecutor; zero without rows.
+    /// Returns the highest prosecutor risk of a row; zero without rows.
     pub fn highest_risk(&self) -> f64 {
         match self.smallest() {
             0 => 0.0,
@@ -87,24 +86,24 @@ impl ClassSizes {
         }
     }
 
-    /// The mean risk over rows, for a prosecutor, which is also the risk that a marketer poses; zero without rows.
+    /// Returns the mean prosecutor risk over rows, which is also the marketer risk; zero without rows.
     pub fn average_risk(&self) -> f64 {
         share(self.classes(), self.rows())
     }
 
-    /// Rows whose risk is above a threshold.
+    /// Returns the number of rows whose risk is above a threshold.
     pub fn rows_above(&self, threshold: f64) -> u64 {
         let above = self.iter().filter(|(size, _)| 1.0 / *size as f64 > threshold);
         above.map(|(size, classes)| size * classes).sum()
     }
 
-    /// Rows that are alone in their class: the sample uniques.
+    /// Returns the number of rows that are alone in their class: the sample uniques.
     pub fn unique_rows(&self) -> u64 {
         self.small[1]
     }
 }
 
-/// A part of a whole; zero of nothing.
+/// Returns `part / whole`; zero if `whole` is zero.
 pub fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

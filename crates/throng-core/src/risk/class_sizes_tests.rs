@@ -50,18 +50,18 @@ fn a_release_is_told_exactly() {
 
 #[test]
 fn of_an_original_no_count_below_k_is_told() {
-    // 3 rows are alone and 7 in all are at risk; with k = 10 both are told as 10.
+    // 3 rows are uniques and 7 in all are at risk; with k = 10 both are reported as 10.
     let summary = RiskSummary::of_original(&sizes(&[1, 1, 1, 4, 93]), &[0.2], 10);
     assert_eq!((summary.highest, summary.uniques, summary.at_risk), (1.0, 0.1, vec![(0.2, 0.1)]));
-    // Five classes, of which no exact number is told: 10 of 100 rows on average.
+    // Five classes are rounded up to 10, for 100 rows.
     assert_eq!((summary.classes, summary.average), (10, 0.1));
-    // The smallest class has 1, 3 or 9 rows: the highest risk does not tell.
+    // The smallest class has 1, 3 or 9 rows: the highest risk is the same.
     for smallest in [1, 3, 9] {
         let summary = RiskSummary::of_original(&sizes(&[smallest, 50]), &[], 10);
         assert_eq!((summary.highest, summary.classes), (1.0, 10), "{smallest}");
     }
-    // From k rows on, a size is told.
+    // From k rows on, the size is reported.
     assert_eq!(RiskSummary::of_original(&sizes(&[10, 50]), &[], 10).highest, 0.1);
-    // Never more than all rows.
+    // Rounding never exceeds the number of rows.
     assert_eq!(RiskSummary::of_original(&sizes(&[1; 12]), &[], 10).uniques, 1.0);
 }

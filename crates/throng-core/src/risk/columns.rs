@@ -1,4 +1,4 @@
-//! How much each quasi-identifier singles people out: what is found with it alone, and what is left without it.
+//! Contribution of each quasi-identifier to the risk: uniques with it alone, and without it.
 
 use rayon::prelude::*;
 
@@ -7,25 +7,25 @@ use crate::domain::NULL;
 use crate::error::Result;
 use crate::survey::{CountedTuples, distinct_tuples};
 
-/// What one quasi-identifier contributes to the risk.
+/// Contribution of one quasi-identifier to the risk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ColumnRisk {
-    /// The name of the column.
+    /// Name of the column.
     pub name: String,
-    /// Its distinct values; null counts as one.
+    /// Number of distinct values; null counts as one.
     pub distinct: u64,
-    /// Rows that are alone in their class when only this column is known.
+    /// Number of uniques if only this column is known.
     pub uniques_alone: u64,
-    /// Classes when all quasi-identifiers but this one are known.
+    /// Number of classes if all quasi-identifiers but this one are known.
     pub classes_without: u64,
-    /// Rows that are alone in their class when all but this one are known.
+    /// Number of uniques if all quasi-identifiers but this one are known.
     pub uniques_without: u64,
-    /// The share of the mean risk that goes away without the column: from 0, when the others tell it anyway, towards 1,
-    /// when nobody can be told from anybody without it.
+    /// Share of the mean risk that disappears without the column: 0 if the other columns determine it, towards 1 if all
+    /// rows are alike without it.
     pub share: f64,
 }
 
-/// What each of the columns contributes; `classes` are distinct tuples of all of them.
+/// Computes the contribution of each column; `classes` are the distinct tuples of all columns.
 pub(super) fn columns(classes: &CountedTuples, names: &[String]) -> Result<Vec<ColumnRisk>> {
     let of_column = |(column, name): (usize, &String)| -> Result<ColumnRisk> {
         let alone = projected(classes, |other| other == column)?;
@@ -46,7 +46,7 @@ fn uniques(tuples: &CountedTuples) -> u64 {
     tuples.iter().filter(|(_, rows)| *rows == 1).count() as u64
 }
 
-/// The distinct tuples of some columns, with their rows.
+/// Returns the distinct tuples of the selected columns with row counts.
 pub(super) fn projected(tuples: &CountedTuples, is_kept: impl Fn(usize) -> bool) -> Result<CountedTuples> {
     let kept: Vec<usize> = (0..tuples.width()).filter(|column| is_kept(*column)).collect();
     let mut sizes = vec![0_usize; kept.len()];

@@ -1,22 +1,22 @@
-//! The risk that people are found in a table as it is, from its quasi-identifiers alone.
+//! Re-identification risk of a table, from its quasi-identifiers alone.
 //!
-//! A *class* is all rows with the same quasi-identifiers, and a *unique* is a class of one row. Whoever knows the
-//! quasi-identifiers of somebody in a class of `f` rows finds the right row with a probability of `1/f`, the risk of these
-//! rows. Three kinds of intruders are usually told apart (El Emam and Dankar, 2008):
+//! A *class* is all rows with equal quasi-identifiers, and a *unique* is a class of one row. An intruder who knows the
+//! quasi-identifiers of a person in a class of `f` rows picks the right row with probability `1/f`, the risk of these
+//! rows. The three usual attacker models are named as in ARX:
 //!
 //! | intruder | knows | risk of a row | over the table |
 //! |---|---|---|---|
 //! | prosecutor | that the person is in the table | `1/f` | highest, mean over rows, share of rows above a threshold |
 //! | journalist | a register of the population | `1/F`, `F >= f` rows of the register | the same |
-//! | marketer | the register, and matches everybody | | expected share of rows that are matched rightly |
+//! | marketer | the register, and matches all its records | | expected share of correctly matched rows |
 //!
-//! The register is not at hand, so that the table is taken for the whole population: `F = f`. Where the table is a sample,
-//! the risks of journalist and marketer are upper bounds. The mean of `1/f` over rows is `classes / rows`, which is the
-//! marketer's risk too.
+//! The register is not available, so the table is taken for the whole population: `F = f`. If the table is a sample,
+//! the journalist and marketer risks are upper bounds. The mean of `1/f` over rows is `classes / rows`, which is also
+//! the marketer risk.
 //!
-//! How much a column singles people out is told by what is left without it ([`ColumnRisk`]).
+//! The contribution of a column is measured by the risk that remains without it ([`ColumnRisk`]).
 //!
-//! All figures are counts and shares over the whole table. None of them holds a value.
+//! All figures are counts and shares over the whole table and contain no values.
 
 mod class_sizes;
 mod columns;
@@ -35,37 +35,37 @@ pub use summary::RiskSummary;
 use crate::error::Result;
 use crate::survey::CountedTuples;
 
-/// The risk above which rows are counted, unless another is asked for: that of classes below 5 rows.
+/// Default risk threshold: that of classes below 5 rows.
 pub const DEFAULT_THRESHOLD: f64 = 0.2;
 
-/// The risk of a table.
+/// Re-identification risk of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Risk {
-    /// All rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Distinct combinations of quasi-identifiers.
+    /// Number of distinct quasi-identifier tuples.
     pub classes: u64,
-    /// Classes of one row.
+    /// Number of classes of one row.
     pub uniques: u64,
-    /// The rows of the smallest class; 0 in a table without rows.
+    /// Size of the smallest class; 0 in a table without rows.
     pub smallest_class: u64,
-    /// The rows of the largest class.
+    /// Size of the largest class.
     pub largest_class: u64,
-    /// The risk above which rows are counted.
+    /// Risk threshold of `rows_at_risk`.
     pub threshold: f64,
-    /// Rows whose risk is above the threshold.
+    /// Number of rows whose risk is above the threshold.
     pub rows_at_risk: u64,
-    /// Classes and rows by the size of the class.
+    /// Classes and rows by class size.
     pub sizes: Vec<SizeBand>,
-    /// What each quasi-identifier contributes, in the order in which they were given.
+    /// Contribution of each quasi-identifier, in the order given.
     pub columns: Vec<ColumnRisk>,
-    /// What the classes give away of each sensitive column.
+    /// Attribute disclosure by the classes, for each sensitive column.
     pub sensitive: Vec<SensitiveRisk>,
 }
 
 impl Risk {
-    /// The risk of a table whose distinct tuples are given with their rows: the quasi-identifiers first, `quasi` of
-    /// them, then the sensitive columns. Columns are numbers; [`crate::domain::NULL`] is null.
+    /// Computes the risk of a table from its distinct tuples with row counts. The first `quasi.len()` columns are the
+    /// quasi-identifiers, the others the sensitive columns. Values are encoded; [`crate::domain::NULL`] is null.
     pub fn of(tuples: &CountedTuples, quasi: &[String], sensitive: &[String], threshold: f64) -> Result<Self> {
         let classes = columns::projected(tuples, |column| column < quasi.len())?;
         let sizes: ClassSizes = classes.iter().map(|(_, rows)| u64::from(rows)).collect();
@@ -83,22 +83,22 @@ impl Risk {
         })
     }
 
-    /// The highest risk of a row, of a prosecutor and of a journalist.
+    /// Returns the highest risk of a row, for prosecutor and journalist.
     pub fn highest(&self) -> f64 {
         if self.smallest_class == 0 { 0.0 } else { 1.0 / self.smallest_class as f64 }
     }
 
-    /// The mean risk of all rows, which is also the share that a marketer matches rightly.
+    /// Returns the mean risk over rows, which is also the marketer risk.
     pub fn average(&self) -> f64 {
         share(self.classes, self.rows)
     }
 
-    /// The mean number of rows in a class.
+    /// Returns the mean class size.
     pub fn average_class(&self) -> f64 {
         share(self.rows, self.classes)
     }
 
-    /// The share of rows above the threshold.
+    /// Returns the share of rows above the threshold.
     pub fn share_at_risk(&self) -> f64 {
         share(self.rows_at_risk, self.rows)
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::NULL;
 
-/// Distinct tuples with their rows, by plain counting.
+/// Distinct tuples with row counts, by brute force.
 fn tuples(rows: &[Vec<u32>]) -> CountedTuples {
     let mut counts: Vec<(Vec<u32>, u32)> = Vec::new();
     for row in rows {
@@ -23,7 +23,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|index| format!("q{index}")).collect()
 }
 
-/// The sizes of the classes that some columns make.
+/// Sizes of the classes that some columns form.
 fn sizes(rows: &[Vec<u32>], columns: &[usize]) -> Vec<u64> {
     let mut classes: HashMap<Vec<u32>, u64> = HashMap::new();
     for row in rows {
@@ -32,7 +32,7 @@ fn sizes(rows: &[Vec<u32>], columns: &[usize]) -> Vec<u64> {
     classes.into_values().collect()
 }
 
-/// The table of eleven people of El Emam's textbook kind: sex and decade of birth, classes of 3, 3, 2, 2 and 1.
+/// A table of eleven people: sex and decade of birth, classes of 3, 3, 2, 2 and 1.
 #[test]
 fn a_table_that_can_be_counted_by_hand() {
     let classes = [([0, 0], 3), ([0, 1], 3), ([1, 0], 2), ([1, 1], 2), ([1, 2], 1)];
@@ -41,7 +41,7 @@ fn a_table_that_can_be_counted_by_hand() {
     assert_eq!((risk.rows, risk.classes, risk.uniques), (11, 5, 1));
     assert_eq!((risk.smallest_class, risk.largest_class), (1, 3));
     assert_eq!((risk.highest(), risk.average(), risk.average_class()), (1.0, 5.0 / 11.0, 11.0 / 5.0));
-    // Classes of two rows have a risk of one half, those of three of a third.
+    // Classes of two rows have a risk of 1/2, those of three rows 1/3.
     assert_eq!((risk.rows_at_risk, risk.share_at_risk()), (5, 5.0 / 11.0));
     let bands: Vec<_> = risk.sizes.iter().filter(|band| band.classes > 0).collect();
     let band = |from, to, classes, rows| SizeBand { from, to, classes, rows };
@@ -78,7 +78,7 @@ fn one_column_alone_is_all_of_the_risk_but_for_one_class() {
 
 #[test]
 fn nulls_of_a_sensitive_column_count_for_nothing() {
-    // Three classes: two values; one value and a null; nulls only.
+    // Three classes: two values; one value and null; null only.
     let rows = vec![vec![0, 0], vec![0, 1], vec![1, 0], vec![1, NULL], vec![2, NULL], vec![2, NULL]];
     let risk = Risk::of(&tuples(&rows), &names(1), &["s".to_owned()], 0.2).unwrap();
     let expected = SensitiveRisk { name: "s".to_owned(), distinct: 2, fewest: 0, uniform_classes: 2, uniform_rows: 4 };
@@ -91,7 +91,7 @@ proptest! {
         rows in prop::collection::vec((0_u32..4, 0_u32..3, 0_u32..6, 0_u32..3), 1..60),
         large in prop::bool::ANY,
     ) {
-        // Numbers so large that tuples don't fit into 64 bits take another way.
+        // Codes this large do not pack into 64 bits and take the fallback path.
         let spread = |value: u32| if large { value * 1_000_000_000 } else { value };
         let rows: Vec<Vec<u32>> = rows
             .iter()

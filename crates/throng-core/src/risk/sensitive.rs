@@ -1,26 +1,26 @@
-//! What classes give away of a sensitive column: a class in which all have the same value needs nobody to be found.
+//! Attribute disclosure: a class with a single sensitive value discloses it without re-identification.
 
 use super::columns::projected;
 use crate::domain::NULL;
 use crate::error::Result;
 use crate::survey::CountedTuples;
 
-/// What the classes give away of one sensitive column.
+/// Attribute disclosure of one sensitive column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SensitiveRisk {
-    /// The name of the column.
+    /// Name of the column.
     pub name: String,
-    /// Its distinct values; null is none.
+    /// Number of distinct values, without null.
     pub distinct: u64,
-    /// The fewest distinct values in a class; the p that the table has as it is.
+    /// Least number of distinct values in a class: the p of the table as it is.
     pub fewest: u64,
-    /// Classes with at most one value, nulls not counted.
+    /// Number of classes with at most one distinct value, null not counted.
     pub uniform_classes: u64,
-    /// Rows in these classes.
+    /// Number of rows in these classes.
     pub uniform_rows: u64,
 }
 
-/// What tuples of quasi-identifiers, so many, and then of these sensitive columns give away.
+/// Computes attribute disclosure from tuples of `quasi` quasi-identifiers followed by the sensitive columns.
 pub(super) fn sensitive(tuples: &CountedTuples, quasi: usize, names: &[String]) -> Result<Vec<SensitiveRisk>> {
     let of_column = |(index, name): (usize, &String)| {
         let column = quasi + index;

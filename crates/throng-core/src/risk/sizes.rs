@@ -1,25 +1,25 @@
-//! How many classes and rows there are of each size.
+//! Classes and rows by band of class size.
 
 use super::class_sizes::ClassSizes;
 
-/// The least size of each band.
+/// Lower bounds of the bands.
 const BEGINS: [u64; 10] = [1, 2, 3, 5, 10, 20, 50, 100, 500, 1000];
 
-/// Classes of about the same size.
+/// A band of class sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SizeBand {
-    /// The least number of rows.
+    /// Smallest size.
     pub from: u64,
-    /// The greatest number of rows; none where there is no end.
+    /// Largest size; `None` for the last band.
     pub to: Option<u64>,
-    /// Classes of this size.
+    /// Number of classes.
     pub classes: u64,
-    /// Rows in them.
+    /// Number of rows in these classes.
     pub rows: u64,
 }
 
 impl SizeBand {
-    /// All bands, also those without a class.
+    /// Returns all bands, empty ones included.
     pub(super) fn of(sizes: &ClassSizes) -> Vec<Self> {
         let end = |index: usize| BEGINS.get(index + 1).map(|next| next - 1);
         let band = |(index, from): (usize, u64)| Self { from, to: end(index), classes: 0, rows: 0 };

@@ -1,24 +1,24 @@
-//! What may be told of the risk in a table, before and after a release.
+//! Publishable risk figures of a table, before and after anonymization.
 
 use super::class_sizes::{ClassSizes, share};
 
-/// What may be told of the risk in a table.
+/// Publishable risk figures of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RiskSummary {
-    /// Classes.
+    /// Number of classes.
     pub classes: u64,
-    /// The highest risk of a row.
+    /// Highest risk of a row.
     pub highest: f64,
-    /// The mean risk of a row.
+    /// Mean risk of a row.
     pub average: f64,
-    /// The share of rows that are alone in their class.
+    /// Share of rows that are alone in their class.
     pub uniques: f64,
-    /// The share of rows whose risk is above each threshold.
+    /// Share of rows whose risk is above each threshold, as (threshold, share).
     pub at_risk: Vec<(f64, f64)>,
 }
 
 impl RiskSummary {
-    /// Of a release, whose classes everybody can count: exact.
+    /// Returns the exact figures of a release, whose classes are public anyway.
     pub fn of_release(sizes: &ClassSizes, thresholds: &[f64]) -> Self {
         let rows = sizes.rows();
         Self {
@@ -30,10 +30,10 @@ impl RiskSummary {
         }
     }
 
-    /// Of the original of a release, about which nothing may be told that concerns fewer than `k` rows: upper bounds.
+    /// Returns upper bounds for the original of a release. No figure may depend on fewer than `k` rows.
     ///
-    /// Rows and classes are counted up to the next multiple of `k`, and the average follows from that count. Where the
-    /// smallest class has fewer than `k` rows, the highest risk is 1 whatever its size.
+    /// Counts of rows and classes are rounded up to a multiple of `k`, and the average follows from the rounded count.
+    /// If the smallest class has fewer than `k` rows, the highest risk is 1 whatever its size.
     pub fn of_original(sizes: &ClassSizes, thresholds: &[f64], k: u64) -> Self {
         let (rows, k) = (sizes.rows(), k.max(1));
         let up = |count: u64| count.div_ceil(k).saturating_mul(k).min(rows);

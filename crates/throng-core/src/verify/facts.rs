@@ -1,16 +1,16 @@
-//! What was seen of one class.
+//! Counts of one class.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-/// What was seen of one class.
+/// Counts of one class.
 #[derive(Debug)]
 pub(super) struct ClassFacts {
     pub(super) rows: u64,
     /// Per sensitive promise.
     pub(super) sensitive: Vec<SensitiveTally>,
-    /// Per limit, the rows beyond it.
+    /// Per constraint, the number of rows beyond it.
     pub(super) beyond: Vec<u64>,
 }
 
@@ -73,12 +73,12 @@ impl SymbolCounts {
     }
 }
 
-/// A batch as it is read: one entry per row in every list.
+/// A decoded batch: one entry per row in every list.
 #[derive(Debug)]
 pub(super) struct ReadBatch {
-    /// Per sensitive promise the symbol of each row, and whether symbols are numbers of categories.
+    /// Per sensitive promise, the symbol of each row, and whether symbols are category numbers.
     pub(super) sensitive: Vec<(Vec<Option<u64>>, bool)>,
-    /// Per limit.
+    /// Per constraint, whether each row violates it.
     pub(super) is_beyond: Vec<Vec<bool>>,
 }
 
@@ -102,7 +102,7 @@ impl ClassFacts {
         }
     }
 
-    /// Adds what was seen of other rows of the class.
+    /// Adds the counts of other rows of the class.
     pub(super) fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {

@@ -1,91 +1,92 @@
-//! What the verifier found.
+//! Findings of the verifier.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What the verifier found.
+/// Findings of the verifier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
-    /// Rows of the release.
+    /// Number of rows.
     pub rows: u64,
-    /// Classes of the release.
+    /// Number of classes.
     pub classes: u64,
-    /// The size of the smallest class; zero for a release without rows.
+    /// Size of the smallest class: the effective k; zero for a release without rows.
     pub smallest_class: u64,
-    /// The sum of squared class sizes.
+    /// Sum of squared class sizes.
     pub sum_of_squares: u64,
-    /// How many classes there are of each size.
+    /// Number of classes by size.
     pub class_sizes: BTreeMap<u64, u64>,
-    /// Classes with fewer than k rows.
+    /// Number of classes with fewer than k rows.
     pub classes_below_k: u64,
-    /// What was asked for and reached: k, then sensitive columns, then limits, each in the order of the promise. What
-    /// asks for nothing is not in it.
+    /// Required and achieved amounts: k, then sensitive columns, then constraints, each in the order of the promise.
+    /// Trivial requirements are left out.
     pub requirements: Vec<RequirementFindings>,
-    /// How diverse the classes are, for each sensitive promise in its order.
+    /// Diversity of the classes, by sensitive promise.
     pub diversity: Vec<Diversity>,
-    /// The highest homogeneity of a class ([Truta 2007, Def. 12], with equal weights): by how much it falls short of its
-    /// distinct values on average over the promises that ask for some.
+    /// Highest homogeneity of a class ([Truta 2007, Def. 12], with equal weights): the mean number of missing distinct
+    /// values over the promises that require some.
     pub homogeneity: f64,
-    /// Whether shown categories are those of the values beside them, for each column that shows categories.
+    /// Checks of released categories against the values beside them, by column that shows categories.
     pub labels: Vec<LabelFindings>,
 }
 
-/// What was found of one requirement.
+/// Findings for one requirement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequirementFindings {
-    /// The model that asks for it.
+    /// Name of the privacy model.
     pub model: &'static str,
-    /// The column that it speaks of.
+    /// Column of the requirement, if it has one.
     pub column: Option<String>,
-    /// What every class must have; for a limit, how many rows may lie beyond it.
+    /// Required minimum per class; for a constraint, the number of rows that may violate it.
     pub required: Amount,
-    /// What every class has, zero for a release without rows; for a limit, how many rows lie beyond it.
+    /// Achieved minimum over all classes, zero for a release without rows; for a constraint, the number of violating
+    /// rows.
     pub achieved: Amount,
-    /// Classes that fall short.
+    /// Number of failing classes.
     pub failing_classes: u64,
 }
 
-/// How much is required or reached.
+/// A required or achieved amount.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// Rows or distinct values.
+    /// Number of rows or distinct values.
     Count(u64),
-    /// A total weight of categories.
+    /// Total weight of categories.
     Weight(f64),
 }
 
-/// How diverse the classes are in one sensitive column, read as the promise reads it. Nulls and values that count for
-/// nothing are no values.
+/// Diversity of the classes in one sensitive column, in the coding of the promise. Nulls and values without a code do
+/// not count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diversity {
     /// The column.
     pub column: String,
-    /// What is read: values, strong values or categories.
+    /// Counted unit: values, strong values or categories.
     pub reading: &'static str,
-    /// The fewest distinct values of a class; zero for a release without rows.
+    /// Least number of distinct values in a class; zero for a release without rows.
     pub fewest: u64,
-    /// The mean of the distinct values over classes.
+    /// Mean number of distinct values over classes.
     pub mean: f64,
-    /// Classes that give away what all their members have, because all values read the same (the disclosures of [Sun 2008]).
-    /// A class without any value gives nothing away.
+    /// Number of classes that disclose the value of all members, because it is the only one (the disclosures of [Sun
+    /// 2008]). A class without any value discloses nothing.
     pub disclosures: u64,
     /// The largest share of one value among the rows of a class.
     pub largest_share: f64,
-    /// For each number of distinct values, the classes that have so many, and their rows.
+    /// Number of classes and of their rows by number of distinct values.
     pub by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
-/// What was found of one column that shows categories beside values.
+/// Findings for one column that shows categories beside values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelFindings {
     /// The column.
     pub column: String,
-    /// Rows that show another category than that of their value.
+    /// Number of rows that show another category than that of their value.
     pub mismatches: u64,
 }
 
 impl Findings {
-    /// Whether the promise holds. A release without rows keeps no promise.
+    /// Whether the promise holds. It never does for a release without rows.
     pub fn holds(&self) -> bool {
         self.rows > 0
             && self.requirements.iter().all(RequirementFindings::holds)
@@ -94,13 +95,13 @@ impl Findings {
 }
 
 impl RequirementFindings {
-    /// Whether no class falls short.
+    /// Whether no class fails.
     pub fn holds(&self) -> bool {
         self.failing_classes == 0
     }
 }
 
-/// The model of limits in findings.
+/// Model name of constraints in findings.
 pub const CONSTRAINED: &str = "constrained generalization";
 
 impl fmt::Display for Amount {

@@ -1,8 +1,8 @@
-//! Limits: whether released values are generalized no further than they may be [Campan 2010, Def. 5].
+//! Checks that released values are not generalized beyond their constraints [Campan 2010, Def. 5].
 //!
-//! A label is compared with those that are allowed. Of numbers, what is released of a class must stay in one band, which
-//! it does when its least and its greatest number do; a border begins a band. The mean or the median of a class is one
-//! number and says nothing of the width of the class, so there is nothing to find.
+//! A label must be one of the allowed texts. Released numbers of a class must lie in one band, which holds if the
+//! smallest and the largest do; a border is the inclusive start of a band. A mean or median is a single number and does
+//! not show the width of a class, so it is always within one band.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use super::VerifyError;
 use super::promise::{AllowedValues, LimitPromise};
 use super::reader::{ColumnReader, Meaning, TextMeaning};
 
-/// Finds the rows that lie beyond a limit.
+/// Finds the rows that violate a constraint.
 #[derive(Debug)]
 pub(super) enum LimitReader {
-    /// In texts, of which those beyond have a symbol.
+    /// From texts; violations have a symbol.
     Texts(ColumnReader),
-    /// In the numbers of some columns, which must all be in one band.
+    /// From the numbers of some columns, which must all be in one band.
     Numbers { columns: Vec<(usize, String)>, borders: Arc<[f64]> },
 }
 
 impl LimitReader {
-    /// A reader for releases with this schema, in which `find` finds columns.
+    /// Creates a reader for releases with this schema; `find` looks up columns.
     pub(super) fn new(
         limit: &LimitPromise,
         schema: &Schema,
@@ -55,7 +55,7 @@ impl LimitReader {
         }
     }
 
-    /// Whether each row lies beyond the limit.
+    /// Returns whether each row violates the constraint.
     pub(super) fn is_beyond(&mut self, batch: &RecordBatch) -> Result<Vec<bool>, VerifyError> {
         match self {
             Self::Texts(reader) => Ok(reader.read(batch)?.iter().map(Option::is_some).collect()),
@@ -69,7 +69,7 @@ impl LimitReader {
                     let shown = numbers.iter().map(move |column| column.is_valid(row).then(|| column.value(row)));
                     shown.map(|number| number.map(|number| band(number, borders)))
                 };
-                // A bound beside a null is half an interval, which ends nowhere.
+                // A bound next to a null is an unbounded interval.
                 let is_beyond = |row: usize| bands(row).any(|other| Some(other) != bands(row).next());
                 Ok((0..batch.num_rows()).map(is_beyond).collect())
             }
@@ -77,7 +77,7 @@ impl LimitReader {
     }
 }
 
-/// Numbers as they read: 0.7 in single precision is 0.7, and not the double just below it.
+/// Converts to f64 by decimal text: 0.7 in single precision becomes 0.7, not the double just below it.
 fn as_written(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     match column.data_type() {
         DataType::Float16 | DataType::Float32 => cast(&cast(column, &DataType::Utf8)?, &DataType::Float64),
@@ -99,18 +99,18 @@ fn is_number(data_type: &DataType) -> bool {
     }
 }
 
-/// The band of a number, from 0 for the numbers before all borders; none for NaN.
+/// Returns the band of a number, 0 for numbers below all borders; `None` for NaN.
 fn band(number: f64, borders: &[f64]) -> Option<usize> {
     (!number.is_nan()).then(|| borders.partition_point(|border| *border <= number))
 }
 
-/// Whether a text is a number, or an interval that crosses no border. A `*` is neither: it stands for null and numbers.
+/// Whether a text is a number, or an interval that crosses no border. `*` is neither: it covers null and numbers.
 pub(super) fn is_in_one_band(text: &str, borders: &[f64]) -> bool {
     ends(text).is_some_and(|(lower, upper)| band(lower, borders) == band(upper, borders))
 }
 
-/// The ends of `25` or `[25-39]`. Numbers may have a sign and an exponent with a sign, so the hyphen that parts them is
-/// the one that leaves a number on either side.
+/// Parses `25` or `[25-39]`. Numbers may have a sign and a signed exponent, so the separator is the hyphen with a
+/// number on either side.
 fn ends(text: &str) -> Option<(f64, f64)> {
     if let Some(value) = number(text) {
         return Some((value, value));

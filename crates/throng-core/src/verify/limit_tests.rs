@@ -16,7 +16,7 @@ fn labels(column: &str, allowed: &[&str]) -> LimitPromise {
     LimitPromise { column: column.to_owned(), allowed: AllowedValues::Labels(Arc::new(allowed)) }
 }
 
-/// Rows beyond a limit and the classes that they are in, where rows with equal values are a class.
+/// Number of rows beyond a constraint and of their classes; rows with equal values are a class.
 fn beyond(limit: LimitPromise, columns: &[(&str, ArrayRef)]) -> (u64, u64) {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let found = findings(Promise { limits: vec![limit], ..promise(&names, &[], 1, 1) }, &[batch(columns)]);

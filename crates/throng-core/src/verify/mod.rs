@@ -1,12 +1,12 @@
 //! The verifier: recomputes every promise from released values alone.
 //!
-//! It shares no code with the algorithms. It looks at a release as an intruder would: rows with the same values in the
-//! quasi-identifier columns are a class, and it counts. Classes are told apart by their full values, so that no two are
-//! ever taken for one. Sensitive values are told apart by a 64-bit hash: should two of them collide, a class looks less
-//! diverse than it is, and the verifier errs on the side of refusing.
+//! It shares no code with the algorithms. As an intruder would, it takes rows with equal values in the quasi-identifier
+//! columns as a class, and counts. Classes are compared by their full values, so two are never confused. Sensitive
+//! values are compared by a 64-bit hash: a collision makes a class look less diverse than it is, so the verifier errs
+//! on the side of refusing.
 //!
-//! [Sun 2008] prints a test of (p+, alpha)-sensitivity that is content with the first class that passes (its Algorithm 1).
-//! Here every class has to pass, whatever the model.
+//! Algorithm 1 of [Sun 2008] accepts a table once the first class passes. Here every class has to pass, whatever the
+//! model.
 
 mod facts;
 mod findings;
@@ -35,26 +35,26 @@ use runs::run_starts;
 pub use summary::Unreadable;
 use totals::Totals;
 
-/// Why a release can't be examined.
+/// Errors that prevent verification.
 #[derive(Debug, Error)]
 pub enum VerifyError {
-    /// A column of the promise is not there.
+    /// The release lacks a column of the promise.
     #[error("the release has no column `{0}`; name the columns as they are in the release")]
     NoColumn(String),
-    /// Two columns share the name.
+    /// Two columns have the same name.
     #[error("the release has more than one column `{0}`; rename one of them")]
     TwoColumns(String),
-    /// A column can't be compared.
+    /// The type of a column cannot be compared.
     #[error("column `{0}` has a type whose values can't be compared")]
     Type(String),
-    /// A weight is promised of a column that has no categories.
+    /// A weight is required of a column without categories.
     #[error(
         "column `{0}` has no categories, and only categories have a weight; leave alpha away or give it categories"
     )]
     NoCategories(String),
 }
 
-/// Counts the classes of a release, batch after batch.
+/// Counts the classes of a release, batch by batch.
 #[derive(Debug)]
 pub struct Verifier {
     promise: Promise,
@@ -67,12 +67,12 @@ pub struct Verifier {
     together: Option<EndedClasses>,
 }
 
-/// For a release whose classes are expected to lie together: what is remembered of those that have ended.
+/// State for a release whose classes should be contiguous: a compact record of finished classes.
 ///
-/// Only the first and the last class of the rows seen may go on elsewhere, in rows that another verifier sees.
+/// Only the first and the last class of the rows seen may continue in rows that another verifier sees.
 #[derive(Debug)]
 struct EndedClasses {
-    /// Hashes of the classes that have ended. Should two of them collide, the release looks scattered.
+    /// Hashes of finished classes. A collision makes the release look scattered.
     ended: FxHashSet<u128>,
     totals: Totals,
     first: Option<Box<[u8]>>,
@@ -80,7 +80,7 @@ struct EndedClasses {
     is_scattered: bool,
 }
 
-/// How one sensitive promise is read.
+/// Readers of one sensitive promise.
 #[derive(Debug)]
 struct SensitiveCheck {
     values: ColumnReader,
@@ -88,7 +88,7 @@ struct SensitiveCheck {
     labels: Option<CategoryLabels>,
 }
 
-/// The column that shows categories beside values.
+/// The column that shows categories beside values, and its mismatches.
 #[derive(Debug)]
 struct CategoryLabels {
     reader: ColumnReader,
@@ -97,7 +97,7 @@ struct CategoryLabels {
 }
 
 impl Verifier {
-    /// A verifier for releases with this schema.
+    /// Creates a verifier for releases with this schema.
     pub fn new(promise: Promise, schema: &Schema) -> Result<Self, VerifyError> {
         let find = |name: &str| {
             let mut found = schema.fields().iter().enumerate().filter(|(_, field)| field.name() == name);
@@ -133,9 +133,8 @@ impl Verifier {
         })
     }
 
-    /// The same for a release whose classes should lie together. It remembers little of a class that has ended, and so
-    /// takes little memory; if classes do not lie together after all, [`Verifier::is_scattered`] tells, and findings are
-    /// of no use.
+    /// Expects contiguous classes. Finished classes are reduced to totals and a hash, which saves memory. If classes
+    /// are not contiguous, [`Verifier::is_scattered`] returns true and the findings are invalid.
     pub fn expecting_classes_together(self) -> Self {
         let totals = Totals::new(&self.promise);
         let together =
@@ -143,15 +142,15 @@ impl Verifier {
         Self { together: Some(together), ..self }
     }
 
-    /// Whether classes were expected to lie together, and do not.
+    /// Whether contiguous classes were expected but not found.
     pub fn is_scattered(&self) -> bool {
         self.together.as_ref().is_some_and(|together| together.is_scattered)
     }
 
-    /// Examines a batch.
+    /// Adds a batch.
     pub fn push(&mut self, batch: &RecordBatch) -> Result<(), VerifyError> {
         let columns: Vec<ArrayRef> = self.quasi.iter().map(|index| batch.column(*index).clone()).collect();
-        // Rows that lie side by side and show the same are looked at once.
+        // Build keys only once per run of equal adjacent rows.
         let starts = run_starts(&columns, batch.num_rows());
         let keys = match &self.quasi_rows {
             Some(rows) => {
@@ -174,7 +173,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// Counts a run of rows that are in one class.
+    /// Counts a run of rows of one class.
     fn count(&mut self, key: &[u8], run: std::ops::Range<usize>, read: &ReadBatch) {
         if let Some(together) = &mut self.together
             && together.current.as_deref() != Some(key)
@@ -191,7 +190,7 @@ impl Verifier {
         }
     }
 
-    /// Adds what another verifier of the same promise has seen of other rows.
+    /// Merges a verifier of the same promise that has seen other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
         let labels = |column: SensitiveCheck| column.labels;
@@ -216,13 +215,13 @@ impl Verifier {
         }
     }
 
-    /// What was found.
+    /// Returns the findings.
     pub fn finish(self) -> Findings {
         let totals = self.totals();
         self.findings(&totals)
     }
 
-    /// What all classes say together.
+    /// Returns the totals over all classes.
     fn totals(&self) -> Totals {
         let ended = self.together.as_ref().map(|together| together.totals.clone());
         let mut totals = ended.unwrap_or_else(|| Totals::new(&self.promise));
@@ -230,7 +229,7 @@ impl Verifier {
         totals
     }
 
-    /// The same, in the words of the promise.
+    /// Converts totals to findings.
     fn findings(&self, totals: &Totals) -> Findings {
         let labels = self.sensitive.iter().filter_map(|column| column.labels.as_ref());
         Findings {
@@ -251,7 +250,7 @@ impl Verifier {
 }
 
 impl EndedClasses {
-    /// Another class begins: the one before has ended, unless it is the first.
+    /// Starts another class and finishes the previous one, unless that is the first.
     fn begin(&mut self, key: &[u8], classes: &mut FxHashMap<Box<[u8]>, ClassFacts>, promise: &Promise) {
         let before = self.current.replace(key.into());
         if self.first.is_none() {
@@ -266,7 +265,7 @@ impl EndedClasses {
         self.is_scattered |= self.ended.contains(&hash(key)) || classes.contains_key(key);
     }
 
-    /// Adds what was remembered of other rows.
+    /// Merges the record of other rows.
     fn merge(&mut self, other: &Self) {
         self.totals.merge(&other.totals);
         self.is_scattered |= other.is_scattered || self.ended.iter().any(|ended| other.ended.contains(ended));
@@ -300,7 +299,7 @@ impl SensitiveCheck {
         Ok(Self { values, are_categories: true, labels })
     }
 
-    /// The symbol of each row, and whether it is the number of a category.
+    /// Returns the symbol of each row, and whether symbols are category numbers.
     fn read(&mut self, batch: &RecordBatch) -> Result<(Vec<Option<u64>>, bool), VerifyError> {
         let symbols = self.values.read(batch)?;
         if let Some(labels) = &mut self.labels {

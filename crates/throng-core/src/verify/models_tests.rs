@@ -58,7 +58,7 @@ fn p_plus(k: u64, p: u64, alpha: f64) -> Promise {
     Promise { sensitive, ..promise(&["Age", "Country", "Zip Code"], &[], k, p) }
 }
 
-/// A table of [Sun 2008]: its rows in the order of their numbers.
+/// A table of [Sun 2008], rows in the order of their numbers.
 fn table(ages: [&str; 12], countries: [&str; 12], zips: [&str; 12]) -> RecordBatch {
     batch(&[
         ("Age", texts(&ages)),
@@ -138,7 +138,7 @@ fn table_5_is_2_sensitive_4_anonymous_and_not_2_plus_2() {
 
 #[test]
 fn every_class_is_checked_not_the_first_alone() {
-    // The printed test stops at the first class that passes, which is the second of Table 5.
+    // The printed test stops at the first class that passes, the second of Table 5.
     let good_first = table_5().slice(4, 8);
     let promise = |p| Promise { k: 4, ..p_plus(4, p, 2.0) };
     assert!(!findings(promise(2), std::slice::from_ref(&good_first)).holds());
@@ -290,7 +290,7 @@ fn values_outside_of_the_hierarchy_never_count() {
     assert_eq!(extended(2, &[Some("gout"), None]).diversity[0].disclosures, 0);
 }
 
-/// The categories 0, 1, .. of these texts in one class of these values.
+/// One class of these values, with these texts as categories 0, 1, ...
 fn distinct_categories(of: &[&str], values: ArrayRef) -> Amount {
     let of: HashMap<String, u32> = of.iter().map(|text| (*text).to_owned()).zip(0..).collect();
     let reading = SensitiveReading::Categories { of: Arc::new(of), count: 9, labels: None };
@@ -377,8 +377,8 @@ fn everything(k: u64, p: u64, alpha: f64) -> Promise {
     }
 }
 
-/// Fewest values, strong values, categories and units of weight; classes with one of each; mismatches; rows beyond; and
-/// whether it all holds. By sorting into classes and looking at each.
+/// Brute force over sorted classes. Returns the least values, strong values, categories and units of weight; the
+/// classes with one of each; mismatches and rows beyond; and whether the promise holds.
 fn naive(rows: &[Row], k: usize, p: usize, alpha: f64) -> (Vec<Amount>, Vec<u64>, u64, bool) {
     let mut classes: BTreeMap<u8, Vec<&Row>> = BTreeMap::new();
     rows.iter().for_each(|row| classes.entry(row.0).or_default().push(row));
@@ -412,7 +412,7 @@ fn naive(rows: &[Row], k: usize, p: usize, alpha: f64) -> (Vec<Amount>, Vec<u64>
     (achieved, disclosures, mismatches, holds)
 }
 
-/// Rows that mostly keep the promise, so that both answers occur.
+/// Rows that mostly keep the promise, so that both outcomes occur.
 fn row() -> impl Strategy<Value = Row> {
     let value = prop_oneof![9 => (0_u8..8).prop_map(Some), 1 => Just(Some(8)), 1 => Just(None)];
     (0_u8..3, value, 0_u8..40, 0_u8..40).prop_map(|(class, value, wrong, label)| {

@@ -1,53 +1,53 @@
-//! What a release promises, in words that need nothing but the release to be checked.
+//! The promise of a release, stated so that the release alone suffices to check it.
 //!
-//! Columns are named as they are in the release, and hierarchies, categories and limits come as plain lists of texts, so
-//! that the verifier never asks those who made the release what a value means.
+//! Columns have their released names, and hierarchies, categories and constraints are plain lists of texts, so that the
+//! verifier shares no interpretation of values with the code that made the release.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// What a release promises.
+/// The promise of a release.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Promise {
-    /// The quasi-identifier columns, by their names in the release.
+    /// Released names of the quasi-identifier columns.
     pub quasi: Vec<String>,
-    /// At least so many rows in each class.
+    /// Minimum number of rows of each class.
     pub k: u64,
-    /// What is promised of sensitive columns. A column that is looked at in two ways is here twice.
+    /// Promises about sensitive columns. A column with two codings occurs twice.
     pub sensitive: Vec<SensitivePromise>,
-    /// How far quasi-identifiers may be generalized.
+    /// Constraints on the generalization of quasi-identifiers.
     pub limits: Vec<LimitPromise>,
 }
 
-/// What each class promises of one sensitive column.
+/// Promise about one sensitive column, for each class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SensitivePromise {
-    /// The released column that is read.
+    /// Released column to read.
     pub column: String,
-    /// What counts as one value.
+    /// Which values count as one.
     pub reading: SensitiveReading,
-    /// At least so many distinct values in each class; 1 or 0 asks for nothing.
+    /// Minimum number of distinct values in each class; 1 or 0 requires nothing.
     pub p: u64,
-    /// The least total weight of each class; only with categories. Zero asks for nothing.
+    /// Minimum total weight of each class; only with categories. Zero requires nothing.
     pub alpha: Option<f64>,
 }
 
-/// What counts as one sensitive value. Null never counts.
+/// Which sensitive values count as one. Null never counts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SensitiveReading {
-    /// Every value is different from every other [Truta 2007, Def. 3].
+    /// Each value counts by itself [Truta 2007, Def. 3].
     Values,
-    /// Values below a protected value are that value [Truta 2007, Def. 4 to 6]: the text of each value with the text of
-    /// its strong ancestor. A value that is not in it counts for nothing.
+    /// Values below a protected value count as that value [Truta 2007, Def. 4 to 6]: maps the text of each value to
+    /// that of its strong ancestor. Values that are missing from the map do not count.
     Strong(Arc<HashMap<String, String>>),
-    /// Values are their category [Sun 2008, Def. 4].
+    /// Values count as their category [Sun 2008, Def. 4].
     Categories {
-        /// The text of each value, or the name of each category where categories are released, with the number of the
-        /// category from 0, the most sensitive. A value that is not in it counts for nothing.
+        /// Maps the text of each value, or the name of each category if categories are released, to the category
+        /// number, from 0 for the most sensitive. Values that are missing from the map do not count.
         of: Arc<HashMap<String, u32>>,
-        /// How many categories there are.
+        /// Number of categories.
         count: u32,
-        /// The column that shows the category beside the value, where there is one.
+        /// Column that shows the category beside the value, if there is one.
         labels: Option<LabelColumn>,
     },
 }
@@ -55,38 +55,39 @@ pub enum SensitiveReading {
 /// A column that shows the category of the value beside it. A row whose value has no category must show null.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabelColumn {
-    /// The released column.
+    /// Released name of the column.
     pub column: String,
-    /// The name of each category, the most sensitive first.
+    /// Names of the categories, the most sensitive first.
     pub names: Vec<String>,
 }
 
-/// How far one quasi-identifier may be generalized (constrained p-sensitive k-anonymity, [Campan 2010, Def. 6]).
+/// Constraint on the generalization of one quasi-identifier (constrained p-sensitive k-anonymity [Campan 2010, Def.
+/// 6]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitPromise {
-    /// The column. What it is called in findings; [`AllowedValues::Labels`] are read from it.
+    /// Name of the column in findings; [`AllowedValues::Labels`] are read from it.
     pub column: String,
-    /// What may be released.
+    /// Values that may be released.
     pub allowed: AllowedValues,
 }
 
-/// What may be released of a quasi-identifier with a limit. Null always may: it generalizes nothing.
+/// Allowed released values of a constrained quasi-identifier. Null is always allowed: it generalizes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AllowedValues {
     /// One of these texts.
     Labels(Arc<HashSet<String>>),
-    /// Numbers of one band. The numbers of a band are `borders[i] <= number < borders[i + 1]`.
+    /// Numbers of one band: `borders[i] <= number < borders[i + 1]`.
     Bands {
-        /// The released columns: one with texts such as `25` and `[25-39]`, or with numbers, which stand for a whole
-        /// class and say nothing of its width; or two with a lower and an upper bound.
+        /// Released columns: one with texts such as `25` and `[25-39]`, or with numbers, which represent a whole class
+        /// and do not show its width; or two with a lower and an upper bound.
         columns: Vec<String>,
-        /// Ascending numbers, each of which begins a band.
+        /// Ascending starts of bands.
         borders: Arc<[f64]>,
     },
 }
 
 impl Promise {
-    /// The released columns that have to be read, each of them once.
+    /// Returns the released columns to read, without duplicates.
     pub fn columns(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.quasi.iter().map(String::as_str).collect();
         names.extend(self.sensitive.iter().flat_map(SensitivePromise::columns));
@@ -98,12 +99,12 @@ impl Promise {
 }
 
 impl SensitivePromise {
-    /// A promise of `p` distinct values.
+    /// Promises `p` distinct values.
     pub fn plain(column: impl Into<String>, p: u64) -> Self {
         Self { column: column.into(), reading: SensitiveReading::Values, p, alpha: None }
     }
 
-    /// The least total weight, if one is asked for.
+    /// Returns the minimum total weight, if one is required.
     pub(super) fn least_weight(&self) -> Option<f64> {
         self.alpha.filter(|alpha| alpha.is_nan() || *alpha > 0.0)
     }
@@ -118,7 +119,7 @@ impl SensitivePromise {
 }
 
 impl SensitiveReading {
-    /// The model that asks for distinct values so read.
+    /// Returns the name of the model that requires distinct values of this coding.
     pub(super) fn model(&self) -> &'static str {
         match self {
             Self::Values => "p-sensitivity",
@@ -127,7 +128,7 @@ impl SensitiveReading {
         }
     }
 
-    /// What is read, for reports.
+    /// Returns the counted unit, for reports.
     pub(super) fn counted(&self) -> &'static str {
         match self {
             Self::Values => "values",
@@ -136,8 +137,8 @@ impl SensitiveReading {
         }
     }
 
-    /// How many units make the weight of the least sensitive category, which is 1: category `i` of `m`, from 1, weighs
-    /// `(i - 1) / (m - 1)`.
+    /// Returns the number of units in weight 1, that of the least sensitive category: category `i` of `m`, from 1,
+    /// weighs `(i - 1) / (m - 1)`.
     pub(super) fn units(&self) -> u32 {
         match self {
             Self::Categories { count, .. } => count.saturating_sub(1).max(1),

@@ -1,7 +1,7 @@
-//! Reads a released column: what each of its values means to a promise.
+//! Reads a released column as symbols.
 //!
-//! A meaning is a *symbol*, and two values with one symbol are the same. Where a promise speaks of texts, every distinct
-//! value is put into words once and remembered by its full bytes.
+//! A *symbol* identifies what a value counts as; values with equal symbols count as one. Where a promise is stated in
+//! texts, every distinct value is formatted once and cached by its full bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,46 +20,46 @@ use super::VerifyError;
 use super::limit::is_in_one_band;
 use super::promise::SensitiveReading;
 
-/// The symbol of a text that must not be there.
+/// Symbol of a text that violates the promise.
 const STRANGE: u64 = u64::MAX;
 
-/// Reads one column, batch after batch.
+/// Reads one column, batch by batch.
 #[derive(Debug)]
 pub(super) struct ColumnReader {
     index: usize,
     name: String,
     rows: RowConverter,
     meaning: Meaning,
-    /// The symbols of the values that were put into words.
+    /// Cache of the symbols of formatted values.
     known: FxHashMap<Box<[u8]>, Option<u64>>,
-    /// Views of the batch that is read, and their symbols.
+    /// Direct-mapped cache: string views of the current batch and their symbols.
     recent: Vec<Option<(u128, Option<u64>)>>,
 }
 
-/// How many views are remembered; a power of two.
+/// Number of cache slots, as a power of two.
 const RECENT_BITS: u32 = 10;
 
-/// What values mean.
+/// How values map to symbols.
 #[derive(Debug)]
 pub(super) enum Meaning {
-    /// Themselves: a symbol is a hash.
+    /// By value: the symbol is a hash.
     Itself,
-    /// What their text means.
+    /// By text.
     Text(TextMeaning),
 }
 
-/// What texts mean.
+/// How texts map to symbols.
 #[derive(Debug)]
 pub(super) enum TextMeaning {
-    /// Their strong ancestor: a symbol is a hash of its text.
+    /// By strong ancestor: the symbol is a hash of its text.
     Strong(Arc<HashMap<String, String>>),
-    /// The number of their category, of which there are so many.
+    /// By category number, below the given number of categories.
     Category(Arc<HashMap<String, u32>>, u32),
-    /// Their place among names; others are strange.
+    /// By index in a list of names; others are [`STRANGE`].
     Name(HashMap<String, u64>),
-    /// Nothing, if they are among these; others are strange.
+    /// No symbol for allowed texts; others are [`STRANGE`].
     Allowed(Arc<HashSet<String>>),
-    /// Nothing, if they are a number or an interval inside a band; others are strange.
+    /// No symbol for a number or an interval within one band; others are [`STRANGE`].
     OneBand(Arc<[f64]>),
 }
 
@@ -72,14 +72,14 @@ impl Meaning {
         }
     }
 
-    /// The places of names, from 0.
+    /// Maps names to their indices, from 0.
     pub(super) fn name(names: &[String]) -> Self {
         Self::Text(TextMeaning::Name(names.iter().cloned().zip(0..).collect()))
     }
 }
 
 impl TextMeaning {
-    /// The symbol of a text, or of a value that has none, such as a date beyond the calendar.
+    /// Returns the symbol of a text; `None` stands for a value that cannot be formatted, such as a date out of range.
     fn symbol(&self, text: Option<&str>) -> Option<u64> {
         match self {
             Self::Strong(of) => of.get(text?).map(|strong| XxHash3_64::oneshot(strong.as_bytes())),
@@ -92,7 +92,7 @@ impl TextMeaning {
 }
 
 impl ColumnReader {
-    /// A reader of the column at this place of a schema.
+    /// Creates a reader of the column at this index of a schema.
     pub(super) fn new(index: usize, field: &Field, meaning: Meaning) -> Result<Self, VerifyError> {
         let name = field.name().clone();
         let rows = RowConverter::new(vec![SortField::new(field.data_type().clone())]);
@@ -100,7 +100,7 @@ impl ColumnReader {
         Ok(Self { index, name, rows, meaning, known: FxHashMap::default(), recent: Vec::new() })
     }
 
-    /// The same for strings, whose text is what they are. Equal views in one array are equal strings.
+    /// Reads a string view column. Equal views in one array are equal strings.
     fn read_texts(&mut self, texts: &StringViewArray) -> Vec<Option<u64>> {
         let Self { meaning, known, recent, .. } = self;
         recent.clear();
@@ -131,7 +131,7 @@ impl ColumnReader {
         (0..texts.len()).map(symbol).collect()
     }
 
-    /// The symbol of each row. Null has none.
+    /// Returns the symbol of each row; null has none.
     pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
         if let Some(texts) = batch.column(self.index).as_string_view_opt() {
             return Ok(self.read_texts(texts));
@@ -166,7 +166,7 @@ impl ColumnReader {
     }
 }
 
-/// Zeros of either sign read the same, and so do all NaNs: told apart, they would make a class look more diverse.
+/// Normalizes -0.0 to 0.0 and all NaNs to one: counted as distinct, they would overstate the diversity of a class.
 fn as_read(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float16 => {
@@ -189,7 +189,7 @@ fn as_read(column: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// Instants are put into words in UTC, wherever they were taken.
+/// Converts timestamps to UTC, so that equal instants format alike.
 fn in_utc(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     let data_type = match column.data_type() {
         DataType::Dictionary(_, value) => value.as_ref(),

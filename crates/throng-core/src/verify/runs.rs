@@ -1,12 +1,12 @@
-//! Rows that lie side by side and show the same.
+//! Runs of adjacent rows with equal quasi-identifiers.
 //!
-//! A run is a shortcut: rows of one run are certainly equal, but equal rows may be in two runs.
+//! Runs are an optimization: rows of one run are equal, but equal rows may be in several runs.
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray, UInt32Array};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::datatypes::DataType;
 
-/// The first row of every run of rows that are equal in all of these columns.
+/// Returns the first row of every run of rows that are equal in all columns.
 pub(super) fn run_starts(columns: &[ArrayRef], rows: usize) -> UInt32Array {
     let mut is_start = vec![false; rows];
     if let Some(first) = is_start.first_mut() {
@@ -18,7 +18,7 @@ pub(super) fn run_starts(columns: &[ArrayRef], rows: usize) -> UInt32Array {
     (0..).zip(is_start).filter_map(|(row, is_start)| is_start.then_some(row)).collect::<Vec<u32>>().into()
 }
 
-/// Marks the rows that differ from the one before.
+/// Marks the rows that differ from the previous one.
 fn mark(column: &ArrayRef, is_start: &mut [bool]) {
     let after_first = is_start.iter_mut().skip(1);
     if column.data_type() == &DataType::Utf8View && column.null_count() == 0 {
@@ -31,12 +31,12 @@ fn mark(column: &ArrayRef, is_start: &mut [bool]) {
     let others = column.len().saturating_sub(1);
     match distinct(&column.slice(0, others), &column.slice(column.len() - others, others)) {
         Ok(differs) => after_first.zip(differs.values()).for_each(|(is_start, differs)| *is_start |= differs),
-        // What can't be compared here is compared by its keys.
+        // Types without a comparison kernel: one run per row; the caller compares row keys.
         Err(_) => after_first.for_each(|is_start| *is_start = true),
     }
 }
 
-/// Whether two strings with different views differ: long ones may be equal and lie in two places.
+/// Whether two strings with different views differ: equal long strings may be in different buffers.
 fn differ(column: &StringViewArray, row: usize, pair: &[u128]) -> bool {
     pair[0] as u64 != pair[1] as u64 || column.value(row) != column.value(row + 1)
 }

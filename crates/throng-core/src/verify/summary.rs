@@ -1,18 +1,18 @@
-//! What was found of whole classes, as a list of numbers that can travel.
+//! Serializable summaries of verifiers, as lists of numbers.
 //!
-//! Verifiers that look at different classes of one release, wherever they are, come together in one that has seen none:
-//! it takes their summaries in any order. A class must not be parted among them.
+//! Verifiers of disjoint classes of one release, on any machine, are combined by an empty verifier that takes their
+//! summaries in any order. All rows of a class must go to the same verifier.
 
 use super::totals::{LeastReached, Totals};
 use super::{Findings, Verifier};
 
-/// A list of numbers that is no summary of the same promise.
+/// The numbers are not a summary of the same promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("what a verifier found could not be understood")]
 pub struct Unreadable;
 
 impl Verifier {
-    /// What was found of all rows seen, among which each class must be whole.
+    /// Returns the summary of all rows seen, which must contain each of their classes completely.
     pub fn summary(&self) -> Vec<u64> {
         let labels = self.sensitive.iter().filter_map(|column| column.labels.as_ref());
         let mut numbers: Vec<u64> = std::iter::once(self.rows).chain(labels.map(|labels| labels.mismatches)).collect();
@@ -20,7 +20,7 @@ impl Verifier {
         numbers
     }
 
-    /// What all summaries say together.
+    /// Combines summaries into findings.
     pub fn conclude<'a>(mut self, summaries: impl IntoIterator<Item = &'a [u64]>) -> Result<Findings, Unreadable> {
         let mut totals = Totals::new(&self.promise);
         for summary in summaries {
@@ -59,7 +59,7 @@ fn write(totals: &Totals, numbers: &mut Vec<u64>) {
     numbers.extend(totals.beyond.iter().flat_map(|(rows, classes)| [*rows, *classes]));
 }
 
-/// Reads into totals that have as many columns and limits as the promise.
+/// Decodes into totals that have as many columns and constraints as the promise.
 fn read(mut totals: Totals, numbers: &mut impl Iterator<Item = u64>) -> Option<Totals> {
     let mut next = || numbers.next();
     let reached = |next: &mut dyn FnMut() -> Option<u64>| Some(LeastReached { least: next()?, failing: next()? });

@@ -1,4 +1,4 @@
-//! What all classes say together, class after class.
+//! Totals over all classes.
 
 use std::collections::BTreeMap;
 
@@ -6,25 +6,25 @@ use super::facts::ClassFacts;
 use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
 use super::promise::{Promise, SensitivePromise};
 
-/// A written alpha may miss the fraction that is meant by less than this many units.
+/// Tolerance in units for an alpha that is a rounded fraction.
 const ROUNDING: f64 = 1e-9;
 
-/// What the classes that were added say together.
+/// Totals over the classes added so far.
 #[derive(Clone, Debug)]
 pub(super) struct Totals {
     pub(super) classes: u64,
     pub(super) sum_of_squares: u64,
-    /// How many classes there are of each size.
+    /// Number of classes by size.
     pub(super) class_sizes: BTreeMap<u64, u64>,
     pub(super) sizes: LeastReached,
     /// Per sensitive promise.
     pub(super) sensitive: Vec<SensitiveTotals>,
-    /// Per limit, the rows beyond it and the classes that have some.
+    /// Per constraint, the number of violating rows, and of classes that have some.
     pub(super) beyond: Vec<(u64, u64)>,
     pub(super) homogeneity: f64,
 }
 
-/// The least of what classes have, and how many of them fall short.
+/// The minimum over classes, and the number of failing classes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LeastReached {
     pub(super) least: u64,
@@ -39,7 +39,7 @@ pub(super) struct SensitiveTotals {
     pub(super) disclosures: u64,
     /// The largest share of one value among the rows of a class.
     pub(super) largest_share: f64,
-    /// For each number of distinct values, the classes that have so many, and their rows.
+    /// Number of classes and of their rows by number of distinct values.
     pub(super) by_distinct: BTreeMap<u64, (u64, u64)>,
 }
 
@@ -56,7 +56,7 @@ impl LeastReached {
         self.failing += other.failing;
     }
 
-    /// The least that was reached; zero for a release without rows.
+    /// Returns the minimum; zero for a release without rows.
     fn least(self) -> u64 {
         if self.least == u64::MAX { 0 } else { self.least }
     }
@@ -83,7 +83,7 @@ impl Totals {
         }
     }
 
-    /// Adds a class with all of its rows.
+    /// Adds a complete class.
     pub(super) fn add(&mut self, facts: &ClassFacts, promise: &Promise) {
         self.classes += 1;
         self.sum_of_squares = self.sum_of_squares.saturating_add(facts.rows.saturating_mul(facts.rows));
@@ -113,7 +113,7 @@ impl Totals {
         self.homogeneity = self.homogeneity.max(lacking as f64 / f64::from(asking.max(1)));
     }
 
-    /// Adds other classes.
+    /// Merges the totals of other classes.
     pub(super) fn merge(&mut self, other: &Self) {
         self.classes += other.classes;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
@@ -148,7 +148,7 @@ impl Totals {
         self.sizes.failing
     }
 
-    /// What was asked for and reached, in the order of the promise.
+    /// Returns required and achieved amounts, in the order of the promise.
     pub(super) fn requirements(&self, promise: &Promise) -> Vec<RequirementFindings> {
         let count = |model, column: Option<&str>, required, reached: LeastReached| RequirementFindings {
             model,
@@ -183,7 +183,7 @@ impl Totals {
         requirements
     }
 
-    /// How diverse the classes are, for each sensitive promise in its order.
+    /// Returns the diversity of the classes, by sensitive promise.
     pub(super) fn diversity(&self, promise: &Promise) -> Vec<Diversity> {
         let of = |(totals, promise): (&SensitiveTotals, &SensitivePromise)| Diversity {
             column: promise.column.clone(),

@@ -27,7 +27,7 @@ pub(super) fn promise(quasi: &[&str], sensitive: &[&str], k: u64, p: u64) -> Pro
 
 type Told<'a> = (&'static str, Option<&'a str>, Amount, Amount, u64);
 
-/// Model, column, what is required and reached, and failing classes of each requirement.
+/// Model, column, required and achieved amount, and failing classes of each requirement.
 pub(super) fn told(found: &Findings) -> Vec<Told<'_>> {
     let mut told = Vec::new();
     for one in &found.requirements {
@@ -36,7 +36,7 @@ pub(super) fn told(found: &Findings) -> Vec<Told<'_>> {
     told
 }
 
-/// The fewest distinct values and the failing classes of each sensitive column that asks for something.
+/// Least number of distinct values and failing classes of each non-trivial sensitive column.
 fn fewest(found: &Findings) -> Vec<(Amount, u64)> {
     found.requirements.iter().skip(1).map(|one| (one.achieved, one.failing_classes)).collect()
 }
@@ -333,13 +333,13 @@ proptest! {
         }
         let (first, second) = (cuts.0.index(rows.len()), cuts.1.index(rows.len()));
         let (first, second) = (first.min(second), first.max(second));
-        // Three streams that end in one another, merged in another order than they lie in.
+        // Three streams that split classes, merged out of order.
         let parts = [&rows[second..], &rows[..first], &rows[first..second]].map(release);
         let mut whole: Option<Verifier> = None;
         for part in &parts {
             let verifier = Verifier::new(promise.clone(), part.schema().as_ref()).unwrap();
             let mut verifier = verifier.expecting_classes_together();
-            // In small batches, so that classes go on from one to the next.
+            // In small batches, so that classes continue across batches.
             for at in (0..part.num_rows()).step_by(3) {
                 verifier.push(&part.slice(at, 3.min(part.num_rows() - at))).unwrap();
             }
@@ -354,7 +354,7 @@ proptest! {
         let runs = keys.len();
         keys.sort_unstable();
         keys.dedup();
-        // What lies together is never told to be scattered, and what is accepted is right.
+        // Contiguous classes are never reported as scattered, and accepted findings are correct.
         prop_assert!(runs > keys.len() || !whole.is_scattered());
         if !whole.is_scattered() {
             prop_assert_eq!(&whole.finish(), &expected);

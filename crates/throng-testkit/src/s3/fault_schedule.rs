@@ -1,4 +1,4 @@
-//! What a network does to a run, drawn by a seed.
+//! Network faults drawn from a seed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
@@ -7,34 +7,34 @@ use std::time::Duration;
 use super::proxy::{FaultPolicy, Request, WireFault};
 use crate::TestRng;
 
-/// Which requests are in danger.
+/// Requests that are subject to faults.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum FaultFocus {
     All,
     Reads,
     Writes,
-    /// What makes a release visible, and what takes it back.
+    /// Requests that publish a release or roll it back.
     Commit,
 }
 
-/// Treats requests by a seed. What happens to a request follows from what it asks for and how often that was asked
-/// before, and not from the order in which requests come: the same seed does the same to the same run.
+/// Injects faults by a seed. The fault of a request depends on its method and target and on how often it was seen
+/// before, not on the order of arrival: the same seed injects the same faults into the same run.
 #[derive(Debug)]
 pub struct FaultSchedule {
     seed: u64,
-    /// How many of a hundred requests are treated badly.
+    /// Percentage of requests with a fault.
     percent: u64,
     focus: FaultFocus,
-    /// From this request on nothing gets through, so often.
+    /// Outage, as (first request, number of requests): all of these are lost.
     outage: Option<(usize, usize)>,
-    /// The ways in which requests are treated badly.
+    /// Faults to choose from.
     kinds: Vec<WireFault>,
     asked: Mutex<HashMap<String, u64>>,
     counts: Mutex<BTreeMap<&'static str, usize>>,
 }
 
 impl FaultSchedule {
-    /// The weather of a seed, for a client that gives up a request after so long.
+    /// Creates the schedule of a seed, for a client with a request timeout of `patience`.
     pub fn new(seed: u64, patience: Duration) -> Self {
         let mut draws = TestRng::new(seed);
         let long = patience * 3;
@@ -54,7 +54,7 @@ impl FaultSchedule {
             WireFault::Late(Duration::from_millis(100)),
             WireFault::Late(patience * 2),
         ];
-        // Sometimes one thing goes wrong again and again, and sometimes everything at once.
+        // One kind of fault, a few kinds, or all.
         let kinds = match draws.below(3) {
             0 => vec![*draws.pick(&all)],
             1 => (0..4).map(|_| *draws.pick(&all)).collect(),
@@ -77,7 +77,7 @@ impl FaultSchedule {
         Self { seed, percent, focus, outage, kinds, asked: Mutex::default(), counts: Mutex::default() }
     }
 
-    /// How many requests were treated in which way.
+    /// Returns the number of requests by fault.
     pub fn counts(&self) -> BTreeMap<&'static str, usize> {
         self.counts.lock().unwrap().clone()
     }
@@ -94,7 +94,7 @@ impl FaultSchedule {
             *times
         };
         let mut draws = TestRng::of(self.seed ^ times, &asked);
-        // Nothing comes in exactly the order in which it was sent.
+        // Small delays reorder requests.
         let jitter = WireFault::Pass(Duration::from_millis(draws.below(8)));
         match self.is_in_danger(request) && draws.percent(self.percent) {
             true => *draws.pick(&self.kinds),
@@ -125,7 +125,7 @@ impl FaultPolicy for FaultSchedule {
     }
 }
 
-/// The target without the id of the run, which is another one in every run: 32 hexadecimal digits.
+/// Returns the target without run ids (32 hexadecimal digits), which differ between runs.
 fn without_run(target: &str) -> String {
     let mut kept = String::new();
     let mut digits = String::new();

@@ -1,23 +1,23 @@
-//! As much of HTTP/1.1 as a proxy needs that serves one request per connection.
+//! Minimal HTTP/1.1 for a proxy that serves one request per connection.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// The longest head of a request.
+/// Maximum size of a request head.
 const MOST_HEAD: usize = 1 << 16;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug)]
 pub(super) struct Message {
     pub(super) method: String,
     pub(super) target: String,
-    /// The names in small letters.
+    /// Names in lower case.
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
 }
 
 impl Message {
-    /// Reads a request; none if the other side has nothing to say.
+    /// Reads a request; returns `None` if the client closes without sending any.
     pub(super) fn read(stream: &mut TcpStream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let mut piece = [0; 16 * 1024];
@@ -58,7 +58,7 @@ impl Message {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The request as it goes on: the only one of its connection.
+    /// Encodes the request with `connection: close`.
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = format!("{} {} HTTP/1.1\r\nconnection: close\r\n", self.method, self.target).into_bytes();
         for (name, value) in self.headers.iter().filter(|(name, _)| name != "connection") {
@@ -69,12 +69,12 @@ impl Message {
         bytes
     }
 
-    /// Asks a server, and gives its answer as it came.
+    /// Sends the request to a server and returns the raw response.
     pub(super) fn send(&self, server: SocketAddr) -> io::Result<Vec<u8>> {
         exchange(server, &self.bytes())
     }
 
-    /// Sends a part of the request and goes away.
+    /// Sends the request with half of its body and closes the connection.
     pub(super) fn send_half(&self, server: SocketAddr) -> io::Result<()> {
         let bytes = self.bytes();
         let end = bytes.len() - self.body.len().div_ceil(2);
@@ -82,7 +82,7 @@ impl Message {
     }
 }
 
-/// Sends bytes and reads until the other side closes.
+/// Sends bytes and reads until the server closes the connection.
 pub(super) fn exchange(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut stream = TcpStream::connect(server)?;
     stream.set_nodelay(true)?;
@@ -92,7 +92,7 @@ pub(super) fn exchange(server: SocketAddr, bytes: &[u8]) -> io::Result<Vec<u8>> 
     Ok(answer)
 }
 
-/// An answer without a server.
+/// Builds an error response.
 pub(super) fn answer(status: u16) -> Vec<u8> {
     let body = format!("<Error><Code>Fault</Code><Message>{status}</Message></Error>");
     let head = format!("HTTP/1.1 {status} Fault\r\nConnection: close\r\nContent-Type: application/xml\r\n");

@@ -1,4 +1,4 @@
-//! A real S3 server on the loopback interface, and a proxy before it that does to requests what networks do.
+//! A real S3 server on the loopback interface, and a fault-injecting proxy in front of it.
 //!
 //! ```text
 //!  throng ──► Proxy: refuses, loses, stalls, truncates, reorders ──► Server: moto, from its package registry
@@ -6,7 +6,7 @@
 //!  test ─────────────── looks at what is there, past the proxy ──────────┘
 //! ```
 //!
-//! The client under test is not changed in any way: all that it is told is another endpoint.
+//! The client under test is unmodified; it only gets another endpoint.
 
 mod fault_schedule;
 mod http;

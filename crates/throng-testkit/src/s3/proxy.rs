@@ -1,4 +1,4 @@
-//! Stands between a client and a server, and treats each request as it is told to.
+//! A proxy that injects faults between a client and a server.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,46 +9,46 @@ use std::time::Duration;
 
 use super::http::{Message, answer};
 
-/// What a judge knows of a request.
+/// A request as a [`FaultPolicy`] sees it.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Counted from 0, in the order of arrival.
+    /// Sequence number, from 0, in the order of arrival.
     pub number: usize,
-    /// GET, PUT and so on.
+    /// HTTP method.
     pub method: String,
-    /// The path and the query.
+    /// Path and query.
     pub target: String,
-    /// Whether it asks for a copy of an object.
+    /// Whether it copies an object.
     pub is_copy: bool,
 }
 
-/// What happens to a request.
+/// Fault of a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum WireFault {
-    /// It gets through, after a while in which others may overtake it.
+    /// Forwarded after a delay, so that requests may be reordered.
     Pass(Duration),
-    /// An error is answered; the server never hears of it.
+    /// An error response; the request is not forwarded.
     Refuse(u16),
-    /// The connection is closed; the server never hears of it.
+    /// The connection is closed; the request is not forwarded.
     Lose,
-    /// Half of what is sent arrives, and the connection is closed.
+    /// Half of the body is forwarded, and the connection is closed.
     Cut,
-    /// The server does what it was asked to, and an error is answered.
+    /// The request is executed, and an error response is returned.
     Deny(u16),
-    /// The server does what it was asked to, and the connection is closed without an answer.
+    /// The request is executed, and the connection is closed without a response.
     Forget,
-    /// Of the answer, so many of a hundred bytes arrive.
+    /// The response is truncated to this percentage of its bytes.
     Truncate(u8),
-    /// There is no answer; the server never hears of it.
+    /// No response for this long; the request is not forwarded.
     Stall(Duration),
-    /// There is no answer, though the server does what it was asked to.
+    /// No response for this long, although the request is executed.
     StallAfter(Duration),
-    /// The connection is closed, and the server hears of it when nobody expects it any more.
+    /// The connection is closed, and the request is executed after this delay.
     Late(Duration),
 }
 
 impl WireFault {
-    /// The name in counts.
+    /// Returns the name of the fault in counts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass(delay) if delay.is_zero() => "passed",
@@ -66,12 +66,12 @@ impl WireFault {
     }
 }
 
-/// Decides what happens to requests. It may wait, and the request with it.
+/// Decides the faults of requests. Its methods may block, which delays the request.
 pub trait FaultPolicy: Send + Sync {
-    /// A request has come.
+    /// Called when a request arrives.
     fn before(&self, request: &Request) -> WireFault;
 
-    /// The server has answered a request; the client does not know yet.
+    /// Called after the server has responded and before the client gets the response.
     fn after(&self, _request: &Request) {}
 }
 
@@ -81,7 +81,7 @@ impl<F: Fn(&Request) -> WireFault + Send + Sync> FaultPolicy for F {
     }
 }
 
-/// Listens on a port of its own, as long as it lives. A connection serves one request.
+/// A proxy on a port of its own that listens until it is dropped. A connection serves one request.
 pub struct Proxy {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -92,12 +92,12 @@ struct Shared {
     judge: Arc<dyn FaultPolicy>,
     requests: AtomicUsize,
     is_closed: AtomicBool,
-    /// How many requests may still reach the server.
+    /// Number of requests that may still reach the server.
     open: Mutex<usize>,
     settled: Condvar,
 }
 
-/// A request that may still reach the server.
+/// Guard of a request that may still reach the server.
 struct Open<'a>(&'a Shared);
 
 impl<'a> Open<'a> {
@@ -115,7 +115,7 @@ impl Drop for Open<'_> {
 }
 
 impl Proxy {
-    /// Listens before a server.
+    /// Starts a proxy in front of a server.
     pub fn start(server: SocketAddr, judge: Arc<dyn FaultPolicy>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -134,24 +134,24 @@ impl Proxy {
                     break;
                 }
                 let (Ok(stream), shared) = (stream, Arc::clone(&accepting)) else { continue };
-                // A client that goes away is no concern of the proxy.
+                // Client disconnects are ignored.
                 thread::spawn(move || serve(stream, &shared));
             }
         });
         Self { address, shared }
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How many requests came.
+    /// Returns the number of requests received.
     pub fn requests(&self) -> usize {
         self.shared.requests.load(Ordering::SeqCst)
     }
 
-    /// Waits until everything that is under way has reached the server or never will.
+    /// Blocks until no request in flight can reach the server any more.
     pub fn settle(&self) {
         let mut open = self.shared.open.lock().unwrap_or_else(PoisonError::into_inner);
         while *open > 0 {
@@ -163,7 +163,7 @@ impl Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.shared.is_closed.store(true, Ordering::SeqCst);
-        // Wakes it up.
+        // Unblocks the accept loop.
         let _ = TcpStream::connect(self.address);
     }
 }
@@ -228,7 +228,7 @@ fn serve(mut client: TcpStream, shared: &Shared) {
     let _ = client.write_all(&told);
 }
 
-/// Keeps a connection without a word, until the client goes away or the time is over.
+/// Keeps a connection open without a response until the client closes it or the time is over.
 fn hold(mut client: TcpStream, time: Duration) {
     let _ = client.set_read_timeout(Some(time));
     let _ = client.read(&mut [0]);

@@ -1,4 +1,4 @@
-//! Starts moto, the S3 server of which conditional puts are atomic.
+//! Starts moto, an S3 server with atomic conditional puts.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,17 +10,17 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use super::http;
 use crate::skip::skip;
 
-/// When this variable is set, a machine without the server is a failure and no reason to skip.
+/// If this variable is set, tests fail instead of being skipped when the server is unavailable.
 pub const REQUIRE: &str = "THRONG_REQUIRE_S3";
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const SCRIPT: &str = include_str!("server.py");
 
-/// The names under which there may be a Python.
+/// Names of the Python interpreter.
 const PYTHONS: [&str; 2] = ["python3", "python"];
 
-/// A server that keeps its objects in memory. It ends when this is dropped, and also when the process of the test ends in
-/// any other way, because it ends with its standard input.
+/// A server with in-memory objects. It ends when this is dropped or the test process ends, because it exits at the end
+/// of its standard input.
 #[derive(Debug)]
 pub struct Server {
     child: Child,
@@ -29,7 +29,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server, after fetching it once. Where that is impossible, says so on stderr and gives none.
+    /// Starts a server, installing its packages on first use. If that is impossible, prints the reason to stderr and
+    /// returns `None`.
     pub fn start() -> Option<Self> {
         match Self::try_start() {
             Ok(server) => Some(server),
@@ -66,12 +67,12 @@ impl Server {
         Ok(Self { child, address: SocketAddr::from(([127, 0, 0, 1], port)), _life: life })
     }
 
-    /// Where it listens.
+    /// Returns the listening address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Makes a bucket. Its name needs three characters.
+    /// Creates a bucket. Its name needs at least three characters.
     pub fn make_bucket(&self, name: &str) {
         let request = format!(
             "PUT /{name} HTTP/1.1\r\nHost: {}\r\nContent-Length: 0\r\nConnection: close\r\nAuthorization: \
@@ -90,7 +91,7 @@ impl Drop for Server {
     }
 }
 
-/// The folder of the packages, in a cache that outlives the build. Two tests may fetch them at the same time.
+/// Returns the folder of the packages, in a cache that outlives the build. Safe for concurrent tests.
 fn packages(python: &str) -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
     (REQUIREMENTS, python_version(python)?).hash(&mut hasher);
@@ -117,7 +118,7 @@ fn packages(python: &str) -> Result<PathBuf, String> {
     named.map(|()| folder)
 }
 
-/// Packages with native parts are made for one version.
+/// Part of the cache key, because native packages depend on the Python version.
 fn python_version(python: &str) -> Result<Vec<u8>, String> {
     let output = Command::new(python).args(["-c", "import sys; print(sys.version)"]).output();
     Ok(output.map_err(|error| format!("{python} could not be asked: {error}"))?.stdout)
@@ -129,7 +130,7 @@ fn cache() -> PathBuf {
     cache.unwrap_or_else(std::env::temp_dir).join("throng").join("s3")
 }
 
-/// Runs a command, and gives the last line of its complaint when it fails.
+/// Runs a command; on failure returns the last line of its stderr.
 fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
