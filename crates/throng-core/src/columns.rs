@@ -1,12 +1,12 @@
-//! What a policy says about the columns that take part: how a quasi-identifier is generalized and released.
+//! Column specifications of a policy: how quasi-identifiers are generalized and how sensitive values are encoded.
 //!
-//! These types hold intentions and no data. A [`crate::survey::Survey`] turns them into domains once it has seen the values.
+//! These types hold no data. A [`crate::survey::Survey`] derives domains from them and the values of the input.
 
 use std::sync::Arc;
 
 use crate::hierarchy::HierarchySpec;
 
-/// The weight of a column when the policy names none.
+/// Weight of a column for which the policy states none.
 pub const DEFAULT_WEIGHT: f64 = 1.0;
 
 /// How a generalized value is written into the release.
@@ -29,66 +29,66 @@ pub enum ColumnRecoding {
 }
 
 impl ColumnRecoding {
-    /// Whether positions are values in ascending order, without a hierarchy.
+    /// Returns whether positions are values in ascending order, without a hierarchy.
     pub fn is_ordered(self) -> bool {
         matches!(self, Self::Interval | Self::Bounds | Self::Mean | Self::Median)
     }
 
-    /// Whether every row of a class shows one stand-in value, which need not be true of it.
+    /// Returns whether a class is released as one representative value, which need not be true of each of its rows.
     pub fn is_aggregate(self) -> bool {
         matches!(self, Self::Mean | Self::Median | Self::Mode)
     }
 }
 
-/// How far a quasi-identifier may be generalized (the constrained model of [Campan 2010]).
+/// Limit of the generalization of a quasi-identifier (the constrained model of [Campan 2010]).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Limit {
-    /// Never above this level of the hierarchy; level 0 is the value itself.
+    /// No node above this level of the hierarchy; level 0 is the value itself.
     Level(u32),
-    /// Never above the highest of these hierarchy values on the way to the root. A value below none of them is not
-    /// generalized at all.
+    /// No node above the highest listed label on the path to the root. A value without a listed ancestor is not
+    /// generalized.
     Values(Arc<[String]>),
-    /// A range never crosses one of these ascending numbers, each of which begins a band.
+    /// No range contains one of these ascending numbers in its interior; each is the lower bound of a band.
     Bands(Arc<[f64]>),
 }
 
-/// What happens to a row whose quasi-identifier is null.
+/// Treatment of rows whose quasi-identifier is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Nulls {
-    /// Null is a value like any other, and is released as null when a class has nothing else.
+    /// Null is an ordinary value, released as null if a class has nothing else.
     #[default]
     Value,
-    /// The row is left out of the release and counted as suppressed.
+    /// The row is suppressed and counted.
     Suppress,
-    /// The run stops.
+    /// The run fails.
     Error,
 }
 
-/// One quasi-identifier as the policy wants it.
+/// Specification of a quasi-identifier.
 #[derive(Clone, Debug)]
 pub struct QuasiSpec {
-    /// The name of the column in the input.
+    /// Column name in the input.
     pub name: String,
     /// How it is released. [`ColumnRecoding::Interval`] and [`ColumnRecoding::Bounds`] have no hierarchy.
     pub release: ColumnRecoding,
-    /// Its weight in the loss that the search lowers; greater than zero.
+    /// Weight in the loss that the search minimizes; greater than zero.
     pub weight: f64,
-    /// What happens to its nulls.
+    /// Treatment of nulls.
     pub nulls: Nulls,
-    /// Its hierarchy; [`HierarchySpec::Flat`] when the policy gives none to a category.
+    /// Hierarchy; [`HierarchySpec::Flat`] if the policy states none for a category.
     pub hierarchy: Arc<HierarchySpec>,
-    /// How far it may be generalized; as far as needed when none is given.
+    /// Limit of its generalization; unlimited if `None`.
     pub limit: Option<Limit>,
 }
 
 impl QuasiSpec {
-    /// The names that the column has in the release.
+    /// Returns the names of the columns it has in the release.
     pub fn released_names(&self) -> Vec<String> {
         released_names(&self.name, self.release)
     }
 }
 
-/// The names that a column has in a release.
+/// Returns the names of the released columns of an input column.
 pub fn released_names(name: &str, release: ColumnRecoding) -> Vec<String> {
     match release {
         ColumnRecoding::Bounds => vec![format!("{name}_min"), format!("{name}_max")],
@@ -96,35 +96,35 @@ pub fn released_names(name: &str, release: ColumnRecoding) -> Vec<String> {
     }
 }
 
-/// A sensitive column as the policy wants it. A promise may look at its values in several ways.
+/// Specification of a sensitive column. Privacy models may encode its values in several ways.
 #[derive(Clone, Debug)]
 pub struct SensitiveSpec {
-    /// The name of the column in the input.
+    /// Column name in the input.
     pub name: String,
-    /// How promises look at its values; at least one.
+    /// Sensitive codings that the privacy models need; at least one.
     pub facets: Vec<SensitiveCoding>,
 }
 
 impl SensitiveSpec {
-    /// A column of which every value counts.
+    /// A column of which every value is counted.
     pub fn plain(name: impl Into<String>) -> Self {
         Self { name: name.into(), facets: vec![SensitiveCoding::Values] }
     }
 }
 
-/// A way to look at the values of a sensitive column. Values with the same look are the same to a promise.
+/// Encoding of sensitive values: values with the same code count as equal for a privacy model.
 #[derive(Clone, Debug)]
 pub enum SensitiveCoding {
-    /// Every value is different from every other.
+    /// Every value has its own code.
     Values,
-    /// Values below a protected value are that value (extended p-sensitivity, [Truta 2007]).
+    /// Values below a protected value have the code of that value (extended p-sensitivity, [Truta 2007]).
     Strong(Arc<Protection>),
-    /// Values are their category ((p+, alpha)-sensitivity, [Sun 2008]).
+    /// Values have the code of their sensitive category ((p+, alpha)-sensitivity, [Sun 2008]).
     Categories(Arc<Categories>),
 }
 
 impl SensitiveCoding {
-    /// What is counted under this facet, for reports.
+    /// Returns the name of the codes, for reports.
     pub fn counted(&self) -> &'static str {
         match self {
             Self::Values => "values",
@@ -134,42 +134,44 @@ impl SensitiveCoding {
     }
 }
 
-/// The protected values of a sensitive column.
+/// Protected values of a sensitive column.
 #[derive(Clone, Debug)]
 pub struct Protection {
-    /// The hierarchy of the column.
+    /// Hierarchy of the column.
     pub hierarchy: Arc<HierarchySpec>,
     /// Labels of the hierarchy that must not be disclosed, besides all leaves.
     pub protected: Vec<String>,
 }
 
-/// Values in ordered categories, the most sensitive first. At least two categories, and no value twice.
+/// Ordered sensitive categories, the most sensitive first. At least two; no value is in two of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Categories {
-    /// The categories.
+    /// The categories, most sensitive first.
     pub list: Vec<Category>,
 }
 
 impl Categories {
-    /// The weight of a category, counted from 0 [Sun 2008, formula 1]: 0 for the most sensitive, 1 for the least.
+    /// Returns the weight of a sensitive category, indexed from 0 [Sun 2008, formula 1]: 0 for the most sensitive, 1
+    /// for the least.
     ///
-    /// It tells how much a row with such a value hides the other rows of its class.
+    /// The weight measures how much a row of this category protects the other rows of its class.
     pub fn weight(&self, category: usize) -> f64 {
         self.distance(0, category)
     }
 
-    /// The normalized distance of two categories, counted from 0 [Sun 2008, section 3], which is also the distance of
-    /// their values. The paper defines it for the more sensitive category first; here the order does not matter.
+    /// Returns the normalized distance of two sensitive categories, indexed from 0 [Sun 2008, section 3], which is also
+    /// the distance of their values. [Sun 2008] defines it with the more sensitive category first; here it is
+    /// symmetric.
     pub fn distance(&self, a: usize, b: usize) -> f64 {
         let steps = self.list.len().saturating_sub(1).max(1);
         a.abs_diff(b) as f64 / steps as f64
     }
 }
 
-/// One category of sensitive values.
+/// A sensitive category.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Category {
-    /// The name under which it is released.
+    /// Name that is released.
     pub name: String,
     /// Its values as text.
     pub values: Vec<String>,

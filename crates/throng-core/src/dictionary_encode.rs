@@ -1,9 +1,9 @@
-//! The strings of a batch as a dictionary, so that everything after looks at each distinct string once.
+//! Dictionary-encodes the strings of a batch, so that later steps process each distinct string once.
 //!
-//! A Parquet reader makes strings of dictionary pages as views, and equal views are equal strings: 16 bytes are compared
-//! and no string is touched. Short strings lie inside their views, long ones in buffers, where one string may have
-//! several places; it is then several entries of the dictionary. So entries are *mostly* distinct, and whoever needs
-//! them to be looks at their bytes, of which there are few.
+//! A Parquet reader returns the strings of dictionary pages as views, and equal views are equal strings: comparing 16
+//! bytes avoids reading the string. Strings of up to 12 bytes are inlined in their views. A longer string may be stored
+//! at several offsets, and then has several dictionary entries. Entries are therefore *mostly* distinct; callers that
+//! need distinct entries must compare their bytes.
 
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use arrow::error::ArrowError;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-/// The type of compact strings.
+/// Returns the data type of dictionary-encoded strings.
 pub fn dictionary_type() -> DataType {
     DataType::Dictionary(Box::new(DataType::UInt32), Box::new(DataType::Utf8))
 }
 
-/// Whether a column of this type holds strings, plain or in a dictionary.
+/// Returns whether a column of this type holds strings, plain or dictionary-encoded.
 pub fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, value) => is_text(value),
@@ -32,18 +32,18 @@ pub fn is_text(data_type: &DataType) -> bool {
     }
 }
 
-/// Slots for the views of a batch; a power of two.
+/// Number of cache slots for the views of a batch; a power of two.
 const SLOTS: usize = 4096;
 
-/// A view that finds its slot and the next ones taken becomes an entry of its own. With so many distinct views in a batch
-/// there is little to gain.
+/// Maximum number of probed slots. A view that finds all of them taken becomes a new entry; a batch with that many
+/// distinct views gains little from deduplication.
 const PROBES: usize = 8;
 
-/// Makes dictionaries, batch after batch.
+/// Dictionary-encodes string columns, batch by batch.
 #[derive(Debug)]
 pub struct DictionaryEncoder {
     slots: Vec<CacheSlot>,
-    /// Slots of other batches are free.
+    /// Number of the current batch. Slots of earlier batches are free.
     batch: u32,
     by_bytes: HashTable<u32>,
 }
@@ -62,7 +62,7 @@ impl Default for DictionaryEncoder {
 }
 
 impl DictionaryEncoder {
-    /// Strings as [`dictionary_type`], without entries that are not in use; other columns as they are.
+    /// Encodes strings as [`dictionary_type`], without unused entries; returns other columns unchanged.
     pub fn compact(&mut self, array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
         match array.data_type() {
             DataType::Utf8View => self.views(array.as_string_view()),
@@ -98,7 +98,7 @@ impl DictionaryEncoder {
         dictionary(keys, array.nulls(), values.finish())
     }
 
-    /// The entry of a view; `first` has the row that was the first with each.
+    /// Returns the entry of a view. `first` holds the first row of each entry.
     #[inline]
     fn entry(&mut self, view: u128, row: u32, first: &mut Vec<u32>) -> u32 {
         let start = slot(view);
@@ -158,18 +158,18 @@ impl DictionaryEncoder {
     }
 }
 
-/// Keys of null rows stand for nothing.
+/// Builds a dictionary array. Keys of null rows are ignored.
 fn dictionary(keys: Vec<u32>, nulls: Option<&NullBuffer>, values: StringArray) -> Result<ArrayRef, ArrowError> {
     let keys = UInt32Array::try_new(keys.into(), nulls.cloned())?;
     Ok(Arc::new(DictionaryArray::<UInt32Type>::try_new(keys, Arc::new(values))?))
 }
 
-/// The distinct strings of a batch must be within reach of their offsets.
+/// Checks that `bytes` can be addressed by 32-bit offsets.
 fn check_offsets(bytes: usize) -> Result<(), ArrowError> {
     i32::try_from(bytes).map(|_| ()).map_err(|_| ArrowError::OffsetOverflowError(bytes))
 }
 
-/// Where the search for a view begins.
+/// Returns the first slot to probe for a view.
 #[inline]
 fn slot(view: u128) -> usize {
     let (low, high) = (view as u64, (view >> 64) as u64);

@@ -1,7 +1,7 @@
-//! The domain of a quasi-identifier: its values as ordered positions, and what a range of positions loses.
+//! The domain of a quasi-identifier: its values encoded as ordered positions, and the loss of a range of positions.
 //!
-//! Numbers and dates are positioned by size, categories by the depth-first order of their hierarchy. From here on a
-//! class is a box of ranges `[lo, hi]`, one per column, and no algorithm asks what kind of column it looks at.
+//! Numbers and dates are ordered by value, categories by the depth-first order of their hierarchy. A class is a
+//! bounding box of ranges `[lo, hi]`, one per column, and the algorithms need not distinguish the kinds of columns.
 
 use std::sync::Arc;
 
@@ -14,46 +14,46 @@ use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::numeric_view::{coordinates, distances};
 
-/// The code of a null, in place of a position or of a sensitive code, while a domain is being built.
+/// Sentinel for null in place of a position or a sensitive code.
 pub const NULL: u32 = u32::MAX;
 
-/// The values of one quasi-identifier as positions.
+/// Encodes the values of one quasi-identifier as positions.
 #[derive(Clone, Debug)]
 pub struct Domain {
     kind: DomainKind,
     loss: Loss,
-    /// For each position, the first one with the same maximum allowed generalization; none without a limit.
+    /// For each position the first position with the same maximum allowed generalization; `None` without a limit.
     blocks: Option<Arc<[u32]>>,
 }
 
-/// What positions stand for.
+/// The values that positions stand for.
 #[derive(Clone, Debug)]
 pub enum DomainKind {
-    /// Numbers, dates, times: the distinct values of the input in ascending order. With nulls, position 0 is null and
-    /// the values follow.
+    /// Numbers, dates, times: the distinct values of the input in ascending order. If there are nulls, position 0 is
+    /// null and the values follow.
     Ordered {
         /// The distinct values in ascending order, without null.
         values: ArrayRef,
         /// Whether position 0 is null.
         has_null: bool,
     },
-    /// Categories: the leaves of a hierarchy in depth-first order, also those that do not occur.
+    /// Categories: the leaves of a hierarchy in depth-first order, including those that do not occur.
     Category(Arc<Tree>),
 }
 
-/// The distinct non-null values of a column, ascending, and the rows that have each of them.
+/// The distinct non-null values of a column, ascending, with their row counts.
 #[derive(Clone, Copy, Debug)]
 pub struct DistinctValues<'a> {
-    /// The values.
+    /// Distinct values, ascending.
     pub values: &'a ArrayRef,
-    /// How many rows have each value, where the hierarchy wants to know.
+    /// Number of rows per value, if the hierarchy depends on frequencies.
     pub rows: Option<&'a [u64]>,
-    /// Whether there are rows with null besides.
+    /// Whether the column also has nulls.
     pub has_null: bool,
 }
 
 impl Domain {
-    /// Builds the domain of a column from its distinct values. Also tells the position of each.
+    /// Builds the domain of a column from its distinct values. Returns it with the position of each value.
     pub fn build(spec: &QuasiSpec, distinct: DistinctValues<'_>) -> Result<(Self, Vec<u32>)> {
         let DistinctValues { values, rows, has_null } = distinct;
         let (kind, positions) = if spec.release.is_ordered() {
@@ -87,12 +87,12 @@ impl Domain {
         Ok((Self { kind, loss, blocks }, positions))
     }
 
-    /// What the positions stand for.
+    /// Returns the values that positions stand for.
     pub fn kind(&self) -> &DomainKind {
         &self.kind
     }
 
-    /// How many positions there are.
+    /// Returns the number of positions.
     pub fn len(&self) -> usize {
         match &self.kind {
             DomainKind::Ordered { values, has_null } => values.len() + usize::from(*has_null),
@@ -100,12 +100,12 @@ impl Domain {
         }
     }
 
-    /// Whether there is no position at all.
+    /// Returns whether the domain has no position.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The position of null, where the column has nulls.
+    /// Returns the position of null if the column has nulls.
     pub fn null_position(&self) -> Option<u32> {
         match &self.kind {
             DomainKind::Ordered { has_null, .. } => has_null.then_some(0),
@@ -113,18 +113,18 @@ impl Domain {
         }
     }
 
-    /// Whether the policy limits how far values may be generalized.
+    /// Returns whether the policy limits how far values may be generalized.
     pub fn is_limited(&self) -> bool {
         self.blocks.is_some()
     }
 
-    /// What stands for the maximum allowed generalization of a position: equal for two positions if and only if they
-    /// may be in one class (MAGVal, [Campan 2010, Def. 4]).
+    /// Returns an id of the maximum allowed generalization of a position: two positions may share a class if and only
+    /// if their ids are equal (MAGVal, [Campan 2010, Def. 4]).
     pub fn block(&self, position: u32) -> u32 {
         self.blocks.as_ref().map_or(0, |blocks| blocks[position as usize])
     }
 
-    /// The NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.
+    /// Returns the NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.
     pub fn loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.loss {
             Loss::Width { .. } if lo == hi => 0.0,
@@ -139,7 +139,7 @@ impl Domain {
         }
     }
 
-    /// By position the coordinate of a number between 0 and 1; none for categories and where there are nulls.
+    /// Returns the coordinates of the positions, scaled to 0..1; `None` for categories and for columns with nulls.
     pub(crate) fn line(&self) -> Option<&[f64]> {
         match &self.loss {
             Loss::Width { coordinates, has_null: false } => Some(coordinates),
@@ -147,8 +147,9 @@ impl Domain {
         }
     }
 
-    /// The information loss of a class that spans the positions `lo ..= hi` [Truta 2007, Def. 9]: the width of a number
-    /// over its range, the height of a category's common ancestor over the height of its hierarchy.
+    /// Returns the information loss of a class that spans the positions `lo ..= hi` [Truta 2007, Def. 9]: for numbers
+    /// the width over the range of the domain, for categories the height of the lowest common ancestor over the height
+    /// of the hierarchy.
     pub fn information_loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.kind {
             DomainKind::Ordered { .. } => self.loss(lo, hi),
@@ -159,8 +160,8 @@ impl Domain {
         }
     }
 
-    /// Whether a cut between two positions respects the hierarchy inside a range: it must fall between two children of
-    /// the lowest node above that range. Numbers may be cut anywhere.
+    /// Returns whether a cut between two positions of a range respects the hierarchy: it must separate two children of
+    /// the lowest common ancestor of the range. Numbers may be cut anywhere.
     pub fn is_border(&self, range: (u32, u32), between: (u32, u32)) -> bool {
         match &self.kind {
             DomainKind::Ordered { .. } => true,
@@ -171,9 +172,9 @@ impl Domain {
     }
 }
 
-/// For each position the first one of its block; none when the limit does not go with the kind.
+/// Returns the first position of the block of each position; `None` if the limit does not apply to this kind of domain.
 ///
-/// Null may only be in a class with other nulls, unless the limit allows the root.
+/// Null may share a class only with other nulls, unless the limit allows the root.
 fn blocks(kind: &DomainKind, limit: &Limit) -> Option<Vec<u32>> {
     match (kind, limit) {
         (DomainKind::Ordered { values, has_null }, Limit::Bands(borders)) => {
@@ -184,7 +185,8 @@ fn blocks(kind: &DomainKind, limit: &Limit) -> Option<Vec<u32>> {
             Some(has_null.then_some(0).into_iter().chain(bands.iter().map(start)).collect())
         }
         (DomainKind::Category(tree), Limit::Level(level)) => {
-            // By height and not by steps: null and tails lie directly below the root, beside deeper branches.
+            // Compare heights, not steps: null and the tails of an MDR tree are direct children of the root, next to
+            // deeper branches.
             let top = |position: u32| {
                 let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
                 let allowed = upwards.take_while(|node| tree.height(*node) <= *level);
@@ -204,7 +206,7 @@ fn blocks(kind: &DomainKind, limit: &Limit) -> Option<Vec<u32>> {
     }
 }
 
-/// Numbers as a reader takes them from a release: 0.7 in single precision is 0.7, and not the double just below it.
+/// Parses numbers as a reader of the release would: 0.7 in single precision is 0.7, not the nearest double below it.
 fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
     match values.data_type() {
         DataType::Float16 | DataType::Float32 => {
@@ -214,12 +216,12 @@ fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
     }
 }
 
-/// The loss of a range, prepared for many look-ups.
+/// Precomputed loss of a range of positions.
 #[derive(Clone, Debug)]
 enum Loss {
-    /// Width over range; mixed with null everything is lost.
+    /// Width over range; 1 for a range that mixes null and numbers.
     Width { coordinates: Arc<[f64]>, has_null: bool },
-    /// The extent of the common ancestor.
+    /// Extent of the lowest common ancestor.
     Ancestor(Arc<Tree>),
 }
 

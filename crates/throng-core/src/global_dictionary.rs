@@ -1,8 +1,8 @@
-//! The strings of a column over all batches, each of them once.
+//! Merges the dictionaries of all batches of a string column into one.
 //!
-//! Every batch has a dictionary of its own ([`crate::dictionary_encode`]). Merged into one, a column is a list of small numbers,
-//! which are quick to put in order, and nobody has to look at a string again. A column with too many strings is left as it
-//! is. Which of the two it is follows from the strings alone, and not from batches or their order.
+//! Every batch has its own dictionary ([`crate::dictionary_encode`]). Encoded by a global one, a column is a list of
+//! small integers, which are fast to permute and need no further access to the strings. A column with too many strings
+//! keeps its dictionaries. The choice depends on the set of strings alone, not on batches or their order.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use rustc_hash::FxBuildHasher;
 
 use crate::error::{Result, kernel};
 
-/// The most strings that are merged, and the most bytes of them.
+/// Maximum number of strings that are merged; `MOST_BYTES` limits their total size.
 pub const MOST_STRINGS: usize = 1 << 16;
 const MOST_BYTES: usize = 16 << 20;
 
-/// The strings of one column.
+/// The distinct strings of one column.
 #[derive(Debug, Default)]
 pub struct GlobalDictionary {
     strings: String,
-    /// Where each string ends.
+    /// End offset of each string.
     ends: Vec<usize>,
     index: HashTable<u32>,
     is_too_large: bool,
 }
 
 impl GlobalDictionary {
-    /// Adds the strings of a batch.
+    /// Adds the dictionary entries of a batch.
     pub fn add(&mut self, column: &dyn Array) {
         let Some(strings) = entries(column) else { return };
         for entry in 0..strings.len() {
@@ -43,12 +43,12 @@ impl GlobalDictionary {
         }
     }
 
-    /// Whether all strings are here.
+    /// Returns whether the dictionary holds all strings that were added.
     pub fn is_whole(&self) -> bool {
         !self.is_too_large
     }
 
-    /// All strings in the order of their numbers; none where there are too many.
+    /// Returns all strings in the order of their numbers; `None` if there are too many.
     pub fn values(&self) -> Option<ArrayRef> {
         if self.is_too_large {
             return None;
@@ -58,7 +58,7 @@ impl GlobalDictionary {
         Some(Arc::new(values.finish()))
     }
 
-    /// The numbers of the strings of batches that were added, one after the other.
+    /// Returns the concatenated numbers of the strings of batches that were added.
     pub fn numbers(&mut self, columns: &[ArrayRef]) -> Result<UInt32Array> {
         let rows = columns.iter().map(|column| column.len()).sum();
         let mut numbers: Vec<u32> = Vec::with_capacity(rows);
@@ -71,7 +71,7 @@ impl GlobalDictionary {
             };
             let of_entry: Vec<u32> = (0..strings.len()).map(|entry| self.number(strings.value(entry))).collect();
             let keys = column.as_dictionary::<UInt32Type>().keys();
-            // The key of a null row stands for nothing, and there may be no entry at all.
+            // Keys of null rows are arbitrary, and the dictionary may be empty.
             numbers.extend(keys.values().iter().map(|key| of_entry.get(*key as usize).copied().unwrap_or(0)));
             match keys.nulls() {
                 Some(of_batch) => nulls.append_buffer(of_batch),
@@ -81,7 +81,7 @@ impl GlobalDictionary {
         UInt32Array::try_new(numbers.into(), nulls.finish()).map_err(kernel("lexicon"))
     }
 
-    /// What the strings take of the memory, once more as an array.
+    /// Returns the memory of the strings, including their copy as an array.
     pub fn size(&self) -> usize {
         2 * self.strings.capacity() + 3 * size_of::<u32>() * self.ends.capacity() + self.index.allocation_size()
     }
@@ -105,7 +105,7 @@ fn string<'a>(strings: &'a str, ends: &[usize], number: u32) -> &'a str {
     &strings[start..ends[number as usize]]
 }
 
-/// The dictionary of a compact column.
+/// Returns the dictionary of an encoded column.
 fn entries(column: &dyn Array) -> Option<&StringArray> {
     column.as_dictionary_opt::<UInt32Type>()?.values().as_string_opt::<i32>()
 }

@@ -1,4 +1,4 @@
-//! The science of Throng: p-sensitive k-anonymity on tables of people, without an engine, a file format or a clock.
+//! Algorithms of p-sensitive k-anonymity, independent of any query engine, file format and clock.
 //!
 //! ```text
 //!  batches ─► survey ─► partition ─► cluster ─► recode ─► metrics        verify
@@ -6,16 +6,18 @@
 //!                                               order      release        values alone
 //! ```
 //!
-//! The modules are the stages. What ties them together:
+//! The modules are the stages. They share these ideas:
 //!
-//! - **Positions.** A quasi-identifier is a list of ordered positions ([`domain`]), and a class is a range of positions
-//!   per column. Numbers and categories run through the same loops.
-//! - **Cells.** Algorithms work on distinct tuples with counts and sensitive histograms ([`table`]), not on rows.
-//! - **A model is a deficit** ([`model`]): how far is this class from satisfying you, and does this row help?
-//! - **The release decides.** Clusters that read the same are one class ([`recode`]).
-//! - **Canonical order.** Nothing depends on the order of arrival ([`survey`], [`content`]).
+//! - **Positions.** The values of a quasi-identifier are encoded as ordered positions ([`domain`]), and a class is a
+//!   range of positions per column. Numeric and categorical columns share the same loops.
+//! - **Cells.** Algorithms work on distinct quasi-identifier tuples with row counts and sensitive histograms
+//!   ([`table`]), not on rows.
+//! - **A privacy model is a deficit** ([`model`]): how far a class is from satisfying it, and whether a row lowers
+//!   that.
+//! - **Classes are decided by the release.** Clusters with equal labels are one equivalence class ([`recode`]).
+//! - **Canonical order.** No result depends on the order in which rows arrive ([`survey`], [`row_hash`]).
 //!
-//! No error or log of this crate holds a value of the data.
+//! No error or log message of this crate contains a value of the data.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

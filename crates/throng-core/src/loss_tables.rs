@@ -1,19 +1,19 @@
-//! What ranges of a column lose, in a form that is small enough to stay in the cache of a core.
+//! Lookup tables for the loss of ranges of a column, small enough to stay in the cache of a core.
 //!
-//! In a leaf or a neighbourhood only some positions of a column occur. A number's loss is a difference of two coordinates;
-//! a category's loss is the greatest step between neighbouring positions of the range, because the common ancestor of a
-//! range is the highest of the common ancestors of its neighbours.
+//! Only some positions of a column occur in a leaf or a neighbourhood. The loss of a numeric range is the difference of
+//! two coordinates. The loss of a categorical range is the maximum loss of adjacent positions in it, because the lowest
+//! common ancestor of a range is the highest of the common ancestors of its adjacent pairs.
 
 use crate::domain::DomainKind;
 use crate::table::QuasiColumn;
 
-/// Up to so many positions the loss of every range of a category is written down.
+/// Maximum number of positions of a category for which the losses of all ranges are tabulated.
 const WRITTEN_DOWN: usize = 64;
 
-/// Where null is.
+/// Coordinate of null, in units of the weight.
 const NULL_COORDINATE: f64 = -2.0;
 
-/// The form that suits a column.
+/// Representation of the losses of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum LossForm {
     Line,
@@ -21,23 +21,23 @@ pub(crate) enum LossForm {
     Steps,
 }
 
-/// What a column of numbers loses, weighted.
+/// Weighted losses of a numeric column.
 #[derive(Debug)]
 pub(crate) struct LossLine {
-    /// By position. In double precision, so that ranges of the same width lose the same.
+    /// Indexed by position. In double precision, so that ranges of equal width have equal loss.
     coordinates: Vec<f64>,
-    /// What ranges lose that mix null with numbers.
+    /// Loss of a range that mixes null and numbers.
     all: f32,
 }
 
-/// What a category of few values loses, weighted: by lowest and highest position.
+/// Weighted losses of a category with few values, indexed by lowest and highest position.
 #[derive(Debug)]
 pub(crate) struct LossGrid {
     side: usize,
     losses: Vec<f32>,
 }
 
-/// What a category of many values loses, weighted: by power of two and position the greatest step from there on.
+/// Weighted losses of a category with many values: sparse table of range maxima, indexed by power of two and position.
 #[derive(Debug)]
 pub(crate) struct LossSteps {
     len: usize,
@@ -53,14 +53,14 @@ impl LossForm {
         }
     }
 
-    /// Whether a column is a line, however many positions it has.
+    /// Returns whether a column is numeric, whatever its number of positions.
     pub(crate) fn is_line(quasi: &QuasiColumn) -> bool {
         matches!(quasi.domain.kind(), DomainKind::Ordered { .. })
     }
 }
 
-/// The weighted coordinate of a number, where `origin` is the lowest one. Null is farther from every number than numbers
-/// are from each other.
+/// Returns the weighted coordinate of a number relative to `origin`, the lowest position. Null is farther from every
+/// number than numbers are from each other.
 pub(crate) fn line_coordinate(quasi: &QuasiColumn, origin: u32, position: u32, weight: f64) -> f64 {
     match Some(position) == quasi.domain.null_position() {
         true => NULL_COORDINATE * weight,
@@ -68,7 +68,7 @@ pub(crate) fn line_coordinate(quasi: &QuasiColumn, origin: u32, position: u32, w
     }
 }
 
-/// What each two neighbouring positions of a category lose.
+/// Returns the weighted loss of each pair of adjacent positions of a category.
 pub(crate) fn steps(quasi: &QuasiColumn, positions: &[u32], weight: f64) -> Vec<f32> {
     positions.windows(2).map(|pair| (quasi.domain.loss(pair[0], pair[1]) * weight) as f32).collect()
 }

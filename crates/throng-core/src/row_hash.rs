@@ -1,15 +1,15 @@
-//! A keyed hash of what a row shows besides its quasi-identifiers.
+//! Keyed hash of the pass-through values of a row.
 //!
-//! Equal rows have equal hashes, whatever file, batch or encoding they came in. The hash breaks ties in the order of a
-//! release, and its sum over all rows tells whether every row came out once.
+//! Equal rows have equal hashes, regardless of file, batch or encoding. The hash breaks ties in the order of a release,
+//! and its sum over all rows is the checksum that detects lost, changed and duplicated rows.
 //!
 //! ```text
 //!  column by column: value ──► two lanes of 64 bits ──► absorbed into the lanes of its row ──► at the end, mixed
 //! ```
 //!
-//! A string is hashed once per batch and entry of its dictionary ([`DictionaryEncoder`]), and a number in a few instructions, so
-//! that rows never have to be put into bytes. The last step mixes the lanes: without it the sum over all rows would not
-//! notice two rows that have exchanged a value.
+//! A string is hashed once per batch and dictionary entry ([`DictionaryEncoder`]) and a number in a few instructions,
+//! so that rows need not be serialized. The finalizer mixes the lanes: without it the sum over all rows would not
+//! detect two rows that exchanged a value.
 
 use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::datatypes::{DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt32Type};
@@ -20,7 +20,7 @@ use twox_hash::XxHash3_128;
 use crate::dictionary_encode::{DictionaryEncoder, is_text};
 use crate::error::{Result, kernel};
 
-/// Hashes rows of certain columns.
+/// Hashes rows of a fixed list of columns.
 #[derive(Debug)]
 pub struct RowHasher {
     columns: Vec<ColumnHasher>,
@@ -28,42 +28,42 @@ pub struct RowHasher {
     seed: u64,
 }
 
-/// A hash of 128 bits as two.
+/// A 128-bit hash as two 64-bit lanes.
 type HashLanes = (u64, u64);
 
-/// How the values of one column are hashed.
+/// Hashes the values of one column.
 #[derive(Debug)]
 struct ColumnHasher {
     kind: HashInput,
-    /// What is mixed into the values.
+    /// Key that is mixed into the values.
     key: HashLanes,
-    /// By what the lanes of a row are multiplied.
+    /// Odd multipliers of the lanes of a row.
     factors: HashLanes,
-    /// What stands for null.
+    /// Hash of null.
     null: HashLanes,
 }
 
 #[derive(Debug)]
 enum HashInput {
-    /// By their bytes.
+    /// Strings, hashed as bytes.
     Text,
-    /// Up to 64 bits, by their bits.
+    /// Values of up to 64 bits, hashed as integers.
     Narrow,
-    /// All else, by what its rows look like in bytes.
+    /// All other types, hashed in the Arrow row format.
     Rows(RowConverter),
 }
 
 impl RowHasher {
-    /// A hasher for columns of these types.
+    /// Creates a hasher for columns of these types.
     pub fn new(types: &[DataType], seed: u64) -> Result<Self> {
         let columns = types.iter().enumerate().map(|(place, data_type)| ColumnHasher::new(data_type, place, seed));
         Ok(Self { columns: columns.collect::<Result<_>>()?, compactor: DictionaryEncoder::default(), seed })
     }
 
-    /// The hash of each row.
+    /// Returns the hash of each row.
     pub fn hash(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u128>> {
         let Self { columns: hashers, compactor, seed } = self;
-        // Written before it is read: memory that the system hands out is first touched here.
+        // Filling the buffer also faults its pages in.
         let mut state: Vec<HashLanes> = std::iter::repeat_n((*seed, seed.rotate_left(32)), rows).collect();
         for (hasher, column) in hashers.iter().zip(columns) {
             hasher.absorb(column, compactor, &mut state).map_err(kernel("hash"))?;
@@ -90,7 +90,7 @@ impl ColumnHasher {
         Ok(Self { kind, key, factors: (factors.0 | 1, factors.1 | 1), null })
     }
 
-    /// Adds the values of a column to the hashes of their rows.
+    /// Mixes the values of a column into the hashes of their rows.
     fn absorb(
         &self,
         column: &ArrayRef,
@@ -104,7 +104,7 @@ impl ColumnHasher {
                 let values = compact.values().as_string::<i32>();
                 let entries: Vec<HashLanes> =
                     (0..values.len()).map(|entry| self.bytes(values.value(entry).as_bytes())).collect();
-                // Where all rows are null there is no entry.
+                // If all rows are null, the dictionary is empty.
                 let entry = |key: &u32| entries.get(*key as usize).copied().unwrap_or(self.null);
                 self.absorb_each(compact.keys().values().iter().map(entry), compact, state);
             }
@@ -117,7 +117,7 @@ impl ColumnHasher {
         Ok(())
     }
 
-    /// Adds one hash per row; it says nothing where the row is null.
+    /// Mixes one hash per row into the state; values of null rows are ignored.
     fn absorb_each(&self, values: impl Iterator<Item = HashLanes>, column: &dyn Array, state: &mut [HashLanes]) {
         match column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
             None => state.iter_mut().zip(values).for_each(|(lanes, value)| *lanes = self.mixed(*lanes, value)),
@@ -156,7 +156,7 @@ impl ColumnHasher {
         (hash as u64, (hash >> 64) as u64)
     }
 
-    /// Each lane is a bijection, so that no two numbers have the same hash.
+    /// Hashes a number. Each lane is a bijection, so distinct numbers have distinct hashes.
     #[inline]
     fn number(&self, bits: u64) -> HashLanes {
         (avalanche(bits ^ self.key.0), avalanche(bits.wrapping_add(self.key.1)))
@@ -172,15 +172,15 @@ fn rows(data_type: &DataType) -> Result<RowConverter> {
     RowConverter::new(vec![SortField::new(data_type.clone())]).map_err(kernel("rows"))
 }
 
-/// Both halves of the product in one.
+/// Folded multiplication: XOR of both halves of the 128-bit product.
 #[inline]
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Every bit of a number changes every other with a chance of one half (the last step of MurmurHash3, with the constants
-/// of variant 13 of [Stafford 2011]).
+/// Finalizer in which every input bit flips every output bit with probability one half (that of MurmurHash3, with the
+/// constants of variant 13 of [Stafford 2011]).
 #[inline]
 fn avalanche(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -188,7 +188,7 @@ fn avalanche(mut bits: u64) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// Both lanes in each half of the hash; a bijection, too.
+/// Mixes both lanes into each half of the hash; a bijection.
 #[inline]
 fn finish((low, high): HashLanes) -> u128 {
     let low = low.wrapping_add(high.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -196,7 +196,7 @@ fn finish((low, high): HashLanes) -> u128 {
     u128::from(avalanche(high)) << 64 | u128::from(avalanche(low))
 }
 
-/// The sum of row hashes: the same for the same rows in any order, and different when a row is lost, changed or doubled.
+/// Sum of row hashes: independent of the order of rows, and different if a row is lost, changed or duplicated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checksum {
     sum: u128,
@@ -204,17 +204,17 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The checksum of so many rows that were summed elsewhere.
+    /// Creates the checksum of `rows` rows whose hashes sum to `sum`.
     pub fn of(sum: u128, rows: u64) -> Self {
         Self { sum, rows }
     }
 
-    /// The sum of the hashes of all rows.
+    /// Returns the sum of the hashes of all rows.
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
-    /// Adds rows.
+    /// Adds the hashes of rows.
     pub fn add(&mut self, hashes: impl IntoIterator<Item = u128>) {
         for hash in hashes {
             self.sum = self.sum.wrapping_add(hash);
@@ -228,7 +228,7 @@ impl Checksum {
         self.rows += other.rows;
     }
 
-    /// How many rows were added.
+    /// Returns the number of added rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }

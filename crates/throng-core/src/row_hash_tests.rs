@@ -122,7 +122,7 @@ fn rows_that_have_exchanged_a_value_change_the_checksum() {
     let before = hashes(&[ints(&[1, 2]), texts(&["a", "b"]), ints(&[7, 7])], 0);
     let after = hashes(&[ints(&[1, 2]), texts(&["b", "a"]), ints(&[7, 7])], 0);
     assert_ne!(checksum(&before), checksum(&after));
-    // Nor may a value move to another column.
+    // Exchanging the values of two columns must change the hash.
     assert_ne!(hashes(&[ints(&[1]), ints(&[2])], 0), hashes(&[ints(&[2]), ints(&[1])], 0));
 }
 

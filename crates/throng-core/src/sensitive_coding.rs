@@ -1,4 +1,4 @@
-//! The looks of sensitive values: which of them are the same to a promise.
+//! Encodes sensitive values: which of them count as equal for a privacy model.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::{Node, Tree, build_tree};
 use crate::numeric_view::labels;
 
-/// The code of each of some distinct values, and how many codes there are. Codes follow the order of the values, of the
-/// hierarchy, or of the categories, whichever the facet looks at.
+/// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by
+/// category, depending on the sensitive coding.
 pub(crate) fn codes(facet: &SensitiveCoding, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
     match facet {
         SensitiveCoding::Values => Ok((ranks(values)?, values.len() as u32)),
@@ -21,7 +21,7 @@ pub(crate) fn codes(facet: &SensitiveCoding, column: &str, values: &ArrayRef) ->
     }
 }
 
-/// The rank of each value in ascending order.
+/// Returns the rank of each value in ascending order.
 fn ranks(values: &ArrayRef) -> Result<Vec<u32>> {
     let order = sort_to_indices(values, Some(SortOptions::default()), None).map_err(kernel("sort"))?;
     let mut ranks = vec![0; values.len()];
@@ -43,7 +43,8 @@ fn strong_codes(protection: &Protection, column: &str, values: &ArrayRef) -> Res
     Ok((nodes.iter().map(|node| code_of[node]).collect(), order.len() as u32))
 }
 
-/// The strong ancestor of each leaf [Truta 2007, Def. 4]: the highest protected value on its way to the root, or the leaf.
+/// Returns the strong ancestor of each leaf [Truta 2007, Def. 4]: the highest protected node on its path to the root,
+/// or the leaf itself.
 fn strong_nodes(tree: &Tree, protected: &[String]) -> Vec<Node> {
     let strong = |position: u32| {
         let upwards = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
@@ -58,7 +59,7 @@ fn code_of_value(categories: &Categories) -> FxHashMap<&str, u32> {
     lists.flat_map(|(category, code)| category.values.iter().map(move |value| (value.as_str(), code))).collect()
 }
 
-/// The names of the categories of the rows of a sensitive column, null where the value is null.
+/// Returns the name of the sensitive category of each row, null where the value is null.
 pub fn category_names(categories: &Categories, column: &str, values: &ArrayRef) -> Result<ArrayRef> {
     let code_of = code_of_value(categories);
     let texts = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;

@@ -1,4 +1,4 @@
-//! The table that the algorithms see: cells with their sensitive histograms, in the order of their content.
+//! The in-memory table that the algorithms read: cells with their sensitive histograms, ordered by content.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,37 +10,38 @@ use crate::columns::QuasiSpec;
 use crate::domain::Domain;
 use crate::survey::Domains;
 
-/// One quasi-identifier of a table.
+/// A quasi-identifier column of a table.
 #[derive(Clone, Debug)]
 pub struct QuasiColumn {
-    /// What the policy says of it.
+    /// Specification from the policy.
     pub spec: QuasiSpec,
-    /// Its type in the input.
+    /// Type in the input.
     pub data_type: DataType,
-    /// Its values as positions.
+    /// Domain that encodes values as positions.
     pub domain: Domain,
 }
 
-/// A sensitive column of a table under one facet ([`crate::columns::SensitiveCoding`]). Its values are codes.
+/// A sensitive column of a table under one [`crate::columns::SensitiveCoding`]. Values are encoded as codes.
 #[derive(Clone, Debug)]
 pub struct SensitiveColumn {
-    /// The name of the column in the input.
+    /// Column name in the input.
     pub name: String,
-    /// What codes stand for: values, strong values or categories.
+    /// The kind of thing a code stands for: values, strong values or categories.
     pub counted: &'static str,
-    /// How many codes there are, without null. Not all of them need occur.
+    /// Number of codes, without null. Some of them may not occur.
     pub distinct: u32,
 }
 
-/// Cells and groups. A cell is a distinct tuple of positions; a group is a cell with one tuple of sensitive codes.
+/// Cells and groups. A cell is a distinct quasi-identifier tuple, encoded as positions; a group is a cell with one
+/// tuple of sensitive codes.
 ///
-/// Both are ordered by content, and the groups of a cell lie side by side.
+/// Both are ordered by content, and the groups of a cell are contiguous.
 #[derive(Clone, Debug)]
 pub struct Table {
     quasi: Arc<[QuasiColumn]>,
     sensitive: Arc<[SensitiveColumn]>,
     positions: Vec<u32>,
-    /// Groups of cell `c`: `first_group[c] .. first_group[c + 1]`.
+    /// The groups of cell `c` are `first_group[c]..first_group[c + 1]`.
     first_group: Vec<u32>,
     codes: Vec<u32>,
     group_rows: Vec<u32>,
@@ -48,7 +49,7 @@ pub struct Table {
     rows: u64,
 }
 
-/// Makes a table of groups in ascending order.
+/// Builds a table from groups in ascending order.
 #[derive(Debug)]
 pub(crate) struct TableBuilder(Table);
 
@@ -66,7 +67,7 @@ impl TableBuilder {
         })
     }
 
-    /// Adds a group: a tuple of positions followed by sensitive codes, and how many rows have it.
+    /// Appends a group: positions followed by sensitive codes, and its number of rows.
     pub(crate) fn push(&mut self, tuple: &[u32], rows: u32) {
         let Self(table) = self;
         let width = table.quasi.len();
@@ -78,7 +79,7 @@ impl TableBuilder {
         self.push_group(codes.iter().copied(), rows);
     }
 
-    /// Begins a cell with these positions.
+    /// Starts a cell with these positions.
     pub(crate) fn push_cell(&mut self, positions: impl Iterator<Item = u32>) {
         let Self(table) = self;
         table.positions.extend(positions);
@@ -86,7 +87,7 @@ impl TableBuilder {
         table.cell_rows.push(0);
     }
 
-    /// Adds a group with these codes to the last cell.
+    /// Appends a group with these codes to the last cell.
     pub(crate) fn push_group(&mut self, codes: impl Iterator<Item = u32>, rows: u32) {
         let Self(table) = self;
         table.codes.extend(codes);
@@ -104,7 +105,7 @@ impl TableBuilder {
     }
 }
 
-/// A piece of a table, to be filled cell by cell.
+/// Disjoint slice of the buffers of a [`Table`], filled cell by cell.
 #[derive(Debug)]
 pub(crate) struct TablePiece<'a> {
     positions: &'a mut [u32],
@@ -112,7 +113,7 @@ pub(crate) struct TablePiece<'a> {
     codes: &'a mut [u32],
     group_rows: &'a mut [u32],
     cell_rows: &'a mut [u64],
-    /// How many groups there are in the pieces before.
+    /// Number of groups in the preceding pieces.
     groups_before: u32,
     widths: (usize, usize),
     cells: usize,
@@ -120,7 +121,7 @@ pub(crate) struct TablePiece<'a> {
 }
 
 impl TablePiece<'_> {
-    /// Begins a cell with these positions.
+    /// Starts a cell with these positions.
     pub(crate) fn push_cell(&mut self, positions: impl Iterator<Item = u32>) {
         let slots = &mut self.positions[self.cells * self.widths.0..][..self.widths.0];
         slots.iter_mut().zip(positions).for_each(|(slot, position)| *slot = position);
@@ -128,7 +129,7 @@ impl TablePiece<'_> {
         self.cells += 1;
     }
 
-    /// Adds a group with these codes to the last cell.
+    /// Appends a group with these codes to the last cell.
     pub(crate) fn push_group(&mut self, codes: impl Iterator<Item = u32>, rows: u32) {
         let slots = &mut self.codes[self.groups * self.widths.1..][..self.widths.1];
         slots.iter_mut().zip(codes).for_each(|(slot, code)| *slot = code);
@@ -138,7 +139,7 @@ impl TablePiece<'_> {
     }
 }
 
-/// Cuts the first so many off.
+/// Splits the first `count` elements off `rest`.
 fn cut_off<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
     let (first, others) = std::mem::take(rest).split_at_mut(count);
     *rest = others;
@@ -146,7 +147,8 @@ fn cut_off<'a, T>(rest: &mut &'a mut [T], count: usize) -> &'a mut [T] {
 }
 
 impl Table {
-    /// A table of pieces that are filled in parallel, each with its number, and each with so many cells and groups.
+    /// Builds a table from pieces that `fill` writes in parallel. `sizes` has the number of cells and of groups of each
+    /// piece; `fill` receives the index of the piece.
     pub(crate) fn filled(
         domains: &Domains,
         sizes: &[(usize, usize)],
@@ -184,75 +186,75 @@ impl Table {
         table
     }
 
-    /// A table without rows.
+    /// Returns a table without rows.
     pub fn empty(domains: &Domains) -> Self {
         TableBuilder::new(domains).build()
     }
 
-    /// The quasi-identifiers.
+    /// Returns the quasi-identifiers.
     pub fn quasi(&self) -> &[QuasiColumn] {
         &self.quasi
     }
 
-    /// The quasi-identifiers, to be shared.
+    /// Returns the quasi-identifiers as a shared slice.
     pub(crate) fn quasi_columns(&self) -> &Arc<[QuasiColumn]> {
         &self.quasi
     }
 
-    /// The sensitive columns, each as often as it has facets.
+    /// Returns the sensitive columns, one entry per sensitive coding.
     pub fn sensitive(&self) -> &[SensitiveColumn] {
         &self.sensitive
     }
 
-    /// The sensitive columns, to be shared.
+    /// Returns the sensitive columns as a shared slice.
     pub(crate) fn sensitive_columns(&self) -> &Arc<[SensitiveColumn]> {
         &self.sensitive
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// How many cells there are.
+    /// Returns the number of cells.
     pub fn cell_count(&self) -> usize {
         self.cell_rows.len()
     }
 
-    /// How many groups there are.
+    /// Returns the number of groups.
     pub fn group_count(&self) -> usize {
         self.group_rows.len()
     }
 
-    /// The positions of a cell, one per quasi-identifier.
+    /// Returns the positions of a cell, one per quasi-identifier.
     pub fn positions(&self, cell: u32) -> &[u32] {
         let width = self.quasi.len();
         &self.positions[cell as usize * width..(cell as usize + 1) * width]
     }
 
-    /// How many rows a cell has.
+    /// Returns the number of rows of a cell.
     pub fn cell_rows(&self, cell: u32) -> u64 {
         self.cell_rows[cell as usize]
     }
 
-    /// The groups of a cell.
+    /// Returns the groups of a cell.
     pub fn groups(&self, cell: u32) -> Range<u32> {
         self.first_group[cell as usize]..self.first_group[cell as usize + 1]
     }
 
-    /// The cell of each group.
+    /// Returns the cell of each group.
     pub(crate) fn cells_of_groups(&self) -> Vec<u32> {
         let cells = (0..self.cell_count() as u32).into_par_iter();
         cells.flat_map_iter(|cell| std::iter::repeat_n(cell, self.groups(cell).len())).collect()
     }
 
-    /// The sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.
+    /// Returns the sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.
     pub fn codes(&self, group: u32) -> &[u32] {
         let width = self.sensitive.len();
         &self.codes[group as usize * width..(group as usize + 1) * width]
     }
 
-    /// How many rows a group has.
+    /// Returns the number of rows of a group.
     pub fn group_rows(&self, group: u32) -> u32 {
         self.group_rows[group as usize]
     }

@@ -1,37 +1,39 @@
 //! EnhancedPKClustering [Truta 2007, section 3.2]: p-sensitivity first, for as many classes as Condition 2 allows.
 //!
-//! The hardest sensitive column (`>=_h`, Def. 13) sorts the rows into sensitive equivalence classes (SEC), one per value,
-//! the most frequent first.
+//! The hardest sensitive column (`>=_h`, Def. 13) divides the rows into sensitive equivalence classes (SEC), one per
+//! value, the most frequent first.
 //!
-//! 1. *Split* deals the rows of the rare SECs in turn to `maxClusters` classes, `iValue` rows with as many values each.
+//! 1. *Split* distributes the rows of the rare SECs round-robin to `maxClusters` classes, `iValue` rows with as many
+//!    values each.
 //! 2. Every class gets one row of each frequent SEC, so that it has p values of the hardest column.
-//! 3. Rows that are left over make the other columns diverse, the most diverse class first (`>=_d`, Def. 14). When they
-//!    are used up the least diverse class is dissolved, and its rows are left over.
+//! 3. Remaining rows diversify the other columns, the most diverse class first (`>=_d`, Def. 14). When they are used up
+//!    the least diverse class is dissolved, and its rows become remaining rows.
 //! 4. Of the classes with fewer than k rows as many are kept as there are rows for; the others are dissolved. The kept
-//!    ones take the nearest rows up to k, and what remains goes where the information loss grows least.
+//!    ones take the nearest rows up to k, and each remaining row joins the class with the least increase of information
+//!    loss.
 //!
-//! Whenever a row is chosen it is the one with the highest Div (Def. 11), among equals the one with the least increase of
-//! information loss (Def. 9), then the first class and the first row (`BestMatch`).
+//! Every selected row is the one with the highest Div (Def. 11), then the one with the least increase of information
+//! loss (Def. 9), then that of the first class and the first row (`BestMatch`).
 //!
-//! What the paper leaves open or has wrong, and what is done here:
+//! Where the paper is ambiguous or incorrect, this implementation does the following:
 //!
-//! - Every column may have a `p` of its own. `maxClusters` is the least of all columns, which is the paper's where all p
-//!   are the same; it and `iValue` are computed on the hardest column's own frequencies, and then Property 2 holds.
-//! - Property 2 says that a rare SEC has at most `maxClusters` rows. Nothing says that a frequent one has at least as many:
-//!   values that occur `m - 1, m - 1, m - 1, 3` times with p = 3 have `maxClusters = m` and `iValue = 2`, and the most frequent
-//!   value is one row short. The classes that get none in step 2 are for step 3.
-//! - Rows without a value of the hardest column are in no SEC, and are left over from the start.
+//! - Every column may have its own `p`. `maxClusters` is the minimum over all columns, which is the paper's if all p
+//!   are equal; it and `iValue` are computed on the frequencies of the hardest column, so that Property 2 holds.
+//! - Property 2 says that a rare SEC has at most `maxClusters` rows. Nothing says that a frequent one has at least as
+//!   many: values that occur `m - 1, m - 1, m - 1, 3` times with p = 3 have `maxClusters = m` and `iValue = 2`, and the
+//!   most frequent value is one row short. The classes that get none in step 2 are left to step 3.
+//! - Rows without a value of the hardest column are in no SEC, and are remaining rows from the start.
 //! - A model that counts no values (a weight) takes part in Div and Hom, and so in step 3.
-//! - In step 3 a class for which no row that is left brings anything takes them all, as printed, before another class is
-//!   dissolved for it.
-//! - In step 3 the class that is dissolved may be the one that was to become diverse.
-//! - In step 4 `v = min(aux, (u - 1) + floor((|T| + |cl_u| + ... + |cl_aux|) / k))`, with `u` the first class that has fewer
-//!   than k rows.
-//! - When no class remains the leaf is one class. Without a model that asks for two values there is nothing to enhance,
-//!   and [`GreedyPk`] does the work.
+//! - In step 3 a class that no remaining row improves takes them all, as printed, before another class is dissolved for
+//!   it.
+//! - In step 3 the dissolved class may be the one that was being diversified.
+//! - In step 4 `v = min(aux, (u - 1) + floor((|T| + |cl_u| + ... + |cl_aux|) / k))`, with `u` the first class that has
+//!   fewer than k rows.
+//! - If no class remains the leaf is one class. Without a model that requires two values the leaf is clustered by
+//!   [`GreedyPk`].
 //!
-//! After step 3 all classes that are kept are p-sensitive and from then on only grow; those with k rows are kept, and the
-//! others share at least k rows per class. So every class satisfies all models at the end.
+//! After step 3 all kept classes are p-sensitive and only grow; those with k rows are kept, and the others share at
+//! least k rows per class. Every class therefore satisfies all models at the end.
 
 mod bottleneck_column;
 
@@ -44,7 +46,7 @@ use super::{Class, ClusterMethod, GreedyPk};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// EnhancedPKClustering.
+/// EnhancedPKClustering [Truta 2007].
 #[derive(Clone, Copy, Debug)]
 pub struct EnhancedPk;
 
@@ -65,10 +67,10 @@ impl ClusterMethod for EnhancedPk {
     }
 }
 
-/// Step 1, `Split`: deals the rows of the rare SECs in turn, the rarest first.
+/// Step 1, `Split`: distributes the rows of the rare SECs round-robin, the rarest first.
 ///
-/// The classes always have the same number of rows when a round begins. There are enough rows for `rare_values` rounds, and
-/// no SEC has more rows than there are classes, so that no class gets two of one SEC.
+/// All classes have the same number of rows at the start of a round. There are enough rows for `rare_values` rounds,
+/// and no SEC has more rows than there are classes, so no class gets two rows of one SEC.
 fn split(pool: &mut UnassignedGroups<'_>, hardest: &BottleneckColumn, classes: &mut [GrowingClass]) {
     let in_turn = 0..classes.len();
     let mut turns = (0..hardest.rare_values).flat_map(|_| in_turn.clone()).peekable();
@@ -83,8 +85,8 @@ fn split(pool: &mut UnassignedGroups<'_>, hardest: &BottleneckColumn, classes: &
 
 /// Step 2: gives every class one row of a frequent SEC, the best pair of class and row first.
 ///
-/// What a row would do to a class changes only when the class takes one, and then it is done. So every class keeps the
-/// best row that it knows of, and looks for another one only when that row has gone to a better pair.
+/// The effect of a row on a class changes only when the class takes one, and then the class is done. Every class
+/// therefore caches its best row, and searches another one only if that row was taken.
 fn deal(pool: &mut UnassignedGroups<'_>, kinds: &[usize], classes: &mut [GrowingClass]) {
     let offer = |pool: &mut UnassignedGroups<'_>, class: usize, classes: &[GrowingClass]| {
         pool.best_match(kinds.iter().copied(), &classes[class]).map(|best| Offer { class, best })
@@ -99,7 +101,7 @@ fn deal(pool: &mut UnassignedGroups<'_>, kinds: &[usize], classes: &mut [Growing
     }
 }
 
-/// Step 3: makes all classes p-sensitive, the most diverse first, and dissolves the last when no row is left.
+/// Step 3: makes all classes p-sensitive, the most diverse first; dissolves the last class when no row remains.
 fn diversify(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, privacy: &Privacy) {
     let homogeneity = |class: &GrowingClass| privacy.homogeneity(class.tally());
     classes.sort_by(|a, b| homogeneity(a).total_cmp(&homogeneity(b)));
@@ -133,7 +135,7 @@ fn complete(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, pr
     }
 }
 
-/// A class and the best row for it. The greatest offer is the best pair.
+/// A class and its best row. The greatest offer is the best pair.
 struct Offer {
     class: usize,
     best: GroupMatch,

@@ -14,7 +14,7 @@ fn enhanced_pk(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {
 
 #[test]
 fn a_rare_value_is_dealt_to_as_many_classes_as_it_has_rows() {
-    // Two b allow two classes. Split deals them to the classes, and each a goes to the nearest of them in step 2.
+    // Two b allow two classes. Split distributes them, and each a joins the nearest of them in step 2.
     let rows = survey(&[(interval("age"), ints(&[0, 1, 5, 6]))], &[texts(&["a", "b", "b", "a"])]);
     assert_eq!(enhanced_pk(&rows, 2, 2), rows.clusters(&[&[0, 1], &[2, 3]]));
 }
@@ -33,8 +33,8 @@ fn it_finds_three_classes_where_the_greedy_clustering_finds_two() {
 #[test]
 fn a_frequent_value_may_be_a_row_short() {
     // Four values with three rows each and p = 3: maxClusters = min(12/3, 9/2, 6/1) = 4 and iValue = 2, so that the
-    // first value, which counts as the most frequent, is to be in four classes and has three rows. Split deals
-    // {d, c}, {d, c}, {d, b}, {c, b}; the fourth class gets no a and then the last b, which is no help to it. So it is
+    // first value, which counts as the most frequent, should be in four classes and has three rows. Split distributes
+    // {d, c}, {d, c}, {d, b}, {c, b}; the fourth class gets no a and then the last b, which does not help it, so it is
     // dissolved.
     let values = ["a", "b", "c", "d"].map(|value| [value; 3]).concat();
     let rows = survey(&[(interval("age"), ints(&[5; 12]))], &[texts(&values)]);
@@ -64,7 +64,7 @@ fn without_p_it_is_the_greedy_clustering() {
     assert_eq!(enhanced_pk(&rows, 2, 1), rows.clusters(&[&[0, 1], &[4, 5], &[2, 3]]));
 }
 
-/// What Condition 2 says of one column: `maxClusters`, and `iValue`, the least `i` that reaches it.
+/// Condition 2 for one column: `maxClusters`, and `iValue`, the least `i` that reaches it.
 fn condition_2(counts: &[usize], p: usize) -> (usize, usize) {
     let n: usize = counts.iter().sum();
     let bound = |i: usize| (n - counts[..p - i].iter().sum::<usize>()) / i;
@@ -72,7 +72,7 @@ fn condition_2(counts: &[usize], p: usize) -> (usize, usize) {
     (max_clusters, (1..=p).find(|i| bound(*i) == max_clusters).unwrap())
 }
 
-/// EnhancedPKClustering as it is printed, on single rows, with its slips mended.
+/// EnhancedPKClustering as printed, on single rows, with its errors corrected.
 fn literal(rows: &LiteralRows<'_>) -> Vec<Class> {
     let sec_of = |column: usize| {
         let mut sec: Vec<Vec<usize>> = Vec::new();

@@ -1,27 +1,27 @@
-//! The rows of a leaf as points of a Euclidean space, in which microaggregation [Solanas 2008] measures its distances.
+//! Embeds the rows of a leaf into a Euclidean space, in which microaggregation [Solanas 2008] measures distances.
 //!
 //! Every column contributes coordinates, and rows of one cell are the same point.
 //!
-//! - A number is standardized: its mean over the rows of the leaf is 0 and its deviation is 1. Null stands at the mean,
-//!   and has a second coordinate, a standardized 0 or 1, that keeps it apart from the numbers.
-//! - The paper has no categories. Between two of them `d = height(common ancestor) / height(root)` [Truta 2007, Def. 9]
-//!   is an ultrametric, and therefore the distance of two points: a leaf of the hierarchy has the coordinate
-//!   `sqrt((d_parent^2 - d_node^2) / 2)` at every node on its path below the root, and 0 elsewhere. Two leaves differ
-//!   at the nodes below their common ancestor, where the squares add up to `d^2`. The column is scaled so that two
-//!   random rows of the leaf are as far apart as in a standardized number.
+//! - A number is standardized: its mean over the rows of the leaf is 0 and its standard deviation is 1. Null is at the
+//!   mean, and a second coordinate, a standardized null indicator, separates it from the numbers.
+//! - [Solanas 2008] has no categories. Between two of them `d = height(common ancestor) / height(root)`
+//!   [Truta 2007, Def. 9] is an ultrametric, and therefore the distance of two points: a leaf of the hierarchy has the
+//!   coordinate `sqrt((d_parent^2 - d_node^2) / 2)` at every node on its path below the root, and 0 elsewhere. Two
+//!   leaves differ at the nodes below their common ancestor, where the squares add up to `d^2`. The column is scaled so
+//!   that two random rows of the leaf are as far apart as in a standardized number.
 //! - The weight of a column multiplies its squared distance. A column of one value contributes nothing.
 //!
-//! The paper standardizes over the table. A leaf standardizes over its own rows, because the classes of a leaf are only
-//! ever compared with each other; where the table is not cut this is the same.
+//! [Solanas 2008] standardizes over the table. A leaf is standardized over its own rows, because the classes of a leaf
+//! are only compared with each other; this is the same if the table is not partitioned.
 //!
-//! The squared distance from a cell to any point is one look-up per column, in tables that are filled once per point.
+//! The squared distance of a cell to any point is one lookup per column, in tables that are filled once per point.
 
 use super::leaf_view::{LeafView, LossMeasure};
 use crate::domain::{Domain, DomainKind};
 use crate::hierarchy::{Node, Tree};
 use crate::table::Table;
 
-/// The cells of a leaf as points.
+/// Cells of a leaf as points.
 #[derive(Debug)]
 pub(super) struct EuclideanEmbedding<'a> {
     frame: LeafView<'a>,
@@ -29,21 +29,21 @@ pub(super) struct EuclideanEmbedding<'a> {
     axes: Vec<EuclideanAxis>,
 }
 
-/// The coordinates of one column, by dense position.
+/// Coordinates of one column, indexed by dense position.
 #[derive(Debug)]
 pub(super) enum EuclideanAxis {
-    /// A number, and whether it is null. Both are standardized and weighted.
+    /// A number and its null indicator, both standardized and weighted.
     Line(Vec<[f64; 2]>),
     /// A category: 1 at every node on its path, 0 at all others. Squares are multiplied by the weight of the node.
     Tree {
-        /// Per node.
+        /// Weight of each node.
         weights: Vec<f64>,
         /// Per position the nodes from below the root to the leaf, ascending.
         paths: Vec<Vec<u32>>,
     },
 }
 
-/// A place in the space that need not be that of a row. Coordinates by column.
+/// A point of the space, not necessarily that of a row. Coordinates by column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct EuclideanPoint {
     coordinates: Vec<Vec<f64>>,
@@ -78,12 +78,12 @@ impl<'a> EuclideanEmbedding<'a> {
         &self.frame
     }
 
-    /// The point of a cell.
+    /// Returns the point of a cell.
     pub(super) fn point(&self, local: usize) -> EuclideanPoint {
         self.mean(&[(local, 1)])
     }
 
-    /// The mean of rows, each given by its cell and by how many of them there are.
+    /// Returns the mean of rows, given as cells with row counts.
     pub(super) fn mean(&self, rows: &[(usize, u64)]) -> EuclideanPoint {
         let total = rows.iter().map(|(_, rows)| rows).sum::<u64>().max(1) as f64;
         let mean = |(column, axis): (usize, &EuclideanAxis)| {
@@ -97,8 +97,8 @@ impl<'a> EuclideanEmbedding<'a> {
         EuclideanPoint { coordinates: self.axes.iter().enumerate().map(mean).collect() }
     }
 
-    /// A point drawn from the box of the leaf [Solanas 2008, Algorithm 3]: uniform between the least and the greatest
-    /// value of a number, and any one of the categories that occur. `uniform` draws from 0 to 1.
+    /// Draws a point from the bounding box of the leaf [Solanas 2008, Algorithm 3]: uniform between the least and the
+    /// greatest value of a number, and uniform among the categories that occur. `uniform` draws from 0 to 1.
     pub(super) fn draw(&self, mut uniform: impl FnMut() -> f64) -> EuclideanPoint {
         EuclideanPoint { coordinates: self.axes.iter().map(|axis| axis.draw(&mut uniform)).collect() }
     }
@@ -110,7 +110,7 @@ impl<'a> EuclideanEmbedding<'a> {
 }
 
 impl Distances {
-    /// The squared distance to a cell.
+    /// Returns the squared distance to a cell.
     pub(super) fn to(&self, space: &EuclideanEmbedding<'_>, local: usize) -> f64 {
         self.tables.iter().zip(space.frame.dense(local)).map(|(table, position)| table[*position as usize]).sum()
     }
@@ -147,7 +147,7 @@ impl EuclideanAxis {
         nodes.sort_unstable();
         nodes.dedup();
         let number = |node: Node| nodes.partition_point(|known| *known < node) as u32;
-        // Parents come before their children, so that a sorted path goes down from the root.
+        // Parents precede their children, so a sorted path descends from the root.
         let sorted = |position: &u32| {
             let mut path: Vec<u32> = path(position).map(number).collect();
             path.sort_unstable();
@@ -161,7 +161,7 @@ impl EuclideanAxis {
         for (path, rows) in paths.iter().zip(rows) {
             path.iter().for_each(|node| below[*node as usize] += rows);
         }
-        // Half of the mean squared distance of two random rows: the variance of each coordinate, summed.
+        // Half of the mean squared distance of two random rows: the sum of the variances of the coordinates.
         let total = rows.iter().sum::<u64>().max(1) as f64;
         let variance = |(drop, rows): (&f64, &u64)| drop * (*rows as f64 / total) * (1.0 - *rows as f64 / total);
         let spread: f64 = drops.iter().zip(&below).map(variance).sum();
@@ -176,7 +176,7 @@ impl EuclideanAxis {
         }
     }
 
-    /// Adds so many rows at a dense position to sums of coordinates.
+    /// Adds the coordinates of `rows` rows at a dense position to `sums`.
     fn add(&self, position: u32, rows: f64, sums: &mut [f64]) {
         match self {
             Self::Line(points) => {
@@ -188,7 +188,8 @@ impl EuclideanAxis {
         }
     }
 
-    /// From a point to each dense position. From the point of a position to itself it is exactly 0.
+    /// Returns the squared distances of a point to each dense position. The distance of a position to itself is exactly
+    /// 0.
     fn squared_distances(&self, point: &[f64]) -> Vec<f64> {
         match self {
             Self::Line(points) => {
@@ -196,7 +197,7 @@ impl EuclideanAxis {
                 points.iter().map(square).collect()
             }
             Self::Tree { weights, paths } => {
-                // On a path (1 - c)^2 takes the place of c^2.
+                // On the path, (1 - c)^2 replaces c^2.
                 let norm: f64 = weights.iter().zip(point).map(|(weight, c)| weight * (c * c)).sum();
                 let change = |node: &u32| weights[*node as usize] * (1.0 - 2.0 * point[*node as usize]);
                 let square = |path: &Vec<u32>| (norm + path.iter().map(change).sum::<f64>()).max(0.0);
@@ -227,7 +228,7 @@ impl EuclideanAxis {
     }
 }
 
-/// How numbers, the least of them 0, are moved and scaled so that over their rows their mean is 0 and their deviation is 1.
+/// Maps numbers, of which the least is 0, to mean 0 and standard deviation 1 over their rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standardization {
     width: f64,
@@ -236,9 +237,9 @@ pub(super) struct Standardization {
 }
 
 impl Standardization {
-    /// For numbers with their rows.
+    /// Computes the standardization of numbers with their row counts.
     pub(super) fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
-        // Squares of numbers in a narrow leaf of a wide table could vanish.
+        // Squares of numbers in a narrow leaf of a wide table could underflow.
         let (mut width, mut total) = (0.0_f64, 0);
         numbers.clone().for_each(|(number, rows)| (width, total) = (width.max(number), total + rows));
         if width == 0.0 || total == 0 {
@@ -250,7 +251,7 @@ impl Standardization {
         Self { width, mean, deviation: (squares / total as f64).sqrt() }
     }
 
-    /// Where a number is then; 0 where they do not differ.
+    /// Returns the standardized number; 0 if all numbers are equal.
     pub(super) fn place(self, number: f64) -> f64 {
         if self.deviation > 0.0 { (number / self.width - self.mean) / self.deviation } else { 0.0 }
     }

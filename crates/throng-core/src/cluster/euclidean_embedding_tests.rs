@@ -11,7 +11,7 @@ fn leaf(rows: &Surveyed) -> Vec<u32> {
     (0..rows.table.cell_count() as u32).collect()
 }
 
-/// The squared distance between two cells.
+/// Returns the squared distance of two cells.
 fn between(space: &EuclideanEmbedding<'_>, a: usize, b: usize) -> f64 {
     space.distances(&space.point(a)).to(space, b)
 }
@@ -20,7 +20,7 @@ fn assert_close(found: f64, expected: f64) {
     assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
 }
 
-/// The mean squared distance of two rows drawn at random, the same one perhaps twice.
+/// Returns the mean squared distance of two rows drawn with replacement.
 fn mean_square(rows: &Surveyed, space: &EuclideanEmbedding<'_>) -> f64 {
     let count = |cell: usize| rows.table.cell_rows(cell as u32) as f64;
     let cells = rows.table.cell_count();
@@ -45,7 +45,7 @@ fn a_number_is_standardized_over_its_rows() {
 fn only_the_rows_of_the_leaf_count() {
     let rows = survey(&[(interval("x"), ints(&[0, 1, 1_000_000]))], &[]);
     let space = EuclideanEmbedding::new(&[0, 1], &rows.table);
-    // Two values are one deviation from their mean, each on its side.
+    // Two values are one standard deviation from their mean, on opposite sides.
     assert!((between(&space, 0, 1) - 4.0).abs() < 1e-6);
 }
 
@@ -128,7 +128,7 @@ fn points_are_drawn_from_the_box_of_the_leaf() {
     let rows = survey(&[(column, floats(&[-3.0, 0.0, 0.5, 5.0])), (ancestor("c", &countries()), names)], &[]);
     let cells = leaf(&rows);
     let space = EuclideanEmbedding::new(&cells, &rows.table);
-    // The ends of the box are (-3, Spain), which is the first cell, and (5, Japan), which is the last.
+    // The corners of the box are (-3, Spain), which is the first cell, and (5, Japan), which is the last.
     assert_eq!(space.draw(|| 0.0), space.point(0));
     let end = space.distances(&space.draw(|| 1.0 - f64::EPSILON));
     assert!(end.to(&space, 3) < 1e-9);
@@ -138,7 +138,7 @@ fn points_are_drawn_from_the_box_of_the_leaf() {
     assert_close(middle.to(&space, 1), 1.0 * deviation);
 }
 
-/// Leaves below random nodes of two upper levels, with the rows of each.
+/// Leaves below random nodes of two upper levels, with the row count of each.
 fn random_leaves() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
     prop::collection::vec((0_u8..3, 0_u8..3, 1_u8..4), 2..12)
 }

@@ -2,14 +2,14 @@
 //!
 //! 1. A cell that satisfies the model alone (*rich*) is a class at no loss.
 //! 2. The other cells (*poor*) become seeds, the least isolated first. A class grows from its seed by the nearest rows:
-//!    whole poor cells, or single rows of the surplus of rich cells, which stay satisfied. While there is room for it
-//!    any row will do; once the rows still missing must bring new sensitive values, only those that help are taken.
-//! 3. Cells that could not be completed join the class where the loss grows least.
+//!    whole poor cells, or single surplus rows of rich cells, which stay satisfied. As long as enough rows are missing
+//!    any row is taken; once the missing rows must bring new sensitive values, only rows that lower the deficit are.
+//! 3. Cells that could not be completed join the class with the least increase of loss.
 //!
-//! A large leaf of numbers alone in which no cell is rich is clustered by `nearby`.
+//! A large leaf of numeric columns in which no cell is rich is clustered by `spatial_greedy`.
 //!
-//! Taking poor cells whole avoids remainders that cost dearly later, and a lonely row is best hidden among borrowed
-//! rows of the nearest rich cell.
+//! Taking poor cells whole avoids expensive remainders, and an isolated row loses least among surplus rows of the
+//! nearest rich cell.
 
 use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
 use super::{Class, ClusterMethod, Portion, spatial_greedy};
@@ -18,26 +18,27 @@ use crate::loss_tables::LossForm;
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// More scattered cells than this are clustered by `nearby`.
+/// Leaves with more scattered cells are clustered by `spatial_greedy`.
 const MANY: usize = 256;
 
-/// So many scattered cells are one leaf when a search follows: it takes longer than many small leaves, and loses less.
+/// Maximum number of scattered cells that form one leaf if a search follows: slower than many small leaves, but with
+/// less loss.
 const MOST_UNCUT: usize = 1 << 15;
 
-/// How far a cell looks for a neighbour: cells come in the order of their content, and so a near one comes soon.
+/// Number of following cells searched for a neighbour: cells are ordered by content, so that a near one follows soon.
 const LOOKS_AHEAD: usize = 8;
 
-/// After so many seeds in succession that could not be completed, the others are not tried any more.
+/// Number of consecutive seeds without a complete class after which the remaining ones are skipped.
 const FAILED_SEEDS: usize = 32;
 
-/// How far chance moves a seed in the order of seeds: by up to this share of its isolation. Without it, whoever knows all rows
-/// but one could form the classes for each candidate of the last row and compare.
+/// Random perturbation of the order of seeds, as a share of their isolation. Without it, an attacker who knows all rows
+/// but one could compute the classes for each candidate of the last row and compare.
 const SEED_NOISE: f32 = 0.5;
 
 /// Greedy clustering on cells.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Greedy {
-    /// Drives the order in which seeds are taken.
+    /// Seed of the random order in which seed cells are taken.
     pub seed: u64,
 }
 
@@ -55,14 +56,14 @@ impl ClusterMethod for Greedy {
 }
 
 impl Greedy {
-    /// Whether these cells are best clustered as one leaf.
+    /// Returns whether these cells are best clustered as one leaf.
     pub(crate) fn needs_no_cuts(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
         cells.len() <= MOST_UNCUT && are_scattered(cells, table, privacy)
     }
 }
 
-/// Whether cells have numbers alone, and none is rich. Then any border costs, and with nobody to borrow from it can't be
-/// made up for. Categories are different: a border between two branches of a hierarchy is where classes end anyway.
+/// Returns whether all columns are numeric and no cell is rich. Then every border of a leaf costs loss that no lender
+/// can compensate. For categories, a border between two branches of a hierarchy is where classes end anyway.
 fn are_scattered(cells: &[u32], table: &Table, privacy: &Privacy) -> bool {
     let has_rows = |cell: &&u32| table.cell_rows(**cell) >= privacy.least_rows();
     let is_rich = |cell: &u32| privacy.is_satisfied(&Tally::of_cell(table, *cell));
@@ -77,10 +78,10 @@ struct GreedyClass {
     portions: Vec<Portion>,
 }
 
-/// The groups of the cells of a leaf, side by side: in the table they lie all over the memory.
+/// Groups of the cells of a leaf, copied into contiguous memory.
 struct LeafGroups {
     width: usize,
-    /// Of cell `c`: `first[c] .. first[c + 1]`.
+    /// The groups of cell `c` are `first[c]..first[c + 1]`.
     first: Vec<usize>,
     rows: Vec<u32>,
     codes: Vec<u32>,
@@ -101,7 +102,7 @@ impl LeafGroups {
         Self { width, first, rows, codes }
     }
 
-    /// The sensitive codes of each group of a cell, and its rows.
+    /// Iterates over the groups of a cell: sensitive codes and row count.
     fn of_cell(&self, local: usize) -> impl Iterator<Item = (&[u32], u32)> {
         let groups = self.first[local]..self.first[local + 1];
         groups.map(|group| (&self.codes[group * self.width..][..self.width], self.rows[group]))
@@ -113,21 +114,21 @@ struct GreedyRun<'a> {
     table: &'a Table,
     privacy: &'a Privacy,
     groups: LeafGroups,
-    /// What each rich cell still has; none for a poor one.
+    /// Remaining rows of each rich cell; `None` for a poor one.
     rich: Vec<Option<Tally>>,
     /// Whether each cell is poor and not yet in a class.
     is_free: Vec<bool>,
-    /// Rich cells with at least one row to spare.
+    /// Rich cells with surplus rows.
     donors: Vec<usize>,
     free: Vec<usize>,
-    /// Rows that rich cells have given away, by group.
+    /// Rows that rich cells have lent, by group.
     given: rustc_hash::FxHashMap<u32, u32>,
     classes: Vec<GreedyClass>,
-    /// Of the cells that were looked at last.
+    /// Buffer for the losses of the cells evaluated last.
     losses: Vec<f32>,
 }
 
-/// A cell that a growing class takes next.
+/// Next cell of a growing class.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum NextCell {
     Poor(usize),
@@ -176,7 +177,7 @@ impl<'a> GreedyRun<'a> {
         }
     }
 
-    /// The poor cells, ordered by the loss of the pair that they form with the nearest of their neighbours, with some noise.
+    /// Returns the poor cells, ordered by the loss of the pair with their nearest neighbour, with noise.
     fn least_isolated_first(&self, random_seed: u64) -> Vec<usize> {
         let mut nearest = vec![f32::INFINITY; self.frame.len()];
         for local in 0..self.frame.len() {
@@ -195,7 +196,7 @@ impl<'a> GreedyRun<'a> {
         seeds.into_iter().map(|(_, seed)| seed).collect()
     }
 
-    /// Grows a class from a seed; gives everything back when it can't be completed.
+    /// Grows a class from a seed. If it can't be completed, releases its rows and returns false.
     fn grow(&mut self, seed: usize) -> bool {
         let mut reach = WideningLosses::new(self.frame, DenseBox::of(self.frame, seed));
         let mut tally = Tally::empty(self.table.sensitive().len());
@@ -241,7 +242,7 @@ impl<'a> GreedyRun<'a> {
         taken.push(local);
     }
 
-    /// The poor cell or donor that widens the class least; poor cells first among equals.
+    /// Returns the poor cell or lender that increases the loss of the class least; poor cells win ties.
     fn nearest(&mut self, reach: &WideningLosses, tally: &Tally, helping: bool) -> Option<NextCell> {
         let (mut least, mut best) = (f32::INFINITY, None);
         let mut losses = std::mem::take(&mut self.losses);
@@ -265,13 +266,13 @@ impl<'a> GreedyRun<'a> {
         self.groups.of_cell(local).any(|(codes, _)| self.privacy.helps(tally, codes))
     }
 
-    /// Whether a rich cell has a row to spare.
+    /// Returns whether a rich cell has a surplus row.
     fn can_give(&self, local: usize) -> bool {
         let Some(own) = &self.rich[local] else { return false };
         self.table.groups(self.frame.cell(local)).any(|group| self.can_spare(own, group))
     }
 
-    /// Whether a rich cell stays satisfied without one row of this group.
+    /// Returns whether a rich cell stays satisfied without one row of this group.
     fn can_spare(&self, own: &Tally, group: u32) -> bool {
         self.rows_left(group) > 0 && self.privacy.can_lose(own, self.table.codes(group))
     }
@@ -280,7 +281,8 @@ impl<'a> GreedyRun<'a> {
         self.table.group_rows(group) - self.given.get(&group).copied().unwrap_or(0)
     }
 
-    /// The group from which a donor gives its next row: one that helps, or else the largest that is left.
+    /// Returns the group from which a lender gives its next row: one that lowers the deficit, or else the largest
+    /// remaining one.
     fn pick(&self, local: usize, tally: &Tally, helping: bool) -> Option<u32> {
         let Some(own) = &self.rich[local] else { return None };
         let mut largest: Option<(bool, u32, u32)> = None;
@@ -295,7 +297,7 @@ impl<'a> GreedyRun<'a> {
         largest.map(|(_, _, group)| group)
     }
 
-    /// Moves up to so many rows from a donor to the growing class.
+    /// Moves up to `rows` rows from a lender to the growing class.
     fn borrow(&mut self, local: usize, rows: u64, tally: &mut Tally, borrowed: &mut Vec<(usize, u32)>) {
         for _ in 0..rows {
             let Some(group) = self.pick(local, tally, false) else { break };
@@ -329,7 +331,7 @@ impl<'a> GreedyRun<'a> {
         }
     }
 
-    /// Puts each cell that is still free into the class where the loss grows least.
+    /// Adds each cell that is still free to the class with the least increase of loss.
     fn place_leftovers(&mut self) {
         let rich_from = self.classes.len();
         let mut homes: Vec<usize> = Vec::new();
@@ -373,7 +375,7 @@ impl<'a> GreedyRun<'a> {
     }
 }
 
-/// The smaller of two losses, which are never NaN.
+/// Returns the smaller of two losses, neither of which may be NaN.
 #[inline]
 fn least_of(a: f32, b: f32) -> f32 {
     if b < a { b } else { a }

@@ -1,21 +1,23 @@
-//! GreedyPKClustering, the baseline of [Truta 2007]: one class after the other, each from the row farthest from the last seed.
+//! GreedyPKClustering, the baseline of [Truta 2007]: one class after the other, each from the row farthest from the
+//! last seed.
 //!
-//! 1. The first seed is the first row of the leaf; every other one is the row that loses most together with the seed
-//!    before it.
-//! 2. The class takes the row that makes it most diverse (Div, Def. 11), among equals the one with the least increase of
+//! 1. The first seed is the first row of the leaf; every other one is the row with the largest loss together with the
+//!    previous seed.
+//! 2. The class takes the row that makes it most diverse (Div, Def. 11), then the one with the least increase of
 //!    information loss (Def. 9), until it is p-sensitive (Hom = 0, Property 1).
 //! 3. It then takes the row with the least increase of information loss until it has k rows.
-//! 4. When the rows that are left can't form a class, each joins the class where the information loss grows least.
+//! 4. If the remaining rows can't form a class, each joins the class with the least increase of information loss.
 //!
-//! The paper describes it only by reference, and leaves open when to stop. Here the first class that can't be completed
-//! is the last: no row is left that brings it what it lacks, and so the rows left, its own among them, lack it together.
+//! [Truta 2007] describes it only by reference, and does not state when to stop. Here the first class that can't be
+//! completed is the last: no remaining row lowers its deficit, and so the remaining rows, including its own, do not
+//! satisfy the model together.
 
 use super::unassigned_groups::{GrowingClass, UnassignedGroups};
 use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// GreedyPKClustering.
+/// GreedyPKClustering [Truta 2007].
 #[derive(Clone, Copy, Debug)]
 pub struct GreedyPk;
 
@@ -38,7 +40,7 @@ impl ClusterMethod for GreedyPk {
     }
 }
 
-/// Gives a class the rows that make it most diverse until it is p-sensitive; false when no row helps any more.
+/// Adds the rows that make a class most diverse until it is p-sensitive. Returns false if no remaining row helps.
 fn diversify(pool: &mut UnassignedGroups<'_>, class: &mut GrowingClass, privacy: &Privacy) -> bool {
     while privacy.homogeneity(class.tally()) > 0.0 {
         match pool.best_match(0..pool.kind_count(), class) {

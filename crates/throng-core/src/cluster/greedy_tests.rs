@@ -22,7 +22,7 @@ fn greedy(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {
     classes
 }
 
-/// The released labels of the only column, with the sizes of the classes.
+/// Returns the released labels of the only column, with the sizes of the classes.
 fn release(rows: &Surveyed, k: u64, p: u64) -> Vec<(String, u64)> {
     let recoding = Recoding::new(&rows.table, &greedy(rows, k, p)).unwrap();
     let labels = all_shown(&recoding, 0).into_iter().map(Option::unwrap);
@@ -43,14 +43,14 @@ fn a_rich_cell_costs_nothing() {
 
 #[test]
 fn a_lonely_row_hides_among_borrowed_rows_of_the_nearest_rich_cell() {
-    // 20 has five rows and can spare two of them; 60 could too, and is farther away.
+    // 20 has five rows and two surplus rows; so has 60, which is farther away.
     let rows = survey(&[(interval("age"), ints(&[20, 20, 20, 20, 20, 22, 60, 60, 60, 60, 60]))], &[]);
     assert_eq!(release(&rows, 3, 1), named(&[("20", 3), ("[20-22]", 3), ("60", 5)]));
 }
 
 #[test]
 fn a_donor_without_enough_to_spare_takes_the_lonely_row_in() {
-    // 20 can spare one row of four, which is not enough for a class of three.
+    // 20 has one surplus row of four, which is not enough for a class of three.
     let rows = survey(&[(interval("age"), ints(&[20, 20, 20, 20, 22]))], &[]);
     assert_eq!(release(&rows, 3, 1), named(&[("[20-22]", 5)]));
 }
@@ -100,7 +100,7 @@ fn one_cell_is_one_class() {
 
 #[test]
 fn more_hopeless_seeds_than_are_tried_still_find_a_home() {
-    // One b for 100 lonely rows: a single class can have it, and all others must join that class.
+    // One b for 100 isolated rows: a single class can have it, and all others must join that class.
     let ages: Vec<i64> = (0..100).collect();
     let mut values = vec!["a"; 100];
     values[99] = "b";
@@ -138,7 +138,8 @@ proptest! {
             placed[portion.group as usize] += portion.rows;
         }
         prop_assert!((0..table.group_count() as u32).all(|group| placed[group as usize] == table.group_rows(group)));
-        // A rich cell is a class of its own, perhaps with guests, and has enough rows left to satisfy the model alone.
+        // A rich cell is a class of its own, possibly with other rows, and keeps enough rows to satisfy the model
+        // alone.
         for cell in cells().filter(|cell| privacy.is_satisfied(&Tally::of_cell(table, *cell))) {
             let own = |class: &Class| {
                 let portions = class.portions.iter().filter(|portion| table.groups(cell).contains(&portion.group));

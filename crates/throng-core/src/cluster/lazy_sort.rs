@@ -1,18 +1,18 @@
-//! Cells in ascending order of their distance, sorted only as far as somebody looks.
+//! Lazily sorts cells by ascending distance, only as far as they are read.
 //!
-//! A class takes a few of the nearest rows out of many, so that to sort all of them for every class would be most of
-//! the work.
+//! A class takes a few of the nearest rows out of many, so that sorting all of them for every class would dominate the
+//! cost.
 
 use std::cmp::Ordering;
 
-/// How many cells are sorted at first; every further step doubles what is sorted.
+/// Number of cells sorted first; every further step doubles the sorted prefix.
 const FIRST: usize = 32;
 
-/// Cells by distance, the lowest cell first among equals.
+/// Cells by distance, then by number.
 #[derive(Debug)]
 pub(super) struct PartiallySorted {
     cells: Vec<(f64, usize)>,
-    /// So many at the front are in their place.
+    /// Length of the sorted prefix.
     sorted: usize,
 }
 
@@ -21,7 +21,7 @@ impl PartiallySorted {
         Self { cells, sorted: 0 }
     }
 
-    /// The cell of this rank; none when there are not so many.
+    /// Returns the cell of this rank; `None` beyond the end.
     pub(super) fn get(&mut self, rank: usize) -> Option<usize> {
         while self.sorted <= rank && self.sorted < self.cells.len() {
             let rest = &mut self.cells[self.sorted..];

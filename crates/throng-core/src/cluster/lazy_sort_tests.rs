@@ -17,7 +17,7 @@ proptest! {
         let mut expected: Vec<usize> = (0..cells.len()).collect();
         expected.sort_by_key(|cell| distances[*cell]);
         let mut ascending = PartiallySorted::new(cells);
-        // A look far ahead must not disturb what comes before it.
+        // Reading far ahead must not change the ranks before it.
         prop_assert_eq!(ascending.get(ahead), expected.get(ahead).copied());
         let found: Vec<usize> = (0..).map_while(|rank| ascending.get(rank)).collect();
         prop_assert_eq!(found, expected);

@@ -1,48 +1,48 @@
-//! A leaf in a form that makes "which cell is nearest to this class?" a tight loop.
+//! A view of a leaf in which finding the cell nearest to a class is a tight loop.
 //!
-//! Inside a leaf only some positions of each column occur. They are numbered densely, and for the class that is growing
-//! every column keeps a small array: the loss of the class's range, widened to include each of these positions. What a
-//! cell would cost is then one look-up per column, the same for numbers and categories. Columns in which all cells of the
-//! leaf are alike lose nothing, and are not looked at.
+//! Only some positions of each column occur in a leaf. They are numbered densely, and for the growing class every
+//! column keeps a small array: the loss of the range of the class, widened to include each of these positions. The cost
+//! of a cell is then one lookup per column, for numbers and categories alike. Columns in which all cells of the leaf
+//! are equal lose nothing, and are skipped.
 
 use crate::loss_tables::{LossForm, LossGrid, LossLine, LossSteps, steps};
 use crate::table::{QuasiColumn, Table};
 
-/// What a range of positions loses.
+/// Measure of the loss of a range of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LossMeasure {
-    /// The NCP, which the project lowers.
+    /// NCP, the default loss.
     Ncp,
-    /// The information loss of [Truta 2007, Def. 9], which the clusterings of [Truta 2007] and [Sun 2008] lower.
+    /// Information loss [Truta 2007, Def. 9], which the algorithms of [Truta 2007] and [Sun 2008] minimize.
     InformationLoss,
 }
 
-/// The cells of a leaf with dense positions.
+/// Cells of a leaf with dense positions.
 #[derive(Debug)]
 pub(super) struct LeafView<'a> {
     table: &'a Table,
     cells: &'a [u32],
-    /// Per column: the positions that occur, ascending.
+    /// Per column the positions that occur, ascending.
     positions: Vec<Vec<u32>>,
     /// Cell-major: the dense position of each cell in each column.
     dense: Vec<u32>,
-    /// The columns in which cells differ.
+    /// Columns in which cells differ.
     varying: Vec<usize>,
-    /// Cell-major: the dense positions in these, as places in a [`WideningLosses`].
+    /// Cell-major: the dense positions in the varying columns, as indices into a [`WideningLosses`].
     slots: Vec<u32>,
-    /// The weight of each column, the largest being 1.
+    /// Weight of each column, relative to the largest.
     weights: Vec<f64>,
     losses: Vec<RangeLosses>,
 }
 
-/// What ranges of one column lose.
+/// Losses of the ranges of one column.
 #[derive(Debug)]
 enum RangeLosses {
-    /// The NCP, weighted.
+    /// Weighted NCP.
     Line(LossLine),
     Grid(LossGrid),
     Steps(LossSteps),
-    /// The domain is asked for the information loss.
+    /// Information loss, computed by the domain.
     Asked,
 }
 
@@ -93,35 +93,35 @@ impl<'a> LeafView<'a> {
         self.table
     }
 
-    /// The cell of the table behind a cell of this leaf.
+    /// Returns the cell of the table for a cell of this leaf.
     pub(super) fn cell(&self, local: usize) -> u32 {
         self.cells[local]
     }
 
-    /// The positions of a column that occur, ascending.
+    /// Returns the positions of a column that occur, ascending.
     pub(super) fn positions(&self, column: usize) -> &[u32] {
         &self.positions[column]
     }
 
-    /// The weight of a column; that of the heaviest is 1.
+    /// Returns the weight of a column, relative to the largest.
     pub(super) fn weight(&self, column: usize) -> f64 {
         self.weights[column]
     }
 
-    /// The dense positions of a cell, one per column.
+    /// Returns the dense positions of a cell, one per column.
     pub(super) fn dense(&self, local: usize) -> &[u32] {
         let width = self.positions.len();
         &self.dense[local * width..(local + 1) * width]
     }
 
-    /// The weighted loss per row of a class of two cells.
+    /// Returns the weighted loss per row of a class of two cells.
     pub(super) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
         let (a, b) = (self.dense(a), self.dense(b));
         let loss = |column: &usize| self.column_loss(*column, a[*column].min(b[*column]), a[*column].max(b[*column]));
         self.varying.iter().map(loss).sum()
     }
 
-    /// The weighted loss per row of one column when a class spans these dense positions.
+    /// Returns the weighted loss per row of one column for a range of dense positions.
     pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
         match &self.losses[column] {
             RangeLosses::Line(line) => line.loss(lo as usize, hi as usize),
@@ -147,7 +147,7 @@ impl RangeLosses {
     }
 }
 
-/// The ranges of a class, one per column, in dense positions.
+/// Bounding box of a class in dense positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DenseBox {
     ranges: Vec<(u32, u32)>,
@@ -162,7 +162,7 @@ impl DenseBox {
         Self { ranges }
     }
 
-    /// The least positions of the leaf, for a [`WideningLosses`] that is yet to be moved to a class.
+    /// Returns the box at the lowest positions, for a [`WideningLosses`] that is to be moved to a class.
     pub(super) fn origin(frame: &LeafView<'_>) -> Self {
         Self { ranges: vec![(0, 0); frame.positions.len()] }
     }
@@ -174,24 +174,24 @@ impl DenseBox {
         }
     }
 
-    /// The weighted loss per row.
+    /// Returns the weighted loss per row.
     pub(super) fn loss(&self, frame: &LeafView<'_>) -> f32 {
         let ranges = self.ranges.iter().enumerate();
         ranges.map(|(column, (lo, hi))| frame.column_loss(column, *lo, *hi)).sum()
     }
 
-    /// The weighted loss per row after a cell has joined.
+    /// Returns the weighted loss per row after adding a cell.
     pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
         let ranges = self.ranges.iter().zip(frame.dense(local)).enumerate();
         ranges.map(|(column, ((lo, hi), at))| frame.column_loss(column, *lo.min(at), *hi.max(at))).sum()
     }
 }
 
-/// A span with, for every column in which cells differ and every dense position, the loss of the span widened to it.
+/// A bounding box with its loss after widening to each dense position of each varying column.
 #[derive(Debug)]
 pub(super) struct WideningLosses {
     span: DenseBox,
-    /// Column by column.
+    /// Column-major.
     widened: Vec<f32>,
 }
 
@@ -206,7 +206,7 @@ impl WideningLosses {
         reach
     }
 
-    /// Begins again at another cell, with the same memory.
+    /// Restarts at another cell, reusing the buffer.
     pub(super) fn restart(&mut self, frame: &LeafView<'_>, local: usize) {
         self.move_by(frame, |column, _| {
             let at = frame.dense(local)[column];
@@ -225,17 +225,17 @@ impl WideningLosses {
         &self.span
     }
 
-    /// The weighted loss per row of the span after a cell has joined.
+    /// Returns the weighted loss per row after adding a cell.
     pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
         let width = frame.varying.len();
         frame.slots[local * width..][..width].iter().map(|slot| self.widened[*slot as usize]).sum()
     }
 
-    /// The same for many cells, one after the other.
+    /// Computes [`WideningLosses::loss_with`] for many cells.
     pub(super) fn losses_with(&self, frame: &LeafView<'_>, cells: &[usize], losses: &mut Vec<f32>) {
         losses.clear();
         match frame.varying.len() {
-            // Loops of a known width are unrolled.
+            // Loops of constant width are unrolled.
             2 => losses.extend(self.unrolled::<2>(frame, cells)),
             3 => losses.extend(self.unrolled::<3>(frame, cells)),
             4 => losses.extend(self.unrolled::<4>(frame, cells)),
@@ -250,12 +250,12 @@ impl WideningLosses {
         cells.iter().map(move |local| slots[*local].map(|slot| self.widened[slot as usize]).into_iter().sum())
     }
 
-    /// Goes on with another span, with the same memory.
+    /// Moves to another box, reusing the buffer.
     pub(super) fn move_to(&mut self, frame: &LeafView<'_>, span: &DenseBox) {
         self.move_by(frame, |column, _| span.ranges[column]);
     }
 
-    /// Gives another range to each column in which cells differ.
+    /// Sets the range of each varying column, and recomputes the losses of those that change.
     fn move_by(&mut self, frame: &LeafView<'_>, range: impl Fn(usize, (u32, u32)) -> (u32, u32)) {
         let mut start = 0;
         for column in &frame.varying {
@@ -270,7 +270,7 @@ impl WideningLosses {
         }
     }
 
-    /// Fills the slots of a column, which begin here; returns where they end.
+    /// Fills the slots of a column from `start` on, and returns their end.
     fn fill(&mut self, frame: &LeafView<'_>, column: usize, start: usize) -> usize {
         let (lo, hi) = self.span.ranges[column];
         let (low, high) = (lo as usize, hi as usize);
@@ -286,7 +286,7 @@ impl WideningLosses {
     }
 }
 
-/// The loss of a range widened to each position. The range of nothing ends before it begins.
+/// Computes the loss of a range widened to each position. An empty range has `lo > hi`.
 fn fill(slots: &mut [f32], lo: usize, hi: usize, loss: impl Fn(usize, usize) -> f32) {
     if lo > hi {
         return slots.iter_mut().enumerate().for_each(|(position, slot)| *slot = loss(position, position));

@@ -1,4 +1,4 @@
-//! For tests: the words of [Truta 2007] on single rows, as slow as they are written there, and random leaves to try them on.
+//! For tests: a literal, slow implementation of [Truta 2007] on single rows, and random leaves to compare with.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::test_tables::{Surveyed, ancestor, countries, interval, ints, survey, 
 pub(super) struct LiteralRows<'a> {
     pub(super) table: &'a Table,
     pub(super) privacy: &'a Privacy,
-    /// The group of each row.
+    /// Group of each row.
     groups: Vec<u32>,
-    /// The cell of each group.
+    /// Cell of each group.
     cells: Vec<u32>,
 }
 
@@ -45,12 +45,12 @@ impl<'a> LiteralRows<'a> {
         self.privacy.is_satisfied(&self.tally(cluster))
     }
 
-    /// Def. 12.
+    /// Hom [Truta 2007, Def. 12].
     pub(super) fn hom(&self, cluster: &[usize]) -> f64 {
         self.privacy.homogeneity(&self.tally(cluster))
     }
 
-    /// Def. 9.
+    /// Information loss [Truta 2007, Def. 9].
     pub(super) fn il(&self, cluster: &[usize]) -> f64 {
         let column = |(at, quasi): (usize, &crate::table::QuasiColumn)| {
             let position = |row: &usize| self.table.positions(self.cells[self.groups[*row] as usize])[at];
@@ -65,7 +65,7 @@ impl<'a> LiteralRows<'a> {
         self.il(&[cluster, &[row]].concat()) - self.il(cluster)
     }
 
-    /// `BestMatch` of [Truta 2007] over all pairs; the first cluster and then the first row among equals.
+    /// `BestMatch` of [Truta 2007] over all pairs; the first cluster and then the first row win ties.
     pub(super) fn best_match(&self, rows: &[usize], clusters: &[(usize, &Vec<usize>)]) -> (f64, usize, usize) {
         let mut best: Option<(f64, f64, usize, usize)> = None;
         for (at, cluster) in clusters {
@@ -82,14 +82,14 @@ impl<'a> LiteralRows<'a> {
         (div, row, at)
     }
 
-    /// The row with the least increase of information loss.
+    /// Returns the row with the least increase of information loss.
     pub(super) fn nearest(&self, rows: &[usize], cluster: &[usize]) -> usize {
         let increase = |row: &usize| self.il_increase(cluster, *row);
         let first = *rows.iter().min_by(|a, b| increase(a).total_cmp(&increase(b))).unwrap();
         self.commonest(rows, first)
     }
 
-    /// Among the rows of the same cell the first one of those whose sensitive values most rows have.
+    /// Returns the first of the rows of the same cell with the most frequent sensitive values.
     pub(super) fn commonest(&self, rows: &[usize], row: usize) -> usize {
         let cell = |row: usize| self.cells[self.groups[row] as usize];
         let alike = |row: usize| rows.iter().filter(|other| self.codes(**other) == self.codes(row)).count();
@@ -97,7 +97,7 @@ impl<'a> LiteralRows<'a> {
         same_cell.max_by_key(|other| (alike(*other), std::cmp::Reverse(*other))).unwrap()
     }
 
-    /// "For every t in T": puts each row into the cluster where the information loss grows least.
+    /// "For every t in T": adds each row to the cluster with the least increase of information loss.
     pub(super) fn spread(&self, rows: Vec<usize>, clusters: &mut [Vec<usize>]) {
         for row in rows {
             let increase = |cluster: &Vec<usize>| self.il_increase(cluster, row);
@@ -106,7 +106,7 @@ impl<'a> LiteralRows<'a> {
         }
     }
 
-    /// The clusters as classes; one with all rows if there is none.
+    /// Converts clusters to classes; one with all rows if there is none.
     pub(super) fn classes(&self, clusters: &[Vec<usize>]) -> Vec<Class> {
         let portion = |row: usize| Portion { group: self.groups[row], rows: 1 };
         let class = |cluster: &Vec<usize>| Class::of_portions(cluster.iter().map(|row| portion(*row)).collect());
@@ -117,13 +117,13 @@ impl<'a> LiteralRows<'a> {
     }
 }
 
-/// Takes a row out of a list.
+/// Removes a row from a list.
 pub(super) fn without(rows: &mut Vec<usize>, row: usize) -> usize {
     rows.retain(|other| *other != row);
     row
 }
 
-/// A random leaf, and what its classes must satisfy.
+/// A random leaf, and the models that its classes must satisfy.
 #[derive(Debug)]
 pub(super) struct RandomLeaf {
     pub(super) rows: Surveyed,
@@ -134,8 +134,8 @@ pub(super) struct RandomLeaf {
 
 type LiteralRecord = (i64, usize, Option<u8>, Option<u8>);
 
-/// Leaves that satisfy a mixture of all models, with a p for each column. Ages span 8 years and the hierarchy has the
-/// height 2, so that losses are sums of eighths, and equal ones are equal however they are computed.
+/// Leaves that satisfy a mixture of all models, with a p for each column. Ages span 8 years and the hierarchy has
+/// height 2, so that losses are multiples of 1/8 and compare exactly however they are computed.
 pub(super) fn leaves(most_rows: usize) -> impl Strategy<Value = RandomLeaf> {
     let null = |values| prop::option::weighted(0.9, values);
     let person = (0_i64..=8, 0_usize..5, null(0_u8..5), null(0_u8..4));
@@ -170,7 +170,7 @@ fn surveyed(people: &[LiteralRecord]) -> Surveyed {
     )
 }
 
-/// The classes that a clustering forms of a whole table, which must be sound.
+/// Returns the classes of a whole table after checking that they are valid.
 pub(super) fn sound_classes(cluster: &dyn ClusterMethod, table: &Table, privacy: &Privacy) -> Vec<Class> {
     let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
     let classes = cluster.cluster(&cells, table, privacy);
@@ -186,7 +186,7 @@ pub(super) fn sound_classes(cluster: &dyn ClusterMethod, table: &Table, privacy:
 }
 
 impl RandomLeaf {
-    /// The sound classes that a clustering forms of this leaf, whatever the order of arrival.
+    /// Returns the valid classes of this leaf after checking that they do not depend on the order of arrival.
     pub(super) fn classes(&self, cluster: &dyn ClusterMethod) -> Vec<Class> {
         let classes = sound_classes(cluster, &self.rows.table, &self.privacy);
         assert_eq!(classes, sound_classes(cluster, &self.reversed.table, &self.privacy));

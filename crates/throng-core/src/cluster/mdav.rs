@@ -1,10 +1,10 @@
-//! MDAV: classes around the rows that are farthest from the average [Solanas 2008, section 3.1].
+//! MDAV: classes around the rows farthest from the mean [Solanas 2008, section 3.1].
 //!
-//! With a model that looks at sensitive values this is H1, Algorithm 1 with the seeds of Algorithm 2: the row farthest
-//! from the mean of the rows left. Where nothing but k-anonymity is asked, it is the classic heuristic that H1 was made
-//! from, which works from both ends: while at least `3k` rows are left it forms a class of `k` around the row `r` that
-//! is farthest from their mean, and another one around the row that is farthest from `r`. Of the last `2k .. 3k - 1`
-//! rows it forms a class around the farthest one and a class of the others.
+//! With a model on sensitive values this is H1, Algorithm 1 with the seeds of Algorithm 2: the row farthest from the
+//! mean of the remaining rows. With k-anonymity alone it is the classic heuristic [Domingo-Ferrer 2005] from which H1
+//! is derived, which works from both ends: while at least `3k` rows remain it forms a class of `k` around the row `r`
+//! farthest from their mean, and another one around the row farthest from `r`. Of the last `2k .. 3k - 1` rows it forms
+//! a class around the farthest one and a class of the others.
 
 use super::euclidean_embedding::EuclideanEmbedding;
 use super::microaggregation::microaggregate;
@@ -13,7 +13,7 @@ use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// Microaggregation with seeds far from the average.
+/// Microaggregation with seeds far from the mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Mdav;
 

@@ -33,7 +33,7 @@ fn census_loses_what_the_literature_reports() {
 
 #[test]
 fn classes_form_at_both_ends() {
-    // The mean is 11.3: 22 is the farthest row, and 1 is the farthest from 22. The three rows left are a class.
+    // The mean is 11.3: 22 is the farthest row, and 1 is the farthest from 22. The three remaining rows are a class.
     let rows = survey(&[(number("x"), ints(&[1, 2, 3, 10, 11, 12, 20, 21, 22]))], &[]);
     assert_eq!(mdav(&rows, 3, 1), rows.clusters(&[&[8, 7, 6], &[0, 1, 2], &[3, 4, 5]]));
 }
@@ -91,7 +91,7 @@ fn equal_rows_are_shared_out() {
     assert_eq!(mdav(&rows, 3, 1), rows.clusters(&[&[0, 1, 2], &[3, 4, 5, 6]]));
     assert_eq!(mdav(&rows, 2, 1), rows.clusters(&[&[0, 1], &[2, 3], &[4, 5, 6]]));
     let rows = survey(&[(number("x"), ints(&[5; 7]))], &[texts(&["a", "a", "b", "b", "b", "c", "a"])]);
-    // Each class takes the commonest values of what is left: a and b, a and b, a and b, and a lonely c.
+    // Each class takes the most frequent values that remain: a and b, a and b, a and b, and a single c.
     assert_eq!(mdav(&rows, 2, 2), rows.clusters(&[&[0, 2, 5], &[1, 3], &[6, 4]]));
 }
 

@@ -1,9 +1,9 @@
-//! Microaggregation for any privacy model [Solanas 2008, Algorithm 1], which leaves open how a seed is chosen.
+//! Microaggregation for any privacy model [Solanas 2008, Algorithm 1], generic over the choice of seeds.
 //!
-//! While the rows that are in no class yet satisfy the models, one of them becomes the seed of the next class. The rows
-//! left over in the end join the class with the closest centroid. The paper does not say whether a centroid moves when
-//! a row has joined; here all centroids stay as they were when the last class was complete, so that the order in which
-//! the rows are placed does not matter.
+//! While the unassigned rows satisfy the models, one of them becomes the seed of the next class. The remaining rows
+//! join the class with the closest centroid. [Solanas 2008] does not say whether a centroid moves when a row has
+//! joined; here all centroids stay as they were when the last class was complete, so that the order of rows does not
+//! matter.
 
 use super::Class;
 use super::euclidean_embedding::EuclideanEmbedding;
@@ -11,7 +11,8 @@ use super::unassigned_points::{ClassMembers, UnassignedPoints};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// Forms the classes of a leaf. `seed` chooses the cell of the next seed among the rows left; none ends the growing.
+/// Forms the classes of a leaf. `seed` returns the cell of the next seed among the unassigned rows; `None` stops
+/// growing.
 pub(super) fn microaggregate(
     leaf: &[u32],
     table: &Table,
@@ -32,7 +33,7 @@ pub(super) fn microaggregate(
     classes.into_iter().map(ClassMembers::into_class).collect()
 }
 
-/// Puts each row left into the class with the closest centroid, the first among equals (lines 17 to 20).
+/// Adds each unassigned row to the class with the closest centroid, the first among equals (lines 17 to 20).
 fn join_closest(space: &EuclideanEmbedding<'_>, unassigned: UnassignedPoints<'_>, classes: &mut [ClassMembers]) {
     let mut closest: Vec<(usize, f64, usize)> = unassigned.cells().map(|local| (local, f64::INFINITY, 0)).collect();
     if closest.is_empty() {

@@ -1,4 +1,4 @@
-//! Cluster: form the classes of a leaf.
+//! Cluster: forms the classes of a leaf.
 
 pub mod centroid;
 mod enhanced_pk;
@@ -28,26 +28,26 @@ pub use switching::Switching;
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// Rows of one group that go to one class.
+/// Rows of one group that belong to one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Portion {
-    /// The group.
+    /// Group of the table.
     pub group: u32,
-    /// How many of its rows; at least one.
+    /// Number of rows; at least one.
     pub rows: u32,
 }
 
-/// The rows of one class. A group may be shared by several classes, row by row.
+/// Rows of one class. Several classes may share a group, row by row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Class {
-    /// The portions, each group at most once, in ascending order.
+    /// Portions in ascending order of groups, each group at most once.
     pub portions: Vec<Portion>,
-    /// Positions from and to in each column, where the class must show more than its rows need.
+    /// First and last position to release in each column, if wider than the bounding box of the rows.
     pub cover: Option<Vec<(u32, u32)>>,
 }
 
 impl Class {
-    /// Whole cells as one class.
+    /// Creates a class of whole cells.
     pub fn of_cells(table: &Table, cells: &[u32]) -> Self {
         let groups = cells.iter().flat_map(|cell| table.groups(*cell));
         let mut portions: Vec<Portion> = groups.map(|group| Portion { group, rows: table.group_rows(group) }).collect();
@@ -55,7 +55,7 @@ impl Class {
         Self { portions, cover: None }
     }
 
-    /// Portions in any order, in which a group may come more than once.
+    /// Creates a class of portions in any order, in which a group may occur more than once.
     pub fn of_portions(mut portions: Vec<Portion>) -> Self {
         portions.sort_unstable();
         portions.dedup_by(|next, kept| {
@@ -66,7 +66,7 @@ impl Class {
         Self { portions, cover: None }
     }
 
-    /// What a model may know of this class.
+    /// Returns the tally of this class.
     pub fn tally(&self, table: &Table) -> Tally {
         let mut tally = Tally::empty(table.sensitive().len());
         for portion in &self.portions {
@@ -76,9 +76,9 @@ impl Class {
     }
 }
 
-/// Forms classes.
+/// Clustering algorithm.
 pub trait ClusterMethod: Send + Sync {
-    /// The classes of a leaf that satisfies the model. Every row of the leaf is in exactly one class, and every class
+    /// Clusters a leaf that satisfies the model. Every row of the leaf is in exactly one class, and every class
     /// satisfies the model.
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class>;
 }

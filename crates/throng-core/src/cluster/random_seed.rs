@@ -1,14 +1,14 @@
-//! Random seeds: classes around rows near random points of the domain (H2, [Solanas 2008, section 3.2]).
+//! Microaggregation around rows near random points of the domain (H2, [Solanas 2008, section 3.2]).
 //!
-//! MDAV takes the rows at the rim first, and what is left over lies in the middle, far from all classes. Random points
-//! spread the classes over the whole box of the leaf (Algorithm 3). A point is drawn for every class; its seed is the
-//! row left that is nearest to it.
+//! MDAV takes the outermost rows first, so that the remaining ones are in the middle, far from all classes. Random
+//! points spread the classes over the bounding box of the leaf (Algorithm 3). A point is drawn for every class; its
+//! seed is the nearest unassigned row.
 //!
-//! This tends to pay where many rows are left over, as when most rows share one sensitive value and the others are
-//! rare. The paper finds H2 ahead of H1 in nearly all of its cases, and does not say how its sensitive columns are
-//! distributed. Where values are evenly spread fewer rows are left over, and MDAV loses less in what we measured.
+//! This tends to pay if many rows remain, as when most rows share one sensitive value and the others are rare.
+//! [Solanas 2008] finds H2 better than H1 in nearly all of its cases, and does not state the distribution of its
+//! sensitive columns. If values are evenly distributed fewer rows remain, and MDAV had less loss in our measurements.
 //!
-//! Nothing is left to chance: the numbers are hashes of the seed, the leaf and a counter, the same in every run.
+//! The algorithm is deterministic: random numbers are hashes of the seed, the leaf and a counter.
 
 use twox_hash::XxHash3_64;
 
@@ -20,7 +20,7 @@ use crate::table::Table;
 /// Microaggregation with random seeds.
 #[derive(Clone, Copy, Debug)]
 pub struct RandomSeed {
-    /// Another seed draws other points.
+    /// Seed of the random points.
     pub seed: u64,
 }
 
@@ -31,11 +31,11 @@ impl ClusterMethod for RandomSeed {
     }
 }
 
-/// A sequence of numbers for one leaf.
+/// Random numbers of one leaf.
 #[derive(Debug)]
 struct LeafRng {
     seed: u64,
-    /// The first cell, which no other leaf has.
+    /// First cell, which is unique to the leaf.
     leaf: u32,
     counter: u64,
 }
@@ -45,13 +45,13 @@ impl LeafRng {
         Self { seed, leaf: leaf.first().copied().unwrap_or(0), counter: 0 }
     }
 
-    /// The next number, at least 0 and below 1.
+    /// Returns the next number in [0, 1).
     fn uniform(&mut self) -> f64 {
         let mut input = [0; 12];
         input[..4].copy_from_slice(&self.leaf.to_le_bytes());
         input[4..].copy_from_slice(&self.counter.to_le_bytes());
         self.counter += 1;
-        // The upper 53 bits are as many as a double can hold.
+        // The upper 53 bits fill the mantissa of a double.
         let bits = XxHash3_64::oneshot_with_seed(self.seed, &input) >> 11;
         bits as f64 / (1_u64 << 53) as f64
     }

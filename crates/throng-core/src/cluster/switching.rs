@@ -1,17 +1,17 @@
-//! Switching [Sun 2008, Algorithm 2]: a p-sensitive clustering, and rows switched until it is (p+, alpha)-sensitive too.
+//! Switching [Sun 2008, Algorithm 2]: a p-sensitive clustering whose rows are switched until it is (p+,
+//! alpha)-sensitive.
 //!
-//! [`GreedyPk`] forms classes that satisfy all models but those of (p+, alpha)-sensitivity. Then, as long as a class
-//! fails:
+//! [`GreedyPk`] forms classes that satisfy all models except (p+, alpha)-sensitivity. Then, as long as a class fails:
 //!
-//! 1. One of its rows and a row of another class change places, if the failing class lacks less afterwards and the
-//!    other one lacks no more than before. Of all such switches the one with the least increase of information loss
-//!    [Truta 2007, Def. 9] is done; among equals the one with the first row of the failing class, then with the first
-//!    other class, then with the first row of that.
-//! 2. Where no switch helps, the failing class joins the class where the information loss grows least.
+//! 1. One of its rows and a row of another class are exchanged, if this lowers the deficit of the failing class and
+//!    does not increase that of the other one. Of all such switches the one with the least increase of information loss
+//!    [Truta 2007, Def. 9] is applied; ties are broken by the first row of the failing class, then the first other
+//!    class, then the first row of that class.
+//! 2. If no switch helps, the failing class is merged into the class with the least increase of information loss.
 //!
-//! The paper only says "switch tuples". These rules make it end, because with every switch the classes lack less and with
-//! every merger there is one class less; and a class that satisfies all models keeps doing so, because a switch leaves it
-//! lacking nothing and the models are monotone. When one class is left it is the whole leaf.
+//! [Sun 2008] only says "switch tuples". These rules terminate, because every switch lowers the total deficit and every
+//! merge removes a class. A class that satisfies all models keeps doing so, because a switch leaves its deficit at zero
+//! and the models are row-monotone. If one class remains it is the whole leaf.
 
 mod box_extremes;
 
@@ -23,7 +23,7 @@ use super::{Class, ClusterMethod, GreedyPk, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// The switching algorithm.
+/// The switching algorithm [Sun 2008].
 #[derive(Clone, Copy, Debug)]
 pub struct Switching;
 
@@ -41,7 +41,7 @@ impl ClusterMethod for Switching {
 struct Exchange<'a> {
     frame: &'a LeafView<'a>,
     privacy: &'a Privacy,
-    /// For each group of the leaf its cell in the leaf and its kind: the same for groups with the same sensitive codes.
+    /// For each group its cell in the leaf and its kind, which is equal for groups with equal sensitive codes.
     places: FxHashMap<u32, CellAndKind>,
     kinds: usize,
     classes: Vec<SwitchableClass>,
@@ -53,19 +53,19 @@ struct CellAndKind {
     kind: usize,
 }
 
-/// A class with what is asked of it again and again.
+/// A class with precomputed figures.
 #[derive(Clone, Debug)]
 struct SwitchableClass {
     portions: Vec<Portion>,
-    /// The place of each portion.
+    /// Cell and kind of each portion.
     places: Vec<CellAndKind>,
     tally: Tally,
     edges: BoxExtremes,
-    /// The loss per row.
+    /// Loss per row.
     loss: f64,
     /// For each portion, the loss per row without one of its rows.
     least_losses: Vec<f64>,
-    /// What it lacks over all models; zero when it satisfies all of them.
+    /// Deficit over all models; zero if the class satisfies all of them.
     shortage: u64,
 }
 
@@ -75,14 +75,14 @@ impl SwitchableClass {
     }
 }
 
-/// A row of one class and a row of another that change places.
+/// Exchange of a row of one class and a row of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Switch {
     failing: usize,
     other: usize,
-    /// The group of the row that leaves the failing class.
+    /// Group of the row that leaves the failing class.
     leaves: u32,
-    /// The group of the row that comes to it.
+    /// Group of the row that joins it.
     comes: u32,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Exchange<'a> {
         SwitchableClass { portions: class.portions, places, tally, edges, loss, least_losses, shortage }
     }
 
-    /// Makes the first class that fails better, or one class less; false when no class fails, or one is left.
+    /// Improves the first failing class by a switch, or merges it. Returns false if no class fails, or one is left.
     fn mend(&mut self) -> bool {
         let Some(failing) = self.classes.iter().position(|class| class.shortage > 0) else { return false };
         if let Some(switch) = self.best_switch(failing) {
@@ -133,15 +133,15 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// The switch that helps a failing class at the least increase of information loss.
+    /// Returns the switch that lowers the deficit of a failing class at the least increase of information loss.
     ///
-    /// Every pair of rows is looked at, and most of them only for what the failing class would lose: a donor never loses
-    /// less than without the row that it gives.
+    /// Considers every pair of rows, and prunes most of them by a lower bound: the loss of a donor is at least its loss
+    /// without the row that it gives.
     fn best_switch(&self, failing: usize) -> Option<Switch> {
         let class = &self.classes[failing];
         let mut best: Option<(f64, Switch)> = None;
         let mut reach = WideningLosses::new(self.frame, DenseBox::origin(self.frame));
-        // By kind of the row that comes: whether the failing class lacks less with it.
+        // By kind of the joining row: whether it lowers the deficit of the failing class.
         let mut helps: Vec<Option<bool>> = vec![None; self.kinds];
         let mut tally = class.tally.clone();
         for (Portion { group: leaves, .. }, from) in class.portions.iter().zip(&class.places) {
@@ -175,7 +175,7 @@ impl<'a> Exchange<'a> {
         best.map(|(_, switch)| switch)
     }
 
-    /// What a class lacks after a row of one group has left and a row of another has come. Leaves the class as it was.
+    /// Returns the deficit of a class after exchanging a row of one group for a row of another. The tally is restored.
     fn shortage_exchanged(&self, class: &mut Tally, leaves: u32, comes: u32) -> u64 {
         let (leaves, comes) = (self.frame.table().codes(leaves), self.frame.table().codes(comes));
         class.remove(leaves, 1);
@@ -199,7 +199,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// The class with which a class together loses least more than both lose alone.
+    /// Returns the class whose merge with the failing class increases the loss least.
     fn nearest(&self, failing: usize) -> Option<usize> {
         let class = &self.classes[failing];
         let cost = |other: &SwitchableClass| {

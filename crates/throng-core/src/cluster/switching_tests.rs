@@ -61,7 +61,7 @@ fn patients() -> Surveyed {
     Surveyed { table: merged.table, groups, suppressed: merged.suppressed }
 }
 
-/// 2-sensitive 4-anonymity, and (2+, 2)-sensitivity besides.
+/// 2-sensitive 4-anonymity and (2+, 2)-sensitivity.
 fn two_plus_two() -> Privacy {
     let models: Vec<Arc<dyn Model>> = vec![
         Arc::new(KAnonymity::new(4)),
@@ -79,7 +79,7 @@ fn two_categories() -> Privacy {
     Privacy::new(models)
 }
 
-/// What becomes of some classes.
+/// Applies switching to given classes.
 fn mended(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class> {
     let cells: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let frame = LeafView::new(&cells, &rows.table, LossMeasure::InformationLoss);
@@ -106,7 +106,7 @@ fn table_5_of_paper_d_becomes_sensitive_by_two_switches() {
     assert_eq!(satisfied, [false, true, false]);
     let classes = mended(&rows, &privacy, &table_5);
     assert!(classes.iter().all(is_satisfied));
-    // As in Table 6, two rows of the first class change places with two of the last.
+    // As in Table 6, two rows of the first class are exchanged for two of the last.
     assert_eq!(classes.len(), 3);
     assert_eq!(classes[1], rows.cluster([4, 5, 6, 7]));
     let stayed = |class: &Class, rows: &Class| rows.portions.iter().filter(|row| class.portions.contains(row)).count();
@@ -123,7 +123,7 @@ fn what_is_satisfied_stays_as_it_is() {
 
 #[test]
 fn the_switch_that_loses_least_is_taken() {
-    // The first class {1, 2} lacks a second category. To switch with {10, 12} would lose least, but its only b may not
+    // The first class {1, 2} lacks a second category. Switching with {10, 12} would lose least, but its only b may not
     // leave it. With {20, 20, 22} the 2 and the 22 switch at the least loss:
     // 2 * 21 + 3 * 18 = 96; the 1 and the 22: 97; the 2 and a 20: 98; the 1 and a 20: 99.
     let rows =
@@ -139,12 +139,12 @@ fn where_no_switch_helps_classes_merge() {
     assert_eq!(sound_classes(&Switching, &rows.table, &two_categories()), rows.clusters(&[&[0, 1, 2, 3, 4, 5]]));
 }
 
-/// The total information loss.
+/// Returns the total information loss.
 fn total(exchange: &Exchange<'_>) -> f64 {
     exchange.classes.iter().map(|held| held.rows() * held.loss).sum()
 }
 
-/// The total information loss after each switch that is allowed, found by doing it.
+/// Returns the total information loss after each allowed switch, by applying it.
 fn allowed_totals(exchange: &Exchange<'_>, failing: usize) -> Vec<f64> {
     let mut totals = Vec::new();
     for (other, donor) in exchange.classes.iter().enumerate().filter(|(other, _)| *other != failing) {

@@ -1,9 +1,9 @@
-//! The rows of a leaf that are in no class yet, and the classes that take them one by one.
+//! The rows of a leaf without a class, and the classes that take them one by one.
 //!
-//! [Truta 2007] and [Sun 2008] speak of rows. Rows of one group are the same to every question that they ask, and so the pool keeps
-//! groups with the number of rows that are left of each. Groups with the same sensitive codes are one *kind*: how much
-//! a row makes a class more diverse (Div, Def. 11) depends on its kind alone, and how much it widens the class on its
-//! cell alone. Where a paper says "any" row, the lowest cell of the leaf is meant, and of that cell the commonest kind.
+//! [Truta 2007] and [Sun 2008] work on rows. Rows of one group are interchangeable, so the pool keeps groups with the
+//! number of rows that remain of each. Groups with the same sensitive codes are one *kind*: the diversity that a row
+//! adds to a class (Div, Def. 11) depends on its kind alone, and the loss that it adds on its cell alone. Where a paper
+//! says "any" row, it is the lowest cell of the leaf, and the most frequent kind of that cell.
 
 use rustc_hash::FxHashMap;
 
@@ -12,20 +12,20 @@ use super::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 
-/// The rows that are in no class yet.
+/// Rows without a class.
 pub(super) struct UnassignedGroups<'a> {
     frame: LeafView<'a>,
     privacy: &'a Privacy,
     leaf: &'a [u32],
-    /// Groups in the order of the leaf's cells.
+    /// Groups in the order of the cells of the leaf.
     groups: Vec<UnassignedGroup>,
     kinds: Vec<SensitiveKind>,
-    /// Groups of the leaf's cell `c`: `first_group[c] .. first_group[c + 1]`.
+    /// The groups of cell `c` of the leaf are `first_group[c]..first_group[c + 1]`.
     first_group: Vec<usize>,
-    /// Rows that are left, by cell of the leaf.
+    /// Remaining rows by cell of the leaf.
     cell_rows: Vec<u32>,
     rows: u64,
-    /// Memory that questions share.
+    /// Reused buffer.
     reach: WideningLosses,
     most_diverse: Vec<usize>,
 }
@@ -35,36 +35,36 @@ struct UnassignedGroup {
     id: u32,
     cell: usize,
     kind: usize,
-    /// Rows that are left.
+    /// Remaining rows.
     rows: u32,
 }
 
 /// All groups with the same sensitive codes.
 struct SensitiveKind {
     groups: Vec<usize>,
-    /// Rows that are left.
+    /// Remaining rows.
     rows: u64,
 }
 
-/// A row that a class would take, and what it would do.
+/// A candidate row of a class, and its effect.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct GroupMatch {
     pub(super) group: usize,
-    /// Div, Def. 11.
+    /// Div [Truta 2007, Def. 11].
     pub(super) diversity: f64,
-    /// How much the information loss of the class grows.
+    /// Increase of the information loss of the class.
     pub(super) cost: f64,
 }
 
 /// A class that takes rows one by one.
 #[derive(Clone, Debug)]
 pub(super) struct GrowingClass {
-    /// None as long as there is no row.
+    /// `None` if there is no row.
     span: Option<DenseBox>,
-    /// The loss per row of the span.
+    /// Loss per row of the bounding box.
     loss: f32,
     tally: Tally,
-    /// Groups of the pool, and how many rows of each; a group may come more than once.
+    /// Groups of the pool with row counts; a group may occur more than once.
     taken: Vec<(usize, u32)>,
 }
 
@@ -77,7 +77,7 @@ impl GrowingClass {
         &self.tally
     }
 
-    /// How much the information loss grows with one row, after which every row loses this much.
+    /// Returns the increase of the information loss by one row if the loss per row is `after` then.
     fn cost(&self, after: f32) -> f64 {
         self.rows() as f64 * (f64::from(after) - f64::from(self.loss)) + f64::from(after)
     }
@@ -108,43 +108,43 @@ impl<'a> UnassignedGroups<'a> {
         Self { frame, privacy, leaf, groups, kinds, first_group, cell_rows, rows, reach, most_diverse: Vec::new() }
     }
 
-    /// How many rows are left.
+    /// Returns the number of remaining rows.
     pub(super) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// How many kinds there are.
+    /// Returns the number of kinds.
     pub(super) fn kind_count(&self) -> usize {
         self.kinds.len()
     }
 
-    /// How many rows are left of a kind.
+    /// Returns the number of remaining rows of a kind.
     pub(super) fn kind_rows(&self, kind: usize) -> u64 {
         self.kinds[kind].rows
     }
 
-    /// How many rows are left of a group.
+    /// Returns the number of remaining rows of a group.
     pub(super) fn group_rows(&self, group: usize) -> u32 {
         self.groups[group].rows
     }
 
-    /// The sensitive codes of a kind, which has at least one group.
+    /// Returns the sensitive codes of a kind.
     pub(super) fn codes(&self, kind: usize) -> &'a [u32] {
         self.frame.table().codes(self.groups[self.kinds[kind].groups[0]].id)
     }
 
-    /// A class without rows.
+    /// Returns a class without rows.
     pub(super) fn empty_class(&self) -> GrowingClass {
         let tally = Tally::empty(self.frame.table().sensitive().len());
         GrowingClass { span: None, loss: 0.0, tally, taken: Vec::new() }
     }
 
-    /// The first group that has a row left.
+    /// Returns the first group with a remaining row.
     pub(super) fn first(&self) -> Option<usize> {
         self.groups.iter().position(|group| group.rows > 0)
     }
 
-    /// The row that loses most together with a row of this group.
+    /// Returns the group of the row with the largest loss together with a row of this group.
     pub(super) fn farthest(&mut self, from: usize) -> Option<usize> {
         self.reach.restart(&self.frame, self.groups[from].cell);
         let mut farthest: Option<(f32, usize)> = None;
@@ -157,15 +157,15 @@ impl<'a> UnassignedGroups<'a> {
         farthest.and_then(|(_, cell)| self.commonest_of(cell))
     }
 
-    /// Among the rows of a cell, all of which cost the same, one of the commonest kind: rare ones are kept for classes that
-    /// need them.
+    /// Returns the most frequent kind among the rows of a cell, which all cost the same: rare ones are kept for classes
+    /// that need them.
     fn commonest_of(&self, cell: usize) -> Option<usize> {
         let groups = (self.first_group[cell]..self.first_group[cell + 1]).filter(|at| self.groups[*at].rows > 0);
         groups.max_by_key(|group| (self.kinds[self.groups[*group].kind].rows, std::cmp::Reverse(*group)))
     }
 
-    /// `BestMatch` of [Truta 2007] for one class: of the rows of these kinds the one that makes the class most diverse, and
-    /// among equals the one that costs least.
+    /// `BestMatch` of [Truta 2007] for one class: returns the row of these kinds with the highest diversity, then the
+    /// least cost.
     pub(super) fn best_match(
         &mut self,
         kinds: impl IntoIterator<Item = usize>,
@@ -192,7 +192,7 @@ impl<'a> UnassignedGroups<'a> {
         }
         for kind in &self.most_diverse {
             for group in self.kinds[*kind].groups.iter().filter(|group| self.groups[**group].rows > 0) {
-                // A single row loses nothing.
+                // A class of a single row has no loss.
                 let alone = class.span.is_none();
                 let loss = if alone { 0.0 } else { self.reach.loss_with(&self.frame, self.groups[*group].cell) };
                 if best.is_none_or(|least| (loss, *group) < least) {
@@ -203,7 +203,7 @@ impl<'a> UnassignedGroups<'a> {
         best.map(|(loss, group)| GroupMatch { group, diversity, cost: class.cost(loss) })
     }
 
-    /// The row that costs a class least.
+    /// Returns the row with the least cost for a class.
     fn nearest(&mut self, class: &GrowingClass) -> Option<usize> {
         let Some(span) = &class.span else { return self.first() };
         self.reach.move_to(&self.frame, span);
@@ -217,7 +217,7 @@ impl<'a> UnassignedGroups<'a> {
         nearest.and_then(|(_, cell)| self.commonest_of(cell))
     }
 
-    /// Moves rows of a group, which has as many left, to a class.
+    /// Moves `rows` rows of a group, which must have as many, to a class.
     pub(super) fn give(&mut self, group: usize, rows: u32, class: &mut GrowingClass) {
         let UnassignedGroup { id, cell, kind, .. } = self.groups[group];
         self.groups[group].rows -= rows;
@@ -244,7 +244,7 @@ impl<'a> UnassignedGroups<'a> {
         }
     }
 
-    /// Gives a class its nearest rows until it satisfies all models, or there is no row left.
+    /// Adds the nearest rows to a class until it satisfies all models, or no row remains.
     pub(super) fn complete(&mut self, class: &mut GrowingClass) {
         while !self.privacy.is_satisfied(&class.tally) {
             let Some(group) = self.nearest(class) else { return };
@@ -252,11 +252,11 @@ impl<'a> UnassignedGroups<'a> {
         }
     }
 
-    /// Puts every row that is left into the class where the information loss grows least. A class that does not satisfy
-    /// the models is dissolved before; without any class all rows are one.
+    /// Adds every remaining row to the class with the least increase of information loss. Classes that do not satisfy
+    /// the models are dissolved first; without any class all rows are one.
     ///
-    /// Once a row has joined a class, another row of its cell costs less there than the first one did and as much as
-    /// before elsewhere. So all rows of a cell go the same way, and are moved together.
+    /// Once a row has joined a class, another row of its cell costs less there than the first one did, and as much as
+    /// before elsewhere. All rows of a cell therefore join the same class, and are moved together.
     pub(super) fn spread(mut self, classes: Vec<GrowingClass>) -> Vec<Class> {
         let (mut classes, broken): (Vec<GrowingClass>, Vec<GrowingClass>) =
             classes.into_iter().partition(|class| self.privacy.is_satisfied(&class.tally));

@@ -1,7 +1,8 @@
-//! The rows of a leaf that are in no class yet (`UR` in [Solanas 2008]), and how a class grows out of them.
+//! The rows of a leaf without a class (`UR` in [Solanas 2008]), and the growth of a class from them.
 //!
-//! Rows of one cell are the same point, and the paper does not say which of them comes first. Here it is one that
-//! helps, and among those one of the group that has the most rows left, so that rare values last as long as they can.
+//! Rows of one cell are the same point, and [Solanas 2008] does not say which of them comes first. Here it is one that
+//! lowers the deficit, and of those one of the group with the most remaining rows, so that rare values last as long as
+//! possible.
 
 use super::euclidean_embedding::{Distances, EuclideanEmbedding, EuclideanPoint};
 use super::lazy_sort::PartiallySorted;
@@ -9,16 +10,16 @@ use super::{Class, Portion};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// The rows that are in no class yet.
+/// Rows without a class.
 #[derive(Debug)]
 pub(super) struct UnassignedPoints<'a> {
     space: &'a EuclideanEmbedding<'a>,
     table: &'a Table,
     privacy: &'a Privacy,
-    /// Of the leaf's cell `c`: `left[first[c] .. first[c + 1]]`, one per group.
+    /// The remaining rows of the groups of cell `c` of the leaf are `left[first[c]..first[c + 1]]`.
     first: Vec<usize>,
     left: Vec<u32>,
-    /// The cells that have rows left, ascending, each with their number.
+    /// Cells with remaining rows, ascending, with their row counts.
     cells: Vec<(usize, u64)>,
     tally: Tally,
 }
@@ -30,7 +31,7 @@ pub(super) struct CellPortion {
     portion: Portion,
 }
 
-/// The rows of a class with their cells.
+/// Rows of a class with their cells.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClassMembers {
     taken: Vec<CellPortion>,
@@ -52,7 +53,7 @@ impl ClassMembers {
 }
 
 impl<'a> UnassignedPoints<'a> {
-    /// All rows of the leaf.
+    /// Creates the pool of all rows of the leaf.
     pub(super) fn new(space: &'a EuclideanEmbedding<'a>, privacy: &'a Privacy) -> Self {
         let (frame, table) = (space.frame(), space.frame().table());
         let (mut first, mut left) = (vec![0], Vec::new());
@@ -65,27 +66,27 @@ impl<'a> UnassignedPoints<'a> {
         Self { space, table, privacy, first, left, cells, tally }
     }
 
-    /// What a model may know of the rows left.
+    /// Returns the tally of the remaining rows.
     pub(super) fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// The cells that have rows left.
+    /// Iterates over the cells with remaining rows.
     pub(super) fn cells(&self) -> impl Iterator<Item = usize> {
         self.cells.iter().map(|(local, _)| *local)
     }
 
-    /// The mean of the rows left.
+    /// Returns the mean of the remaining rows.
     pub(super) fn mean(&self) -> EuclideanPoint {
         self.space.mean(&self.cells)
     }
 
-    /// The cell that is farthest from a point, the lowest among equals.
+    /// Returns the cell farthest from a point, the lowest among equals.
     pub(super) fn farthest(&self, from: &EuclideanPoint) -> Option<usize> {
         self.best(&self.space.distances(from), |distance, best| distance > best)
     }
 
-    /// The cell that is nearest to a point, the lowest among equals.
+    /// Returns the cell nearest to a point, the lowest among equals.
     pub(super) fn nearest(&self, to: &EuclideanPoint) -> Option<usize> {
         self.best(&self.space.distances(to), |distance, best| distance < best)
     }
@@ -102,8 +103,9 @@ impl<'a> UnassignedPoints<'a> {
     }
 
     /// Takes the rows of a class (lines 4 to 13 of Algorithm 1): a row of the seed, then the nearest rows *to the seed*
-    /// that help a model which not every row helps, until none of these is short, then the nearest rows until the class
-    /// satisfies every model. None, and no row taken, when the rows left do not suffice.
+    /// that lower the deficit of a model that does not count rows, until these models are satisfied, then the nearest
+    /// rows until the class satisfies every model. Returns `None`, without taking any row, if the remaining rows do not
+    /// suffice.
     pub(super) fn grow(&mut self, seed: usize) -> Option<ClassMembers> {
         let mut tally = Tally::empty(self.table.sensitive().len());
         let mut members = ClassMembers::default();
@@ -129,7 +131,7 @@ impl<'a> UnassignedPoints<'a> {
         if let Some(group) = self.helping(seed, tally).or_else(|| self.largest(seed, |_| true)) {
             self.take(seed, group, 1, tally, members);
         }
-        // A row that does not help the class does not help it later either, so that one way outwards is enough.
+        // A row that does not lower the deficit will not do so later either, so one pass outwards suffices.
         let mut rank = 0;
         while self.privacy.homogeneity(tally) > 0.0 {
             let local = order.get(rank)?;
@@ -149,7 +151,7 @@ impl<'a> UnassignedPoints<'a> {
         self.privacy.is_satisfied(tally).then_some(())
     }
 
-    /// All rows left, as one class.
+    /// Takes all remaining rows as one class.
     pub(super) fn take_rest(&mut self) -> ClassMembers {
         let rest = self.cells().flat_map(|local| self.rows_of(local)).collect();
         self.cells.clear();
@@ -158,7 +160,7 @@ impl<'a> UnassignedPoints<'a> {
         ClassMembers { taken: rest }
     }
 
-    /// The rows left of a cell.
+    /// Returns the remaining rows of a cell.
     pub(super) fn rows_of(&self, local: usize) -> Vec<CellPortion> {
         let groups = self.table.groups(self.space.frame().cell(local));
         let rows = groups.zip(&self.left[self.first[local]..]).filter(|(_, rows)| **rows > 0);
@@ -169,19 +171,19 @@ impl<'a> UnassignedPoints<'a> {
         self.largest(local, |group| self.privacy.helps(tally, self.table.codes(group)))
     }
 
-    /// Among some groups of a cell the one with the most rows left, the lowest among equals.
+    /// Returns the group of a cell with the most remaining rows among the wanted ones, the lowest among equals.
     fn largest(&self, local: usize, is_wanted: impl Fn(u32) -> bool) -> Option<u32> {
         let groups = self.table.groups(self.space.frame().cell(local));
         let rows = groups.zip(&self.left[self.first[local]..]).filter(|(group, rows)| **rows > 0 && is_wanted(*group));
         rows.max_by_key(|(group, rows)| (**rows, std::cmp::Reverse(*group))).map(|(group, _)| group)
     }
 
-    /// Where the rows left of a group are counted.
+    /// Returns the index of the remaining rows of a group.
     fn place(&self, local: usize, group: u32) -> usize {
         self.first[local] + (group - self.table.groups(self.space.frame().cell(local)).start) as usize
     }
 
-    /// Moves up to so many rows of a group to a class.
+    /// Moves up to `most` rows of a group to a class.
     fn take(&mut self, local: usize, group: u32, most: u64, tally: &mut Tally, members: &mut ClassMembers) {
         let place = self.place(local, group);
         let rows = u64::from(self.left[place]).min(most) as u32;

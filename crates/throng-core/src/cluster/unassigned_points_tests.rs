@@ -74,7 +74,7 @@ fn rows_that_are_taken_are_gone() {
     let privacy = privacy(&rows, 2, 1);
     let mut unassigned = UnassignedPoints::new(&space, &privacy);
     assert_eq!(unassigned.grow(1).map(ClassMembers::into_class), Some(rows.cluster([2, 0])));
-    // One of the two rows at 0 is left.
+    // One of the two rows at 0 remains.
     assert_eq!(unassigned.cells().collect::<Vec<_>>(), [0, 2, 3]);
     assert_eq!(unassigned.mean(), space.mean(&[(0, 1), (2, 1), (3, 1)]));
     assert_eq!(unassigned.farthest(&unassigned.mean()), Some(0));

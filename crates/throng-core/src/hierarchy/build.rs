@@ -1,4 +1,4 @@
-//! From a rule to a tree: builders see the distinct values of a column and give each its path to the root.
+//! Builds trees: each rule maps the distinct values of a column to their paths to the root.
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::cast;
@@ -10,49 +10,49 @@ use super::mean_difference::mean_difference_tree;
 use super::{DatePart, HierarchySpec, MaskSide, ROOT, Tree};
 use crate::numeric_view::{coordinates, labels};
 
-/// Why a hierarchy does not fit the values of its column.
+/// Reason why a hierarchy does not fit the values of its column.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildError {
-    /// Values that the tree does not know.
+    /// Values that the tree does not contain.
     #[error("{count} distinct values are not in its hierarchy; add a line for each of them, or mend the values")]
     Missing {
-        /// How many distinct values.
+        /// Number of distinct values.
         count: usize,
     },
-    /// A rule for numbers or dates met another type.
+    /// The rule does not support the type of the column.
     #[error("its hierarchy is made for {expected}, and the column is {found}")]
     Type {
-        /// What the rule takes.
+        /// Types that the rule supports.
         expected: &'static str,
-        /// What the column has.
+        /// Type of the column.
         found: String,
     },
-    /// A value that can't be written, such as a date beyond the calendar.
+    /// A value that can't be formatted, such as a date beyond the calendar.
     #[error("some of its values can't be written as text, such as dates beyond the calendar; mend them")]
     NoText,
-    /// Numbers too large to be told apart at the width of an interval.
+    /// Numbers too large to be distinguished at the width of an interval.
     #[error("its values are too large for intervals of this width; make the intervals wider, or give no hierarchy")]
     TooFine,
     /// A code too long to be masked character by character.
     #[error("its longest value has {longest} characters, and a mask takes at most {MASK_LIMIT}; shorten the codes")]
     TooLong {
-        /// The length of the longest value.
+        /// Number of characters of the longest value.
         longest: usize,
     },
 }
 
-/// The longest code that a mask takes: codes are short, and a free text is no code.
+/// Maximum length of a masked code; longer values are free text.
 const MASK_LIMIT: usize = 64;
 
-/// Doubles count one by one up to here.
+/// Integers up to 2^53 are exact in a double.
 pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Builds the tree for distinct, sorted, non-null `values`, and tells the leaf position of each of them.
+/// Builds the tree for distinct, sorted, non-null `values`. Returns it with the leaf position of each value.
 pub fn build_tree(spec: &HierarchySpec, values: &ArrayRef) -> Result<(Tree, Vec<u32>), BuildError> {
     build_counted_tree(spec, values, &vec![1; values.len()])
 }
 
-/// The same for values that occur so often; only [`HierarchySpec::MeanDifference`] looks at that.
+/// Same as [`build_tree`] with the number of rows of each value, which only [`HierarchySpec::MeanDifference`] uses.
 pub fn build_counted_tree(
     spec: &HierarchySpec,
     values: &ArrayRef,
@@ -75,7 +75,7 @@ pub fn build_counted_tree(
     Ok((tree, positions.into_iter().flatten().collect()))
 }
 
-/// `levels[l][i]` is the label of value `i` at level `l + 1`; the root is added.
+/// Builds a tree in which `levels[l][i]` is the label of value `i` at level `l + 1`; adds the root.
 fn from_levels(names: &[String], levels: &[Vec<String>]) -> Tree {
     let paths: Vec<Vec<&str>> = names
         .iter()
@@ -104,26 +104,26 @@ fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec
     widths
         .iter()
         .map(|width| {
-            // Coarse intervals are counted in fine ones, so that they nest whatever binary numbers do to the borders.
+            // Express coarse intervals in fine ones, so that they nest despite rounding.
             let fine = (width / finest).round();
             let coarse: Vec<f64> = steps.iter().map(|step| (step / fine).floor()).collect();
             let labels: Vec<String> = coarse.iter().map(|step| interval_label(*step, origin, *width, whole)).collect();
-            // Values ascend, so that equal labels of different intervals would be neighbours.
+            // Values ascend, so equal labels of different intervals would be adjacent.
             let is_shared = |i: usize| coarse[i] != coarse[i - 1] && labels[i] == labels[i - 1];
             if (1..labels.len()).any(is_shared) { Err(BuildError::TooFine) } else { Ok(labels) }
         })
         .collect()
 }
 
-/// In which interval from the origin on a value lies. A value that misses a border by no more than its type rounds, as
-/// 0.3 misses three times 0.1, lies on it.
+/// Returns the index of the interval of a value, counted from the origin. A value that differs from a border by no more
+/// than the rounding of its type, as 0.3 does from three times 0.1, lies on the border.
 pub(super) fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
     let exact = (value - origin) / width;
     let slack = (precision * (value.abs() + origin.abs()) / width).min(0.01);
     if (exact - exact.round()).abs() <= slack { exact.round() } else { exact.floor() }
 }
 
-/// The relative error of a number of this type.
+/// Returns the relative error of a number of this type.
 pub(super) fn precision(data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => f64::from(f32::EPSILON) * 8192.0,
@@ -132,7 +132,7 @@ pub(super) fn precision(data_type: &DataType) -> f64 {
     }
 }
 
-/// Whole numbers get closed intervals (`[20-24]`), others half-open ones (`[20-25)`).
+/// Formats an interval: closed for integers (`[20-24]`), half-open for others (`[20-25)`).
 fn interval_label(step: f64, origin: f64, width: f64, whole: bool) -> String {
     let (lower, upper) = (origin + step * width, origin + (step + 1.0) * width);
     if whole && width.fract() == 0.0 {
@@ -142,7 +142,7 @@ fn interval_label(step: f64, origin: f64, width: f64, whole: bool) -> String {
     }
 }
 
-/// A border as a person would write it: `0.3`, not `0.30000000000000004`.
+/// Rounds a border to 13 significant digits: `0.3`, not `0.30000000000000004`.
 fn tidy(border: f64) -> f64 {
     if border.fract() == 0.0 { border } else { format!("{border:.12e}").parse().unwrap_or(border) }
 }
@@ -153,7 +153,7 @@ fn date_levels(values: &ArrayRef, parts: &[DatePart]) -> Result<Vec<Vec<String>>
     Ok(parts.iter().map(|part| dates.iter().map(|date| date_label(*date, *part)).collect()).collect())
 }
 
-/// The calendar day of each value, in UTC.
+/// Returns the calendar day of each value, in UTC.
 fn dates(values: &ArrayRef) -> Option<Vec<NaiveDate>> {
     let per_day = match values.data_type() {
         DataType::Date32 => 1,
@@ -191,7 +191,7 @@ fn date_label(date: NaiveDate, part: DatePart) -> String {
     }
 }
 
-/// Level `l` hides `l` characters of the longest code; shorter codes keep what the level leaves visible.
+/// Level `l` masks `l` characters of the longest code; shorter codes show at most as many characters as the longest.
 fn mask_levels(names: &[String], side: MaskSide) -> Result<Vec<Vec<String>>, BuildError> {
     let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     if longest > MASK_LIMIT {

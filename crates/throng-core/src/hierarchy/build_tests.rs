@@ -8,7 +8,7 @@ use arrow::array::{
 use super::*;
 use crate::test_tables::{countries, floats, ints, texts};
 
-/// The labels from a value up to the root.
+/// Returns the labels from a value up to the root.
 fn path(tree: &Tree, position: u32) -> Vec<&str> {
     let up = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
     up.map(|node| tree.label(node)).collect()

@@ -1,4 +1,4 @@
-//! MDR trees: regular intervals for a number, recommended by the mean difference of its percentiles [Liu 2018].
+//! MDR trees: regular intervals of numbers, with a width derived from the mean difference of percentiles [Liu 2018].
 //!
 //! ```text
 //!  level 0                       *
@@ -12,15 +12,15 @@
 //!             22     23                                         so that a class of one value shows it
 //! ```
 //!
-//! Values outside of the mean plus or minus two standard deviations, both over the rows, become one low and one high
-//! tail. The others are cut at each 5 % of their rows, and the mean of the 20 ranges is MD. These ranges lie end to end,
-//! so that their mean is the whole range over 20 whatever the percentiles are, and this is what is computed. MD is
+//! Values outside of the mean plus or minus two standard deviations, both over the rows, form one low and one high
+//! tail. The others are divided at each 5 % of their rows, and MD is the mean of the 20 ranges. Since these ranges are
+//! contiguous, their mean is the whole range over 20 whatever the percentiles are, and is computed that way. MD is
 //! rounded to the precision of the column ([`grid`]), and all levels share one origin, the smallest inner value rounded
 //! down to a multiple of MD.
 //!
-//! The paper leaves open where tails go in the tree and what they lose. Here a tail is a leaf below the root, and loses
-//! what an interval from the end of the column to the first inner value would lose. Every other node loses the width that
-//! its label says, as far as the column has values, so that losses compare with those of free intervals.
+//! [Liu 2018] does not state where tails are in the tree and what they lose. Here a tail is a leaf below the root, with
+//! the loss of an interval from the end of the column to the first inner value. Every other node has the loss of the
+//! width of its label, clipped to the range of the column, so that losses are comparable with those of free intervals.
 
 mod grid;
 
@@ -33,16 +33,17 @@ use super::{BuildError, ROOT, Tree};
 use crate::numeric_view::{distances, labels};
 use grid::IntervalGrid;
 
-/// The widths of the levels in multiples of MD, from coarse to fine.
+/// Interval widths of the levels in multiples of MD, from coarse to fine.
 const LEVELS: [u32; 3] = [4, 2, 1];
 
-/// How far from the mean, in standard deviations, the tails begin.
+/// Distance of the tails from the mean, in standard deviations.
 const TAIL: f64 = 2.0;
 
-/// A value that misses the beginning of a tail by no more than this share of the range does so by rounding.
+/// Tolerance for rounding at the start of a tail, as a share of the range.
 const ROUNDING: f64 = 1e-12;
 
-/// The tree of a column, given its distinct values in ascending order and the rows of each; also the position of each.
+/// Builds the tree of a column from its distinct values, ascending, and their row counts. Returns it with the position
+/// of each value.
 pub(super) fn mean_difference_tree(values: &ArrayRef, rows: &[u64]) -> Result<(Tree, Vec<u32>), BuildError> {
     let type_error = || BuildError::Type { expected: "numbers, dates or times", found: values.data_type().to_string() };
     let distances = distances(values).ok_or_else(type_error)?;
@@ -67,7 +68,7 @@ pub(super) fn mean_difference_tree(values: &ArrayRef, rows: &[u64]) -> Result<(T
     if inside.end < names.len() {
         growing.add(&format!(">{}", names[last]), 0, 1.0 - shares[last]);
     }
-    // The low tail, where there is one, is one leaf, and so is the high one.
+    // Each tail is a single leaf.
     let has_low = usize::from(inside.start > 0);
     let position = |index: usize| has_low + index.clamp(inside.start, inside.end) - inside.start;
     let positions = (0..names.len()).map(|index| if index < inside.start { 0 } else { position(index) as u32 });
@@ -75,8 +76,8 @@ pub(super) fn mean_difference_tree(values: &ArrayRef, rows: &[u64]) -> Result<(T
     Ok((growing.builder.build().with_extents(growing.extents), positions))
 }
 
-/// The values that belong to no tail, as a range of ascending values. Never empty where there are values, because at
-/// most a quarter of the rows can be two standard deviations away.
+/// Returns the range of ascending values that are in no tail. It is not empty if there are values, because at most a
+/// quarter of the rows can be two standard deviations away.
 fn inside(shares: &[f64], rows: &[u64]) -> Range<usize> {
     let total = rows.iter().sum::<u64>() as f64;
     let mean_of = |of: &dyn Fn(f64) -> f64| {
@@ -90,14 +91,14 @@ fn inside(shares: &[f64], rows: &[u64]) -> Range<usize> {
     start..end.max(start)
 }
 
-/// A tree that grows, with the extent of every node.
+/// A tree under construction, with the extent of every node.
 struct GrowingTree {
     builder: TreeBuilder,
     extents: Vec<f64>,
 }
 
 impl GrowingTree {
-    /// A root.
+    /// Creates a tree with a root only.
     fn new() -> Self {
         Self { builder: TreeBuilder::new(ROOT), extents: vec![1.0] }
     }
@@ -109,7 +110,7 @@ impl GrowingTree {
 
     /// Adds the inner values, each below its intervals.
     fn add_intervals(&mut self, grid: &IntervalGrid, names: &[String]) -> Result<(), BuildError> {
-        // For each level the interval that was added last, by its first step, and its node.
+        // Per level the last added interval: its first step and its node.
         let mut open: [Option<(u32, u32)>; LEVELS.len()] = [None; LEVELS.len()];
         for (name, step) in names.iter().zip(grid.steps()) {
             let mut parent = 0;

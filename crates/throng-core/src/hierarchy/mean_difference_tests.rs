@@ -12,18 +12,18 @@ use crate::columns::{ColumnRecoding, Limit};
 use crate::hierarchy::HierarchySpec;
 use crate::test_tables::{all_shown, cases, floats, ints, maybe_ints, quasi, survey, texts};
 
-/// The tree of values with one row each.
+/// Builds the tree of values with one row each.
 fn even(values: &ArrayRef) -> (Tree, Vec<u32>) {
     mean_difference_tree(values, &vec![1; values.len()]).unwrap()
 }
 
-/// The labels from a position up to the root.
+/// Returns the labels from a position up to the root.
 fn path(tree: &Tree, position: u32) -> Vec<&str> {
     let up = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
     up.map(|node| tree.label(node)).collect()
 }
 
-/// The extents from a position up to the root, times a number.
+/// Returns the extents from a position up to the root, multiplied by `times`.
 fn extents(tree: &Tree, position: u32, times: f64) -> Vec<f64> {
     let up = std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node));
     up.map(|node| (tree.extent(node) * times * 1e6).round() / 1e6).collect()
@@ -210,7 +210,7 @@ fn every_kind_of_number_and_the_ends_of_types_are_fine() {
 fn what_has_no_width_is_refused() {
     let expected = BuildError::Type { expected: "numbers, dates or times", found: "Utf8".to_owned() };
     assert_eq!(mean_difference_tree(&texts(&["7"]), &[1]).unwrap_err(), expected);
-    // Intervals of 0.2 can't be told apart at this size.
+    // Intervals of 0.2 can't be distinguished at this magnitude.
     let large = floats(&[1e16, 1e16 + 2.0, 1e16 + 4.0]);
     assert_eq!(mean_difference_tree(&large, &[1; 3]).unwrap_err(), BuildError::TooFine);
     // The calendar ends, but the intervals of its last days do not.
@@ -227,7 +227,7 @@ fn null_beside_the_tree_loses_nothing_alone_and_everything_with_others() {
     let null = domain.null_position().unwrap();
     assert_eq!((null, domain.loss(null, null), domain.loss(39, null)), (40, 0.0, 1.0));
     assert_eq!((domain.loss(4, 5), domain.loss(4, 7)), (1.0 / 39.0, 3.0 / 39.0));
-    // A single value beside null.
+    // A single value and null.
     let rows = survey(
         &[(
             quasi("age", ColumnRecoding::Ancestor, HierarchySpec::MeanDifference),
@@ -279,7 +279,7 @@ proptest! {
         let (tree, positions) = mean_difference_tree(&ints(&values), &rows).unwrap();
         prop_assert!(positions.is_sorted());
         prop_assert_eq!(positions.last().copied(), Some(tree.leaf_count() as u32 - 1));
-        // In whole numbers: (v n - s)^2 > 4 (n q - s^2).
+        // In integers: (v n - s)^2 > 4 (n q - s^2).
         let pairs = || values.iter().zip(&rows).map(|(value, rows)| (i128::from(*value), i128::from(*rows)));
         let n: i128 = pairs().map(|(_, rows)| rows).sum();
         let s: i128 = pairs().map(|(value, rows)| value * rows).sum();

@@ -1,4 +1,4 @@
-//! Hierarchies: how a category becomes less specific, step by step.
+//! Generalization hierarchies of quasi-identifiers and sensitive columns.
 
 mod build;
 mod mean_difference;

@@ -1,8 +1,8 @@
-//! A hierarchy as a tree over labels, with its leaves in depth-first order and constant-time common ancestors.
+//! A hierarchy as a tree of labels, with leaves in depth-first order and constant-time lowest common ancestors.
 //!
-//! The leaves below any node are a contiguous run of positions, so that a class of a category is a range of positions
-//! like a class of numbers. The lowest common ancestor of a range is the *highest* of the ancestors of neighbouring
-//! pairs inside it, which a sparse table answers with two look-ups.
+//! The leaves below any node are a contiguous range of positions, so that a class of a category is a range of positions
+//! like a class of numbers. The lowest common ancestor of a range is the *highest* of the common ancestors of its
+//! adjacent pairs, which a sparse table answers with two lookups.
 //!
 //! ```
 //! use throng_core::hierarchy::Tree;
@@ -27,73 +27,73 @@ use thiserror::Error;
 pub struct Node(u32);
 
 impl Node {
-    /// The node as an index into tables with one entry per node.
+    /// Returns the node as an index into tables with one entry per node.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Why a set of paths is not a hierarchy. Lines count from one; labels are part of the hierarchy file, not of the data,
-/// and still stay out of the message.
+/// Reason why a set of paths is not a hierarchy. Lines count from one. Labels belong to the hierarchy file, not to the
+/// data, but are not in the message either.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum TreeError {
-    /// There is no path at all.
+    /// There is no path.
     #[error("the hierarchy is empty; give it at least one line, from a value to the root")]
     Empty,
-    /// A path has another length than the first.
+    /// A path differs in length from the first.
     #[error(
         "line {line} of the hierarchy has {found} levels, and line 1 has {expected}; give every line the same number"
     )]
     Ragged {
-        /// The line that differs.
+        /// Line that differs.
         line: usize,
-        /// Its length.
+        /// Its number of levels.
         found: usize,
-        /// The length of the first line.
+        /// Number of levels of the first line.
         expected: usize,
     },
-    /// The paths do not meet in one root.
+    /// The paths do not end in the same root.
     #[error(
         "line {line} of the hierarchy ends in another root than line 1; let every line end in the same value, usually *"
     )]
     Roots {
-        /// The line that differs.
+        /// Line that differs.
         line: usize,
     },
-    /// A value stands at the beginning of two lines.
+    /// Two lines start with the same value.
     #[error("line {line} of the hierarchy repeats the value of line {first}; keep one of them")]
     DuplicateLeaf {
-        /// The second line.
+        /// Second line.
         line: usize,
-        /// The first line.
+        /// First line.
         first: usize,
     },
-    /// A label of one level stands below two different labels.
+    /// A label has two different parents.
     #[error(
         "line {line} of the hierarchy puts its level-{level} value below another value than line {first} does; \
          a value has one place in a hierarchy"
     )]
     TwoParents {
-        /// The line that disagrees.
+        /// Line that disagrees.
         line: usize,
-        /// The line it disagrees with.
+        /// Line with which it disagrees.
         first: usize,
-        /// The level, counted from 0 at the leaves.
+        /// Level, counted from 0 at the leaves.
         level: usize,
     },
-    /// A label stands above itself.
+    /// A label is its own ancestor.
     #[error("line {line} of the hierarchy has a value above itself (levels {lower} and {upper}); remove the cycle")]
     Cycle {
-        /// The line.
+        /// Line with the cycle.
         line: usize,
-        /// The lower of the two levels.
+        /// Lower of the two levels.
         lower: usize,
-        /// The upper of the two levels.
+        /// Upper of the two levels.
         upper: usize,
     },
 }
 
-/// A finished hierarchy.
+/// A generalization hierarchy.
 #[derive(Clone, Debug)]
 pub struct Tree {
     labels: Vec<Box<str>>,
@@ -104,18 +104,18 @@ pub struct Tree {
     /// Node of each leaf position.
     leaves: Vec<u32>,
     positions: FxHashMap<Box<str>, u32>,
-    /// `ancestors[j][i]`: the lowest common ancestor of the leaves `i ..= i + 2^j`.
+    /// `ancestors[j][i]` is the lowest common ancestor of the leaves `i ..= i + 2^j`.
     ancestors: Vec<Vec<u32>>,
     null: Option<u32>,
-    /// The share of the domain that each node covers, where leaves are not equally wide.
+    /// Share of the domain that each node covers, if leaves are not equally wide.
     extents: Option<Vec<f64>>,
 }
 
 impl Tree {
-    /// Builds a tree from paths `leaf, ..., root`, all of one length.
+    /// Builds a tree from paths `leaf, ..., root` of equal length.
     ///
-    /// Labels are compared level by level. A label that repeats directly above itself (`Other; Other; *`) is the usual
-    /// way to skip a level and is fine; a label that comes back after another one is a cycle.
+    /// Labels are compared level by level. A label that repeats directly above itself (`Other; Other; *`) skips a
+    /// level; a label that recurs after a different one is a cycle.
     pub fn from_paths<S: AsRef<str>>(paths: &[Vec<S>]) -> Result<Self, TreeError> {
         let levels = paths.first().map(Vec::len).filter(|l| *l > 0).ok_or(TreeError::Empty)?;
         let mut leaf_line: FxHashMap<&str, usize> = FxHashMap::default();
@@ -146,7 +146,7 @@ impl Tree {
         Ok(Self::from_sound_paths(paths, levels))
     }
 
-    /// Children keep the order in which the paths first name them.
+    /// Builds a tree from valid paths. Children keep the order in which the paths first list them.
     pub(super) fn from_sound_paths<S: AsRef<str>>(paths: &[Vec<S>], levels: usize) -> Self {
         let mut builder = TreeBuilder::new(paths[0][levels - 1].as_ref());
         let mut nodes: FxHashMap<(usize, &str), u32> = FxHashMap::default();
@@ -160,7 +160,7 @@ impl Tree {
         builder.build()
     }
 
-    /// A tree of one level: every label directly below `*`.
+    /// Returns a tree of one level: every label directly below `*`.
     pub fn flat<S: AsRef<str>>(labels: &[S]) -> Self {
         let mut builder = TreeBuilder::new(ROOT);
         for label in labels {
@@ -169,11 +169,11 @@ impl Tree {
         builder.build()
     }
 
-    /// The same tree with a leaf for null, directly below the root and after all others.
+    /// Returns the tree with a leaf for null, directly below the root and after all other leaves.
     pub fn with_null(&self) -> Self {
         let mut builder = TreeBuilder { labels: self.labels.clone(), parents: self.parents.clone() };
         if self.node_count() == 1 {
-            // A root alone is its own leaf, and must stay one when it gets company.
+            // A root without children is its own leaf, and must remain one next to null.
             builder = TreeBuilder::new(ROOT);
             builder.add(&self.labels[0], 0);
         }
@@ -186,37 +186,37 @@ impl Tree {
         tree
     }
 
-    /// The same tree, whose nodes cover these shares of the domain, one per node.
+    /// Returns the tree with these extents, one per node: the shares of the domain that nodes cover.
     pub fn with_extents(self, extents: Vec<f64>) -> Self {
         Self { extents: Some(extents), ..self }
     }
 
-    /// The number of leaves, the leaf for null included.
+    /// Returns the number of leaves, including the leaf for null.
     pub fn leaf_count(&self) -> usize {
         self.leaves.len()
     }
 
-    /// The number of nodes.
+    /// Returns the number of nodes.
     pub fn node_count(&self) -> usize {
         self.labels.len()
     }
 
-    /// The position of the leaf with this label.
+    /// Returns the position of the leaf with this label.
     pub fn leaf(&self, label: &str) -> Option<u32> {
         self.positions.get(label).copied()
     }
 
-    /// The position of the leaf for null.
+    /// Returns the position of the leaf for null.
     pub fn null_leaf(&self) -> Option<u32> {
         self.null
     }
 
-    /// The node at a leaf position.
+    /// Returns the node at a leaf position.
     pub fn leaf_node(&self, position: u32) -> Node {
         Node(self.leaves[position as usize])
     }
 
-    /// The lowest node above all leaves from `lo` to `hi`, in constant time.
+    /// Returns the lowest common ancestor of the leaves `lo ..= hi`, in constant time.
     pub fn common_ancestor(&self, lo: u32, hi: u32) -> Node {
         if lo == hi {
             return self.leaf_node(lo);
@@ -227,33 +227,33 @@ impl Tree {
         Node(self.higher(left, right))
     }
 
-    /// The label of a node.
+    /// Returns the label of a node.
     pub fn label(&self, node: Node) -> &str {
         &self.labels[node.index()]
     }
 
-    /// The longest way down from a node to a leaf (the height of the subhierarchy in Def. 9).
+    /// Returns the length of the longest path from a node down to a leaf (the height in [Truta 2007, Def. 9]).
     pub fn height(&self, node: Node) -> u32 {
         self.heights[node.index()]
     }
 
-    /// The root.
+    /// Returns the root.
     pub fn root(&self) -> Node {
         Node(0)
     }
 
-    /// The node above, or none for the root.
+    /// Returns the parent of a node; `None` for the root.
     pub fn parent(&self, node: Node) -> Option<Node> {
         (node.0 != 0).then(|| Node(self.parents[node.index()]))
     }
 
-    /// How many leaves are below a node.
+    /// Returns the number of leaves below a node.
     pub fn leaves_below(&self, node: Node) -> u32 {
         self.last_leaf[node.index()] - self.first_leaf[node.index()] + 1
     }
 
-    /// The share of the domain that a node covers, which is the NCP of showing it. By default all leaves count the same,
-    /// and a single one counts nothing.
+    /// Returns the share of the domain that a node covers, which is the NCP of releasing it. By default all leaves have
+    /// the same weight, and a single leaf has extent 0.
     pub fn extent(&self, node: Node) -> f64 {
         match &self.extents {
             Some(extents) => extents[node.index()],
@@ -262,7 +262,7 @@ impl Tree {
         }
     }
 
-    /// The node so many levels above a leaf, or the root where there are not so many.
+    /// Returns the ancestor `levels` levels above a leaf, or the root if that is lower.
     pub fn ancestor(&self, position: u32, levels: u32) -> Node {
         let mut node = self.leaf_node(position);
         for _ in 0..levels {
@@ -274,12 +274,12 @@ impl Tree {
         node
     }
 
-    /// The first and last leaf position below a node.
+    /// Returns the first and last leaf position below a node.
     pub fn leaf_range(&self, node: Node) -> (u32, u32) {
         (self.first_leaf[node.index()], self.last_leaf[node.index()])
     }
 
-    /// The one that is above the other; they lie on one path, or are the same.
+    /// Returns the higher of two nodes; one must be an ancestor of the other or equal to it.
     fn higher(&self, a: u32, b: u32) -> u32 {
         if self.first_leaf[a as usize] <= self.first_leaf[b as usize]
             && self.last_leaf[a as usize] >= self.last_leaf[b as usize]
@@ -291,10 +291,10 @@ impl Tree {
     }
 }
 
-/// The label of a root that we make ourselves.
+/// Label of the root of generated trees.
 pub const ROOT: &str = "*";
 
-/// Two levels of a path between which a label comes back after another one.
+/// Returns the two levels of a path between which a label recurs after a different one.
 fn cycle<S: AsRef<str>>(path: &[S]) -> Option<(usize, usize)> {
     let mut levels: FxHashMap<&str, usize> = FxHashMap::default();
     let mut below = None;
@@ -309,7 +309,7 @@ fn cycle<S: AsRef<str>>(path: &[S]) -> Option<(usize, usize)> {
     None
 }
 
-/// Grows a tree from the root down; node 0 is the root and parents come before their children.
+/// Builds a tree from the root down; node 0 is the root and parents precede their children.
 pub(super) struct TreeBuilder {
     labels: Vec<Box<str>>,
     parents: Vec<u32>,
@@ -331,7 +331,7 @@ impl TreeBuilder {
         self.build_with(|_| true)
     }
 
-    /// `named` says which leaves can be found by their label.
+    /// `named` returns whether a leaf can be found by its label.
     fn build_with(self, named: impl Fn(u32) -> bool) -> Tree {
         let count = self.labels.len();
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); count];

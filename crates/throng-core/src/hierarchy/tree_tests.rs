@@ -11,7 +11,7 @@ fn error(lines: &[&str]) -> TreeError {
     Tree::from_paths(&paths(lines)).unwrap_err()
 }
 
-/// The way from a leaf to the root, both included.
+/// Returns the path from a leaf to the root, both included.
 fn climb(tree: &Tree, position: u32) -> Vec<Node> {
     std::iter::successors(Some(tree.leaf_node(position)), |node| tree.parent(*node)).collect()
 }
@@ -21,8 +21,8 @@ fn naive_ancestor(tree: &Tree, lo: u32, hi: u32) -> Node {
     climb(tree, lo).into_iter().find(|node| right.contains(node)).unwrap()
 }
 
-/// Sound paths: a node is named by the digits that lead to it, so that no two parents share a child. A leaf's own
-/// number keeps leaves apart.
+/// Valid paths: a node is named by the digits of its path, so that no two parents share a child. The number of a leaf
+/// makes it unique.
 fn random_paths() -> impl Strategy<Value = Vec<Vec<String>>> {
     (1_usize..=4).prop_flat_map(|inner| {
         let digits = prop::collection::vec(0_u8..3, inner);
@@ -116,7 +116,7 @@ fn a_label_that_repeats_upwards_skips_a_level() {
     assert_eq!(other, 2);
     assert_eq!(tree.leaf("*"), Some(3));
     assert_eq!(tree.label(tree.parent(tree.leaf_node(other)).unwrap()), "Other");
-    // A class with nothing but Other is the leaf itself, not the node above it.
+    // A class with only Other is the leaf itself, not its parent.
     assert_eq!(tree.common_ancestor(other, other), tree.leaf_node(other));
     assert_eq!(tree.common_ancestor(1, other), tree.root());
     assert_eq!((tree.leaf_count(), tree.height(tree.root())), (4, 2));

@@ -1,15 +1,15 @@
-//! Basic Mondrian as [Liu 2018] has it (Fig. 2): median halves of numbers, all children at once of a category.
+//! Basic Mondrian of [Liu 2018, Fig. 2]: splits numbers at the median, and categories into all children at once.
 //!
-//! Of the columns of a leaf, the one with the largest weighted normalized spread is split first, and where its split is
-//! not allowed, the next. A split is allowed when every side satisfies the privacy model (the paper asks for k alone).
+//! The column of a leaf with the largest weighted normalized spread is split first; if that split is not allowed, the
+//! next one is tried. A split is allowed if every side satisfies the privacy model ([Liu 2018] requires k alone).
 //!
-//! - A number or date is split in two at the median of the rows: up to the median, and above it. The median is the lower
-//!   one and the threshold never moves, so that a column whose median is its largest value has no split.
-//! - A category is split in as many sides as the lowest node above the leaf has children with rows. The paper replaces
-//!   the root of the hierarchy by a child at each split; the lowest node above the leaf is that child, or a node below
-//!   it when all rows are there.
+//! - A number or date is split in two at the lower median of the rows: up to the median, and above it. The threshold
+//!   does not move, so a column whose median is its largest value has no split.
+//! - A category is split into as many sides as the lowest common ancestor of the leaf has children with rows.
+//!   [Liu 2018] replaces the root of the hierarchy by a child at each split; the lowest common ancestor is that child,
+//!   or a node below it if all rows are there.
 //!
-//! [`crate::partition::Mondrian`] cuts better. This one is the base line of the paper, and the engine of
+//! [`crate::partition::Mondrian`] finds better cuts. This is the baseline of the paper, and the algorithm behind
 //! [`crate::partition::Mdr`].
 
 use std::collections::BTreeMap;
@@ -23,33 +23,33 @@ use crate::model::Privacy;
 use crate::partition::{DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
 use crate::table::Table;
 
-/// The basic Mondrian partition.
+/// Basic Mondrian partition.
 #[derive(Clone, Debug)]
 pub struct BasicMondrian {
-    /// One per column of the table; the weights of the policy when there are none.
+    /// Weights, one per quasi-identifier; those of the policy if `None`.
     weights: Option<Vec<f64>>,
-    /// Leaves with at most so many cells are left alone; with 1, splits go on as long as one is allowed.
+    /// Leaves with at most this many cells are not split; with 1, splitting continues as long as a split is allowed.
     leaf_cells: usize,
 }
 
 impl BasicMondrian {
-    /// Leaves for a clustering to refine.
+    /// Partition into leaves that a clustering refines.
     pub fn for_clustering() -> Self {
         Self { weights: None, leaf_cells: DEFAULT_LEAF_CELLS }
     }
 
-    /// Leaves that are the classes themselves: splits go on as long as one is allowed.
+    /// Partition whose leaves are the classes: splitting continues as long as a split is allowed.
     pub fn strict() -> Self {
         Self { weights: None, leaf_cells: 1 }
     }
 
-    /// The same with another size of leaves.
+    /// Sets the number of cells below which leaves are not split.
     pub fn with_leaf_cells(self, leaf_cells: usize) -> Self {
         Self { leaf_cells: leaf_cells.max(1), ..self }
     }
 
-    /// The same with these weights, one per quasi-identifier, in place of those of the policy. A quasi-identifier beyond
-    /// the end of the list keeps the weight of the policy.
+    /// Sets weights, one per quasi-identifier, that override those of the policy. A quasi-identifier beyond the end of
+    /// the list keeps the weight of the policy.
     pub fn with_weights(self, weights: Vec<f64>) -> Self {
         Self { weights: Some(weights), ..self }
     }
@@ -79,7 +79,7 @@ impl BasicMondrian {
         }
     }
 
-    /// The columns with more than one position, the one with the largest weighted spread first.
+    /// Returns the columns with more than one position, the largest weighted spread first.
     fn spreads(&self, cells: &[u32], table: &Table) -> Vec<LeafRange> {
         let mut spreads: Vec<LeafRange> = (0..table.quasi().len())
             .filter_map(|column| {
@@ -98,7 +98,7 @@ impl BasicMondrian {
     }
 }
 
-/// A column of a leaf.
+/// Range of a column in a leaf.
 #[derive(Clone, Copy, Debug)]
 struct LeafRange {
     column: usize,
@@ -106,13 +106,13 @@ struct LeafRange {
     width: f64,
 }
 
-/// The first and last position that cells have in a column; none without cells.
+/// Returns the first and last position of cells in a column; `None` without cells.
 pub(super) fn range(cells: &[u32], table: &Table, column: usize) -> Option<(u32, u32)> {
     let positions = cells.iter().map(|cell| table.positions(*cell)[column]);
     Some((positions.clone().min()?, positions.max()?))
 }
 
-/// The sides into which a column parts the cells, in the order of its positions; one side when it parts nothing.
+/// Splits cells by a column, in the order of its positions. Returns one side if the column does not separate them.
 fn sides(cells: &[u32], table: &Table, spread: &LeafRange) -> Vec<Vec<u32>> {
     let position = |cell: u32| table.positions(cell)[spread.column];
     let mut sides: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -134,7 +134,7 @@ fn sides(cells: &[u32], table: &Table, spread: &LeafRange) -> Vec<Vec<u32>> {
     sides.into_values().collect()
 }
 
-/// The child of a node above a leaf that is below that node.
+/// Returns the child of `node` that is an ancestor of the leaf at `position` or the leaf itself.
 fn child_above(tree: &Tree, node: Node, position: u32) -> Node {
     let mut child = tree.leaf_node(position);
     while let Some(parent) = tree.parent(child).filter(|parent| *parent != node) {
@@ -143,7 +143,7 @@ fn child_above(tree: &Tree, node: Node, position: u32) -> Node {
     child
 }
 
-/// The least position with at least half of the rows at or below it.
+/// Returns the lowest position with at least half of the rows at or below it.
 fn median(cells: &[u32], table: &Table, column: usize) -> u32 {
     let mut by_position: Vec<(u32, u64)> =
         cells.iter().map(|cell| (table.positions(*cell)[column], table.cell_rows(*cell))).collect();

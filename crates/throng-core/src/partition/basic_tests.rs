@@ -47,7 +47,7 @@ fn a_category_is_split_into_all_children_at_once_or_not_at_all() {
     // Europe has four rows and Asia two, then Europe two in France, one in Spain and one in Italy.
     let names = ["France", "France", "Spain", "Italy", "Japan", "China"];
     let rows = survey(&[(ancestor("country", &countries()), texts(&names))], &[]);
-    // With k = 2 the continents are parted. Spain and Italy are too small, and so Europe is not split, though France
+    // With k = 2 the continents are separated. Spain and Italy are too small, and so Europe is not split, though France
     // alone against the other two would be allowed.
     assert_eq!(strict(&rows.table, 2), [vec![0, 1, 2], vec![3, 4]]);
     assert_eq!(strict(&rows.table, 3), [[0, 1, 2, 3, 4]]);
@@ -56,7 +56,7 @@ fn a_category_is_split_into_all_children_at_once_or_not_at_all() {
 
 #[test]
 fn children_without_rows_are_no_sides() {
-    // Nobody lives in Asia, so that the lowest node above the leaf is Europe, and nobody in Italy.
+    // No row is in Asia, so the lowest common ancestor of the leaf is Europe, and none in Italy.
     let rows = survey(&[(ancestor("country", &countries()), texts(&["France", "France", "Spain", "Spain"]))], &[]);
     assert_eq!(strict(&rows.table, 2), [[0], [1]]);
 }
@@ -73,7 +73,7 @@ fn the_largest_weighted_spread_is_split_first() {
     assert_eq!(strict(&even, 2), [[0, 1], [2, 3]]);
     let heavy = survey(&columns(2.0), &[]).table;
     assert_eq!(strict(&heavy, 2), [[0, 2], [1, 3]]);
-    // Weights that are given replace those of the policy.
+    // Explicit weights override those of the policy.
     let given =
         |weights: &[f64]| split(&BasicMondrian::strict().with_weights(weights.to_vec()), &heavy, &k_anonymity(2));
     assert_eq!(given(&[1.0, 1.0]), [[0, 1], [2, 3]]);
@@ -112,7 +112,7 @@ fn a_leaf_that_is_small_enough_is_left_to_the_clustering() {
     assert_eq!(sizes(BasicMondrian::strict().with_leaf_cells(0)), [2; 8]);
 }
 
-/// The positions of cells in one column, sorted.
+/// Returns the positions of cells in one column, sorted.
 fn positions(cells: &[u32], table: &Table, column: usize) -> Vec<u32> {
     let mut positions: Vec<u32> = cells.iter().map(|cell| table.positions(*cell)[column]).collect();
     positions.sort_unstable();
@@ -158,7 +158,7 @@ proptest! {
             let median = ages[(ages.len() - 1) / 2];
             let (low, high): (Vec<u32>, Vec<u32>) = leaf.iter().partition(|cell| table.positions(**cell)[0] <= median);
             prop_assert!(high.is_empty() || !satisfied(&low) || !satisfied(&high));
-            // Positions 0 to 2 are in Europe. Leaves that span both continents part there, others by country.
+            // Positions 0 to 2 are in Europe. Leaves that span both continents are split there, others by country.
             let countries = positions(leaf, &table, 1);
             let side = |position: u32| match countries[0] < 3 && countries[countries.len() - 1] >= 3 {
                 true => u32::from(position >= 3),

@@ -1,26 +1,26 @@
-//! What may be released at all when quasi-identifiers have limits (constrained p-sensitive k-anonymity, [Campan 2010]).
+//! Feasible regions under generalization constraints (constrained p-sensitive k-anonymity, [Campan 2010]).
 //!
-//! Generalized as far as its limits allow (MAM, Def. 7), the table falls into classes. A class of MAM that does not
-//! satisfy the model can't be released: its rows are `OUT`, the least set that must be suppressed (Properties 3 and 4).
-//! Every other class of MAM is partitioned and clustered on its own, so that no value is ever generalized beyond its
-//! limit, whatever the algorithm.
+//! The maximum allowed microdata (MAM, Def. 7), in which every value is generalized as far as its limit allows, has its
+//! own classes. A class of MAM that does not satisfy the model can't be released: its rows are `OUT`, the smallest set
+//! that must be suppressed (Properties 3 and 4). Every other class of MAM is partitioned and clustered separately, so
+//! that no algorithm generalizes a value beyond its limit.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// The classes of the maximum allowed microdata.
+/// Classes of the maximum allowed microdata.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeasibleRegions {
-    /// The classes that satisfy the model, each a list of cells. Without limits there is one, with all cells.
+    /// Classes that satisfy the model, each a list of cells. Without limits there is one, with all cells.
     pub classes: Vec<Vec<u32>>,
-    /// The cells of all other classes.
+    /// Cells of all other classes.
     pub suppressed_cells: Vec<u32>,
 }
 
 impl FeasibleRegions {
-    /// Examines a table.
+    /// Computes the feasible regions of a table.
     pub fn of(table: &Table, privacy: &Privacy) -> Self {
         let cells = 0..table.cell_count() as u32;
         let limited: Vec<usize> =
@@ -46,7 +46,7 @@ impl FeasibleRegions {
         Self { classes, suppressed_cells }
     }
 
-    /// How many rows must be suppressed.
+    /// Returns the number of rows that must be suppressed.
     pub fn suppressed_rows(&self, table: &Table) -> u64 {
         self.suppressed_cells.iter().map(|cell| table.cell_rows(*cell)).sum()
     }

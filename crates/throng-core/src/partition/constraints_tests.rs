@@ -67,7 +67,7 @@ fn bands_of_a_number_begin_at_their_borders() {
 
 #[test]
 fn a_border_means_the_number_that_is_written() {
-    // 0.7 in single precision lies below 0.7 in double precision, and reads the same.
+    // 0.7 in single precision is below 0.7 in double precision, but has the same text.
     let column: ArrayRef = std::sync::Arc::new(arrow::array::Float32Array::from(vec![0.6, 0.7, 0.8]));
     let table = survey(&[(limited(interval("x"), bands(&[0.7])), column)], &[]).table;
     assert_eq!(FeasibleRegions::of(&table, &k_anonymity(1)).classes, [vec![0], vec![1, 2]]);
@@ -124,7 +124,7 @@ proptest! {
             .map(|group| (0..table.cell_count() as u32).find(|cell| table.groups(*cell).contains(group)).unwrap())
             .collect();
         let is_out = |row: usize| allowed.suppressed_cells.contains(&cell_of_row[row]);
-        // A block of rows is a class that may be released when it crosses no limit and satisfies the model.
+        // A block of rows is a releasable class if it crosses no limit and satisfies the model.
         let continent = |row: usize| rows[row].0 < 3;
         let is_class = |block: &[usize]| {
             let same = block.iter().all(|row| {

@@ -1,5 +1,5 @@
-//! Incognito: full-domain generalization, every value of a column raised to one level of its hierarchy (the second base
-//! line of [Truta 2007]; [LeFevre 2005]).
+//! Incognito: full-domain generalization, which raises every value of a column to one level of its hierarchy
+//! [LeFevre 2005]. The second baseline of [Truta 2007].
 //!
 //! ```text
 //!            (1,2)              a node is a vector of levels; a step up raises one column
@@ -11,17 +11,17 @@
 //!        (0,0)
 //! ```
 //!
-//! Both properties hold for every monotone model, and so the search goes through subsets of the columns of growing size
-//! and through each lattice from the bottom, and looks at the cells only where neither property has the answer. Of the
-//! minimal nodes that pass with all columns, the one with the least information loss (Def. 9, weighted) is taken, and the
-//! lexicographically first where several lose the same.
+//! Both properties hold for every row-monotone model. The search visits subsets of the columns of growing size and each
+//! lattice from the bottom, and evaluates the cells only where neither property decides. Of the minimal nodes that pass
+//! with all columns, it selects the one with the least weighted information loss [Truta 2007, Def. 9], and the
+//! lexicographically first of equal ones.
 //!
-//! A size of subsets whose lattices together have more than [`LATTICE_LIMIT`] nodes is left out, and all between it and
-//! the full set: such a pass would cost more than it saves.
+//! A subset size whose lattices together have more than [`LATTICE_LIMIT`] nodes is skipped, and so are all sizes
+//! between it and the full set: such a pass would cost more than it saves.
 //!
-//! Leaves cover the whole of what they show, also values that none of their rows has. A node with a single child reads
-//! as that child, as everywhere in a release. Levels are searched for the given cells: with limits, that is for each class
-//! of the maximum allowed microdata on its own.
+//! Leaves cover the whole range that they show, including values that none of their rows has. A node with a single
+//! child has the label of that child, as everywhere in a release. Levels are searched for the given cells: with limits,
+//! separately for each class of the maximum allowed microdata.
 
 mod lattice;
 mod levels;
@@ -38,13 +38,13 @@ use crate::table::Table;
 use lattice::Lattice;
 use levels::CellLevels;
 
-/// The most combinations of levels that are searched.
+/// Maximum number of combinations of levels that are searched.
 pub const LATTICE_LIMIT: u128 = 1_000_000;
 
-/// Losses that differ by no more than this share come from rounding.
+/// Relative difference up to which losses count as equal, because of rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// The Incognito partition.
+/// Incognito partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Incognito;
 
@@ -63,7 +63,7 @@ impl PartitionMethod for Incognito {
     }
 }
 
-/// What a search looks at.
+/// Inputs of a search.
 struct LatticeSearch<'a> {
     cells: &'a [u32],
     levels: &'a [CellLevels],
@@ -71,25 +71,25 @@ struct LatticeSearch<'a> {
     privacy: &'a Privacy,
 }
 
-/// The lattices of all subsets of one size, by their columns.
+/// Lattices of all subsets of one size, keyed by their columns.
 struct SearchedLattices {
     size: usize,
     of_columns: FxHashMap<Vec<usize>, SearchedLattice>,
 }
 
-/// A lattice that was searched.
+/// Result of searching a lattice.
 struct SearchedLattice {
     lattice: Lattice,
-    /// For each node whether it passes.
+    /// Whether each node passes.
     passes: Vec<bool>,
-    /// The nodes that pass and have none below them that does.
+    /// Nodes that pass and have no node below them that passes.
     minimal: Vec<usize>,
 }
 
 impl LatticeSearch<'_> {
-    /// The level of each column.
+    /// Returns the level of each column with the least loss.
     fn least_loss(&self) -> Result<Vec<usize>> {
-        // All cells show the same in a column with one level. It parts nothing.
+        // In a column with one level all cells show the same value; it does not separate them.
         let columns: Vec<usize> = (0..self.levels.len()).filter(|column| self.levels[*column].count() > 1).collect();
         let counts: Vec<u128> = columns.iter().map(|column| self.levels[*column].count() as u128).collect();
         let nodes = counts.iter().fold(1_u128, |product, count| product.saturating_mul(*count));
@@ -103,7 +103,8 @@ impl LatticeSearch<'_> {
             known = SearchedLattices { size, of_columns };
         }
         let mut chosen: Vec<usize> = self.levels.iter().map(|levels| levels.count() - 1).collect();
-        // The last size is that of the full set, which is one lattice. Its top passes, because all cells together do.
+        // The last size is the full set, a single lattice. Its top passes, because all cells together satisfy the
+        // model.
         for SearchedLattice { lattice, minimal, .. } in known.of_columns.into_values() {
             let loss = |node: usize| -> f64 {
                 lattice.columns().iter().zip(lattice.levels(node)).map(|(at, level)| self.levels[*at].loss(level)).sum()
@@ -149,7 +150,7 @@ impl LatticeSearch<'_> {
         SearchedLattice { lattice, passes, minimal }
     }
 
-    /// Whether every class of cells that show the same in these columns at these levels satisfies the model.
+    /// Returns whether every class of cells with equal values in these columns at these levels satisfies the model.
     fn is_satisfied(&self, at_levels: impl Iterator<Item = (usize, usize)>) -> bool {
         let mut keys = vec![0_u64; self.cells.len()];
         let mut distinct = 1_u64;
@@ -157,7 +158,7 @@ impl LatticeSearch<'_> {
             let levels = &self.levels[column];
             let span = levels.distinct(level);
             if distinct.checked_mul(span).is_none() {
-                // At most 2^32 cells and 2^32 positions, so that the product fits now.
+                // At most 2^32 cells and 2^32 positions, so the product fits after renumbering.
                 distinct = renumber(&mut keys);
             }
             distinct *= span;
@@ -172,7 +173,7 @@ impl LatticeSearch<'_> {
     }
 }
 
-/// Replaces keys by numbers from 0 on, the same for the same key, and says how many there are.
+/// Replaces keys by dense numbers from 0 and returns the number of distinct keys.
 fn renumber(keys: &mut [u64]) -> u64 {
     let mut numbers: FxHashMap<u64, u64> = FxHashMap::default();
     for key in keys {
@@ -182,9 +183,9 @@ fn renumber(keys: &mut [u64]) -> u64 {
     numbers.len() as u64
 }
 
-/// The sizes of subsets that are searched, ascending; the last is that of the full set.
+/// Returns the subset sizes that are searched, ascending; the last is the full set.
 fn worthwhile_sizes(counts: &[u128]) -> Vec<usize> {
-    // How many nodes all subsets of one size have: the coefficients of the product of (1 + count x).
+    // Number of nodes of all subsets of one size: the coefficients of the product of (1 + count x).
     let mut nodes = vec![1_u128];
     for count in counts {
         nodes.push(0);
@@ -196,7 +197,7 @@ fn worthwhile_sizes(counts: &[u128]) -> Vec<usize> {
     smaller.chain([counts.len()]).collect()
 }
 
-/// All subsets of one size, each ascending, in lexicographic order.
+/// Returns all subsets of one size, each ascending, in lexicographic order.
 fn subsets(columns: &[usize], size: usize) -> Vec<Vec<usize>> {
     let mut found = vec![(Vec::new(), 0)];
     for _ in 0..size {

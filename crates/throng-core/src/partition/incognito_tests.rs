@@ -38,7 +38,8 @@ fn shown(table: &Table, leaves: &[Leaf], column: usize) -> Vec<String> {
         .collect()
 }
 
-/// A level vector by hand: what each cell shows in each column. Trees in these tests are equally deep but for null.
+/// The range that each cell shows in each column at a level vector. Trees in these tests are equally deep except for
+/// null.
 fn covers(table: &Table, levels: &[u32]) -> Vec<Vec<(u32, u32)>> {
     let has_null = |column: usize| {
         let null = table.quasi()[column].domain.null_position();
@@ -78,7 +79,7 @@ fn loss(table: &Table, levels: &[u32]) -> f64 {
     covers(table, levels).into_iter().enumerate().map(of_cell).sum()
 }
 
-/// Every level vector, in lexicographic order.
+/// Returns every level vector, in lexicographic order.
 fn all_vectors(table: &Table) -> Vec<Vec<u32>> {
     let top = |quasi: &crate::table::QuasiColumn| match quasi.domain.kind() {
         DomainKind::Ordered { .. } => 1,
@@ -93,7 +94,7 @@ fn all_vectors(table: &Table) -> Vec<Vec<u32>> {
     })
 }
 
-/// The whole lattice, node by node: the minimal passing vector with the least loss, and the first of them.
+/// Searches the whole lattice: returns the first of the minimal passing vectors with the least loss.
 fn brute_force(table: &Table, privacy: &Privacy) -> Vec<u32> {
     let satisfied = |cells: &Vec<u32>| privacy.is_satisfied(&Tally::of_cells(table, cells.iter().copied()));
     let passing: Vec<Vec<u32>> =
@@ -136,7 +137,7 @@ fn all_values_of_a_column_rise_to_one_level() {
 
 #[test]
 fn a_class_of_one_value_still_shows_the_level() {
-    // 31 and 32 must be joined for two illnesses, and so 21, which has both, becomes 20-24 too.
+    // 31 and 32 must be merged for two illnesses, and so 21, which has both, becomes 20-24 too.
     let rows = survey(&[(ancestor("age", &ages()), texts(&["21", "21", "31", "32"]))], &[texts(&["a", "b", "a", "b"])]);
     let privacy = Privacy::p_sensitive_k_anonymity(2, 2, 1);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &privacy), 0), ["20-24", "30-34"]);
@@ -151,8 +152,9 @@ fn a_class_of_one_value_still_shows_the_level() {
 
 #[test]
 fn the_minimal_node_with_the_least_loss_is_taken() {
-    // Cells (21, France) (23, Spain) (31, France) (32, Spain). With k = 2 both (1, 0) fails, as 21 and 23 live apart, and
-    // (0, 1) fails, as ages differ. (1, 1) passes: 20-24 in Europe, 30-34 in Europe. So does (3, 0): * in France and Spain.
+    // Cells (21, France) (23, Spain) (31, France) (32, Spain). With k = 2 both (1, 0) fails, as 21 and 23 are in
+    // different countries, and (0, 1) fails, as ages differ. (1, 1) passes: 20-24 in Europe, 30-34 in Europe. So does
+    // (3, 0): * in France and Spain.
     // Losses: 4 * (1/3 + 1/2) = 3.33 against 4 * (1 + 0) = 4.
     let columns = |weight: f64| {
         let mut age = ancestor("age", &ages());
@@ -185,7 +187,7 @@ fn a_number_without_a_hierarchy_is_shown_or_hidden_as_a_whole() {
     let rows = survey(&[(interval("age"), ints(&[1, 1, 2, 2, 9]))], &[]);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(1)), 0), ["1", "2", "9"]);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(2)), 0), ["[1-9]"]);
-    // Null is in it only where a row has null.
+    // Null is included only if a row has null.
     let rows = survey(&[(interval("age"), maybe_ints(&[Some(1), Some(2), None, None]))], &[]);
     assert_eq!(shown(&rows.table, &leaves(&rows.table, &k_anonymity(2)), 0), ["*"]);
     let values = Incognito.partition(vec![1, 2], &rows.table, &k_anonymity(2)).unwrap();
@@ -243,7 +245,7 @@ fn passes_that_cost_more_than_they_save_are_left_out() {
 fn keys_too_long_for_a_number_are_renumbered() {
     // Seven columns of 1,000 values have 10^21 combinations.
     let column = |index: i64| {
-        // Odd factors that do not end in 5 lead through all remainders.
+        // Odd factors that do not end in 5 generate all residues.
         let values: Vec<i64> = (0..2000).map(|row| (row % 1000) * (2 * index + 1) % 1000).collect();
         (interval(&format!("c{index}")), ints(&values))
     };
@@ -251,7 +253,7 @@ fn keys_too_long_for_a_number_are_renumbered() {
     let table = survey(&columns, &[]).table;
     let distinct: Vec<usize> = table.quasi().iter().map(|quasi| quasi.domain.len()).collect();
     assert_eq!((table.cell_count(), distinct), (1000, vec![1000; 7]));
-    // Each cell has two rows, and so nothing needs to be hidden with k = 2.
+    // Each cell has two rows, so nothing needs to be generalized with k = 2.
     assert_eq!(leaves(&table, &k_anonymity(2)).len(), 1000);
     assert_eq!(leaves(&table, &k_anonymity(3)).len(), 1);
 }
@@ -288,7 +290,7 @@ fn a_table_without_quasi_identifiers_is_one_leaf() {
 
 const ADULT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 
-/// The table of the experiment of [Truta 2007], of so many rows; none where the data is absent.
+/// Returns the first `rows` rows of the experiment of [Truta 2007]; `None` if the data is absent.
 fn adult(rows: usize) -> Option<Table> {
     let text = std::fs::read_to_string(format!("{ADULT}/adult.csv")).ok()?;
     let rows: Vec<Vec<&str>> = text.lines().skip(1).take(rows).map(|line| line.split(',').collect()).collect();
@@ -361,7 +363,7 @@ proptest! {
         }
         let levels = brute_force(&table, &privacy);
         prop_assert_eq!(as_map(found.clone()), classes(&table, &levels));
-        // What a reader sees of the trees is on the level that was chosen, or a node with one leaf.
+        // Released nodes are on the chosen level, or have a single leaf.
         let recoding = release(&table, &found, &[]);
         for (column, level) in levels.iter().enumerate().skip(1) {
             let DomainKind::Category(tree) = table.quasi()[column].domain.kind() else { panic!("a category") };
@@ -402,7 +404,7 @@ proptest! {
             }
             found.extend(leaves);
         }
-        // Fails where a class goes beyond a limit or a row is misplaced.
+        // Fails if a class exceeds a limit or a row is misplaced.
         release(&table, &found, &allowed.suppressed_cells);
     }
 }

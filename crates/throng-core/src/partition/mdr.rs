@@ -1,23 +1,23 @@
-//! The optimized model of [Liu 2018] (Fig. 6): basic Mondrian with priority weights, on columns with MDR trees.
+//! Optimized model of [Liu 2018, Fig. 6]: basic Mondrian with priority weights, on columns with MDR trees.
 //!
-//! The trees are the policy's business ([`crate::hierarchy::HierarchySpec::MeanDifference`]). The priority of a column is
-//! found by trial: basic Mondrian runs once per quasi-identifier with its weight at N, the number of rows, and all others
-//! at 1, so that it is split first and the others where it can't be split any more. The less is lost in a run, the
-//! higher is the priority of its column.
+//! The policy selects the trees ([`crate::hierarchy::HierarchySpec::MeanDifference`]). Priorities are determined by
+//! trial: basic Mondrian runs once per quasi-identifier with its weight at N, the number of rows, and all others at 1,
+//! so that this column is split first and the others once it can't be split any more. The lower the loss of a run, the
+//! higher the priority of its column.
 //!
-//! What weights the priorities stand for, the paper does not say. Here they are descending powers of ten, 1 for the last
+//! [Liu 2018] does not state the weights of the priorities. Here they are descending powers of ten, 1 for the last
 //! column, each times the weight of the policy: a column goes first unless its spread is ten times smaller than that of
-//! the next. Four ways were tried on six tables made from Adult, with MDR trees and nine k each. Powers of ten had the
-//! least mean NCP over k > 5 in five of the tables, though not for every k, and never a greater one than powers of N,
-//! which equal them nearly everywhere. m, m - 1, ..., 1 won in the sixth.
+//! the next. Of four schemes on six tables derived from Adult, with MDR trees and nine values of k each, powers of ten
+//! had the least mean NCP over k > 5 in five of the tables, though not for every k, and never a greater one than powers
+//! of N, which are equivalent nearly everywhere. m, m - 1, ..., 1 was best in the sixth.
 //!
-//! The paper claims less loss than basic Mondrian for k > 5. On Adult resampled to a million rows, with its five columns
-//! and three seeds, this was found for k of 50 and more, with one seed for k = 25, and not for k = 10. With
-//! marital-status as a sixth column it was found for no k. The gain comes from the priorities: weighted in the same way,
-//! free intervals lost less than MDR trees throughout. What MDR trees bring is that intervals are regular.
+//! [Liu 2018] claims less loss than basic Mondrian for k > 5. On Adult resampled to a million rows, with its five
+//! columns and three seeds, this was found for k of 50 and more, with one seed for k = 25, and not for k = 10. With
+//! marital-status as a sixth column it was found for no k. The gain comes from the priorities: with the same weights,
+//! free intervals lost less than MDR trees throughout. The advantage of MDR trees is that intervals are regular.
 //!
-//! Trials always run to the end, also when the leaves are for a clustering: they ask what a column is worth, and large
-//! leaves hide that.
+//! Trials always run to the end, even if the leaves are for a clustering, because large leaves would hide the value of
+//! a column.
 
 use rayon::prelude::*;
 
@@ -27,36 +27,36 @@ use crate::model::Privacy;
 use crate::partition::{BasicMondrian, DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
 use crate::table::Table;
 
-/// How much more a column weighs than the next one in the order of priorities.
+/// Ratio of the weights of consecutive priorities.
 const STEP: f64 = 10.0;
 
-/// Weights grow no further after so many columns, so that they stay finite.
+/// Maximum exponent of a weight, so that weights stay finite.
 const MOST_STEPS: i32 = 200;
 
 /// Basic Mondrian with priority weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Mdr {
-    /// Leaves with at most so many cells are left alone; with 1, splits go on as long as one is allowed.
+    /// Leaves with at most this many cells are not split; with 1, splitting continues as long as a split is allowed.
     leaf_cells: usize,
 }
 
 impl Mdr {
-    /// Leaves for a clustering to refine.
+    /// Partition into leaves that a clustering refines.
     pub fn for_clustering() -> Self {
         Self { leaf_cells: DEFAULT_LEAF_CELLS }
     }
 
-    /// Leaves that are the classes themselves: splits go on as long as one is allowed.
+    /// Partition whose leaves are the classes: splitting continues as long as a split is allowed.
     pub fn strict() -> Self {
         Self { leaf_cells: 1 }
     }
 
-    /// The same with another size of leaves.
+    /// Sets the number of cells below which leaves are not split.
     pub fn with_leaf_cells(self, leaf_cells: usize) -> Self {
         Self { leaf_cells: leaf_cells.max(1) }
     }
 
-    /// The quasi-identifiers in the order of their priority, the highest first; ties go to the first column.
+    /// Returns the quasi-identifiers by descending priority; the first column wins ties.
     pub fn priorities(cells: &[u32], table: &Table, privacy: &Privacy) -> Result<Vec<usize>> {
         let rows = cells.iter().map(|cell| table.cell_rows(*cell)).sum::<u64>() as f64;
         let columns = table.quasi().len();
@@ -86,7 +86,7 @@ impl PartitionMethod for Mdr {
     }
 }
 
-/// The total NCP of a leaf over its rows and columns, with the weights of the policy.
+/// Returns the total NCP of a leaf over its rows and columns, with the weights of the policy.
 fn weighted_ncp(cells: &[u32], table: &Table) -> f64 {
     let rows: u64 = cells.iter().map(|cell| table.cell_rows(*cell)).sum();
     let of_column = |(column, quasi): (usize, &crate::table::QuasiColumn)| {

@@ -36,7 +36,7 @@ fn the_column_whose_trial_loses_least_comes_first() {
     };
     assert_eq!(leaves(&Mdr::strict(), &table), [[0, 2], [1, 3]]);
     assert_eq!(leaves(&BasicMondrian::strict(), &table), [[0, 1], [2, 3]]);
-    // In the loss of a trial the policy's weights count: 2 * (3 * 0) + 2 * (3 * 0.1) + 4 = 4.6 against 3 * 3.8 = 11.4.
+    // The loss of a trial uses the weights of the policy: 2 * (3 * 0) + 2 * (3 * 0.1) + 4 = 4.6 against 3 * 3.8 = 11.4.
     let table = square([3.0, 1.0]);
     assert_eq!(Mdr::priorities(&all_cells(&table), &table, &k_anonymity(2)).unwrap(), [0, 1]);
     assert_eq!(leaves(&Mdr::strict(), &table), [[0, 1], [2, 3]]);

@@ -1,4 +1,4 @@
-//! Partition: cut the table into leaves that each satisfy the privacy model, and so can be clustered on their own.
+//! Partition: divides the table into leaves that each satisfy the privacy model and can be clustered independently.
 
 mod basic;
 mod constraints;
@@ -18,32 +18,32 @@ use crate::error::Result;
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// Some cells of a table.
+/// A set of cells that is not divided further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leaf {
-    /// The cells.
+    /// Cells of the leaf.
     pub cells: Vec<u32>,
-    /// Positions from and to in each column, where the leaf must show more than its cells need.
+    /// First and last position to release in each column, if wider than the bounding box of the cells.
     pub cover: Option<Vec<(u32, u32)>>,
-    /// Leaves of different blocks must not share a class; blocks are what limits leave together.
+    /// Feasible region of the leaf. Leaves of different blocks must not share a class.
     pub block: u32,
 }
 
 impl Leaf {
-    /// These cells, which show no more than they need.
+    /// Creates a leaf that covers the bounding box of its cells.
     pub fn of(cells: Vec<u32>) -> Self {
         Self { cells, cover: None, block: 0 }
     }
 }
 
-/// Cuts a table into leaves.
+/// Divides a table into leaves.
 pub trait PartitionMethod: Send + Sync {
-    /// The leaves of these cells, which together satisfy the model. Every cell is in exactly one leaf, and every leaf
-    /// satisfies the model.
+    /// Divides cells, which together must satisfy the model, into leaves. Every cell is in exactly one leaf, and every
+    /// leaf satisfies the model.
     fn partition(&self, cells: Vec<u32>, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>>;
 }
 
-/// No cut: all cells are one leaf.
+/// Leaves all cells in one leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct NoPartition;
 

@@ -1,13 +1,14 @@
-//! Mondrian: cut the widest column near its median, again and again, as long as both sides satisfy the model.
+//! Mondrian [LeFevre 2006]: recursively cuts the widest column near its median as long as both sides satisfy the model.
 //!
-//! Works on cells. A column's width is its weighted NCP over the leaf. For the thresholds of one column, the left side
-//! satisfies the model from some threshold on and the right side up to some threshold (models are monotone), so that
-//! the allowed thresholds are a range, found with one sweep from each end that stops as soon as the model is satisfied.
-//! Of these, the one nearest to the median of the rows is taken. A category is cut between children of the node that
-//! covers the leaf; only where no column allows that, between any two of its values.
+//! Works on cells. The width of a column is its weighted NCP over the leaf. Since models are row-monotone, the left
+//! side satisfies the model from some threshold on and the right side up to some threshold: the allowed thresholds are
+//! a range, found by one sweep from each end that stops as soon as the model is satisfied. The threshold of that range
+//! nearest to the median of the rows is used. A category is cut between children of the lowest common ancestor of the
+//! leaf; only if no column allows that, between any two of its values.
 //!
-//! Sometimes no threshold is allowed: when a sensitive value goes with one end of every column, each cut leaves a side
-//! without it. A leaf that is still too large to be clustered is then parted value by value ([`stratified`]).
+//! There may be no allowed threshold: if a sensitive value is correlated with one end of every column, each cut leaves
+//! a side without it. A leaf that is too large to be clustered is then split within each sensitive value
+//! ([`stratified`]).
 
 mod stratified;
 
@@ -16,33 +17,34 @@ use crate::model::{Privacy, Tally};
 use crate::partition::{Leaf, PartitionMethod};
 use crate::table::{QuasiColumn, Table};
 
-/// A leaf with at most so many cells is not cut further when clustering follows.
+/// Maximum number of cells of a leaf that a clustering refines.
 pub const DEFAULT_LEAF_CELLS: usize = 256;
 
-/// Where classes are small, leaves are smaller: so many cells are enough, or as many as there are rows in so many classes.
+/// For small classes leaves are smaller: as many cells as `LEAF_CLASSES` classes have rows, but at least
+/// `LEAST_LEAF_CELLS`.
 const LEAST_LEAF_CELLS: usize = 128;
 const LEAF_CLASSES: u64 = 4;
 
-/// The Mondrian partition.
+/// Mondrian partition.
 #[derive(Clone, Copy, Debug)]
 pub struct Mondrian {
-    /// Leaves with at most so many cells are left alone; with 1, cuts go on as long as one is allowed.
+    /// Leaves with at most this many cells are not cut; with 1, cutting continues as long as a cut is allowed.
     leaf_cells: usize,
 }
 
 impl Mondrian {
-    /// Leaves for a clustering to refine: the more rows a class needs, the larger.
+    /// Partition into leaves that a clustering refines. Their size grows with the number of rows that a class needs.
     pub fn for_clustering(privacy: &Privacy) -> Self {
         let cells = privacy.least_rows().saturating_mul(LEAF_CLASSES);
         Self { leaf_cells: usize::try_from(cells).unwrap_or(usize::MAX).clamp(LEAST_LEAF_CELLS, DEFAULT_LEAF_CELLS) }
     }
 
-    /// Leaves that are the classes themselves: cuts go on as long as one is allowed (strict Mondrian).
+    /// Partition whose leaves are the classes: cutting continues as long as a cut is allowed (strict Mondrian).
     pub fn strict() -> Self {
         Self { leaf_cells: 1 }
     }
 
-    /// The same with another size of leaves.
+    /// Sets the number of cells below which leaves are not cut.
     pub fn with_leaf_cells(self, leaf_cells: usize) -> Self {
         Self { leaf_cells: leaf_cells.max(1) }
     }
@@ -65,7 +67,7 @@ impl Mondrian {
         leaves
     }
 
-    /// The best way to part these cells that leaves both sides satisfied.
+    /// Returns the best split of cells such that both sides satisfy the model.
     fn halves(&self, cells: &[u32], table: &Table, privacy: &Privacy) -> Option<(Vec<u32>, Vec<u32>)> {
         let spreads = spreads(cells, table);
         let cut = [CategoryCuts::BetweenChildren, CategoryCuts::Any].iter().find_map(|borders| {
@@ -86,7 +88,7 @@ pub(super) struct Cut {
     pub(super) position: u32,
 }
 
-/// The range of a column in a leaf.
+/// Range of a column in a leaf.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ColumnRange {
     column: usize,
@@ -94,16 +96,16 @@ pub(super) struct ColumnRange {
     width: f64,
 }
 
-/// Where a category may be cut.
+/// Allowed cuts of a category.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CategoryCuts {
-    /// Between children of the lowest node that covers the leaf, so that no cut runs through a subtree.
+    /// Between children of the lowest common ancestor of the leaf, so that no cut divides a subtree.
     BetweenChildren,
-    /// Anywhere. One side may keep the node, and the other still gets a lower one.
+    /// Anywhere. One side may keep the ancestor while the other gets a lower one.
     Any,
 }
 
-/// The columns that have more than one position, the widest first.
+/// Returns the columns with more than one position, the widest first.
 pub(super) fn spreads(cells: &[u32], table: &Table) -> Vec<ColumnRange> {
     let mut ranges = vec![(u32::MAX, 0); table.quasi().len()];
     for cell in cells {
@@ -131,7 +133,7 @@ pub(super) fn cut_near_median(
     let column = spread.column;
     let by_position = by_position(cells, table, spread);
     let first = satisfied_after(by_position.iter(), table, privacy)?;
-    // The cut falls before the position from which on the right side is satisfied.
+    // The cut must precede the first position of the shortest suffix that satisfies the model.
     let end = satisfied_after(by_position.iter().rev(), table, privacy)?;
     let domain = &table.quasi()[column].domain;
     let rows_of = |run: &[(u32, u32)]| run.iter().map(|(_, cell)| table.cell_rows(*cell)).sum::<u64>();
@@ -154,7 +156,7 @@ pub(super) fn cut_near_median(
     best.map(|(_, position)| Cut { column, position })
 }
 
-/// The cells in the order of their positions in a column, with these.
+/// Sorts cells by their positions in a column; returns pairs of position and cell.
 fn by_position(cells: &[u32], table: &Table, spread: &ColumnRange) -> Vec<(u32, u32)> {
     let of_cell = |cell: &u32| (table.positions(*cell)[spread.column], *cell);
     let (lo, hi) = spread.range;
@@ -179,7 +181,7 @@ fn by_position(cells: &[u32], table: &Table, spread: &ColumnRange) -> Vec<(u32, 
     sorted
 }
 
-/// The position at which the rows seen so far first satisfy the model.
+/// Returns the position at which the prefix of rows first satisfies the model.
 fn satisfied_after<'a>(
     by_position: impl Iterator<Item = &'a (u32, u32)>,
     table: &Table,

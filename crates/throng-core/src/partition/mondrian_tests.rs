@@ -140,7 +140,7 @@ proptest! {
         }
     }
 
-    /// The leaves are allowed to have one cell less than the table, so that exactly one cut is made.
+    /// Leaves may have one cell less than the table, so that exactly one cut is made.
     #[test]
     fn no_cut_runs_through_a_subtree_where_one_between_children_is_allowed(
         picks in prop::collection::vec(0_usize..9, 1..40),

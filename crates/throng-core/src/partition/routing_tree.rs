@@ -1,12 +1,13 @@
-//! Parts: the first cuts of a table that has too many cells to be looked at as a whole.
+//! Routing tree: the first cuts of a table that has too many cells to be processed at once.
 //!
-//! A tree of thresholds is cut from a sample of cells, and routes every row, seen in the sample or not, to a part. Each
-//! part is then anonymized on its own, with all of its cells.
+//! A tree of thresholds is built from a sample of cells and routes every row, sampled or not, to a part. Each part is
+//! then anonymized separately, with all of its cells.
 //!
-//! - A cut that parts a class of the maximum allowed microdata ([`super::FeasibleRegions`]) leaves both sides satisfied in the
-//!   sample. Models are monotone and a sampled cell has all of its rows, so both sides are satisfied in the table.
-//! - As long as a part may hold more than one such class, cuts fall between the blocks of a limited column only: no class is
-//!   parted, and so the rows that must be suppressed are those of the whole table.
+//! - Both sides of a cut within a class of the maximum allowed microdata ([`super::FeasibleRegions`]) satisfy the model
+//!   in the sample. Models are row-monotone and a sampled cell has all of its rows, so both sides satisfy it in the
+//!   table.
+//! - As long as a part may hold more than one such class, it is cut only between the blocks of a limited column: no
+//!   class is divided, so the suppressed rows are those of the whole table.
 
 use super::mondrian::{CategoryCuts, Cut, cut_near_median, spreads};
 use crate::model::Privacy;
@@ -30,16 +31,16 @@ enum RoutingNode {
     Part(u32),
 }
 
-/// From and to in each column: what a node of the tree may hold.
+/// First and last position per column: the bounding box of a node.
 type Region = Vec<(u32, u32)>;
 
 impl RoutingTree {
-    /// Everything in one part.
+    /// Returns the tree with a single part.
     pub fn one() -> Self {
         Self { nodes: vec![RoutingNode::Part(0)], parts: 1 }
     }
 
-    /// Parts of a table, each with about so many cells of this sample of it.
+    /// Builds a tree from a sample of the table, with about `part_cells` sampled cells per part.
     pub fn of(sample: &Table, privacy: &Privacy, part_cells: usize) -> Self {
         let mut parts = Self { nodes: Vec::new(), parts: 0 };
         let region = sample.quasi().iter().map(|quasi| (0, (quasi.domain.len() as u32).saturating_sub(1))).collect();
@@ -48,17 +49,17 @@ impl RoutingTree {
         parts
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.parts as usize
     }
 
-    /// Whether there is no part; there always is one.
+    /// Returns whether there is no part. Always false.
     pub fn is_empty(&self) -> bool {
         self.parts == 0
     }
 
-    /// The part of a row with these positions.
+    /// Returns the part of a row with these positions.
     pub fn part(&self, positions: &[u32]) -> u32 {
         let mut node = 0;
         loop {
@@ -71,7 +72,7 @@ impl RoutingTree {
         }
     }
 
-    /// Adds the node of these cells and everything below it; returns its number.
+    /// Adds the subtree of these cells and returns the index of its root.
     fn grow(&mut self, cells: Vec<u32>, region: Region, table: &Table, privacy: &Privacy, part_cells: usize) -> u32 {
         let number = self.nodes.len() as u32;
         let cut = if cells.len() > part_cells { cut(&cells, &region, table, privacy) } else { None };
@@ -104,13 +105,14 @@ fn cut(cells: &[u32], region: &Region, table: &Table, privacy: &Privacy) -> Opti
         .find_map(|borders| spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders)))
 }
 
-/// Whether a limited column may have more than one block here.
+/// Returns whether a limited column may have more than one block in this range.
 fn is_divided(range: (u32, u32), table: &Table, column: usize) -> bool {
     let domain = &table.quasi()[column].domain;
     domain.is_limited() && domain.block(range.0) != domain.block(range.1)
 }
 
-/// A cut between two blocks, nearest to the median of the rows; where all cells are in one block, beside it.
+/// Returns the cut between two blocks that is nearest to the median of the rows; if all cells are in one block, a cut
+/// next to that block.
 fn block_cut(cells: &[u32], table: &Table, column: usize, region: (u32, u32)) -> Option<Cut> {
     let domain = &table.quasi()[column].domain;
     let mut rows: Vec<(u32, u64)> =

@@ -42,7 +42,7 @@ fn blocks_of_a_limited_column_are_not_parted_before_each_is_alone() {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// Every other cell is the sample; the rows of all cells are routed.
+    /// Samples every other cell and routes the rows of all cells.
     #[test]
     fn parts_satisfy_the_model_and_suppress_what_the_whole_table_suppresses(
         people in prop::collection::vec((0_i64..40, 0_i64..40, 0_u8..4), 20..200),
@@ -68,7 +68,7 @@ proptest! {
         for cell in 0..table.cell_count() as u32 {
             cells[parts.part(table.positions(cell)) as usize].push(cell);
         }
-        // The classes of the maximum allowed microdata within each part.
+        // Classes of the maximum allowed microdata within each part.
         let mut suppressed = 0;
         for cells in &cells {
             let mut blocks: Vec<(Vec<u32>, u32)> = cells

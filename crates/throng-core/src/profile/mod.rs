@@ -1,14 +1,14 @@
-//! What a column looks like, in bounded memory: how many values, how many of them belong to one row only, how they are
-//! written, how far they spread. It is what a draft of a policy goes by.
+//! Profiles of columns in bounded memory: number of distinct and unique values, text shapes and spread. The draft of a
+//! policy is based on them.
 //!
 //! ```text
 //!  batches ──► Profile::push ──► counts of rows and nulls
-//!                  └─► DistinctSample: of the values whose hash ends in so many zeros, all rows are counted
+//!                  └─► DistinctSample: row counts of the values whose hash has enough trailing zeros
 //! ```
 //!
-//! Up to [`CAPACITY`] distinct values everything is exact. Beyond, a value is kept or passed over by its hash alone, so
-//! that the figures do not depend on the order of the rows. No value leaves a profile: text is looked at once, for its
-//! shape, and numbers only come out as the width between two quantiles.
+//! Up to [`CAPACITY`] distinct values all figures are exact. Beyond that, a value is sampled by its hash alone, so that
+//! figures do not depend on the order of rows. A profile stores no value as text: it keeps the shape of a text, and
+//! exposes numbers only as the distance of two quantiles.
 
 mod sample;
 mod shape;
@@ -25,7 +25,7 @@ use crate::dictionary_encode::is_text;
 use crate::numeric_view::{coordinates, integers, labels};
 use sample::{DistinctSample, ValueSummary};
 
-/// What the values of a column are.
+/// Kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
     /// Text.
@@ -34,7 +34,7 @@ pub enum ValueKind {
     Boolean,
     /// Whole numbers.
     Integer,
-    /// Other numbers.
+    /// Numbers that are not integers by type.
     Fraction,
     /// Dates.
     Date,
@@ -47,7 +47,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// The kind of a type; dictionaries are what their values are.
+    /// Returns the kind of a type; that of the values for dictionaries.
     pub fn of(data_type: &DataType) -> Self {
         match data_type {
             DataType::Dictionary(_, values) => Self::of(values),
@@ -63,7 +63,7 @@ impl ValueKind {
     }
 }
 
-/// What is known of one column.
+/// Profile of one column.
 #[derive(Clone, Debug)]
 pub struct Profile {
     kind: ValueKind,
@@ -74,12 +74,12 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Nothing is known yet of a column of this type.
+    /// Creates an empty profile of a column of this type.
     pub fn new(data_type: &DataType) -> Self {
         Self { kind: ValueKind::of(data_type), rows: 0, nulls: 0, not_finite: 0, sample: DistinctSample::default() }
     }
 
-    /// Looks at more rows of the column.
+    /// Adds rows of the column.
     pub fn push(&mut self, column: &ArrayRef) {
         let nulls = column.logical_null_count() as u64;
         self.rows += column.len() as u64;
@@ -110,7 +110,7 @@ impl Profile {
         let Ok(numbers) = cast(column, &DataType::Float64) else { return };
         for number in numbers.as_primitive::<Float64Type>().iter().flatten() {
             if number.is_finite() {
-                // One zero of two.
+                // Normalize negative zero.
                 let number = number + 0.0;
                 self.sample.add(hashed(&number.to_le_bytes()), || ValueSummary { number, shape: TextShape::default() });
             } else {
@@ -129,7 +129,7 @@ impl Profile {
         }
     }
 
-    /// Booleans, and numbers that are too wide to be counted with.
+    /// Adds booleans, and numbers too wide for `i128`.
     fn push_labels(&mut self, column: &ArrayRef) {
         let Ok(labels) = labels(column) else { return };
         for label in labels.iter().enumerate().filter(|(row, _)| column.is_valid(*row)).map(|(_, label)| label) {
@@ -138,63 +138,63 @@ impl Profile {
         }
     }
 
-    /// What the values are.
+    /// Returns the kind of the values.
     pub fn kind(&self) -> ValueKind {
         self.kind
     }
 
-    /// All rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Rows without a value.
+    /// Returns the number of nulls.
     pub fn nulls(&self) -> u64 {
         self.nulls
     }
 
-    /// Rows with NaN or an infinity.
+    /// Returns the number of rows that are NaN or infinite.
     pub fn not_finite(&self) -> u64 {
         self.not_finite
     }
 
-    /// Rows with a value that counts.
+    /// Returns the number of rows that are neither null, NaN nor infinite.
     pub fn valued(&self) -> u64 {
         self.rows - self.nulls - self.not_finite
     }
 
-    /// About how many distinct values there are.
+    /// Returns the estimated number of distinct values.
     pub fn distinct(&self) -> u64 {
         self.sample.distinct().min(self.valued())
     }
 
-    /// About how many values belong to one row only.
+    /// Returns the estimated number of values that occur in one row only.
     pub fn uniques(&self) -> u64 {
         self.sample.uniques().min(self.valued())
     }
 
-    /// Whether the two are counted, and not estimated.
+    /// Returns whether the numbers of distinct and unique values are exact.
     pub fn is_exact(&self) -> bool {
         self.sample.is_exact()
     }
 
-    /// The share of rows whose value no other row has.
+    /// Returns the share of rows whose value no other row has.
     pub fn unique_share(&self) -> f64 {
         if self.valued() == 0 { 0.0 } else { (self.uniques() as f64 / self.valued() as f64).min(1.0) }
     }
 
-    /// The share of distinct texts that have this shape.
+    /// Returns the share of distinct texts that have this shape.
     pub fn shape_share(&self, shape: TextShape) -> f64 {
         self.sample.shape_share(shape)
     }
 
-    /// How many characters the longest text has, up to 255.
+    /// Returns the number of characters of the longest text, at most 255.
     pub fn longest(&self) -> usize {
         self.sample.longest()
     }
 
-    /// How far apart the hundredth part of the rows from below and that from above are; none for text, or without
-    /// values. In days for dates and timestamps.
+    /// Returns the distance between the 1 % and the 99 % quantile; `None` for text, or without values. In days for
+    /// dates and timestamps.
     pub fn spread(&self, data_type: &DataType) -> Option<f64> {
         let spread = self.sample.quantile(0.99)? - self.sample.quantile(0.01)?;
         match self.kind {
@@ -205,7 +205,7 @@ impl Profile {
     }
 }
 
-/// So many units of a type are a day.
+/// Returns the number of units of a type per day.
 fn per_day(data_type: &DataType) -> f64 {
     use arrow::datatypes::TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
     match data_type {

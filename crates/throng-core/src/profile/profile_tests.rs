@@ -11,7 +11,7 @@ use super::*;
 fn profile(column: impl Array + 'static) -> Profile {
     let column: ArrayRef = Arc::new(column);
     let mut profile = Profile::new(column.data_type());
-    // In two batches, of which the second is the larger.
+    // In two batches, the second one larger.
     let cut = column.len() / 3;
     profile.push(&column.slice(0, cut));
     profile.push(&column.slice(cut, column.len() - cut));
@@ -88,7 +88,7 @@ fn the_spread_passes_over_a_few_outliers_and_is_in_days_for_dates() {
 
 #[test]
 fn many_values_are_estimated_well_and_in_any_order() {
-    // Two thirds of the values belong to one row, the others to two.
+    // Two thirds of the values occur in one row, the others in two.
     let values: Vec<i64> = (0..400_000).map(|row| if row < 300_000 { row } else { row - 300_000 }).collect();
     let found = profile(Int64Array::from(values.clone()));
     assert!(!found.is_exact());

@@ -1,35 +1,35 @@
-//! A sample of distinct values in which every value has all of its rows (Gibbons, "Distinct sampling", 2001).
+//! Sample of distinct values with the full row count of each [Gibbons 2001].
 //!
-//! A value is kept when its hash ends in so many zeros. When there are too many, one more zero is asked for, and half of
-//! them go. A value that is kept has been kept from the beginning, so that its rows are counted in full, and the share of
-//! values with one row is that of the table.
+//! A value is kept if its hash has at least `zeros` trailing zeros. If the sample exceeds its capacity, `zeros` is
+//! incremented and about half of the values are dropped. A value in the sample has been there since its first row, so
+//! that its row count is exact, and the share of values with one row is unbiased.
 
 use rustc_hash::FxHashMap;
 
 use super::shape::TextShape;
 
-/// How many distinct values are kept at most. Up to here figures are exact.
+/// Maximum number of distinct values kept. Up to it figures are exact.
 pub const CAPACITY: usize = 1 << 16;
 
-/// What was seen of a value.
+/// Summary of a value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ValueSummary {
-    /// Its size, for numbers and dates.
+    /// Coordinate, for numbers and dates.
     pub(super) number: f64,
-    /// How it is written, for text.
+    /// Shape, for text.
     pub(super) shape: TextShape,
 }
 
-/// Distinct values with their rows.
+/// Sampled distinct values with their row counts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DistinctSample {
     kept: FxHashMap<u64, (u64, ValueSummary)>,
-    /// How many zeros a hash must end in.
+    /// Number of trailing zeros that a hash must have.
     zeros: u32,
 }
 
 impl DistinctSample {
-    /// One more row with the value of this hash; `look` is asked for when the value is new.
+    /// Adds a row with the value of this hash. Calls `look` if the value is new.
     pub(super) fn add(&mut self, hash: u64, look: impl FnOnce() -> ValueSummary) {
         if hash.trailing_zeros() < self.zeros {
             return;
@@ -63,7 +63,7 @@ impl DistinctSample {
         self.kept.values().map(|(_, look)| look.shape.characters()).max().unwrap_or(0)
     }
 
-    /// The size below which this share of the rows lies.
+    /// Returns the quantile of the rows at this share.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let mut sizes: Vec<(f64, u64)> = self.kept.values().map(|(rows, look)| (look.number, *rows)).collect();
         sizes.sort_by(|a, b| a.0.total_cmp(&b.0));

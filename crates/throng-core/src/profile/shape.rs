@@ -1,9 +1,9 @@
-//! How a text is written, without the text.
+//! Shape of a text, without the text itself.
 
-/// Texts that are longer count as this long.
+/// Maximum length that is recorded.
 const LONGEST: usize = 255;
 
-/// What is true of a text. Several things may be.
+/// Set of properties of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextShape {
     flags: u8,
@@ -13,20 +13,20 @@ pub struct TextShape {
 impl TextShape {
     /// Only digits.
     pub const DIGITS: Self = Self { flags: 1, characters: 0 };
-    /// Capitals, digits and a few marks, with a digit among them and without a blank: a code.
+    /// Upper-case letters, digits and `-./`, with at least one digit: a code.
     pub const CODE: Self = Self { flags: 2, characters: 0 };
-    /// An address of e-mail.
+    /// An e-mail address.
     pub const EMAIL: Self = Self { flags: 4, characters: 0 };
-    /// Begins with a date such as 2024-02-29.
+    /// Starts with a date such as 2024-02-29.
     pub const DATE: Self = Self { flags: 8, characters: 0 };
-    /// An address of the internet protocol.
+    /// An IP address.
     pub const IP: Self = Self { flags: 16, characters: 0 };
-    /// A long random number in hexadecimal, such as a UUID.
+    /// A long random hexadecimal number, such as a UUID.
     pub const TOKEN: Self = Self { flags: 32, characters: 0 };
     /// Several words.
     pub const WORDS: Self = Self { flags: 64, characters: 0 };
 
-    /// The shape of a text.
+    /// Computes the shape of a text.
     pub(super) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
         let is_digits = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
@@ -48,7 +48,7 @@ impl TextShape {
         Self { flags, characters: text.chars().take(LONGEST).count() as u8 }
     }
 
-    /// Whether all of this is true.
+    /// Returns whether the text has all properties of `shape`.
     pub(super) fn has(self, shape: Self) -> bool {
         self.flags & shape.flags == shape.flags
     }
@@ -64,7 +64,8 @@ fn is_date(bytes: &[u8]) -> bool {
     [0, 1, 2, 3, 5, 6, 8, 9].into_iter().all(is_digit) && is_dash(4) && is_dash(7)
 }
 
-/// At least sixteen digits in hexadecimal, letters and numbers, and nothing else but dashes.
+/// Returns whether the text is at least sixteen hexadecimal digits, both letters and numbers, with nothing else but
+/// dashes.
 fn is_token(bytes: &[u8]) -> bool {
     let digits = bytes.iter().filter(|b| b.is_ascii_hexdigit()).count();
     let dashes = bytes.iter().filter(|b| **b == b'-').count();

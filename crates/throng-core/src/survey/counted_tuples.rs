@@ -1,6 +1,6 @@
-//! Tuples of numbers with their row counts: groups, before and after their columns are merged.
+//! Tuples of numbers with their row counts: groups, before and after columns are encoded by merged domains.
 
-/// Tuples of one width, each with a count of rows.
+/// Tuples of equal width, each with a row count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountedTuples {
     width: usize,
@@ -9,48 +9,48 @@ pub struct CountedTuples {
 }
 
 impl CountedTuples {
-    /// No tuples of this width.
+    /// Creates an empty list of tuples of this width.
     pub fn new(width: usize) -> Self {
         Self { width, numbers: Vec::new(), rows: Vec::new() }
     }
 
-    /// How many numbers a tuple has.
+    /// Returns the number of columns of a tuple.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many tuples there are.
+    /// Returns the number of tuples.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there is no tuple.
+    /// Returns whether there is no tuple.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// One tuple.
+    /// Returns the tuple at `index`.
     pub fn tuple(&self, index: usize) -> &[u32] {
         &self.numbers[index * self.width..(index + 1) * self.width]
     }
 
-    /// How many rows have a tuple.
+    /// Returns the number of rows of the tuple at `index`.
     pub fn rows(&self, index: usize) -> u32 {
         self.rows[index]
     }
 
-    /// One more tuple.
+    /// Appends a tuple.
     pub fn push(&mut self, tuple: &[u32], rows: u32) {
         self.numbers.extend_from_slice(tuple);
         self.rows.push(rows);
     }
 
-    /// The tuples with their rows.
+    /// Iterates over the tuples and their row counts.
     pub fn iter(&self) -> impl Iterator<Item = (&[u32], u32)> {
         (0..self.len()).map(|index| (self.tuple(index), self.rows[index]))
     }
 
-    /// What the tuples take of the memory.
+    /// Returns the memory of the tuples, in bytes.
     pub fn size(&self) -> usize {
         (self.numbers.capacity() + self.rows.capacity()) * size_of::<u32>()
     }

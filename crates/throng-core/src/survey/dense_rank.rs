@@ -1,4 +1,4 @@
-//! Values in ascending order, equal ones together.
+//! Dense ranks: sorts values and gives equal ones the same rank.
 
 use std::sync::Arc;
 
@@ -11,17 +11,17 @@ use arrow::datatypes::{
 use super::radix::{RadixEntry, by_key, sorted};
 use crate::error::{Result, kernel};
 
-/// Values and their places among the distinct ones.
+/// Dense ranks of values, with the distinct values.
 #[derive(Debug)]
 pub(crate) struct DenseRanks {
-    /// For each value its place.
+    /// Rank of each value.
     pub(crate) rank: Vec<u32>,
-    /// The distinct values, ascending.
+    /// Distinct values, ascending.
     pub(crate) values: ArrayRef,
 }
 
 impl DenseRanks {
-    /// Ranks values without null.
+    /// Ranks values. There must be no null.
     pub(crate) fn of(values: &ArrayRef) -> Result<Self> {
         match values.data_type() {
             DataType::Int8 => Ok(of_keys::<Int8Type>(values, |value| signed(value.into()), |key| unsigned(key) as i8)),
@@ -65,8 +65,8 @@ fn real(key: u64) -> f64 {
     f64::from_bits(if key >= SIGN { key ^ SIGN } else { !key })
 }
 
-/// Ranks numbers of up to 64 bits by keys that have their order, and makes values of keys again: they lie in order, and
-/// what they came from lies all over the memory.
+/// Ranks numbers of up to 64 bits by order-preserving keys. Values are recovered from the sorted keys, which are
+/// sequential in memory, instead of gathered from the input.
 fn of_keys<T: ArrowPrimitiveType>(
     values: &ArrayRef,
     key: impl Fn(T::Native) -> u64,
@@ -81,7 +81,7 @@ fn of_keys<T: ArrowPrimitiveType>(
     let mut ranking =
         RankBuilder { rank: vec![0; values.len()], distinct: Vec::with_capacity(values.len()), last: None };
     if bits + place_bits <= u64::BITS {
-        // A key and where it was are one number, of which twice as many fit into a cache.
+        // Pack key and original index into one u64; halves the cache footprint.
         let both = keys.map(|(key, place)| key << place_bits | u64::from(place)).collect();
         for both in sorted(both, bits, |both| both >> place_bits) {
             let place = both & ((1 << place_bits) - 1);
@@ -96,7 +96,7 @@ fn of_keys<T: ArrowPrimitiveType>(
     DenseRanks { rank: ranking.rank, values: Arc::new(PrimitiveArray::<T>::new(ranking.distinct.into(), None)) }
 }
 
-/// Ranks on their way.
+/// Assigns ranks to ascending keys.
 struct RankBuilder<T> {
     rank: Vec<u32>,
     distinct: Vec<T>,
@@ -104,7 +104,7 @@ struct RankBuilder<T> {
 }
 
 impl<T> RankBuilder<T> {
-    /// Adds the next key, which is that of the value at a place.
+    /// Adds the next key and assigns its rank to the value at index `place`.
     fn push(&mut self, key: u64, place: usize, value: impl Fn(u64) -> T) {
         if self.last.replace(key) != Some(key) {
             self.distinct.push(value(key));
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
     use crate::test_tables::{cases, floats, ints, texts};
 
-    /// The places of values in a set of all.
+    /// Ranks of values in the set of all of them.
     fn expected<T: Ord + Clone>(values: &[T]) -> (Vec<u32>, Vec<T>) {
         let distinct: Vec<T> = values.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
         let rank = values.iter().map(|value| distinct.partition_point(|known| known < value) as u32);

@@ -1,4 +1,4 @@
-//! Distinct tuples in the order of their arrival, with their rows.
+//! Distinct tuples in order of arrival, with their row counts.
 
 use std::hash::Hasher;
 
@@ -14,7 +14,7 @@ use crate::error::{CoreError, Result};
 
 pub(super) const TOO_LARGE: CoreError = CoreError::TooLarge { limit: SUPPRESSED - 1 };
 
-/// Tuples in the order of their arrival, each of them once.
+/// Set of tuples, numbered in order of arrival.
 #[derive(Debug)]
 pub(super) struct DistinctTuples {
     width: usize,
@@ -22,17 +22,17 @@ pub(super) struct DistinctTuples {
     rows: Vec<u32>,
 }
 
-/// What tells tuples apart.
+/// Keys by which tuples are compared.
 #[derive(Debug)]
 enum TupleKeys {
-    /// One number each. It lies beside the tuple's place in the index, so that a look at the index is all.
+    /// Tuples packed into one u64 each. The index holds the key next to the number, so a lookup needs no second access.
     Packed { packing: Packing, keys: Vec<u64>, index: HashTable<(u64, u32)> },
-    /// All of their numbers, where they don't fit into one.
+    /// Tuples that need more than 64 bits.
     Wide { numbers: Vec<u32>, index: HashTable<u32> },
 }
 
 impl DistinctTuples {
-    /// No tuples; as many numbers may be in each column.
+    /// Creates an empty set. `sizes` has the number of values of each column.
     pub(super) fn new(sizes: &[usize]) -> Self {
         let keys = match Packing::of(sizes) {
             Some(packing) => TupleKeys::Packed { packing, keys: Vec::new(), index: HashTable::new() },
@@ -41,18 +41,18 @@ impl DistinctTuples {
         Self { width: sizes.len(), keys, rows: Vec::new() }
     }
 
-    /// How many tuples there are.
+    /// Returns the number of tuples.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Makes room for more numbers in the columns.
+    /// Widens the packed keys, if necessary, to hold columns with `sizes` values.
     pub(super) fn grow(&mut self, sizes: &[usize]) {
         let TupleKeys::Packed { packing, keys, .. } = &self.keys else { return };
         if packing.fits(sizes) {
             return;
         }
-        // A column that has grown will grow again, unless that takes too many bits.
+        // A column that has grown is likely to grow again: reserve two more bits per column if they fit.
         let roomy: Vec<usize> = sizes.iter().map(|size| size.saturating_mul(4)).collect();
         self.keys = match Packing::of(&roomy).or_else(|| Packing::of(sizes)) {
             Some(larger) => {
@@ -76,7 +76,7 @@ impl DistinctTuples {
         };
     }
 
-    /// Adds rows to a tuple and returns its number.
+    /// Adds rows to a tuple and returns the number of the tuple.
     pub(super) fn count(&mut self, tuple: &[u32], rows: u32) -> Result<u32> {
         match &mut self.keys {
             TupleKeys::Packed { packing, keys, index } => {
@@ -87,7 +87,7 @@ impl DistinctTuples {
         }
     }
 
-    /// Adds one row to each of many tuples, given by columns, and returns their numbers.
+    /// Adds one row to each tuple, given by columns, and returns the numbers of the tuples.
     pub(super) fn count_each(&mut self, columns: &[Vec<u32>], rows: usize) -> Result<Vec<u32>> {
         match &mut self.keys {
             TupleKeys::Packed { packing, keys, index } => {
@@ -105,8 +105,8 @@ impl DistinctTuples {
         }
     }
 
-    /// Adds many tuples, given by columns, of which each has a number that no other tuple has; returns their numbers. They
-    /// can't be found by [`DistinctTuples::count`], which nobody will try.
+    /// Appends tuples, given by columns, and returns their numbers. Each must differ from every other tuple, past and
+    /// future: they are not indexed, and [`DistinctTuples::count`] does not find them.
     pub(super) fn append_each(&mut self, columns: &[Vec<u32>], rows: usize) -> Result<Vec<u32>> {
         let first = self.rows.len();
         let end = u32::try_from(first + rows).ok().filter(|end| *end < SUPPRESSED).ok_or(TOO_LARGE)?;
@@ -125,7 +125,7 @@ impl DistinctTuples {
         Ok((first as u32..end).collect())
     }
 
-    /// What the tuples take of the memory.
+    /// Returns the memory of the tuples, in bytes.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
             TupleKeys::Packed { keys, index, .. } => keys.capacity() * size_of::<u64>() + index.allocation_size(),
@@ -134,7 +134,7 @@ impl DistinctTuples {
         keys + self.rows.capacity() * size_of::<u32>()
     }
 
-    /// Calls with the tuples and their rows, in this order of their numbers.
+    /// Calls `then` with the tuples and their row counts, in the given order of numbers.
     pub(super) fn for_each(&self, order: impl Iterator<Item = u32>, mut then: impl FnMut(&[u32], u32)) {
         let mut unpacked = Vec::with_capacity(self.width);
         for number in order {
@@ -150,14 +150,14 @@ impl DistinctTuples {
         }
     }
 
-    /// The tuples in the order of their numbers.
+    /// Returns the tuples in the order of their numbers.
     pub(super) fn tuples(&self) -> CountedTuples {
         let mut tuples = CountedTuples::new(self.width);
         self.for_each(0..self.len() as u32, |tuple, rows| tuples.push(tuple, rows));
         tuples
     }
 
-    /// Hands out the tuples in the order of their numbers, and begins anew in the same memory.
+    /// Returns the tuples in the order of their numbers and clears the set, keeping its allocations.
     pub(super) fn take(&mut self) -> CountedTuples {
         let tuples = self.tuples();
         self.rows.clear();
@@ -174,7 +174,7 @@ impl DistinctTuples {
         tuples
     }
 
-    /// The numbers of the tuples in ascending order of content.
+    /// Returns the numbers of the tuples in ascending order of content.
     pub(super) fn order(&self) -> Vec<u32> {
         match &self.keys {
             TupleKeys::Packed { packing, keys, .. } => {
@@ -191,7 +191,7 @@ impl DistinctTuples {
     }
 }
 
-/// The distinct ones of many tuples, with the rows of all that are the same; as many numbers may be in each column.
+/// Deduplicates tuples and sums their row counts. `sizes` has the number of values of each column.
 pub(crate) fn distinct_tuples<T: Iterator<Item = u32>>(
     sizes: &[usize],
     tuples: impl Iterator<Item = (T, u32)>,
@@ -257,7 +257,7 @@ fn tuple(numbers: &[u32], width: usize, number: u32) -> &[u32] {
     &numbers[number as usize * width..(number as usize + 1) * width]
 }
 
-/// Every bit of a key comes into the high bits of the product and into the low ones.
+/// Folded multiplication: every bit of a key affects the high and the low bits.
 #[inline]
 fn mix(key: u64) -> u64 {
     let product = u128::from(key ^ 0x2d35_8dcc_aa6c_78a5) * 0x9e37_79b9_7f4a_7c15;

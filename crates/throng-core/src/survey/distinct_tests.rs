@@ -6,7 +6,7 @@ use super::*;
 use crate::domain::NULL;
 use crate::test_tables::cases;
 
-/// Numbers for tuples whose columns have so many values: small ones, great ones, and null.
+/// Numbers of tuples: small ones, large ones, and null.
 fn number() -> impl Strategy<Value = u32> {
     prop_oneof![4 => 0_u32..3, 2 => 0_u32..300, 1 => 0_u32..70_000, 1 => Just(NULL)]
 }

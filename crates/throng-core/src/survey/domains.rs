@@ -1,4 +1,4 @@
-//! The values of all streams as one domain per column, and the place of every stream's numbers in it.
+//! Merges the values of all streams into one domain per column, and translates the numbers of every stream.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::error::{Result, kernel};
 use crate::sensitive_coding;
 use crate::table::{QuasiColumn, SensitiveColumn};
 
-/// What a stream has seen in one column.
+/// Values that a stream has seen in one column.
 #[derive(Clone, Debug)]
 pub struct SurveyedColumn {
-    /// The values in the order of their numbers, without null. One that is rare may be there more than once.
+    /// Values in the order of their numbers, without null. A value of a scattered column may occur more than once.
     pub values: ArrayRef,
-    /// Whether a row has none.
+    /// Whether the column has nulls.
     pub has_null: bool,
-    /// How many rows have each value, where the hierarchy of the column wants to know.
+    /// Number of rows per value, if the hierarchy depends on frequencies.
     pub rows: Option<Vec<u64>>,
 }
 
-/// What a stream has seen in all columns, after its last row.
+/// Values that a stream has seen in all columns.
 #[derive(Clone, Debug)]
 pub struct SurveyedValues {
     pub(super) spec: Arc<SurveySpec>,
@@ -35,12 +35,13 @@ pub struct SurveyedValues {
 }
 
 impl SurveyedValues {
-    /// What was seen elsewhere: quasi-identifiers first, and then sensitive columns, as the spec has them.
+    /// Wraps values that were collected elsewhere: columns in the order of the spec, quasi-identifiers before sensitive
+    /// columns.
     pub fn new(spec: Arc<SurveySpec>, columns: Vec<SurveyedColumn>, suppressed: u64) -> Self {
         Self { spec, columns, suppressed }
     }
 
-    /// What all of them have seen, each value once.
+    /// Returns the union of the values of several streams.
     pub fn union(spec: Arc<SurveySpec>, seen: &[Self]) -> Result<Self> {
         let columns = (0..spec.quasi.len() + spec.sensitive.len()).into_par_iter().map(|column| {
             let ValueUnion { values, has_null, rows, .. } = ValueUnion::of(seen, column)?;
@@ -50,48 +51,48 @@ impl SurveyedValues {
         Ok(Self { spec, columns, suppressed: seen.iter().map(|seen| seen.suppressed).sum() })
     }
 
-    /// The columns, as the spec has them.
+    /// Returns the columns in the order of the spec.
     pub fn columns(&self) -> &[SurveyedColumn] {
         &self.columns
     }
 
-    /// The same values in no row, for somebody whose rows were counted before.
+    /// Sets all row counts to zero, for callers whose rows were counted before.
     pub fn uncounted(mut self) -> Self {
         let counts = self.columns.iter_mut().filter_map(|column| column.rows.as_mut());
         counts.for_each(|rows| rows.fill(0));
         self
     }
 
-    /// How many rows were left out because the policy suppresses their nulls.
+    /// Returns the number of rows suppressed because of nulls.
     pub fn suppressed(&self) -> u64 {
         self.suppressed
     }
 
-    /// What the distinct values take of the memory.
+    /// Returns the memory of the distinct values, in bytes.
     pub fn size(&self) -> usize {
         self.columns.iter().map(|column| column.values.get_buffer_memory_size()).sum()
     }
 
-    /// How many distinct values there are, over all columns.
+    /// Returns the number of distinct values of all columns.
     pub fn values(&self) -> usize {
         self.columns.iter().map(|column| column.values.len()).sum()
     }
 }
 
-/// The domains of the quasi-identifiers and the codes of the sensitive columns, over all streams.
+/// Domains of the quasi-identifiers and codes of the sensitive columns, merged over all streams.
 ///
-/// Positions and codes follow from the values alone, so that nothing later depends on the order of arrival.
+/// Positions and codes depend on the set of values alone, not on the order of arrival.
 #[derive(Clone, Debug)]
 pub struct Domains {
-    /// The quasi-identifiers.
+    /// Quasi-identifiers.
     pub quasi: Arc<[QuasiColumn]>,
-    /// The sensitive columns, each as often as it has facets.
+    /// Sensitive columns, one entry per sensitive coding.
     pub sensitive: Arc<[SensitiveColumn]>,
     coded: Vec<CodedColumn>,
 }
 
 impl Domains {
-    /// Merges what the streams have seen.
+    /// Merges the values of all streams.
     pub fn merge(seen: &[SurveyedValues]) -> Result<Self> {
         let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
         let Some(SurveyedValues { spec, .. }) = seen.first() else {
@@ -105,7 +106,7 @@ impl Domains {
             let of_null = domain.null_position().unwrap_or(NULL);
             let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
             let coded = match column.domain.kind() {
-                // They are numbered as they are positioned, but for null.
+                // Ranks are positions, except for the offset of null.
                 DomainKind::Ordered { has_null, .. } => {
                     CodedColumn::shifted(index, union.numbers, u32::from(*has_null), of_null)
                 }
@@ -132,23 +133,23 @@ impl Domains {
         Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })
     }
 
-    /// How many numbers a placed tuple has: a position per quasi-identifier, and then a code per sensitive column.
+    /// Returns the width of an encoded tuple: a position per quasi-identifier, then a code per sensitive column.
     pub fn width(&self) -> usize {
         self.coded.len()
     }
 
-    /// How many numbers there may be in each place of a tuple.
+    /// Returns the number of positions or codes of each column of an encoded tuple.
     pub(super) fn sizes(&self) -> Vec<usize> {
         let quasi = self.quasi.iter().map(|quasi| quasi.domain.len());
         quasi.chain(self.sensitive.iter().map(|column| column.distinct as usize)).collect()
     }
 
-    /// Places a tuple of a stream's own numbers.
+    /// Encodes a tuple of a stream's numbers into `placed`.
     pub fn place(&self, stream: usize, tuple: &[u32], placed: &mut [u32]) {
         placed.iter_mut().zip(self.placed(stream, tuple)).for_each(|(slot, number)| *slot = number);
     }
 
-    /// A tuple of a stream's own numbers in its place.
+    /// Encodes a tuple of a stream's numbers as positions and codes.
     pub(super) fn placed(&self, stream: usize, tuple: &[u32]) -> impl Iterator<Item = u32> {
         self.coded.iter().map(move |coded| match tuple[coded.column] {
             NULL => coded.of_null,
@@ -157,12 +158,12 @@ impl Domains {
     }
 }
 
-/// The values of one column over all streams, ascending.
+/// Distinct values of one column over all streams, ascending.
 struct ValueUnion {
     values: ArrayRef,
     has_null: bool,
     rows: Option<Vec<u64>>,
-    /// For each stream and each of its numbers, the place in `values`.
+    /// For each stream, the index into `values` of each of its numbers.
     numbers: Vec<Vec<u32>>,
 }
 
@@ -191,18 +192,18 @@ impl ValueUnion {
     }
 }
 
-/// One column of placed tuples: positions or codes for the numbers of one column of the streams.
+/// One column of encoded tuples: maps the numbers of the streams to positions or codes.
 #[derive(Clone, Debug)]
 struct CodedColumn {
-    /// The column of the streams.
+    /// Column index in the streams.
     column: usize,
-    /// For each stream and each of its numbers: the position or code.
+    /// For each stream, the position or code of each of its numbers.
     of_number: Vec<Vec<u32>>,
     of_null: u32,
 }
 
 impl CodedColumn {
-    /// Numbers that are positions but for an offset.
+    /// Creates a column whose positions are the numbers plus `offset`.
     fn shifted(column: usize, mut numbers: Vec<Vec<u32>>, offset: u32, of_null: u32) -> Self {
         if offset > 0 {
             numbers.iter_mut().flatten().for_each(|number| *number += offset);

@@ -1,9 +1,9 @@
-//! From placed tuples to a table: all of them, or a sample of cells where there are too many.
+//! Builds a table from encoded tuples: from all of them, or from a sample of cells if there are too many.
 //!
-//! The sample is taken by a hash of a cell's positions: on level `l` a cell is in it when the hash begins with `l` zero
-//! bits, and the level is the lowest on which the sample is small enough. So it follows from the data alone, whatever the
-//! order of arrival, and a cell is in it with all of its rows or not at all. Since privacy models are monotone, what is
-//! satisfied by a sample is satisfied by all rows.
+//! Cells are sampled by a hash of their positions: a cell is in the sample of level `l` if its hash has at least `l`
+//! leading zero bits, and the level is the lowest whose sample is small enough. The sample thus depends on the data
+//! alone, not on the order of arrival, and a cell is in it with all of its rows or not at all. Since privacy models are
+//! row-monotone, a model that a sample satisfies is satisfied by all rows.
 
 use twox_hash::XxHash3_64;
 
@@ -25,14 +25,14 @@ pub struct HashGrouping {
 }
 
 impl HashGrouping {
-    /// No groups yet; at most so many of them are kept.
+    /// Creates an empty grouping that keeps at most `most` groups.
     pub fn new(domains: &Domains, most: usize) -> Self {
         let sizes = domains.sizes();
         Self { tuples: DistinctTuples::new(&sizes), sizes, quasi: domains.quasi.len(), most, level: 0 }
     }
 
-    /// Adds rows of a placed tuple. Returns the number of its group among all that were kept, in the order of arrival;
-    /// numbers are good only as long as the grouping [is exact](Grouping::is_exact).
+    /// Adds rows of an encoded tuple. Returns the number of its group in order of arrival, or `None` if its cell is not
+    /// in the sample. Numbers are valid only as long as the grouping [is exact](HashGrouping::is_exact).
     pub fn add(&mut self, placed: &[u32], rows: u32) -> Result<Option<u32>> {
         if !self.is_sampled(placed) {
             return Ok(None);
@@ -44,27 +44,27 @@ impl HashGrouping {
         Ok(Some(number))
     }
 
-    /// Whether every group was kept.
+    /// Returns whether every group was kept.
     pub fn is_exact(&self) -> bool {
         self.level == 0
     }
 
-    /// The share of the cells that is kept.
+    /// Returns the sampling rate of cells.
     pub fn share(&self) -> f64 {
         0.5_f64.powi(self.level as i32)
     }
 
-    /// How many groups are kept.
+    /// Returns the number of groups that are kept.
     pub fn len(&self) -> usize {
         self.tuples.len()
     }
 
-    /// Whether no group is kept.
+    /// Returns whether no group is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the groups take of the memory.
+    /// Returns the memory of the groups, in bytes.
     pub fn size(&self) -> usize {
         self.tuples.size()
     }
@@ -84,7 +84,7 @@ impl HashGrouping {
         Ok(())
     }
 
-    /// The table of the groups, and for each of them the group of the table.
+    /// Builds the table, and returns it with the group of the table for each group number.
     pub fn table(&self, domains: &Domains) -> (Table, Vec<u32>) {
         let order = self.tuples.order();
         let mut rank = vec![0; order.len()];
@@ -96,7 +96,7 @@ impl HashGrouping {
         (table.build(), rank)
     }
 
-    /// The table of tuples that are all wanted, and for each of them the group of the table.
+    /// Builds the table of all `tuples`, and returns it with the group of the table for each tuple.
     pub fn of(domains: &Domains, tuples: &CountedTuples) -> Result<(Table, Vec<u32>)> {
         let mut gathered = SortGrouping::with_room_for(tuples.len(), domains);
         tuples.iter().for_each(|(tuple, rows)| gathered.push(tuple, rows));
@@ -105,7 +105,7 @@ impl HashGrouping {
     }
 }
 
-/// The highest level on which a cell is in the sample.
+/// Returns the highest level whose sample contains a cell.
 pub(super) fn sample_level(positions: impl Iterator<Item = u32>) -> u32 {
     let (mut bytes, mut len) = ([0; 4 * 32], 0);
     let mut longer = Vec::new();

@@ -17,12 +17,12 @@ fn domains() -> Domains {
     Domains::merge(&[survey.finish().unwrap()]).unwrap()
 }
 
-/// The groups that were kept, with their rows.
+/// Returns the groups that were kept, with their row counts.
 fn kept(grouping: &HashGrouping) -> BTreeMap<Vec<u32>, u32> {
     grouping.tuples.tuples().iter().map(|(tuple, rows)| (tuple.to_vec(), rows)).collect()
 }
 
-/// The groups of a table in its order.
+/// Returns the groups of a table in its order.
 fn tuples_of(table: &Table) -> Vec<(Vec<u32>, Vec<u32>, u32)> {
     let of_cell = |cell: u32| {
         let group = move |group| (table.positions(cell).to_vec(), table.codes(group).to_vec(), table.group_rows(group));
@@ -66,14 +66,14 @@ proptest! {
         for ((x, y, secret), rows) in &groups {
             *all.entry(vec![*x, *y, *secret]).or_default() += rows;
         }
-        // A cell is kept with every one of its groups and rows, or not at all.
+        // A cell is kept with all of its groups and rows, or not at all.
         let kept = kept(&forwards);
         for (tuple, rows) in &all {
             let is_kept = kept.keys().any(|other| other[..2] == tuple[..2]);
             prop_assert_eq!(kept.get(tuple), is_kept.then_some(rows));
         }
         prop_assert_eq!(forwards.is_exact(), all.len() <= most);
-        // Sorted all at once, the same groups are in the sample.
+        // Sorting samples the same groups.
         let mut gathered = SortGrouping::with_room_for(0, &domains);
         groups.iter().for_each(|((x, y, secret), rows)| gathered.push(&[*x, *y, *secret], *rows));
         let sorted = gathered.table(&domains, most).unwrap();

@@ -1,8 +1,8 @@
-//! Gives each distinct value of a column a number, in order of arrival, batch after batch.
+//! Numbers the distinct values of a column in order of arrival, over all batches.
 //!
-//! Where nearly every row has a value of its own, looking values up takes long and finds nothing. Such a column is *scattered*:
-//! each row gets a new number, and the few values that come again have several. Numbers are merged by value in the end, so
-//! that nothing else changes. A part of the values is still looked up, to tell when values begin to repeat.
+//! If nearly every row has a distinct value, lookups are slow and rarely hit. Such a column is *scattered*: each row
+//! gets a new number, so that the few repeated values have several. Numbers are merged by value at the end, so results
+//! are the same. A sample of the values is still looked up to detect when values begin to repeat.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use rustc_hash::FxHashMap;
 use super::cardinality::Cardinality;
 use crate::domain::NULL;
 
-/// The distinct values of one column, seen so far.
+/// Distinct values of one column seen so far.
 #[derive(Debug)]
 pub(super) struct Interner {
     data_type: DataType,
     keys: InternedKeys,
-    /// The values in the order of their numbers, a piece per batch that brought new ones.
+    /// Values in the order of their numbers, one array per batch that added any.
     pieces: Vec<ArrayRef>,
     len: u32,
-    /// The memory of all pieces.
+    /// Memory of all pieces, in bytes.
     pieces_size: usize,
     are_all_own: bool,
 }
@@ -38,8 +38,7 @@ enum InternedKeys {
     Bytes(FxHashMap<Box<[u8]>, u32>),
 }
 
-/// Numbers of up to 64 bits, and those that were looked up last, each at a place that follows from its bits. Ages and
-/// years fit in there side by side.
+/// Map of values of up to 64 bits, behind a direct-mapped cache of recent lookups.
 #[derive(Debug)]
 struct NarrowKeys {
     map: FxHashMap<i64, u32>,
@@ -47,7 +46,7 @@ struct NarrowKeys {
     spread: Cardinality,
 }
 
-/// How many numbers are remembered; a power of two.
+/// Base-2 logarithm of the number of cache entries.
 const RECENT_BITS: u32 = 12;
 
 impl Default for NarrowKeys {
@@ -56,14 +55,14 @@ impl Default for NarrowKeys {
     }
 }
 
-/// Why a column can't be numbered.
+/// Reason why a column can't be interned.
 #[derive(Debug)]
 pub(super) enum InternError {
-    /// So many rows are NaN or infinite.
+    /// Number of rows that are NaN or infinite.
     NotFinite(usize),
-    /// The type has no place here.
+    /// The type is not supported.
     Type,
-    /// There are more values than numbers.
+    /// There are more values than 32-bit numbers.
     TooMany,
     Arrow(ArrowError),
 }
@@ -75,8 +74,8 @@ impl From<ArrowError> for InternError {
 }
 
 impl Interner {
-    /// An interner for columns of this type, or none when such a column can't take part. Dictionaries count as their
-    /// values, and all string types as one.
+    /// Creates an interner for columns of this type; `None` if the type is not supported. Dictionaries are interned by
+    /// value, and all string types are equivalent.
     pub(super) fn new(data_type: &DataType) -> Option<Self> {
         use DataType::*;
         let data_type = plain_type(data_type);
@@ -107,7 +106,7 @@ impl Interner {
         Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0, are_all_own: false })
     }
 
-    /// The number of each row's value; [`NULL`] for null.
+    /// Returns the number of each row's value; [`NULL`] for null.
     pub(super) fn intern(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
         if let DataType::Dictionary(_, _) = array.data_type() {
             return self.intern_dictionary(array);
@@ -164,7 +163,7 @@ impl Interner {
         Ok(codes)
     }
 
-    /// Gives every value a new number.
+    /// Gives every value a new number, without lookup.
     fn scatter(&mut self, array: ArrayRef) -> Result<Vec<u32>, InternError> {
         let first = self.len;
         let valued = array.len() - array.null_count();
@@ -184,17 +183,17 @@ impl Interner {
         Ok(codes)
     }
 
-    /// Whether every row of the last batch has a number that no other row will ever have.
+    /// Returns whether every row of the last batch has a number that no other row ever gets.
     pub(super) fn are_all_own(&self) -> bool {
         self.are_all_own
     }
 
-    /// Looks at each entry of the dictionary that is in use once, and at no other.
+    /// Interns each used entry of the dictionary once; ignores unused entries.
     fn intern_dictionary(&mut self, array: &ArrayRef) -> Result<Vec<u32>, InternError> {
         let dictionary = array.as_any_dictionary();
         let entries = dictionary.values().len();
         if entries == 0 {
-            // Nothing but nulls; keys can't be normalized then.
+            // All rows are null. Keys can't be normalized for an empty dictionary.
             self.are_all_own = false;
             return Ok(vec![NULL; array.len()]);
         }
@@ -218,7 +217,7 @@ impl Interner {
             false => take(dictionary.values(), &UInt32Array::from(used.clone()), None)?,
         };
         let codes = self.intern(&values).map_err(|error| match error {
-            // Entries were counted; the caller wants rows.
+            // The error counts entries, but the caller needs rows.
             InternError::NotFinite(entries) => {
                 let plain = cast(array, &self.data_type).map_err(InternError::Arrow);
                 plain.and_then(|plain| finite(&plain)).err().unwrap_or(InternError::NotFinite(entries))
@@ -238,25 +237,25 @@ impl Interner {
         })
     }
 
-    /// How many numbers there are.
+    /// Returns the number of assigned numbers.
     pub(super) fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// What keys and values take of the memory.
+    /// Returns the memory of keys and values, in bytes.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {
             InternedKeys::Fixed(map) => map.capacity() * size_of::<(i128, u32)>(),
             InternedKeys::Narrow(keys) => {
                 (keys.map.capacity() + keys.recent.len()) * size_of::<(i64, u32)>() + keys.spread.size()
             }
-            // The bytes of the keys are those of the values.
+            // The keys own a copy of the bytes of the values.
             InternedKeys::Bytes(map) => map.capacity() * size_of::<(Box<[u8]>, u32)>() + self.pieces_size,
         };
         keys + self.pieces_size
     }
 
-    /// The values in the order of their numbers, without null. Keys are forgotten first.
+    /// Returns the values in the order of their numbers, without null. Drops the keys first to free their memory.
     pub(super) fn into_distinct(self) -> Result<ArrayRef, ArrowError> {
         let Self { data_type, keys, pieces, .. } = self;
         drop(keys);
@@ -268,7 +267,7 @@ impl Interner {
     }
 }
 
-/// The type in which distinct values of a column are kept.
+/// Returns the type in which distinct values are stored.
 fn plain_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, value) => plain_type(value),
@@ -284,7 +283,7 @@ struct Lookup<'a, K> {
 }
 
 impl<K> Lookup<'_, K> {
-    /// The next number, for a value that row `row` is the first to have.
+    /// Returns the next number, for a value first seen in row `row`.
     fn next(len: &mut u32, fresh: &mut Vec<u32>, row: usize) -> u32 {
         let code = *len;
         *len += 1;
@@ -338,7 +337,7 @@ impl NarrowLookup<'_> {
         code
     }
 
-    /// The codes of values, of which those of null rows stand for nothing.
+    /// Returns the codes of values; those of null rows are ignored.
     fn codes(&mut self, values: impl Iterator<Item = i64>, array: &ArrayRef) -> Vec<u32> {
         match array.nulls().filter(|nulls| nulls.null_count() > 0) {
             None => values.enumerate().map(|(row, value)| self.code(row, value)).collect(),
@@ -350,7 +349,7 @@ impl NarrowLookup<'_> {
     }
 }
 
-/// Values of up to 64 bits are told apart by their bits, whatever they stand for.
+/// Interns values of up to 64 bits by their bit patterns.
 fn narrow_codes(array: &ArrayRef, lookup: &mut NarrowLookup<'_>) -> Result<Vec<u32>, InternError> {
     fn codes<T: ArrowPrimitiveType<Native: Into<i64>>>(
         array: &ArrayRef,
@@ -367,14 +366,14 @@ fn narrow_codes(array: &ArrayRef, lookup: &mut NarrowLookup<'_>) -> Result<Vec<u
     }
 }
 
-/// The bits of values as numbers of the same width.
+/// Reinterprets values as integers of the same width.
 fn bits<T: ArrowPrimitiveType>(array: &ArrayRef) -> Result<PrimitiveArray<T>, ArrowError> {
     let bits = make_array(array.to_data().into_builder().data_type(T::DATA_TYPE).build()?);
     Ok(bits.as_primitive::<T>().clone())
 }
 
 impl NarrowKeys {
-    /// Whether the values of a batch need not be looked up. Few values have less than 32 bits.
+    /// Returns whether the values of a batch need no lookup. Types narrower than 32 bits have too few values for that.
     fn is_scattered(&mut self, array: &ArrayRef) -> Result<bool, InternError> {
         match (&self.spread, array.data_type().primitive_width()) {
             (Cardinality::Unknown | Cardinality::Repeated, _) => Ok(false),
@@ -385,7 +384,7 @@ impl NarrowKeys {
     }
 }
 
-/// Refuses NaN and infinities, and makes one zero of two.
+/// Rejects NaN and infinities; normalizes negative zero.
 fn finite(array: &ArrayRef) -> Result<ArrayRef, InternError> {
     fn check<T: ArrowPrimitiveType>(
         array: &PrimitiveArray<T>,

@@ -1,20 +1,20 @@
-//! The survey: one streaming look at the quasi-identifiers and sensitive columns.
+//! Survey: a single streaming pass over the quasi-identifiers and sensitive columns.
 //!
 //! ```text
 //!  batches ──► Survey::push ──► group number of each row              (one survey per stream, in parallel)
 //!                  │
-//!                  ├─► Survey::take_groups ─► Tuples of the stream's own numbers, chunk by chunk
-//!                  └─► Survey::finish ─► Seen ─► Domains::merge        positions and codes, over all streams
-//!                                                     │
-//!            Tuples ──► Domains::place ──► Grouping ──┴─► Table of cells
+//!                  ├─► Survey::take_groups ─► CountedTuples of the stream's own numbers, chunk by chunk
+//!                  └─► Survey::finish ─► SurveyedValues ─► Domains::merge    positions and codes, over all streams
+//!                                                               │
+//!     CountedTuples ──► Domains::place ──► HashGrouping ────────┴─► Table of cells
 //! ```
 //!
-//! A *group* is a distinct tuple of quasi-identifiers and of looks at sensitive values; a *cell* is a distinct tuple of
-//! quasi-identifiers, and so a run of groups. Rows of one group are interchangeable for every model and every loss.
-//! In a [`Table`] cells and groups are ordered by content, so nothing later depends on the order of arrival.
+//! A *group* is a distinct tuple of quasi-identifiers and sensitive codes; a *cell* is a distinct quasi-identifier
+//! tuple, and so a run of groups. Rows of one group are interchangeable for every privacy model and every loss. In a
+//! [`Table`] cells and groups are ordered by content, so later stages don't depend on the order of arrival.
 //!
-//! A survey that has seen many groups may hand them out and begin a new chunk; what it has seen of values stays.
-//! [`Survey::merge`] does all of it for surveys of one chunk.
+//! A survey that holds many groups may return them and start a new chunk; its distinct values remain. [`Survey::merge`]
+//! performs all steps for surveys of one chunk.
 
 mod cardinality;
 mod counted_tuples;
@@ -49,25 +49,25 @@ pub use hash_grouping::HashGrouping;
 use interner::{InternError, Interner};
 pub use sort_grouping::{GroupedTable, SortGrouping};
 
-/// The group number of a row that is left out of the release.
+/// Sentinel group number of a suppressed row.
 pub const SUPPRESSED: u32 = u32::MAX;
 
-/// Which columns a survey looks at.
+/// Columns that a survey reads.
 #[derive(Clone, Debug)]
 pub struct SurveySpec {
-    /// The quasi-identifiers and their types.
+    /// Quasi-identifiers and their types.
     pub quasi: Vec<(QuasiSpec, DataType)>,
-    /// The sensitive columns and their types.
+    /// Sensitive columns and their types.
     pub sensitive: Vec<(SensitiveSpec, DataType)>,
 }
 
-/// A column with more distinct values than this is looked up beside the others.
+/// If a column has more distinct values than this, columns are interned in parallel.
 const MANY_VALUES: usize = 1 << 15;
 
-/// How many rows have each value of a column, where its hierarchy wants to know.
+/// Number of rows per value of a column, if its hierarchy depends on frequencies.
 type ValueCounts = Option<Vec<u64>>;
 
-/// The distinct values and groups of one stream of batches.
+/// Distinct values and groups of one stream of batches.
 #[derive(Debug)]
 pub struct Survey {
     spec: Arc<SurveySpec>,
@@ -78,19 +78,19 @@ pub struct Survey {
     suppressed: u64,
 }
 
-/// Surveys of all streams, merged.
+/// Merged surveys of all streams.
 #[derive(Debug)]
 pub struct MergedSurvey {
-    /// The cells of all rows.
+    /// Cells of all rows.
     pub table: Table,
-    /// For each survey, in the order given: the group of the table for each of its group numbers.
+    /// For each survey, in the order given, the group of the table for each of its group numbers.
     pub groups: Vec<Vec<u32>>,
-    /// How many rows are left out because the policy suppresses their nulls.
+    /// Number of rows suppressed because of nulls.
     pub suppressed: u64,
 }
 
 impl Survey {
-    /// A survey that has seen nothing.
+    /// Creates an empty survey.
     pub fn new(spec: Arc<SurveySpec>) -> Result<Self> {
         let quasi = spec.quasi.iter().map(|(quasi, data_type)| (&quasi.name, data_type, "quasi-identifier"));
         let sensitive = spec.sensitive.iter().map(|(column, data_type)| (&column.name, data_type, "sensitive column"));
@@ -114,8 +114,8 @@ impl Survey {
         Ok(Self { spec, interners, has_null: vec![false; width], counts, groups, suppressed: 0 })
     }
 
-    /// Looks at a batch: the quasi-identifiers and then the sensitive columns, in the order of the spec. Returns the
-    /// group number of each row, or [`SUPPRESSED`].
+    /// Adds a batch: the quasi-identifiers and then the sensitive columns, in the order of the spec. Returns the group
+    /// number of each row, or [`SUPPRESSED`].
     pub fn push(&mut self, columns: &[ArrayRef]) -> Result<Vec<u32>> {
         let rows = columns.first().map_or(0, |column| column.len());
         for ((quasi, _), column) in self.spec.quasi.iter().zip(columns) {
@@ -127,7 +127,7 @@ impl Survey {
         let kept =
             nulls.fold(None, |kept, (_, column)| NullBuffer::union(kept.as_ref(), column.logical_nulls().as_ref()));
         let Some(kept) = kept.filter(|kept| kept.null_count() > 0) else { return self.count(columns, rows) };
-        // What stands in a row that is left out is not looked at: it must not widen a domain.
+        // Values of suppressed rows must not widen a domain.
         let mask = BooleanArray::new(kept.inner().clone(), None);
         let columns = columns.iter().map(|column| filter(column, &mask)).collect::<Result<Vec<_>, _>>();
         let numbers = self.count(&columns.map_err(kernel("filter"))?, rows - kept.null_count())?;
@@ -136,7 +136,7 @@ impl Survey {
         Ok(kept.iter().map(|kept| if kept { numbers.next().unwrap_or(SUPPRESSED) } else { SUPPRESSED }).collect())
     }
 
-    /// Adds rows that stay in the release, and returns the group number of each.
+    /// Adds rows that are not suppressed, and returns the group number of each.
     fn count(&mut self, columns: &[ArrayRef], rows: usize) -> Result<Vec<u32>> {
         let is_many = self.interners.iter().any(|interner| interner.len() > MANY_VALUES);
         let looked_up = self.interners.iter_mut().zip(&mut self.has_null).zip(&mut self.counts).zip(columns);
@@ -150,7 +150,7 @@ impl Survey {
                 }
                 Ok(interned)
             };
-        // Many values take long to look up, and are looked up column by column at the same time.
+        // Lookups in large maps are slow, so columns are interned in parallel.
         let codes: Vec<Result<Vec<u32>, InternError>> = match is_many {
             true => looked_up.collect::<Vec<_>>().into_par_iter().map(look_up).collect(),
             false => looked_up.map(look_up).collect(),
@@ -161,34 +161,34 @@ impl Survey {
             .map(|(index, codes)| codes.map_err(|error| self.spec.intern_error(index, &columns[index], error)));
         let codes = codes.collect::<Result<Vec<_>>>()?;
         self.groups.grow(&self.sizes());
-        // A row with a number of its own is a group of its own.
+        // A row with a unique number is a group of its own.
         match self.interners.iter().any(Interner::are_all_own) {
             true => self.groups.append_each(&codes, rows),
             false => self.groups.count_each(&codes, rows),
         }
     }
 
-    /// How many distinct values each column has.
+    /// Returns the number of distinct values of each column.
     fn sizes(&self) -> Vec<usize> {
         self.interners.iter().map(Interner::len).collect()
     }
 
-    /// How many groups there are in this chunk.
+    /// Returns the number of groups of the current chunk.
     pub fn groups(&self) -> usize {
         self.groups.len()
     }
 
-    /// Ends the chunk: hands out its groups in the order of their numbers, and begins to number anew.
+    /// Ends the chunk: returns its groups in the order of their numbers. Numbers of the next chunk start at 0.
     pub fn take_groups(&mut self) -> CountedTuples {
         self.groups.take()
     }
 
-    /// What values and groups take of the memory.
+    /// Returns the memory of values and groups, in bytes.
     pub fn size(&self) -> usize {
         self.interners.iter().map(Interner::size).sum::<usize>() + self.groups.size()
     }
 
-    /// Ends the survey. Groups that were not taken are lost.
+    /// Ends the survey. Groups that were not taken are dropped.
     pub fn finish(self) -> Result<SurveyedValues> {
         let Self { spec, interners, has_null, counts, suppressed, .. } = self;
         let columns = interners.into_par_iter().zip(has_null).zip(counts);

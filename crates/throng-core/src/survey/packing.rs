@@ -1,11 +1,11 @@
-//! Tuples of numbers as keys of 64 bits.
+//! Packs tuples of numbers into 64-bit keys.
 //!
-//! A column has as many bits as its greatest number needs, and the first column has the highest, so that keys are ordered as
-//! their tuples are. Null is all ones, as it is in a tuple, and comes last.
+//! Each column has as many bits as its largest number needs, and the first column has the most significant bits, so
+//! that keys have the order of their tuples. Null is all ones, as in a tuple, and sorts last.
 
 use crate::domain::NULL;
 
-/// Which bits of a key are which column.
+/// Bit layout of the columns of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packing {
     columns: Vec<PackedField>,
@@ -19,11 +19,11 @@ struct PackedField {
 }
 
 impl Packing {
-    /// For columns with so many numbers each; none when their tuples need more than 64 bits.
+    /// Creates the layout for columns with `sizes` values each; `None` if tuples need more than 64 bits.
     pub(super) fn of(sizes: &[usize]) -> Option<Self> {
         let (mut columns, mut bits) = (vec![PackedField { shift: 0, mask: 0 }; sizes.len()], 0);
         for (field, size) in columns.iter_mut().zip(sizes).rev() {
-            // The highest number of these bits stands for null.
+            // The largest number of these bits is the sentinel for null.
             let width = u32::try_from(*size).ok().filter(|size| *size < NULL)?.checked_ilog2().map_or(1, |log| log + 1);
             if bits + width > u64::BITS {
                 return None;
@@ -34,28 +34,28 @@ impl Packing {
         Some(Self { columns, bits })
     }
 
-    /// For as many of the first columns as 64 bits have room for.
+    /// Creates the layout of the longest prefix of columns that fits into 64 bits.
     pub(super) fn of_first(sizes: &[usize]) -> Self {
         let packed = (0..=sizes.len()).rev().find_map(|columns| Self::of(&sizes[..columns]));
         packed.unwrap_or(Self { columns: Vec::new(), bits: 0 })
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub(super) fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// Whether so many numbers fit into each column.
+    /// Returns whether columns with `sizes` values each fit.
     pub(super) fn fits(&self, sizes: &[usize]) -> bool {
         self.columns.iter().zip(sizes).all(|(field, size)| *size <= field.mask as usize)
     }
 
-    /// How many bits a key has.
+    /// Returns the number of bits of a key.
     pub(super) fn bits(&self) -> u32 {
         self.bits
     }
 
-    /// How many bits the columns from this one on have.
+    /// Returns the number of bits of the columns from `column` on.
     pub(super) fn bits_from(&self, column: usize) -> u32 {
         column.checked_sub(1).map_or(self.bits, |before| self.columns[before].shift)
     }
@@ -71,7 +71,7 @@ impl Packing {
         fields.fold(0, |key, (field, number)| key | u64::from(number & field.mask) << field.shift)
     }
 
-    /// The keys of many tuples, column by column.
+    /// Returns the keys of tuples that are given by columns.
     pub(super) fn keys(&self, columns: &[Vec<u32>], rows: usize) -> Vec<u64> {
         let mut keys = vec![0; rows];
         for (field, column) in self.columns.iter().zip(columns) {
@@ -81,12 +81,12 @@ impl Packing {
         keys
     }
 
-    /// The tuple of a key.
+    /// Unpacks the tuple of a key.
     pub(super) fn tuple(&self, key: u64) -> impl Iterator<Item = u32> {
         (0..self.columns.len()).map(move |column| self.number(key, column))
     }
 
-    /// The number that a key has in a column.
+    /// Returns the number of a column of a key.
     #[inline]
     pub(super) fn number(&self, key: u64, column: usize) -> u32 {
         let PackedField { shift, mask } = self.columns[column];

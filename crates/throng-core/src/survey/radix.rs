@@ -1,29 +1,29 @@
-//! Sorts groups by their keys, digit by digit.
+//! Parallel LSD radix sort of groups by their keys.
 
 use rayon::prelude::*;
 
-/// A group on its way into order.
+/// A group to be sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RadixEntry {
     pub(super) key: u64,
-    /// Its place before.
+    /// Index before sorting.
     pub(super) number: u32,
     pub(super) rows: u32,
 }
 
-/// The bits that are sorted by at a time: as many as there are counters in the nearest cache.
+/// Number of bits of a digit; its counters fit into the L1 cache.
 const DIGIT_BITS: u32 = 11;
 
-/// As many keys are looked at to find the middle one.
+/// Approximate number of keys sampled to estimate the median.
 const SAMPLE: usize = 255;
 
-/// Entries in ascending order of keys of so many bits. Equal keys stay in the order in which they came.
+/// Sorts entries by keys of `bits` bits, ascending. The sort is stable.
 pub(super) fn by_key(entries: Vec<RadixEntry>, bits: u32) -> Vec<RadixEntry> {
     sorted(entries, bits, |entry| entry.key)
 }
 
-/// What has keys of so many bits, in ascending order of them: parted at about the middle, and then sorted from the lowest
-/// digit on, both parts at the same time. Equal keys stay in the order in which they came.
+/// Sorts entries by keys of `bits` bits, ascending: splits them near the median, then sorts both halves in parallel by
+/// an LSD radix sort. The sort is stable.
 pub(super) fn sorted<T: Copy + Default + Send + Sync>(
     mut entries: Vec<T>,
     bits: u32,
@@ -39,22 +39,22 @@ pub(super) fn sorted<T: Copy + Default + Send + Sync>(
     );
     let other = entries.split_at_mut(below);
     rayon::join(|| sort(first, other.0, bits, key), || sort(second, other.1, bits, key));
-    // Each digit moves the entries to the other place.
+    // Each pass moves the entries to the other buffer.
     if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { parted } else { entries }
 }
 
-/// A key that about half of the keys are below.
+/// Returns an estimate of the median key.
 fn middle_key<T>(entries: &[T], key: impl Fn(&T) -> u64) -> u64 {
     let mut sample: Vec<u64> = entries.iter().step_by(1 + entries.len() / SAMPLE).map(key).collect();
     sample.sort_unstable();
     sample.get(sample.len() / 2).copied().unwrap_or(0)
 }
 
-/// The entries that are wanted, of which there are as many as slots.
+/// Copies the wanted entries into `slots`, whose length must be their number.
 fn gather<T: Copy>(entries: &[T], is_wanted: impl Fn(&T) -> bool, slots: &mut [T]) {
     let mut next = 0;
     for entry in entries {
-        // Every entry is put down, and the next one over it unless it is wanted: nothing depends on a guess.
+        // Branchless stable partition: write unconditionally, advance only if wanted, so there is no misprediction.
         if let Some(slot) = slots.get_mut(next) {
             *slot = *entry;
         }
@@ -62,7 +62,7 @@ fn gather<T: Copy>(entries: &[T], is_wanted: impl Fn(&T) -> bool, slots: &mut [T
     }
 }
 
-/// Sorts entries by each digit, back and forth between two places.
+/// Sorts entries by each digit, alternating between two buffers.
 fn sort<'a, T: Copy>(mut entries: &'a mut [T], mut other: &'a mut [T], bits: u32, key: impl Fn(&T) -> u64) {
     for shift in (0..bits).step_by(DIGIT_BITS as usize) {
         let mut next = vec![0_usize; 1 << DIGIT_BITS];

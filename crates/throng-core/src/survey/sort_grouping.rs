@@ -1,8 +1,8 @@
-//! Groups of all chunks, put in order at once.
+//! Merges the groups of all chunks by sorting.
 //!
-//! Chunks repeat few groups of each other where there are many, so that looking each of them up in a table of all would
-//! touch all of the memory at random. Here they are sorted by their keys, and equal ones lie side by side. A key has as many
-//! of the first columns as it has room for; where that is not all of them, those that have it in common are compared.
+//! If there are many groups, chunks have few in common, and a hash table of all groups would access memory at random.
+//! Sorting by key makes equal groups adjacent. A key packs the longest prefix of columns that fits; if that is not all
+//! of them, entries with equal keys are compared by their tuples.
 
 use std::ops::Range;
 
@@ -16,20 +16,20 @@ use super::radix::{RadixEntry, by_key};
 use crate::error::Result;
 use crate::table::Table;
 
-/// Groups as they come, not yet merged.
+/// Groups in order of arrival, not yet merged.
 #[derive(Debug)]
 pub struct SortGrouping {
     tuples: PositionTuples,
     entries: Vec<RadixEntry>,
 }
 
-/// The tuples behind entries.
+/// Tuples of the entries.
 #[derive(Debug)]
 struct PositionTuples {
     packing: Packing,
     width: usize,
     quasi: usize,
-    /// All numbers of all tuples, where keys don't have them.
+    /// Numbers of all tuples, if they don't fit into keys.
     numbers: Vec<u32>,
 }
 
@@ -42,7 +42,7 @@ impl PositionTuples {
         &self.numbers[entry.number as usize * self.width..][..self.width]
     }
 
-    /// The numbers of some columns of a tuple.
+    /// Returns the numbers of some columns of a tuple.
     fn of<'a>(&'a self, entry: &'a RadixEntry, columns: Range<usize>) -> impl Iterator<Item = u32> + 'a {
         let is_in_key = self.is_whole_in_key();
         columns.map(move |column| match is_in_key {
@@ -63,14 +63,14 @@ impl PositionTuples {
         a.key == b.key && (self.is_whole_in_key() || self.numbers(a) == self.numbers(b))
     }
 
-    /// Cells are told apart by their positions, which come before the codes.
+    /// Compares cells by their positions, which precede the codes.
     fn is_same_cell(&self, a: &RadixEntry, b: &RadixEntry) -> bool {
         match self.is_whole_in_key() {
             true => {
                 let code_bits = self.packing.bits_from(self.quasi);
                 a.key.checked_shr(code_bits) == b.key.checked_shr(code_bits)
             }
-            // Most keys tell; the tuples lie all over the memory.
+            // Compare keys first: the tuples are random accesses.
             false => {
                 let code_bits =
                     if self.packing.columns() > self.quasi { self.packing.bits_from(self.quasi) } else { 0 };
@@ -80,7 +80,7 @@ impl PositionTuples {
         }
     }
 
-    /// Puts entries with the same key in the order of their tuples.
+    /// Sorts entries with equal keys by their tuples.
     fn put_in_order(&self, entries: &mut [RadixEntry]) {
         if !self.is_whole_in_key() {
             entries.par_chunk_by_mut(|a, b| a.key == b.key).filter(|alike| alike.len() > 1).for_each(|alike| {
@@ -90,19 +90,19 @@ impl PositionTuples {
     }
 }
 
-/// A table of all groups or of a sample of the cells.
+/// Table of all groups or of a sample of the cells.
 #[derive(Debug)]
 pub struct GroupedTable {
     /// The table.
     pub table: Table,
-    /// For each group that was added, in that order, the group of the table; none for a sample.
+    /// For each added group, in order of arrival, the group of the table; `None` for a sample.
     pub groups: Option<Vec<u32>>,
-    /// The share of the cells that is in the table.
+    /// Sampling rate of cells.
     pub share: f64,
 }
 
 impl SortGrouping {
-    /// No groups yet, with room for so many.
+    /// Creates an empty grouping with capacity for `groups` groups.
     pub fn with_room_for(groups: usize, domains: &Domains) -> Self {
         let (width, quasi) = (domains.width(), domains.quasi.len());
         let mut tuples =
@@ -113,7 +113,7 @@ impl SortGrouping {
         Self { tuples, entries: Vec::with_capacity(groups) }
     }
 
-    /// Adds groups of a stream: the stream's own numbers, of so many columns, and how many rows have them.
+    /// Adds groups of a stream. Each is `width` numbers of the stream followed by a row count.
     pub fn add(&mut self, domains: &Domains, stream: usize, width: usize, groups: &[u32]) {
         let (tuples, first) = (&mut self.tuples, self.entries.len());
         let groups = groups.par_chunks_exact(width + 1).enumerate();
@@ -133,7 +133,7 @@ impl SortGrouping {
         }));
     }
 
-    /// Adds a group that is already in its place.
+    /// Adds a group that is already encoded.
     pub(super) fn push(&mut self, placed: &[u32], rows: u32) {
         let number = self.entries.len() as u32;
         self.entries.push(RadixEntry { key: self.tuples.packing.key(placed), number, rows });
@@ -142,14 +142,14 @@ impl SortGrouping {
         }
     }
 
-    /// What a group takes of the memory until all are in a table.
+    /// Returns the peak memory per group, in bytes, until all are in a table.
     pub fn group_bytes(domains: &Domains) -> usize {
         let numbers = size_of::<u32>() * domains.width();
         let is_whole_in_key = Packing::of(&domains.sizes()).is_some();
         96 + if is_whole_in_key { 0 } else { numbers }
     }
 
-    /// The table of all groups, or of a sample of the cells when there are more than so many.
+    /// Builds the table of all groups, or of a sample of the cells if there are more than `most` groups.
     pub fn table(self, domains: &Domains, most: usize) -> Result<GroupedTable> {
         let Self { tuples, entries } = self;
         let mut entries = by_key(entries, tuples.packing.bits());
@@ -162,7 +162,7 @@ impl SortGrouping {
     }
 }
 
-/// For each entry, in the order in which they came, the number of its group.
+/// Returns the group of each entry, in order of arrival.
 fn group_of(entries: &[RadixEntry], tuples: &PositionTuples) -> Vec<u32> {
     let mut group_of = vec![0; entries.len()];
     for (alike, group) in entries.chunk_by(|a, b| tuples.is_same_group(a, b)).zip(0..) {
@@ -171,18 +171,19 @@ fn group_of(entries: &[RadixEntry], tuples: &PositionTuples) -> Vec<u32> {
     group_of
 }
 
-/// A hash has so many levels, from none of its bits to all.
+/// Number of sample levels: 0 to 64 leading zero bits of a hash.
 const LEVELS: usize = 1 + u64::BITS as usize;
 type LevelCounts = [usize; LEVELS];
 
-/// About so many entries are put into a table at a time.
+/// Approximate number of entries per piece of a table.
 const PIECE: usize = 1 << 14;
 
-/// The table of all groups, or of a sample of the cells when there are more than so many, and the level of the sample.
+/// Builds the table of all groups, or of a sample of the cells if there are more than `most` groups. Returns it with
+/// the level of the sample.
 fn sampled(entries: &[RadixEntry], tuples: &PositionTuples, domains: &Domains, most: usize) -> Result<(Table, u32)> {
     let pieces = pieces(entries, tuples);
     let level_of = |entry: &RadixEntry| sample_level(tuples.positions(entry));
-    // How many groups there are on each level, all of them on the lowest as long as they are not too many.
+    // Counts groups by sample level; without sampling, all of them at level 0.
     let counted = |is_sampled: bool| {
         let of_piece = |piece: &&[RadixEntry]| {
             let mut groups = [0_usize; LEVELS];
@@ -223,7 +224,7 @@ fn sampled(entries: &[RadixEntry], tuples: &PositionTuples, domains: &Domains, m
             }
             return;
         }
-        // Tuples lie all over the memory, and are fetched at once.
+        // The tuples are random accesses: gather them before writing.
         let groups: Vec<(&RadixEntry, u32, bool)> = wanted(piece).collect();
         let mut fetched = vec![0; groups.len() * tuples.width];
         for (slots, (entry, _, _)) in fetched.chunks_exact_mut(tuples.width).zip(&groups) {
@@ -239,7 +240,7 @@ fn sampled(entries: &[RadixEntry], tuples: &PositionTuples, domains: &Domains, m
     Ok((table, level))
 }
 
-/// Entries in pieces, no cell of which is in two of them.
+/// Splits sorted entries into pieces. No cell spans two pieces.
 fn pieces<'a>(mut entries: &'a [RadixEntry], tuples: &PositionTuples) -> Vec<&'a [RadixEntry]> {
     let mut pieces = Vec::with_capacity(entries.len() / PIECE + 1);
     while !entries.is_empty() {
@@ -254,7 +255,7 @@ fn pieces<'a>(mut entries: &'a [RadixEntry], tuples: &PositionTuples) -> Vec<&'a
     pieces
 }
 
-/// The groups of sorted entries, each with the first of its entries and its rows.
+/// Iterates over the groups of sorted entries: the first entry of each and its row count.
 fn groups_of<'a>(
     entries: &'a [RadixEntry],
     tuples: &'a PositionTuples,

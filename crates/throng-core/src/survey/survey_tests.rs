@@ -19,7 +19,7 @@ use crate::test_tables::{
     cases, countries, floats, interval, ints, maybe_ints, maybe_texts, quasi, spec_of, survey, texts, try_survey,
 };
 
-/// Columns of every type that can take part, each with the rows `low, high, low, null`.
+/// Columns of every supported type, each with the rows `low, high, low, null`.
 fn columns_of_every_type() -> Vec<ArrayRef> {
     macro_rules! columns {
         ($($array:ty: $low:expr, $high:expr;)*) => {
@@ -59,7 +59,7 @@ fn columns_of_every_type() -> Vec<ArrayRef> {
     );
     columns
         .push(Arc::new(TimestampMicrosecondArray::from(vec![Some(0), Some(1), Some(0), None]).with_timezone("+02:00")));
-    // Dictionaries with entries that no row uses, and one that holds an entry twice.
+    // Dictionaries with unused entries, and one with a duplicate entry.
     let keys = || vec![Some(2), Some(1), Some(2), None];
     columns.push(Arc::new(DictionaryArray::<Int8Type>::new(
         keys().into_iter().collect(),
@@ -75,7 +75,7 @@ fn columns_of_every_type() -> Vec<ArrayRef> {
     )));
     columns.push(Arc::new(DictionaryArray::<Int32Type>::new(
         Int32Array::from(vec![Some(1), Some(2), Some(1), None]),
-        // NaN is never used, and so does no harm.
+        // NaN is an unused entry, and so is accepted.
         Arc::new(Float64Array::from(vec![f64::NAN, 0.5, 1.5])),
     )));
     columns
@@ -101,7 +101,7 @@ fn every_type_can_be_a_quasi_identifier() {
             let rows = found.unwrap_or_else(|error| panic!("{named}: {error}"));
             assert_eq!((rows.table.rows(), rows.table.cell_count()), (4, 3), "{named}");
             let at = |row: usize| rows.table.positions(rows.groups[row])[0];
-            // Null stands before numbers and behind categories.
+            // Null precedes numbers and follows categories.
             let expected = if of_numbers { [1, 2, 1, 0] } else { [0, 1, 0, 2] };
             assert_eq!([at(0), at(1), at(2), at(3)], expected, "{named}");
             let domain = &rows.table.quasi()[0].domain;
@@ -246,7 +246,7 @@ fn nulls_can_stop_the_run() {
     let error = try_survey(&[(spec.clone(), maybe_ints(&[Some(3), None, None]))], &[]).unwrap_err();
     assert!(matches!(error, CoreError::Null { column, rows: 2 } if column == "age"));
     assert!(try_survey(&[(spec.clone(), ints(&[3]))], &[]).is_ok());
-    // A null can also hide behind a dictionary's entry.
+    // A null may also be a value of a dictionary.
     spec.release = ColumnRecoding::Ancestor;
     let hidden = DictionaryArray::<Int32Type>::new(
         Int32Array::from(vec![0, 1, 0]),
@@ -374,7 +374,7 @@ fn columns(rows: &[Row]) -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     (quasi, vec![Arc::new(illness), Arc::new(income)])
 }
 
-/// Everything that a table says.
+/// Returns the whole content of a table as text.
 fn contents(table: &Table) -> String {
     let cells = (0..table.cell_count() as u32).map(|cell| {
         let groups = table.groups(cell).map(|group| (table.codes(group), table.group_rows(group)));
@@ -422,7 +422,7 @@ proptest! {
             return Ok(());
         };
         let all: Vec<ArrayRef> = quasi.iter().map(|(_, column)| column).chain(&sensitive).cloned().collect();
-        // Rows in another order, dealt to four surveys, batch by batch; a survey may stay empty.
+        // Rows in another order, distributed to four surveys batch by batch; a survey may stay empty.
         let mut shuffled: Vec<u32> = (0..rows.len() as u32).collect();
         shuffled.sort_by_key(|row| (pieces[(*row as usize * 7 + 3) % 80], order.try_select([*row, row ^ 5]), *row));
         let mut seen: Vec<(usize, u32, u32)> = Vec::new();
@@ -467,7 +467,7 @@ fn a_slice_of_a_dictionary_is_surveyed_as_its_rows() {
 
 #[test]
 fn values_that_hardly_any_two_rows_share_are_merged_all_the_same() {
-    // At first nearly every value is new, then values come again that came before; some rows are null.
+    // At first nearly every value is new, then earlier values repeat; some rows are null.
     let rows = 0..110_000_i64;
     let person = |row: i64| if row < 70_000 { row } else { row % 3_000 * 7 };
     let income = rows.clone().map(|row| (row % 1_000 != 999).then_some(person(row) * 7_919 - 1_000_000));
@@ -482,7 +482,7 @@ fn values_that_hardly_any_two_rows_share_are_merged_all_the_same() {
         (interval("age"), Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| person(row) % 90)))),
     ];
     let sensitive: Vec<ArrayRef> = vec![Arc::new(Int64Array::from_iter_values(rows.clone().map(|row| row % 7)))];
-    // One batch is looked up as a whole.
+    // A single batch interns all values by lookup.
     let whole = survey(&quasi, &sensitive);
     let mut surveys = Vec::new();
     let mut seen = Vec::new();

@@ -22,7 +22,7 @@ fn all_cells(table: &Table) -> Vec<u32> {
     (0..table.cell_count() as u32).collect()
 }
 
-/// The squared errors of classes, as the space of the literal algorithms measures them.
+/// Returns the squared errors of classes in the Euclidean embedding of the reference algorithms.
 fn errors(table: &Table, classes: &[Class]) -> f64 {
     let cells = all_cells(table);
     let space = EuclideanEmbedding::new(&cells, table);
@@ -36,7 +36,7 @@ fn errors(table: &Table, classes: &[Class]) -> f64 {
     classes.iter().map(of_class).sum()
 }
 
-/// Sound classes of a whole table.
+/// Returns valid classes of a whole table.
 fn found(rows: &Rows, k: u64, p: u64, rounds: u32) -> Vec<Class> {
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, rows.table.sensitive().len());
     let mut classes = sound_classes(&Centroid { rounds }, &rows.table, &privacy);
@@ -80,7 +80,7 @@ proptest! {
     }
 }
 
-/// Measured over these tables, at most and in the mean: 1.59 and 1.003 times the least errors.
+/// Measured over these tables: at most 1.59 and on average 1.003 times the least errors.
 #[test]
 fn tiny_tables_come_close_to_the_optimum() {
     let mut runner = proptest::test_runner::TestRunner::new(cases(200));
@@ -156,7 +156,7 @@ fn categories_are_weighed_by_their_hierarchy() {
 
 #[test]
 fn cells_that_satisfy_the_model_lose_nothing_and_lend_to_a_lonely_row() {
-    // 300 rows at 0 and one at 1: with two of the rows at 0 the lonely one loses 2/3, with all of them nearly 1.
+    // 300 rows at 0 and one at 1: with two of the rows at 0 the isolated one loses 2/3, with all of them nearly 1.
     let mut numbers = vec![0; 300];
     numbers.push(1);
     let rows = survey(&[(number("x"), ints(&numbers))], &[]);
@@ -169,21 +169,21 @@ fn cells_that_satisfy_the_model_lose_nothing_and_lend_to_a_lonely_row() {
 
 #[test]
 fn many_rows_in_few_cells_are_few_units() {
-    // The values a and b never share a cell, so that no cell satisfies the model.
+    // The values a and b never share a cell, so no cell satisfies the model.
     let numbers: Vec<i64> = (0..40_000).map(|row| row % 10).collect();
     let names: Vec<&str> = numbers.iter().map(|number| if number % 2 == 0 { "a" } else { "b" }).collect();
     let rows = survey(&[(number("x"), ints(&numbers))], &[texts(&names)]);
     let privacy = Privacy::p_sensitive_k_anonymity(5, 2, 1);
     let surveyed = UnitSurvey::new(&rows.table, &all_cells(&rows.table), &privacy);
     assert_eq!((surveyed.poor.len(), surveyed.rich.len()), (10 * 11, 0));
-    // A row of each neighbour is enough: the rows that stay where they are lose next to nothing.
+    // A row of each neighbour suffices: the rows that stay lose next to nothing.
     let classes = found(&rows, 5, 2, DEFAULT_ROUNDS);
     assert!(errors(&rows.table, &classes) < 10.0, "{}", errors(&rows.table, &classes));
 }
 
 #[test]
 fn values_that_follow_a_column_do_not_keep_leaves_from_being_cut() {
-    // Six of ten values, each of which has its own stretch of the only column.
+    // Six of ten values, each in its own range of the only column.
     let numbers: Vec<f64> = (0..3000).map(f64::from).collect();
     let names: Vec<String> = (0..3000).map(|row| (row / 300).to_string()).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -199,7 +199,7 @@ fn values_that_follow_a_column_do_not_keep_leaves_from_being_cut() {
     found(&rows, 6, 6, 1);
 }
 
-/// Enough units that some cuts are made before points are copied side by side.
+/// Enough units that some cuts are made before points are copied into a contiguous buffer.
 #[test]
 fn a_large_table_is_cut_into_leaves_that_hold_every_unit_once() {
     let numbers =
@@ -213,7 +213,7 @@ fn a_large_table_is_cut_into_leaves_that_hold_every_unit_once() {
     let mut all = found.concat();
     all.sort_unstable();
     assert_eq!(all, surveyed.poor);
-    // The area of all leaves together is that of one, and a part of a unit more where they touch.
+    // The leaves together have the area of one, plus a fraction of a unit where they touch.
     let extent = |leaf: &Vec<u32>, axis: usize| {
         let coordinates = || leaf.iter().map(|unit| f64::from(surveyed.units.point(*unit)[axis]));
         coordinates().fold(f64::NEG_INFINITY, f64::max) - coordinates().fold(f64::INFINITY, f64::min)
@@ -225,7 +225,7 @@ fn a_large_table_is_cut_into_leaves_that_hold_every_unit_once() {
 
 #[test]
 fn poor_rows_join_rich_cells_near_them() {
-    // 400 rich cells of two values, and 200 rows of one value that are no class by themselves.
+    // 400 rich cells of two values, and 200 rows of one value that do not form a class.
     let numbers = (0..800).map(|row| f64::from(row / 2)).chain((0..200).map(|row| f64::from(2 * row) + 0.1));
     let names: Vec<&str> = (0..800).map(|row| ["a", "b"][row % 2]).chain((0..200).map(|_| "a")).collect();
     let rows = survey(&[(number("x"), floats(&numbers.collect::<Vec<_>>()))], &[texts(&names)]);
@@ -249,7 +249,7 @@ fn progress_adds_up_and_a_stop_leaves_sound_classes() {
     assert_eq!(stopped, classes(&rows.table, &cells, &privacy, 0, &|_| true));
 }
 
-/// Cells as points are as far apart as in the space of the literal algorithms, whatever their columns.
+/// Points have the distances of the Euclidean embedding, whatever their columns.
 #[test]
 fn points_have_the_distances_of_the_space() {
     let numbers = maybe_ints(&[Some(1), Some(40), None, Some(7), Some(7), Some(3)]);
@@ -268,8 +268,8 @@ fn points_have_the_distances_of_the_space() {
     }
 }
 
-/// The same for numbers that are never null, which are scaled when all of them are known: with repetitions, far from 0, and
-/// with one that is far from all others.
+/// The same for numbers that are never null, which are scaled once all are known: with repetitions, far from 0, and
+/// with an outlier.
 #[test]
 fn numbers_have_the_distances_of_the_space() {
     let far = floats(&[1e6, 1e6 + 1.0, 1e6 + 1.0, 1e6 + 3.0, 1e6 + 9.0]);
@@ -291,7 +291,7 @@ fn numbers_have_the_distances_of_the_space() {
     }
 }
 
-/// A flat hierarchy of 300 names shares coordinates, and distances are right in the mean.
+/// A flat hierarchy of 300 names shares coordinates, and distances are unbiased.
 #[test]
 fn wide_hierarchies_share_coordinates() {
     let names: Vec<String> = (0..300).map(|name| format!("n{name}")).collect();

@@ -1,11 +1,11 @@
-//! Cuts a set of points in two, along the axis on which they differ most.
+//! Splits a set of points along the axis of largest variance.
 
 use super::embedding::Points;
 
-/// The spread of points is judged by so many of them.
+/// Approximate number of points from which variances are estimated.
 const SAMPLE: usize = 256;
 
-/// The axes by the variance of some points, the widest first. `bias` multiplies the variance of an axis.
+/// Returns the axes by estimated variance, the widest first. `bias` multiplies the variance of an axis.
 pub(super) fn widest_axes<'a>(
     dimensions: usize,
     count: usize,
@@ -14,7 +14,7 @@ pub(super) fn widest_axes<'a>(
 ) -> Vec<usize> {
     let step = count.div_ceil(SAMPLE).max(1);
     let (mut sums, mut squares, mut seen) = (vec![0.0_f64; dimensions], vec![0.0_f64; dimensions], 0.0_f64);
-    // The first point is subtracted, so that squares of points that are far from 0 do not drown their differences.
+    // Subtract the first point to avoid cancellation for points far from 0.
     for at in (0..count).step_by(step) {
         let axes = sums.iter_mut().zip(&mut squares).zip(point(at).iter().zip(point(0)));
         for ((sum, square), (coordinate, origin)) in axes {
@@ -30,12 +30,12 @@ pub(super) fn widest_axes<'a>(
     axes.into_iter().map(|(_, axis)| axis).collect()
 }
 
-/// A number with its coordinate on one axis, as one number that is ordered by the coordinate first.
+/// A number packed with its coordinate on one axis, ordered by the coordinate first.
 pub(super) type CoordinateKey = u64;
 
 #[inline]
 pub(super) fn coordinate_key(coordinate: f32, number: u32) -> CoordinateKey {
-    // Negative numbers descend as their bits ascend.
+    // Order-preserving bit pattern: negative floats sort in reverse by their bits.
     let bits = coordinate.to_bits();
     let ascending = if coordinate.is_sign_negative() { !bits } else { bits | 1 << 31 };
     u64::from(ascending) << 32 | u64::from(number)
@@ -46,7 +46,7 @@ pub(super) fn number(keyed: CoordinateKey) -> u32 {
     keyed as u32
 }
 
-/// Brings the lowest `at` to the front; on both sides all stay in the order in which they came.
+/// Stable partition: moves the lowest `at` keys to the front.
 pub(super) fn part(keyed: &mut [CoordinateKey], at: usize) {
     if at >= keyed.len() {
         return;
@@ -55,7 +55,8 @@ pub(super) fn part(keyed: &mut [CoordinateKey], at: usize) {
     let least_behind = *others.select_nth_unstable(at).1;
     let (mut in_front, mut behind) = (0, 0);
     for from in 0..keyed.len() {
-        // Every key is put down on both sides, and the next one over it where it does not belong: nothing depends on a guess.
+        // Branchless: write to both sides unconditionally, advance only the side the key belongs to, so there is no
+        // misprediction.
         let key = keyed[from];
         keyed[in_front] = key;
         others[behind] = key;
@@ -65,7 +66,7 @@ pub(super) fn part(keyed: &mut [CoordinateKey], at: usize) {
     keyed[in_front..].copy_from_slice(&others[..behind]);
 }
 
-/// The numbers in front of a place along an axis, and the others.
+/// Splits numbers along an axis into the lowest `at` and the others.
 pub(super) fn halves(numbers: &[u32], axis: usize, points: &Points, at: usize) -> (Vec<u32>, Vec<u32>) {
     let mut keys: Vec<CoordinateKey> =
         numbers.iter().map(|number| coordinate_key(points.get(*number)[axis], *number)).collect();

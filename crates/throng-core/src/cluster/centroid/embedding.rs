@@ -1,12 +1,12 @@
-//! Cells as points in a flat array, so that the loops over them are tight.
+//! Cells as points in a flat array, for tight loops.
 //!
-//! The coordinates are those of [`Space`](crate::cluster::space), standardized over all cells that are clustered
-//! together: one per number, one more where a number may be null, and one per node of a hierarchy. Coordinates that are
-//! the same for all cells are left out.
+//! The coordinates are those of `cluster/euclidean_embedding.rs`, standardized over all cells that are clustered
+//! together: one per number, one more if the number may be null, and one per node of a hierarchy. Coordinates that are
+//! equal for all cells are omitted.
 //!
-//! A hierarchy may have more nodes than a flat array should have columns. The [`NODES`] nodes that differ most keep a
-//! coordinate of their own; the others share [`SHARED`] coordinates, each with a sign (feature hashing), so that the
-//! distance between two cells is right in the mean over the nodes that share.
+//! A hierarchy may have more nodes than a flat array should have columns. The [`NODES`] nodes of largest variance have
+//! their own coordinate; the others share [`SHARED`] coordinates, each with a random sign (feature hashing), so that
+//! distances are unbiased.
 
 use rayon::prelude::*;
 
@@ -16,9 +16,9 @@ use crate::cluster::euclidean_embedding::{EuclideanAxis, Standardization};
 use crate::domain::{Domain, DomainKind};
 use crate::table::Table;
 
-/// So many nodes of a hierarchy have a coordinate of their own.
+/// Number of nodes of a hierarchy with their own coordinate.
 const NODES: usize = 40;
-/// So many coordinates are shared by all other nodes.
+/// Number of coordinates shared by all other nodes.
 const SHARED: usize = 8;
 
 /// Points of a Euclidean space.
@@ -30,7 +30,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The points of some cells of a table, in their order. There is at least one coordinate, if only a zero.
+    /// Embeds cells of a table, in their order. There is at least one coordinate, possibly a constant zero.
     pub(super) fn of_cells(table: &Table, cells: &[u32]) -> Self {
         let heaviest = table.quasi().iter().map(|quasi| quasi.spec.weight).fold(0.0, f64::max);
         let columns: Vec<EmbeddedColumn<'_>> = extents(table, cells)
@@ -63,7 +63,7 @@ impl Points {
         Self { dimensions, coordinates }
     }
 
-    /// Points whose coordinates are padded already.
+    /// Wraps coordinates that are already padded.
     pub(super) fn of_coordinates(dimensions: usize, coordinates: Vec<f32>) -> Self {
         Self { dimensions, coordinates }
     }
@@ -72,14 +72,14 @@ impl Points {
         self.dimensions
     }
 
-    /// A point, padded to whole lanes.
+    /// Returns a point, padded to whole lanes.
     pub(super) fn get(&self, at: u32) -> &[f32] {
         let width = padded(self.dimensions);
         &self.coordinates[at as usize * width..][..width]
     }
 }
 
-/// The points of so many cells are made at a time, column by column.
+/// Number of cells that are embedded at a time, column by column.
 const BLOCK: usize = 1024;
 
 /// A column and its coordinates.
@@ -91,10 +91,10 @@ struct EmbeddedColumn<'a> {
 
 #[derive(Debug)]
 enum ColumnCoordinates<'a> {
-    /// A number that is never null: by position its place on a line, which is taken from somewhere in the middle of the
-    /// cells, as a share of their width. It is scaled once all of them are known.
+    /// A number that is never null: coordinates by position, taken relative to an estimate of the mean of the cells and
+    /// divided by their width. Scaled once all cells are known.
     Line { line: &'a [f64], middle: f64, width: f64, weight: f64 },
-    /// Any number of coordinates by place.
+    /// Any number of coordinates, indexed by occupied position.
     Tables(OccupiedPositions, Vec<Vec<f32>>),
 }
 
@@ -107,7 +107,7 @@ impl ColumnCoordinates<'_> {
     }
 }
 
-/// The sums of a coordinate over rows.
+/// Sums of a coordinate over rows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     coordinates: f64,
@@ -124,7 +124,7 @@ impl<'a> EmbeddedColumn<'a> {
     fn of(table: &'a Table, cells: &[u32], at: usize, (lo, hi): (u32, u32), weight: f64) -> Self {
         let domain = &table.quasi()[at].domain;
         if let Some(line) = domain.line() {
-            // Squares of numbers in a narrow part of a wide table could vanish.
+            // Squares of numbers in a narrow part of a wide domain could underflow.
             let width = if lo < hi { line[hi as usize] - line[lo as usize] } else { 0.0 };
             if width == 0.0 {
                 return Self { at, axes: ColumnCoordinates::Tables(OccupiedPositions::default(), Vec::new()) };
@@ -144,7 +144,7 @@ impl<'a> EmbeddedColumn<'a> {
         Self { at, axes: ColumnCoordinates::Tables(places, axes) }
     }
 
-    /// Writes its coordinates of some cells into their points, from one of their axes on, and tells their sums.
+    /// Writes the coordinates of cells into their points from axis `first` on, and returns their sums.
     fn fill(&self, table: &Table, cells: &[u32], points: &mut [f32], width: usize, first: usize) -> Sums {
         let mut sums = Sums::default();
         let points = points.chunks_exact_mut(width).zip(cells);
@@ -165,7 +165,8 @@ impl<'a> EmbeddedColumn<'a> {
         sums
     }
 
-    /// By what its coordinates are multiplied, given their sums over so many rows: so that their deviation is 1.
+    /// Returns the factor of the coordinates, given their sums over all rows, that makes the standard deviation the
+    /// square root of the weight.
     fn factor(&self, sums: Sums, rows: f64) -> f32 {
         let ColumnCoordinates::Line { weight, .. } = self.axes else { return 1.0 };
         let mean = sums.coordinates / rows;
@@ -174,10 +175,10 @@ impl<'a> EmbeddedColumn<'a> {
     }
 }
 
-/// The middle of a line is judged by so many cells.
+/// Approximate number of cells from which the mean of a line is estimated.
 const MIDDLE: usize = 1024;
 
-/// Per column the first and the last position of some cells.
+/// Returns the first and last position of cells per column.
 fn extents(table: &Table, cells: &[u32]) -> Vec<(u32, u32)> {
     let none = || vec![(u32::MAX, 0); table.quasi().len()];
     let with = |mut extents: Vec<(u32, u32)>, cell: &u32| {
@@ -191,12 +192,12 @@ fn extents(table: &Table, cells: &[u32]) -> Vec<(u32, u32)> {
     cells.par_iter().with_min_len(BLOCK).fold(none, with).reduce(none, wider)
 }
 
-/// The positions of a column that occur in some cells, by place.
+/// Positions of a column that occur in some cells.
 #[derive(Debug, Default)]
 struct OccupiedPositions {
     /// Ascending.
     positions: Vec<u32>,
-    /// How many rows there are at each place.
+    /// Number of rows at each position.
     rows: Vec<u64>,
 }
 
@@ -214,7 +215,7 @@ impl OccupiedPositions {
     }
 }
 
-/// The coordinates of a number and of its being null, as far as they differ, by place.
+/// Returns the coordinate of a number and its null indicator, omitting constant ones, by occupied position.
 fn line(domain: &Domain, places: &OccupiedPositions, weight: f64) -> Vec<Vec<f32>> {
     let all = || places.positions.iter().copied().zip(places.rows.iter().copied());
     let null = domain.null_position();
@@ -234,12 +235,12 @@ fn line(domain: &Domain, places: &OccupiedPositions, weight: f64) -> Vec<Vec<f32
     [varying(all().map(coordinate).collect()), varying(marks.collect())].concat()
 }
 
-/// A coordinate, unless it is the same everywhere.
+/// Returns a coordinate, or nothing if it is constant.
 fn varying(axis: Vec<f32>) -> Vec<Vec<f32>> {
     if axis.iter().all(|coordinate| *coordinate == axis[0]) { Vec::new() } else { vec![axis] }
 }
 
-/// The coordinates of a category by place, of which each has so many rows.
+/// Returns the coordinates of a category by occupied position. `counts` has the rows of each.
 fn nodes(axis: &EuclideanAxis, counts: &[u64]) -> Vec<Vec<f32>> {
     let EuclideanAxis::Tree { weights, paths } = axis else { return Vec::new() };
     let total = counts.iter().sum::<u64>() as f64;
@@ -250,7 +251,7 @@ fn nodes(axis: &EuclideanAxis, counts: &[u64]) -> Vec<Vec<f32>> {
     let variance = |node: &usize| weights[*node] * below[*node] as f64 * (total - below[*node] as f64);
     let mut order: Vec<usize> = (0..weights.len()).filter(|node| variance(node) > 0.0).collect();
     order.sort_by(|a, b| variance(b).total_cmp(&variance(a)).then(a.cmp(b)));
-    // Per node its coordinate and what it adds there.
+    // Per node its coordinate and the value it adds there.
     let mut place = vec![None; weights.len()];
     for (rank, node) in order.iter().enumerate() {
         let scale = weights[*node].sqrt() as f32;

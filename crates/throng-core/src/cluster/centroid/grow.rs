@@ -1,43 +1,43 @@
-//! Classes that grow: from a seed, by the unit that is nearest to the centroid, until the model is satisfied.
+//! Grows classes: adds the unit nearest to the centroid to a seed until the model is satisfied.
 //!
-//! What the model needs decides which units come into question: any, or those that help. Units that are left over in the
-//! end, because they do not satisfy the model, join the class whose errors they raise least.
+//! The need of the model decides which units are candidates: any, or those that lower the deficit. Remaining units,
+//! which do not satisfy the model together, join the class whose squared errors they increase least.
 
 use super::mix;
 use super::subproblem::{NOWHERE, NearestClasses, Subproblem};
 use crate::model::{Need, Tally};
 
-/// A class takes one unit at a time, and one more for each so many rows that it has.
+/// Large classes take several units at a time: one per this many rows that they both have and still need.
 const AT_A_TIME: u64 = 16;
 
-/// How the seed of the next class is chosen.
+/// Choice of the seed of the next class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seeds {
-    /// The unit that is farthest from the mean of the units left, as in MDAV.
+    /// The unit farthest from the mean of the remaining units, as in MDAV.
     Rim,
-    /// A unit at random, a different one for every number.
+    /// A random unit, drawn from this key.
     Random(u64),
-    /// The first at random, then the unit that is farthest from the class before.
+    /// The first at random, then the unit farthest from the previous class.
     Away(u64),
 }
 
-/// Units that are measured at a time.
+/// Number of units measured at a time.
 const LANES: usize = 8;
 
-/// The units left, so many at a time axis by axis, so that distances to a point are a loop that vectorizes.
+/// Remaining units in blocks of [`LANES`], axis-major within a block, so that distances to a point vectorize.
 #[derive(Debug)]
 struct RemainingUnits {
     units: Vec<u32>,
     dimensions: usize,
-    /// Of each [`LANES`] units first one axis, then the next.
+    /// For each block of [`LANES`] units the axes one after the other.
     axes: Vec<[f32; LANES]>,
     rows: Vec<f32>,
-    /// The kind of each, counted from 0 in this patch.
+    /// Kind of each unit, renumbered from 0 in this subproblem.
     kinds: Vec<u32>,
-    /// As many as there are units, and then up to whole lanes of no meaning.
+    /// Cost of each unit, padded to whole lanes with arbitrary values.
     costs: Vec<[f32; LANES]>,
     has_lots: bool,
-    /// Per axis: the coordinates of all units, each as often as it has rows.
+    /// Per axis the sum of the coordinates of all units, weighted by rows.
     sums: Vec<f64>,
     all_rows: f64,
 }
@@ -82,7 +82,8 @@ impl RemainingUnits {
         self.units.swap_remove(at)
     }
 
-    /// Notes what each unit would add to the errors of a class of so many rows around a point; with none, its distance.
+    /// Computes the increase of the squared errors of a class of `count` rows around `point` for each unit; the squared
+    /// distance if `count` is 0.
     fn measure(&mut self, point: &[f32], count: f32) {
         let blocks = self.costs.iter_mut().zip(self.axes.chunks_exact(self.dimensions));
         for (costs, axes) in blocks.take(self.units.len().div_ceil(LANES)) {
@@ -109,7 +110,7 @@ impl RemainingUnits {
         &self.costs.as_flattened()[..self.units.len()]
     }
 
-    /// Among the units of some kinds the one that costs least, the lowest among equals.
+    /// Returns the index of the cheapest unit of the wanted kinds; the lowest unit among equals.
     fn cheapest(&self, is_wanted: Option<&[bool]>) -> Option<usize> {
         let Some(is_wanted) = is_wanted else { return self.first_at(extreme(self.costs(), |a, b| b < a)?) };
         let mut best = (f32::INFINITY, u32::MAX, None);
@@ -122,7 +123,7 @@ impl RemainingUnits {
         best.2
     }
 
-    /// So many units that cost least, as descending places.
+    /// Appends the indices of the `count` cheapest units to `places`, descending.
     fn cheapest_of_all(&self, count: usize, places: &mut Vec<usize>) {
         let costs = self.costs().iter().zip(&self.units).enumerate();
         let mut order: Vec<(f32, u32, usize)> = costs.map(|(at, (cost, unit))| (*cost, *unit, at)).collect();
@@ -138,11 +139,11 @@ impl RemainingUnits {
         self.first_at(extreme(self.costs(), |a, b| b > a)?)
     }
 
-    /// Where the lowest of the units is that cost as much.
+    /// Returns the index of the lowest unit with this cost.
     fn first_at(&self, cost: f32) -> Option<usize> {
         let mut first: Option<usize> = None;
         for (block, costs) in self.costs.iter().enumerate().take(self.units.len().div_ceil(LANES)) {
-            // In most blocks there is none, which one look at all lanes tells.
+            // Most blocks have none, which a branchless test of all lanes detects.
             if !costs.iter().fold(false, |is_there, other| is_there | (*other == cost)) {
                 continue;
             }
@@ -156,7 +157,7 @@ impl RemainingUnits {
     }
 }
 
-/// The number that comes before all others, found in lanes. `is_later` tells whether the first comes after the second.
+/// Returns the extreme of `numbers`, computed in lanes. `is_later(a, b)` returns whether `b` is to be preferred to `a`.
 fn extreme(numbers: &[f32], is_later: impl Fn(f32, f32) -> bool) -> Option<f32> {
     let first = |a: f32, b: f32| if is_later(a, b) { b } else { a };
     let mut lanes = [*numbers.first()?; LANES];
@@ -167,8 +168,8 @@ fn extreme(numbers: &[f32], is_later: impl Fn(f32, f32) -> bool) -> Option<f32> 
     rest.iter().chain(&lanes).copied().reduce(first)
 }
 
-/// Gives the units of a patch, none of which has a class, to new classes. Together they satisfy the model, and so does
-/// each class.
+/// Assigns the units of a subproblem, none of which has a class, to new classes. The units together must satisfy the
+/// model, and so does each class.
 pub(super) fn grow(patch: &mut Subproblem<'_>, seeds: Seeds) {
     let mut kinds = patch.kinds.clone();
     kinds.sort_unstable();
@@ -214,14 +215,14 @@ fn seed(left: &mut RemainingUnits, seeds: Seeds, number: u64, before: Option<&[f
     }
 }
 
-/// A class that has grown.
+/// A grown class.
 struct GrownClass {
     units: Vec<u32>,
     tally: Tally,
     centroid: Vec<f32>,
 }
 
-/// Grows a class and takes it from what is left. None when that does not suffice.
+/// Grows a class from a seed and removes its units from the remaining ones. Returns `None` if they do not suffice.
 fn one_class(
     patch: &Subproblem<'_>,
     left: &mut RemainingUnits,
@@ -251,7 +252,7 @@ fn one_class(
         }
         left.measure(&centroid, count as f32);
         match need {
-            // The centroid of a large class moves little, so that it takes several units at a time.
+            // The centroid of a large class moves little, so several units are added at a time.
             Need::AnyRow(rows) if tally.rows().min(rows) >= AT_A_TIME => {
                 left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize, &mut next);
             }
@@ -268,7 +269,7 @@ fn one_class(
     }
 }
 
-/// Gives each unit that has no class to the class whose errors it raises least, one after the other.
+/// Adds each unit without a class to the class whose squared errors it increases least, one after the other.
 pub(super) fn join_cheapest(patch: &mut Subproblem<'_>, rest: Vec<u32>) {
     let mut near = NearestClasses::new(4);
     for unit in rest {

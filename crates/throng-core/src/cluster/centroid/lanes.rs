@@ -1,9 +1,9 @@
-//! Arithmetic on points whose coordinates fill whole lanes, so that it compiles to vector instructions.
+//! Arithmetic on points padded to whole SIMD lanes, so that it vectorizes.
 
-/// Coordinates are padded with zeros to a multiple of this.
+/// Coordinates are zero-padded to a multiple of this.
 pub(super) const LANES: usize = 4;
 
-/// So many coordinates with padding.
+/// Returns the padded number of coordinates.
 pub(super) fn padded(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES)
 }
@@ -17,10 +17,10 @@ pub(super) fn push_point(points: &mut Vec<f32>, point: &[f32]) {
     }
 }
 
-/// The squared distance of two points.
+/// Returns the squared distance of two points.
 #[inline]
 pub(super) fn distance(a: &[f32], b: &[f32]) -> f32 {
-    // Most tables have so many columns, for which the loop is unrolled.
+    // Fixed-size fast path for 5 to 8 dimensions, which most tables have; the loop is unrolled.
     match (a.as_array::<{ 2 * LANES }>(), b.as_array::<{ 2 * LANES }>()) {
         (Some(a), Some(b)) => distance_of(a, b),
         _ => distance_of(a, b),

@@ -1,32 +1,30 @@
-//! Cuts the units into leaves that are small enough to look at all pairs, and have enough units each: they satisfy the
-//! model.
+//! Divides units into leaves that are small enough to compare all pairs, and large enough to satisfy the model.
 //!
-//! A leaf is cut along the axis on which its points differ most, at the median. Where a side would not satisfy the model
-//! there, the places at which both do are a range, because models are monotone, and the cut is in the middle of that
-//! range: the rare rows are halved, and not the rows, so that the depth stays low. Where no axis has such a place, each
-//! kind of unit is halved on its own.
+//! A leaf is cut at the median of the axis of largest variance. If a side would not satisfy the model there, the
+//! thresholds at which both sides do are a range, because models are row-monotone, and the cut is in the middle of that
+//! range: this halves the rare rows, which keeps the tree shallow. If no axis has such a threshold, each kind of unit
+//! is halved separately.
 //!
-//! Units stay in their order on both sides of a cut, so that the memory is read from one end to the other. Only those of a leaf
-//! are scattered.
+//! Cuts are stable, so that memory is read sequentially. Only the units of a finished leaf are shuffled.
 
 use super::cut::{CoordinateKey, coordinate_key, number, part, widest_axes};
 use super::lanes::{padded, push_point};
 use super::mix;
 use super::units::Units;
 
-/// A leaf with at most so many units is not cut.
+/// Maximum number of units of a leaf.
 pub(super) const LEAF_UNITS: usize = 96;
-/// So many axes are tried.
+/// Number of axes that are tried.
 const AXES: usize = 3;
-/// Sides with more units are cut in parallel.
+/// Sides of cuts of more units are processed in parallel.
 const PARALLEL: usize = 2048;
-/// The points of up to so many units are copied and lie side by side while they are cut further.
+/// The points of at most this many units are copied into a contiguous buffer while they are cut further.
 const NEARBY: usize = 1 << 14;
 
-/// Whether some units are enough for a leaf. If they are, so are more.
+/// Returns whether units suffice for a leaf. Must be monotone: supersets of sufficient units suffice.
 pub(super) type IsSufficient<'a> = dyn Fn(&mut dyn Iterator<Item = u32>) -> bool + Sync + 'a;
 
-/// Cuts units that are enough for a leaf into leaves that have enough each.
+/// Divides units that suffice for a leaf into leaves that suffice each.
 pub(super) fn leaves(units: &Units, all: Vec<u32>, suffices: &IsSufficient<'_>) -> Vec<Vec<u32>> {
     let mut all: Vec<CoordinateKey> = all.into_iter().map(u64::from).collect();
     let cutting = Cutting { units, suffices };
@@ -42,7 +40,7 @@ struct Cutting<'a> {
     suffices: &'a IsSufficient<'a>,
 }
 
-/// Units by other numbers than their own.
+/// Maps local numbers to units.
 trait UnitNumbering: Sync {
     fn point(&self, number: u32) -> &[f32];
     fn unit(&self, number: u32) -> u32;
@@ -58,7 +56,7 @@ impl UnitNumbering for Units {
     }
 }
 
-/// Units that lie side by side.
+/// Units whose points are contiguous in memory.
 struct Nearby {
     width: usize,
     points: Vec<f32>,
@@ -97,7 +95,7 @@ impl Cutting<'_> {
         leaves
     }
 
-    /// The same for units that have their own numbers, with a copy of their points.
+    /// Same as [`Cutting::leaves`] for keys with unit numbers, on a contiguous copy of their points.
     fn leaves_nearby(self, all: &mut [CoordinateKey]) -> Vec<Vec<u32>> {
         let units: Vec<u32> = all.iter().copied().map(number).collect();
         let mut points = Vec::with_capacity(all.len() * padded(self.units.dimensions()));
@@ -106,7 +104,7 @@ impl Cutting<'_> {
         self.leaves(&Nearby { width: padded(self.units.dimensions()), points, units }, all)
     }
 
-    /// Puts units in an order such that both sides of a place are enough, and tells the place.
+    /// Reorders units such that both sides of the returned index suffice.
     fn cut(self, of: &impl UnitNumbering, all: &mut [CoordinateKey]) -> Option<usize> {
         let axes = widest_axes(self.units.dimensions(), all.len(), |at| of.point(number(all[at])), |_| 1.0);
         let middle = all.len() / 2;
@@ -137,7 +135,7 @@ impl Cutting<'_> {
         self.stratified(of, all, *axes.first()?)
     }
 
-    /// Halves each kind along an axis. The odd ones go left and right in turn.
+    /// Halves each kind along an axis. Strata of odd size favour the sides alternately.
     fn stratified(self, of: &impl UnitNumbering, all: &mut [CoordinateKey], axis: usize) -> Option<usize> {
         let mut order: Vec<(u32, CoordinateKey)> = all
             .iter()
@@ -165,8 +163,8 @@ impl Cutting<'_> {
     }
 }
 
-/// The units of a leaf in an order that follows no column: whoever looks at them one after the other should not begin at one
-/// end.
+/// Returns the units of a leaf in pseudo-random order, so that sequential algorithms do not start at one end of a
+/// column.
 fn leaf(of: &impl UnitNumbering, all: &[CoordinateKey]) -> Vec<u32> {
     let scattered = |unit: u32| mix(u64::from(unit)) << 32 | u64::from(unit);
     let mut leaf: Vec<u64> = all.iter().map(|keyed| scattered(of.unit(number(*keyed)))).collect();

@@ -1,19 +1,20 @@
-//! Classes around centroids: for columns that show means, medians or modes, with squared errors as low as a search can get
-//! them in the time it is given.
+//! Centroid clustering: minimizes squared errors by local search within a budget, for columns that release means,
+//! medians or modes.
 //!
 //! ```text
-//!  cells ─► points ─► leaves ─► classes grow ─► rounds: regions ─► move, swap, form anew ─► classes
+//!  cells ─► points ─► leaves ─► classes grow ─► rounds: regions ─► move, swap, recluster ─► classes
 //!           units     (k-d)     in each leaf            (k-d over classes, other borders each time)
 //! ```
 //!
-//! Everything happens in the space of microaggregation (`cluster/euclidean_embedding.rs`), standardized over all cells that are clustered
-//! together. A cell that satisfies the model alone begins as a class, at no loss. All other units are cut into small
-//! leaves, in which classes grow. Then neighbouring classes are searched for better ones, in rounds, across the borders
-//! of leaves. Whatever is changed satisfies the model before and after, and has lower squared errors after: so more
-//! rounds never lose more, and the search can end after any of them.
+//! The space is that of microaggregation (`cluster/euclidean_embedding.rs`), standardized over all cells that are
+//! clustered together. A cell that satisfies the model alone starts as a class, at no loss. All other units are divided
+//! into small leaves, in which classes grow. Local search then improves neighbouring classes in rounds, across the
+//! borders of leaves. Every change keeps the model satisfied and lowers the squared errors: more rounds never increase
+//! the loss, and the search can stop after any of them.
 //!
-//! Growing is `O(n log n)`, a round too. Leaves and regions do not share rows, so both are done in parallel, and the
-//! result does not depend on threads. Nothing is drawn but from hashes of the round and of numbers that content decides.
+//! Growing is `O(n log n)`, and so is a round. Leaves and regions do not share rows, so both are processed in parallel,
+//! and the result does not depend on threads. Random choices are hashes of the round and of numbers that depend on
+//! content only.
 
 mod cut;
 mod embedding;
@@ -42,17 +43,17 @@ use super::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// So many rounds where nobody says how many. On the Census data of the literature, twice as many lower the squared
-/// errors by less than a percent of them.
+/// Default number of rounds. On the Census data of the literature, doubling it lowers the squared errors by less than 1
+/// %.
 pub const DEFAULT_ROUNDS: u32 = 32;
 
-/// After so many rounds without a gain the others are left out.
+/// Number of rounds without a gain after which the search stops.
 const PATIENCE: u32 = 8;
 
-/// Clustering by squared errors.
+/// Clustering that minimizes squared errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Centroid {
-    /// How long to search; more rounds never lose more.
+    /// Number of search rounds; more rounds never increase the loss.
     pub rounds: u32,
 }
 
@@ -68,11 +69,11 @@ impl ClusterMethod for Centroid {
     }
 }
 
-/// The classes of cells that together satisfy the model. Every row is in exactly one class, and every class satisfies
-/// the model.
+/// Clusters cells that together satisfy the model. Every row is in exactly one class, and every class satisfies the
+/// model.
 ///
-/// `on_progress` hears how many cells' worth of work is newly done, which adds up to the number of cells, and says
-/// whether to go on. Once it does not, the classes found so far are returned.
+/// `on_progress` receives the number of cells newly processed, which adds up to the number of cells, and returns
+/// whether to continue. Once it returns false, the classes found so far are returned.
 pub fn classes(
     table: &Table,
     cells: &[u32],
@@ -104,7 +105,7 @@ pub fn classes(
     numbers.with_min_len(256).map(|class| units.class(grouping.class(class))).collect()
 }
 
-/// The classes to begin with.
+/// Forms the initial classes.
 fn grown(
     units: &Units,
     rules: &PrivacyByKind<'_>,
@@ -130,15 +131,15 @@ fn grown(
     grouping
 }
 
-/// The classes to begin with where the units of poor cells are too few, or too much alike, to be a class: they join rich
-/// cells near them.
+/// Forms the initial classes if the units of poor cells do not satisfy the model together: they join rich cells near
+/// them.
 fn joined(units: &Units, rules: &PrivacyByKind<'_>, rich: Vec<Vec<u32>>, poor: Vec<u32>) -> UnitLists {
     let mut grouping = UnitLists::default();
     if rich.is_empty() {
         grouping.push(poor);
         return grouping;
     }
-    // A rich cell takes part with its first unit. There is one in every leaf.
+    // A rich cell is represented by its first unit. Every leaf has one.
     let class_of: FxHashMap<u32, &Vec<u32>> = rich.iter().map(|class| (class[0], class)).collect();
     let all = class_of.keys().copied().chain(poor);
     let mut all: Vec<u32> = all.collect();
@@ -157,7 +158,7 @@ fn joined(units: &Units, rules: &PrivacyByKind<'_>, rich: Vec<Vec<u32>>, poor: V
     grouping
 }
 
-/// One round: the classes after it, and whether anything was gained.
+/// Runs one round. Returns the classes and whether the squared errors were lowered.
 fn searched(units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> (UnitLists, bool) {
     let regions = regions(units, classes, round);
     let searched = regions.par_iter().map(|region| {
@@ -176,7 +177,7 @@ fn searched(units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round
     (grouping, has_gained)
 }
 
-/// The classes of a patch, in the numbers of the units behind it.
+/// Returns the classes of a subproblem in terms of the original units.
 fn grouping_of(patch: &Subproblem<'_>, units: &[u32]) -> UnitLists {
     let mut grouping = UnitLists::default();
     for block in patch.classes.iter().filter(|block| !block.units.is_empty()) {
@@ -185,7 +186,7 @@ fn grouping_of(patch: &Subproblem<'_>, units: &[u32]) -> UnitLists {
     grouping
 }
 
-/// Scatters the bits of a number (the finalizer of SplitMix64, [Steele 2014]).
+/// Mixes the bits of a number (the finalizer of SplitMix64, [Steele 2014]).
 fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

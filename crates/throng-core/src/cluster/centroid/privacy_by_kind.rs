@@ -1,13 +1,13 @@
-//! The privacy model as the search asks for it: by the kind of a unit, which stands for its sensitive codes.
+//! Evaluates privacy models by the kind of a unit, which stands for its sensitive codes.
 
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// The models of a release, and the sensitive codes behind each kind of unit.
+/// Privacy models of a release, and the sensitive codes of each kind of unit.
 #[derive(Debug)]
 pub(super) struct PrivacyByKind<'a> {
     privacy: &'a Privacy,
-    /// Sensitive columns that a model may look at; none where only rows are counted, which makes tallies cheap.
+    /// Number of sensitive columns that models count; 0 if only rows are counted, which makes tallies cheap.
     columns: usize,
     /// Kind-major.
     codes: Vec<u32>,
@@ -24,17 +24,17 @@ impl<'a> PrivacyByKind<'a> {
         Self { privacy, columns, codes: Vec::new(), kinds: 0, least_rows }
     }
 
-    /// Whether only rows are counted, so that all units are of one kind.
+    /// Returns whether only rows are counted, so that all units are of one kind.
     pub(super) fn is_plain(&self) -> bool {
         self.columns == 0
     }
 
-    /// No class has fewer rows.
+    /// Returns the minimum number of rows of a class.
     pub(super) fn least_rows(&self) -> u64 {
         self.least_rows
     }
 
-    /// A new kind, with these codes.
+    /// Adds a kind with these codes and returns its number.
     pub(super) fn add_kind(&mut self, codes: &[u32]) -> u32 {
         self.codes.extend_from_slice(&codes[..self.columns]);
         self.kinds += 1;
@@ -45,7 +45,7 @@ impl<'a> PrivacyByKind<'a> {
         &self.codes[kind as usize * self.columns..][..self.columns]
     }
 
-    /// A class without rows.
+    /// Returns the tally of a class without rows.
     pub(super) fn nobody(&self) -> Tally {
         Tally::empty(self.columns)
     }
@@ -70,7 +70,7 @@ impl<'a> PrivacyByKind<'a> {
         self.privacy.helps(tally, self.codes(kind))
     }
 
-    /// Whether a class that satisfies the model still does without these rows of it.
+    /// Returns whether a class that satisfies the model still does without these rows of it.
     pub(super) fn can_lose(&self, tally: &mut Tally, kind: u32, rows: u64) -> bool {
         if rows == 1 {
             return self.privacy.can_lose(tally, self.codes(kind));
@@ -84,8 +84,8 @@ impl<'a> PrivacyByKind<'a> {
         is_satisfied
     }
 
-    /// Whether a class that satisfies the model still does after one of its rows, of one kind, has gone and another
-    /// one, of another kind, has come.
+    /// Returns whether a class that satisfies the model still does after `rows` of its rows of kind `gone` are replaced
+    /// by rows of kind `come`.
     pub(super) fn allows_exchange(&self, tally: &mut Tally, gone: u32, come: u32, rows: u64) -> bool {
         if gone == come {
             return true;
@@ -96,7 +96,7 @@ impl<'a> PrivacyByKind<'a> {
         is_satisfied
     }
 
-    /// Whether rows of these kinds satisfy the model. Stops as soon as they do.
+    /// Returns whether rows of these kinds satisfy the model. Stops as soon as they do.
     pub(super) fn is_satisfied_by(&self, rows: impl IntoIterator<Item = (u32, u64)>) -> bool {
         let mut tally = self.nobody();
         rows.into_iter().any(|(kind, rows)| {

@@ -1,37 +1,38 @@
-//! Forms some neighbouring classes anew, and keeps the result where it has lower squared errors.
+//! Reclusters neighbouring classes, and keeps the result if it has lower squared errors.
 //!
-//! Moves and swaps keep the number of classes, and end where no single step helps. So a class and its nearest neighbours
-//! are taken apart in a copy: all of their units grow into new classes, from other seeds and perhaps more or fewer of
-//! them, or the class is dissolved into its neighbours. The copy is refined, and takes the place of the original if its
-//! errors are lower.
+//! Moves and swaps keep the number of classes, and stop at a local optimum. To escape it, a class and its nearest
+//! neighbours are copied: all of their units grow into new classes, from other seeds and possibly more or fewer of
+//! them, or the class is dissolved into its neighbours. The copy is refined, and replaces the original if its errors
+//! are lower.
 
 use super::grow::{Seeds, grow, join_cheapest};
 use super::mix;
 use super::refine::{RefineEffort, refine};
 use super::subproblem::{NearestClasses, Subproblem};
 
-/// At least so many neighbours take part, where there are so many.
+/// Minimum number of neighbours that take part, if there are that many.
 const FEWEST: u64 = 4;
-/// At most so many take part, or as many small classes as have [`ROWS`] rows.
+/// Maximum number of neighbours, or as many small classes as have [`ROWS`] rows.
 const MOST: u64 = 8;
 /// See [`MOST`].
 const ROWS: u64 = 32;
-/// In a round, each class takes part in about so many attempts.
+/// Approximate number of attempts in which each class takes part per round.
 const ATTEMPTS: u64 = 6;
-/// A patch of fewer classes is gone over more often, up to [`TURNS`] times, because few attempts are no sample.
+/// A subproblem of fewer classes is processed several times, at most [`TURNS`], because few attempts are no sample.
 const FEW: usize = 16;
 /// See [`FEW`].
 const TURNS: usize = 4;
-/// Classes with more units in total are left as they are.
+/// Classes with more units in total are skipped.
 const UNITS: usize = 512;
-/// How often a copy is gone over.
+/// Number of passes over a copy.
 const PASSES: usize = 4;
-/// A copy with so many times the errors is not worth refining.
+/// A copy whose errors exceed the original by this factor is not refined.
 const HOPELESS: f64 = 1.5;
-/// Smaller gains, relative to the errors, are noise of rounding.
+/// Smaller gains, relative to the errors, are rounding noise.
 const NOISE: f64 = 1e-9;
 
-/// Goes over the classes of a patch. `draw` decides what is tried where. Tells whether anything was gained.
+/// Attempts to recluster the classes of a subproblem. `draw` keys the random choices. Returns whether the errors were
+/// lowered.
 pub(super) fn rework(patch: &mut Subproblem<'_>, draw: u64) -> bool {
     let turns = (FEW / patch.classes.len().max(1)).clamp(1, TURNS);
     let mut has_gained = false;
@@ -72,8 +73,8 @@ fn rework_once(patch: &mut Subproblem<'_>, draw: u64) -> bool {
     has_gained
 }
 
-/// Lets `form` give the units of some classes to new ones, and takes these over if that lowers the errors. Tells whether
-/// it does.
+/// Assigns the units of the classes in `pool` to new classes by `form`, and keeps these if that lowers the errors.
+/// Returns whether it does.
 fn attempt<'a>(patch: &mut Subproblem<'a>, pool: &[u32], form: impl FnOnce(&mut Subproblem<'a>)) -> bool {
     let (mut copy, units) = patch.part(pool);
     let before: f64 = pool.iter().map(|class| patch.class_errors(*class)).sum();
@@ -97,7 +98,7 @@ fn attempt<'a>(patch: &mut Subproblem<'a>, pool: &[u32], form: impl FnOnce(&mut 
     true
 }
 
-/// Forms classes of these sizes, without the first, whose units join the others.
+/// Opens classes of these sizes except the first, whose units join the others.
 fn dissolve_first(patch: &mut Subproblem<'_>, sizes: &[usize]) {
     let mut from = sizes[0] as u32;
     for size in &sizes[1..] {

@@ -1,44 +1,43 @@
-//! Moves single units to other classes, and swaps two units, while that lowers the squared errors.
+//! Moves single units to other classes, and swaps pairs of units, while that lowers the squared errors.
 //!
 //! With `n` rows and the centroid `c` of a class, a row at `x` that leaves `A` and joins `B` changes the errors by
-//! `n_B / (n_B + 1) |x - c_B|^2 - n_A / (n_A - 1) |x - c_A|^2`. Rows at `u` in `A` and `v` in `B` that change places
-//! lower them by `2 (c_A - c_B) (v - u) + (1 / n_A + 1 / n_B) |v - u|^2`. And where `A` has no row to spare, a third class
-//! that has may give one in place of the row that leaves. All this is looked at for each unit and the classes that are
-//! nearest to it, the best that the model allows is done, and a unit around which nothing has happened since is not
-//! looked at again.
+//! `n_B / (n_B + 1) |x - c_B|^2 - n_A / (n_A - 1) |x - c_A|^2`. Swapping rows at `u` in `A` and `v` in `B` lowers them
+//! by `2 (c_A - c_B) (v - u) + (1 / n_A + 1 / n_B) |v - u|^2`. If `A` has no surplus row, a third class that has one
+//! may replace the row that leaves. For each unit these steps are evaluated with the nearest classes, and the best one
+//! that the model allows is applied. A unit is evaluated again only if one of these classes changed.
 
 use super::lanes::{distance, padded, rise};
 use super::subproblem::{NearestClasses, Subproblem};
 
-/// How long to go on, and how far to look.
+/// Number of passes, and number of classes considered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RefineEffort {
-    /// How often the units are gone over.
+    /// Number of passes over the units.
     pub(super) passes: usize,
-    /// So many classes around a unit are looked at.
+    /// Number of nearest classes considered per unit.
     pub(super) classes: usize,
-    /// Or as many small ones as have so many rows.
+    /// More classes are considered if they are small: as many of minimum size as have this many rows.
     pub(super) rows: usize,
 }
 
 impl RefineEffort {
-    /// For classes that are searched.
+    /// For classes under local search.
     pub(super) const FULL: Self = Self { passes: 2, classes: 6, rows: 24 };
-    /// For classes that have grown and will be searched.
+    /// For grown classes that local search will improve.
     pub(super) const ONCE: Self = Self { passes: 1, ..Self::FULL };
-    /// For classes that have grown where there is no time for a search. With six numbers it takes two thirds of the time of
-    /// [`RefineEffort::ONCE`], and the errors are 1 % higher.
+    /// For grown classes without a search. With six numeric columns it takes two thirds of the time of
+    /// [`RefineEffort::ONCE`], with errors 1 % higher.
     pub(super) const LITTLE: Self = Self { passes: 1, classes: 2, rows: 0 };
 }
 
-/// Never more than so many classes.
+/// Maximum number of classes considered per unit.
 const MOST: usize = 12;
-/// Of a class with more units none is swapped: one row of so many moves the centroid little, and moves do that.
+/// Units of larger classes are not swapped: one row moves their centroid little, and moves suffice.
 const LARGE: usize = 256;
-/// Smaller gains are noise of rounding.
+/// Smaller gains are rounding noise.
 const NOISE: f64 = 1e-9;
 
-/// What would lower the errors.
+/// A step that lowers the errors.
 #[derive(Clone, Copy, Debug)]
 enum RefineMove {
     Move {
@@ -48,7 +47,7 @@ enum RefineMove {
         class: u32,
         with: u32,
     },
-    /// The unit moves, and another one comes in its place.
+    /// The unit moves, and a unit of a third class replaces it.
     Chain {
         class: u32,
         with: u32,
@@ -70,20 +69,20 @@ impl BestMove {
     }
 }
 
-/// Memory that is used again.
+/// Reused buffers.
 #[derive(Debug)]
 struct Scratch {
     slope: Vec<f32>,
-    /// What the unit would cost in the classes near it.
+    /// Cost of the unit in each of its nearest classes.
     costs: Vec<(f32, u32)>,
 }
 
-/// Memory of what was looked at.
+/// Timestamps of visits and changes.
 #[derive(Debug)]
 struct VisitLog {
-    /// Per unit: when, and at which classes.
+    /// Per unit: time of the last visit, and the classes considered.
     units: Vec<(u32, [u32; MOST])>,
-    /// Per class: when it changed.
+    /// Per class: time of the last change.
     classes: Vec<u32>,
     now: u32,
 }
@@ -96,7 +95,7 @@ impl VisitLog {
     }
 }
 
-/// Goes over all units with this care, or until nothing is to be gained. Tells whether anything was.
+/// Refines all units with this effort, or until no step lowers the errors. Returns whether any did.
 pub(super) fn refine(patch: &mut Subproblem<'_>, care: RefineEffort) -> bool {
     if patch.classes.len() < 2 {
         return false;
@@ -133,7 +132,7 @@ pub(super) fn refine(patch: &mut Subproblem<'_>, care: RefineEffort) -> bool {
     looked.now > 1
 }
 
-/// Which units a step takes into which classes.
+/// Returns the units that a step moves, with their new classes.
 fn targets(patch: &Subproblem<'_>, unit: u32, step: RefineMove) -> [Option<(u32, u32)>; 2] {
     let home = patch.home[unit as usize];
     match step {
@@ -144,7 +143,7 @@ fn targets(patch: &Subproblem<'_>, unit: u32, step: RefineMove) -> [Option<(u32,
     }
 }
 
-/// The best step for a unit.
+/// Returns the best step for a unit.
 fn best_step(
     patch: &mut Subproblem<'_>,
     unit: u32,
@@ -172,7 +171,7 @@ fn best_step(
             continue;
         }
         let share = weight / count + weight / size;
-        // Of two units that gain by a swap, one has at least half of the gain; the other need not look for it.
+        // Of two units that gain by a swap, one has at least half of the gain; only that one needs to find it.
         let span = there.sqrt() + patch.reach(class);
         if weight * (2.0 * (here - there) + share * span * span) > best.gain {
             best_swap(patch, unit, class, share, scratch, &mut best);
@@ -205,7 +204,7 @@ fn best_swap(
     }
 }
 
-/// A unit that its class needs may leave when another one comes in its place, from a class that spares it.
+/// Finds a replacement from a class with surplus rows for a unit that its class cannot lose.
 fn best_chain(patch: &mut Subproblem<'_>, unit: u32, leaving: f32, scratch: &mut Scratch, best: &mut BestMove) {
     let (home, rows) = (patch.home[unit as usize], patch.rows[unit as usize]);
     let (weight, count) = (rows as f32, patch.classes[home as usize].rows() as f32);
@@ -223,7 +222,7 @@ fn best_chain(patch: &mut Subproblem<'_>, unit: u32, leaving: f32, scratch: &mut
         let leaves = weight * size / (size - weight);
         let joins = weight * rest / count;
         let reach = patch.reach(donor);
-        // No unit of the donor is nearer to where it would come.
+        // Lower bound of the distance of units of the donor to the point where one would be least costly.
         let nearest = (distance(patch.centroid(donor), &scratch.slope).sqrt() - reach).max(0.0);
         if leaving - cost + leaves * reach * reach - joins * nearest * nearest <= best.gain {
             continue;
@@ -239,8 +238,8 @@ fn best_chain(patch: &mut Subproblem<'_>, unit: u32, leaving: f32, scratch: &mut
     }
 }
 
-/// By how much a step lowers the errors, in double precision: candidates are found in single precision, and none is
-/// done because of its rounding.
+/// Returns the decrease of the errors by a step, in double precision. Candidates are found in single precision, and
+/// must not be applied because of rounding.
 fn exact_gain(patch: &Subproblem<'_>, unit: u32, step: RefineMove) -> f64 {
     let home = patch.home[unit as usize];
     match step {

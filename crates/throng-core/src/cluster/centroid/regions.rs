@@ -1,7 +1,7 @@
-//! Groups neighbouring classes into regions that are searched apart from each other.
+//! Groups neighbouring classes into regions that are searched independently.
 //!
-//! The borders of regions are other ones in every round, so that no border stays in the way for long: an axis is chosen
-//! by its variance times a number from 1/2 to 3/2, and is cut somewhere around the median, both drawn for the round.
+//! Regions have different borders in every round, so that no border persists: the variance of each axis is multiplied
+//! by a factor from 1/2 to 3/2, and the widest axis is cut near the median, both drawn per round.
 
 use rayon::prelude::*;
 
@@ -11,13 +11,13 @@ use super::lanes::padded;
 use super::mix;
 use super::units::Units;
 
-/// A region with at most so many units is not cut.
+/// Maximum number of units of a region.
 const REGION_UNITS: usize = 1024;
 
-/// Sides with more classes are cut in parallel.
+/// Sides of cuts of more classes are processed in parallel.
 const PARALLEL: usize = 1024;
 
-/// Classes as lists of units, one after the other.
+/// Classes as concatenated lists of units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct UnitLists {
     units: Vec<u32>,
@@ -46,7 +46,7 @@ impl UnitLists {
     }
 }
 
-/// The regions of a round, each a list of classes.
+/// Returns the regions of a round, each a list of classes.
 pub(super) fn regions(units: &Units, classes: &UnitLists, round: u32) -> Vec<Vec<u32>> {
     let dimensions = units.dimensions();
     let width = padded(dimensions);

@@ -1,14 +1,14 @@
-//! A patch of the table: some units with their classes, on which the search works undisturbed.
+//! A subproblem: some units with their classes, searched independently of all others.
 //!
-//! Patches share no unit, so that many are searched at the same time. Points are copied into the patch, where they lie
-//! side by side.
+//! Subproblems share no unit, so that many are searched in parallel. Points are copied into the subproblem, where they
+//! are contiguous.
 
 use super::lanes::{distance, padded, push_point};
 use super::privacy_by_kind::PrivacyByKind;
 use super::units::Units;
 use crate::model::Tally;
 
-/// Some units and their classes. Units and classes are numbered from 0.
+/// Units and their classes, both numbered from 0.
 #[derive(Debug)]
 pub(super) struct Subproblem<'a> {
     pub(super) rules: &'a PrivacyByKind<'a>,
@@ -19,20 +19,20 @@ pub(super) struct Subproblem<'a> {
     points: Vec<f32>,
     pub(super) rows: Vec<u32>,
     pub(super) kinds: Vec<u32>,
-    /// The class of each unit.
+    /// Class of each unit.
     pub(super) home: Vec<u32>,
     pub(super) classes: Vec<SubproblemClass>,
-    /// Class-major: the points of a class, each as often as it has rows.
+    /// Class-major: sum of the points of a class, weighted by rows.
     sums: Vec<f64>,
     /// Class-major.
     centroids: Vec<f32>,
-    /// The same, of each [`ABREAST`] classes first one axis, then the next. A class without units is at infinity.
+    /// Centroids in blocks of [`ABREAST`] classes, axis-major within a block. A class without units is at infinity.
     axes: Vec<[f32; ABREAST]>,
-    /// Per class how far its farthest unit is from its centroid.
+    /// Distance of the farthest unit of each class from its centroid.
     reaches: Vec<f32>,
 }
 
-/// A class.
+/// A class of a subproblem.
 #[derive(Clone, Debug)]
 pub(super) struct SubproblemClass {
     pub(super) units: Vec<u32>,
@@ -45,14 +45,14 @@ impl SubproblemClass {
     }
 }
 
-/// Classes that are measured at a time.
+/// Number of classes measured at a time.
 const ABREAST: usize = 8;
 
-/// The class of a unit that has none yet.
+/// Sentinel class of a unit without a class.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Subproblem<'a> {
-    /// These units, without classes.
+    /// Creates a subproblem of these units, without classes.
     pub(super) fn of_units(
         units: &Units,
         rules: &'a PrivacyByKind<'a>,
@@ -83,7 +83,8 @@ impl<'a> Subproblem<'a> {
         }
     }
 
-    /// A patch of some classes of this one, and which units of this one it has.
+    /// Copies the units of some classes, without classes, into a new subproblem. Returns it with the original numbers
+    /// of its units.
     pub(super) fn part(&self, classes: &[u32]) -> (Self, Vec<u32>) {
         let list = || classes.iter().flat_map(|class| self.classes[*class as usize].units.iter());
         let mut points = Vec::new();
@@ -105,18 +106,18 @@ impl<'a> Subproblem<'a> {
         &self.centroids[class as usize * self.width..][..self.width]
     }
 
-    /// How far the farthest unit of a class is from its centroid.
+    /// Returns the distance of the farthest unit of a class from its centroid.
     pub(super) fn reach(&self, class: u32) -> f32 {
         self.reaches[class as usize]
     }
 
-    /// Makes units, which have no class, a class.
+    /// Opens a class with these units, which must have no class.
     pub(super) fn open(&mut self, units: Vec<u32>) {
         let tally = self.tally(&units);
         self.open_counted(units, tally);
     }
 
-    /// The same where their rows were counted before.
+    /// Same as [`Subproblem::open`] with the tally of the units.
     pub(super) fn open_counted(&mut self, units: Vec<u32>, tally: Tally) {
         let class = self.classes.len() as u32;
         if self.classes.len().is_multiple_of(ABREAST) {
@@ -129,7 +130,7 @@ impl<'a> Subproblem<'a> {
         self.settle_in(class, SubproblemClass { units, tally });
     }
 
-    /// Makes classes of so many units each, from the first on, and tells which unit comes after them.
+    /// Opens classes of these sizes from consecutive units, starting at the first. Returns the first unit after them.
     pub(super) fn open_all(&mut self, sizes: impl Iterator<Item = usize>) -> u32 {
         let mut from = 0;
         for size in sizes {
@@ -139,7 +140,7 @@ impl<'a> Subproblem<'a> {
         from
     }
 
-    /// Gives units, which have no class, to a class that has none.
+    /// Assigns units, which must have no class, to an empty class.
     pub(super) fn fill(&mut self, class: u32, units: Vec<u32>) {
         let tally = self.tally(&units);
         self.settle_in(class, SubproblemClass { units, tally });
@@ -162,7 +163,7 @@ impl<'a> Subproblem<'a> {
         tally
     }
 
-    /// Leaves a class without units, and its units without a class.
+    /// Removes all units from a class.
     pub(super) fn clear(&mut self, class: u32) {
         let units = std::mem::take(&mut self.classes[class as usize].units);
         units.iter().for_each(|unit| self.home[*unit as usize] = NOWHERE);
@@ -171,7 +172,7 @@ impl<'a> Subproblem<'a> {
         self.settle(class);
     }
 
-    /// Takes a unit into a class, from nowhere or from another one.
+    /// Moves a unit to a class, from another one or from none.
     pub(super) fn relocate(&mut self, unit: u32, class: u32) {
         let from = self.home[unit as usize];
         if from != NOWHERE {
@@ -205,13 +206,13 @@ impl<'a> Subproblem<'a> {
         sum.iter_mut().zip(point).for_each(|(sum, coordinate)| *sum += f64::from(*coordinate) * rows);
     }
 
-    /// Notes where the centroid of a class is now.
+    /// Updates the centroid and the reach of a class.
     fn settle(&mut self, class: u32) {
         let block = &self.classes[class as usize];
         let share = if block.units.is_empty() { f64::INFINITY } else { 1.0 / block.rows() };
         let (width, at) = (self.width, class as usize);
         for axis in 0..width {
-            // Of a class without units the sum is 0, and the centroid is nowhere.
+            // The sum of a class without units is 0, and its centroid is at infinity.
             let centroid =
                 if share.is_finite() { (self.sums[at * width + axis] * share) as f32 } else { f32::INFINITY };
             self.centroids[at * width + axis] = centroid;
@@ -225,12 +226,12 @@ impl<'a> Subproblem<'a> {
         self.reaches[at] = farthest.sqrt();
     }
 
-    /// The squared distance from a unit to the centroid of a class.
+    /// Returns the squared distance of a unit to the centroid of a class.
     pub(super) fn distance(&self, unit: u32, class: u32) -> f32 {
         distance(self.point(unit), self.centroid(class))
     }
 
-    /// The same in double precision.
+    /// Same as [`Subproblem::distance`] in double precision.
     fn exact_distance(&self, unit: u32, class: u32) -> f64 {
         let (share, mut sum) = (1.0 / self.classes[class as usize].rows(), 0.0);
         for (coordinate, total) in self.point(unit).iter().zip(&self.sums[class as usize * self.width..]) {
@@ -239,20 +240,21 @@ impl<'a> Subproblem<'a> {
         sum
     }
 
-    /// What a unit adds to the errors of a class that it joins.
+    /// Returns the increase of the squared errors of a class if a unit joins it.
     pub(super) fn joining(&self, unit: u32, class: u32) -> f64 {
         let (rows, count) = (f64::from(self.rows[unit as usize]), self.classes[class as usize].rows());
         self.exact_distance(unit, class) * rows * count / (count + rows)
     }
 
-    /// What a unit takes from the errors of its class, which has others, when it leaves.
+    /// Returns the decrease of the squared errors of its class if a unit leaves it. The class must have other units.
     pub(super) fn leaving(&self, unit: u32) -> f64 {
         let class = self.home[unit as usize];
         let (rows, count) = (f64::from(self.rows[unit as usize]), self.classes[class as usize].rows());
         self.exact_distance(unit, class) * rows * count / (count - rows)
     }
 
-    /// By how much the errors of a class fall when one of its units goes and another one, with as many rows, comes.
+    /// Returns the decrease of the squared errors of a class if one of its units is replaced by another with as many
+    /// rows.
     pub(super) fn exchanging(&self, class: u32, gone: u32, come: u32) -> f64 {
         let (rows, count) = (f64::from(self.rows[gone as usize]), self.classes[class as usize].rows());
         let (share, mut fall) = (1.0 / count, 0.0);
@@ -264,7 +266,7 @@ impl<'a> Subproblem<'a> {
         fall * rows
     }
 
-    /// The classes that are nearest to a point, the nearest first, without one of them.
+    /// Finds the classes nearest to a point, the nearest first, except one.
     pub(super) fn nearest(&self, point: &[f32], except: u32, near: &mut NearestClasses) {
         near.distances.clear();
         near.distances.extend(self.axes.chunks_exact(self.dimensions).map(|axes| {
@@ -289,19 +291,19 @@ impl<'a> Subproblem<'a> {
         }
     }
 
-    /// The squared errors of a class.
+    /// Returns the squared errors of a class.
     pub(super) fn class_errors(&self, class: u32) -> f64 {
         let error = |unit: &u32| self.exact_distance(*unit, class) * f64::from(self.rows[*unit as usize]);
         self.classes[class as usize].units.iter().map(error).sum()
     }
 
-    /// The squared errors of all classes.
+    /// Returns the squared errors of all classes.
     pub(super) fn errors(&self) -> f64 {
         (0..self.classes.len() as u32).map(|class| self.class_errors(class)).sum()
     }
 }
 
-/// A list of the nearest classes, with memory that is used again.
+/// List of the nearest classes, with reused buffers.
 #[derive(Debug)]
 pub(super) struct NearestClasses {
     distances: Vec<[f32; ABREAST]>,
@@ -310,7 +312,7 @@ pub(super) struct NearestClasses {
 }
 
 impl NearestClasses {
-    /// At most so many, and at least one.
+    /// Creates a list of at most `most` classes, and at least one.
     pub(super) fn new(most: usize) -> Self {
         Self { distances: Vec::new(), best: Vec::new(), most: most.max(1) }
     }
@@ -319,13 +321,13 @@ impl NearestClasses {
         self.best.iter().map(|(_, class)| *class)
     }
 
-    /// With the squared distance of each.
+    /// Iterates over the squared distances and the classes.
     pub(super) fn distances(&self) -> impl Iterator<Item = (f32, u32)> {
         self.best.iter().copied()
     }
 }
 
-/// Puts a class among the nearest, behind those that are as near; tells how near others must be.
+/// Inserts a class into the nearest, after equally near ones. Returns the distance below which others are accepted.
 fn offer(best: &mut Vec<(f32, u32)>, most: usize, offered: (f32, u32)) -> f32 {
     if best.len() < most {
         best.push(offered);

@@ -1,8 +1,8 @@
-//! What the search moves from class to class: rows, or lots of rows that are alike.
+//! Units: what local search moves between classes, single rows or batches of interchangeable rows.
 //!
-//! A unit is one row, or the rest of a group that has many rows. Nothing is gained by looking at a thousand equal rows
-//! one by one: a lot goes where its point is, and the single rows of its group are there to be lent to a neighbour.
-//! So a table of few cells has few units, however many rows it has.
+//! A unit is one row, or the rest of a group that has many rows. Evaluating thousands of equal rows one by one gains
+//! nothing: the batch stays at its point, and the single rows of its group can be lent to a neighbour. A table with few
+//! cells thus has few units, whatever its number of rows.
 
 use std::ops::Range;
 
@@ -15,10 +15,10 @@ use crate::cluster::{Class, Portion};
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// The units of some cells, in the order of the cells' content.
+/// Units of some cells, ordered by the content of the cells.
 #[derive(Debug)]
 pub(super) struct Units {
-    /// One per cell.
+    /// One point per cell.
     points: Points,
     units: Vec<Unit>,
 }
@@ -31,12 +31,12 @@ struct Unit {
     portion: Portion,
 }
 
-/// The units of all cells, and which of them begin as a class.
+/// Units of all cells, and which of them start as a class.
 #[derive(Debug)]
 pub(super) struct UnitSurvey<'a> {
     pub(super) units: Units,
     pub(super) rules: PrivacyByKind<'a>,
-    /// The units of each cell that satisfies the model alone.
+    /// Units of each cell that satisfies the model alone.
     pub(super) rich: Vec<Vec<u32>>,
     /// All other units.
     pub(super) poor: Vec<u32>,
@@ -68,29 +68,29 @@ impl<'a> UnitSurvey<'a> {
     }
 }
 
-/// So many cells are numbered in one go.
+/// Number of cells that are numbered at a time.
 const BLOCK_CELLS: usize = 1 << 14;
 
-/// The units of some cells, numbered from 0.
+/// Units of some cells, numbered from 0.
 struct UnitBlock<'t> {
     units: Vec<Unit>,
-    /// The codes of each kind, as they come.
+    /// Sensitive codes of each kind, in order of occurrence.
     kinds: Vec<&'t [u32]>,
-    /// The units of each rich cell.
+    /// Units of each rich cell.
     rich: Vec<Range<u32>>,
-    /// Runs of all other units.
+    /// Ranges of all other units.
     poor: Vec<Range<u32>>,
 }
 
 impl<'t> UnitBlock<'t> {
-    /// The cells are those of points from `first` on.
+    /// Creates the units of cells whose points start at `first`.
     fn of(table: &'t Table, rules: &PrivacyByKind<'_>, cells: &[u32], is_rich: &[bool], first: u32) -> Self {
         let (mut rich, mut poor) = (Vec::new(), Vec::<Range<u32>>::new());
         let (mut units, mut kinds) = (Vec::with_capacity(cells.len()), Vec::new());
         let mut known: FxHashMap<&[u32], u32> = FxHashMap::default();
         for ((point, cell), is_rich) in (first..).zip(cells).zip(is_rich) {
             let groups = table.groups(*cell);
-            // A rich cell may lend to a class or two; of a poor one any group may have to.
+            // A rich cell may lend to one or two classes; any group of a poor one may have to.
             let single = 2 * rules.least_rows();
             let single = if *is_rich { single.div_ceil(groups.len() as u64) } else { single };
             let start = units.len() as u32;
@@ -130,17 +130,17 @@ impl Units {
         self.units[unit as usize].portion.rows
     }
 
-    /// What a model may know of the unit's rows, as a number of [`PrivacyByKind`].
+    /// Returns the kind of a unit in [`PrivacyByKind`].
     pub(super) fn kind(&self, unit: u32) -> u32 {
         self.units[unit as usize].kind
     }
 
-    /// What a model may know of the unit.
+    /// Returns the kind and the number of rows of a unit.
     pub(super) fn kind_and_rows(&self, unit: u32) -> (u32, u64) {
         (self.kind(unit), u64::from(self.rows(unit)))
     }
 
-    /// Units as a class.
+    /// Converts units to a class.
     pub(super) fn class(&self, units: &[u32]) -> Class {
         Class::of_portions(units.iter().map(|unit| self.units[*unit as usize].portion).collect())
     }

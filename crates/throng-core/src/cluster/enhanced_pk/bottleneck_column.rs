@@ -9,22 +9,22 @@ use crate::domain::NULL;
 use crate::feasibility::max_classes;
 use crate::model::Privacy;
 
-/// What steps 1 and 2 know of the hardest column.
+/// Facts about the hardest column for steps 1 and 2.
 #[derive(Debug)]
 pub(super) struct BottleneckColumn {
-    /// `maxClusters`: the most classes that the column allows, which is no more than any other allows (Condition 2).
+    /// `maxClusters`: maximum number of classes that the column allows, the least of all columns (Condition 2).
     pub(super) max_classes: usize,
-    /// `iValue`: how many values step 1 gives to every class.
+    /// `iValue`: number of values that step 1 gives to every class.
     pub(super) rare_values: u64,
-    /// How many values step 2 gives to every class.
+    /// Number of values that step 2 gives to every class.
     frequent_values: usize,
-    /// Per value its kinds of rows (SEC), the most frequent value first, the lowest code first among equals.
+    /// Kinds of rows per value (SEC), the most frequent value first, then the lowest code.
     equivalence_classes: Vec<Vec<usize>>,
 }
 
 impl BottleneckColumn {
-    /// The hardest column of a pool that has all rows of a leaf, the first among equals; none when no model asks for two
-    /// values or more.
+    /// Determines the hardest column of a pool that has all rows of a leaf, the first among equals; `None` if no model
+    /// requires two or more values.
     pub(super) fn of(pool: &UnassignedGroups<'_>, privacy: &Privacy) -> Option<Self> {
         let columns = privacy.models().filter_map(|model| model.column().zip(model.distinct_values()));
         let columns: Vec<(usize, u64)> = columns.filter(|(_, p)| *p > 0).collect();
@@ -45,24 +45,25 @@ impl BottleneckColumn {
         })
     }
 
-    /// The kinds of each frequent value, the most frequent first.
+    /// Returns the kinds of each frequent value, the most frequent first.
     pub(super) fn frequent(&self) -> impl DoubleEndedIterator<Item = &[usize]> {
         self.equivalence_classes.iter().take(self.frequent_values).map(Vec::as_slice)
     }
 
-    /// The kinds of each rare value, the most frequent first.
+    /// Returns the kinds of each rare value, the most frequent first.
     pub(super) fn rare(&self) -> impl DoubleEndedIterator<Item = &[usize]> {
         self.equivalence_classes.iter().skip(self.frequent_values).map(Vec::as_slice)
     }
 }
 
-/// `iValue`: the least `i` with `floor((n - cf_(p-i)) / i) = maxClusters`, for descending counts of at least `p` values.
+/// `iValue`: the least `i` with `floor((n - cf_(p-i)) / i) = maxClusters`, for descending counts of at least `p`
+/// values.
 fn rare_values(counts: &[u64], p: u64, max_classes: u64) -> u64 {
     let bound = |i: u64| counts.iter().skip((p - i) as usize).sum::<u64>() / i;
     (1..=p).find(|i| bound(*i) == max_classes).unwrap_or(p)
 }
 
-/// The values of a column, the most frequent first.
+/// Values of a column, the most frequent first.
 struct ValueFrequencies {
     counts: Vec<u64>,
     kinds: Vec<Vec<usize>>,

@@ -1,36 +1,36 @@
-//! The cells that are in no class yet, in an order in which near ones lie side by side.
+//! Cells without a class, in k-d tree order, so that near ones are close in memory.
 
 use crate::geometry::{KdTree, LossSpace};
 
-/// How many cells a part of the tree has, but for the last one.
+/// Number of cells of a leaf node of the k-d tree, except the last one.
 pub(super) const PART: usize = 64;
 
-/// No slot.
+/// Sentinel for no slot.
 const NONE: u32 = u32::MAX;
 
-/// Cells, each in the slot that its place in the tree gives it.
+/// Cells in the order of the k-d tree. The slot of a cell is its index in that order.
 pub(super) struct FreeCells {
-    /// The cell of each slot.
+    /// Cell of each slot.
     cells: Vec<u32>,
-    /// The slot of each cell.
+    /// Slot of each cell.
     slots: Vec<u32>,
     stride: usize,
     places: Vec<f32>,
-    /// The same coordinates, part by part, and there lane by lane.
+    /// The coordinates of `places` in blocks of [`PART`] slots, lane-major within a block.
     lanes: Vec<f32>,
     width: usize,
     is_free: Vec<bool>,
     tree: KdTree,
-    /// By part of the tree, how many of its cells are free.
+    /// Number of free cells of each k-d tree node.
     free: Vec<u32>,
-    /// By part the one that it is a half of.
+    /// Parent of each k-d tree node.
     whole: Vec<u32>,
-    /// By slot the smallest part that it is in.
+    /// Leaf node of each slot.
     part: Vec<u32>,
 }
 
 impl FreeCells {
-    /// Cells at these places.
+    /// Builds the index of cells at these points.
     pub(super) fn new(axes: &LossSpace, cells: Vec<u32>, places: Vec<f32>) -> Self {
         let slots = vec![NONE; cells.iter().max().map_or(0, |last| *last as usize + 1)];
         Self::with_slots(axes, cells, &places, slots)
@@ -62,7 +62,7 @@ impl FreeCells {
         Self { cells, slots, stride, places: ordered, lanes, width, is_free, tree, free, whole, part }
     }
 
-    /// Goes on without the cells that are taken, once these are as many as the others. Slots change.
+    /// Rebuilds the index without the taken cells once at least half are taken. Slots change.
     pub(super) fn forget_taken(&mut self, axes: &LossSpace) {
         if 2 * self.left() > self.cells.len() {
             return;
@@ -72,7 +72,7 @@ impl FreeCells {
         *self = Self::with_slots(axes, cells, &places, std::mem::take(&mut self.slots));
     }
 
-    /// How many cells are free.
+    /// Returns the number of free cells.
     pub(super) fn left(&self) -> usize {
         self.free.first().map_or(0, |free| *free as usize)
     }
@@ -85,7 +85,7 @@ impl FreeCells {
         (0..self.cells.len() as u32).filter(|slot| self.is_free(*slot))
     }
 
-    /// The slot of a cell, as long as it is free.
+    /// Returns the slot of a cell if it is free.
     pub(super) fn free_slot(&self, cell: u32) -> Option<u32> {
         Some(self.slots[cell as usize]).filter(|slot| *slot != NONE && self.is_free(*slot))
     }
@@ -98,7 +98,7 @@ impl FreeCells {
         &self.places[slot as usize * self.stride..][..self.stride]
     }
 
-    /// Takes the cell of a slot that is free.
+    /// Takes the cell of a free slot.
     pub(super) fn take(&mut self, slot: u32) -> u32 {
         self.is_free[slot as usize] = false;
         let mut part = self.part[slot as usize] as usize;
@@ -110,8 +110,8 @@ impl FreeCells {
         self.cells[slot as usize]
     }
 
-    /// Tells free slots near a place, with what the two lose together, until `looks` of them were told or there are no more.
-    /// Some more may be told.
+    /// Calls `found` with free slots near a point and their pairwise loss, until at least `looks` of them were visited
+    /// or none is left.
     pub(super) fn look_around(&self, axes: &LossSpace, place: &[f32], looks: usize, mut found: impl FnMut(f32, u32)) {
         let mut told = 0;
         let visit = |part: u32| {

@@ -1,15 +1,15 @@
-//! Grows one class.
+//! Grows a single class.
 
 use super::free_cells::FreeCells;
 use crate::geometry::{BoundingBox, LossSpace};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 
-/// So many cells near the seed are looked at, and so many more per row that a class needs.
+/// Number of cells visited near the seed, plus `LOOKS_PER_ROW` for each row that a class needs.
 const LOOKS: usize = 1024;
 const LOOKS_PER_ROW: usize = 32;
 
-/// Of these, so many of the nearest may join the class.
+/// Number of the nearest of them that are candidates, plus `POOL_PER_ROW` for each row that a class needs.
 const POOL: usize = 64;
 const POOL_PER_ROW: usize = 16;
 
@@ -19,23 +19,23 @@ pub(super) struct Grower<'a> {
     leaf: &'a [u32],
     table: &'a Table,
     privacy: &'a Privacy,
-    /// How many rows a class needs, at most as many as there are cells.
+    /// Number of rows that a class needs, at most the number of cells.
     least_rows: usize,
 }
 
-/// A class that can be formed as long as nobody takes its cells.
+/// A class that is valid as long as its cells are free.
 pub(super) struct TentativeClass {
     pub(super) slots: Vec<u32>,
     pub(super) rows: u64,
     pub(super) ranges: BoundingBox,
 }
 
-/// Cells that may join a class.
+/// Candidates of a class.
 struct CandidateCells {
     slots: Vec<u32>,
-    /// Their coordinates, lane by lane.
+    /// Lane-major coordinates.
     coordinates: Vec<f32>,
-    /// What the class would lose with each; infinite for those that have joined.
+    /// Loss of the class with each candidate; infinite for those that have joined.
     losses: Vec<f32>,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Grower<'a> {
         self.axes
     }
 
-    /// Among so many cells two classes seldom want the same one.
+    /// Number of free cells per class at which two classes seldom compete for the same cell.
     pub(super) fn apart(&self) -> usize {
         4 * self.least_rows * self.least_rows
     }
@@ -62,7 +62,7 @@ impl<'a> Grower<'a> {
         self.leaf[ground.cell(slot) as usize]
     }
 
-    /// The class of a seed; none if it can't be completed.
+    /// Grows the class of a seed; returns `None` if it can't be completed.
     pub(super) fn grow(&self, ground: &FreeCells, seed: u32) -> Option<TentativeClass> {
         let place = ground.place(seed);
         let mut ranges = BoundingBox { lo: place.to_vec(), hi: place.to_vec() };
@@ -81,7 +81,7 @@ impl<'a> Grower<'a> {
                     tally.add_cell(self.table, self.table_cell(ground, slot));
                     slots.push(slot);
                 }
-                // What is near is not enough.
+                // The candidates near the seed do not suffice: consider all free cells.
                 None if !is_of_all => {
                     is_of_all = true;
                     let others = ground.free_slots().filter(|slot| !slots.contains(slot)).collect();
@@ -96,7 +96,7 @@ impl<'a> Grower<'a> {
         self.table.groups(cell).any(|group| self.privacy.helps(tally, self.table.codes(group)))
     }
 
-    /// The free cells near a seed.
+    /// Returns the free cells near a seed.
     fn near(&self, ground: &FreeCells, seed: u32) -> Vec<u32> {
         let count = POOL + POOL_PER_ROW * self.least_rows;
         let mut near: Vec<(f32, u32)> = Vec::with_capacity(2 * count.min(ground.left()) + 1);
@@ -117,7 +117,7 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// Keeps so many with the least losses, and tells the greatest of these.
+/// Keeps the `count` entries with the least losses, and returns the greatest of these losses.
 fn keep_nearest(near: &mut Vec<(f32, u32)>, count: usize) -> f32 {
     let (_, last, _) = near.select_nth_unstable_by(count - 1, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let most = last.0;
@@ -126,7 +126,7 @@ fn keep_nearest(near: &mut Vec<(f32, u32)>, count: usize) -> f32 {
 }
 
 impl CandidateCells {
-    /// These cells, for a class with this box.
+    /// Creates candidates for a class with this bounding box.
     fn new(axes: &LossSpace, ground: &FreeCells, slots: Vec<u32>, ranges: &BoundingBox) -> Self {
         let mut coordinates = vec![0.0; axes.width() * slots.len()];
         for (at, slot) in slots.iter().enumerate() {
@@ -137,7 +137,7 @@ impl CandidateCells {
         Self { slots, coordinates, losses }
     }
 
-    /// The cell with which the class loses least.
+    /// Returns the candidate with the least loss.
     fn nearest(&self) -> Option<usize> {
         const LANES: usize = 8;
         let (chunks, rest) = self.losses.as_chunks::<LANES>();
@@ -149,7 +149,7 @@ impl CandidateCells {
         self.losses.iter().position(|loss| *loss == least && least < f32::INFINITY)
     }
 
-    /// The same among those that are wanted.
+    /// Returns the wanted candidate with the least loss.
     fn nearest_that(&self, is_wanted: impl Fn(u32) -> bool) -> Option<usize> {
         let (mut least, mut nearest) = (f32::INFINITY, None);
         for (at, loss) in self.losses.iter().enumerate() {
@@ -160,7 +160,7 @@ impl CandidateCells {
         nearest
     }
 
-    /// A cell joins the class, the box of which grows.
+    /// Adds a candidate to the class and widens its bounding box. Returns the slot.
     fn join(&mut self, at: usize, axes: &LossSpace, ranges: &mut BoundingBox, ground: &FreeCells) -> u32 {
         let slot = self.slots[at];
         let place = ground.place(slot);

@@ -1,8 +1,8 @@
-//! Greedy clustering of many cells with numbers alone, of which none satisfies the model alone.
+//! Greedy clustering of many cells with numeric columns, none of which satisfies the model alone.
 //!
-//! A class grows from its seed by the cell that widens it least, as in `greedy.rs`, but looks only at cells near its seed: a
-//! tree finds them, so that time grows with the number of cells, and not with its square. So there need be no leaves, and
-//! no borders that classes can't cross.
+//! A class grows from its seed by the cell that increases its loss least, as in `greedy.rs`, but considers only cells
+//! near its seed: a k-d tree finds them, so that time is not quadratic in the number of cells. Leaves, and borders that
+//! classes can't cross, are therefore unnecessary.
 //!
 //! ```text
 //!  seeds ─► next few ─► grow each as if it were alone (in parallel) ─► take its cells, one class after the other
@@ -23,20 +23,20 @@ use crate::table::Table;
 use free_cells::FreeCells;
 use grow::{Grower, TentativeClass};
 
-/// After so many seeds in succession that could not be completed, the others are not tried any more.
+/// Number of consecutive seeds without a complete class after which the remaining ones are skipped.
 const FAILED_SEEDS: usize = 32;
 
-/// So many classes are grown at a time, or fewer where they would want the same cells.
+/// Maximum number of classes grown in parallel; fewer if they would compete for the same cells.
 const AT_ONCE: usize = 32;
 
-/// A class, its cells as numbers within the leaf.
+/// A class with its cells as indices into the leaf.
 struct SpatialClass {
     cells: Vec<u32>,
     rows: u64,
     ranges: BoundingBox,
 }
 
-/// The classes of a leaf that satisfies the model.
+/// Clusters a leaf that satisfies the model.
 pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_seed: u64) -> Vec<Class> {
     let (axes, places) = LossSpace::new(table, leaf.iter().copied());
     let seeds = seed_order::in_order(&axes, &places, random_seed);
@@ -54,7 +54,7 @@ pub(super) fn classes(leaf: &[u32], table: &Table, privacy: &Privacy, random_see
     formed.par_iter().map(class).collect()
 }
 
-/// The classes that can be completed.
+/// Forms all classes that can be completed.
 fn form(grower: &Grower<'_>, ground: &mut FreeCells, seeds: Vec<u32>) -> Vec<SpatialClass> {
     let mut formed: Vec<SpatialClass> = Vec::new();
     let (mut seeds, mut failed) = (seeds.into_iter().peekable(), 0);
@@ -85,7 +85,7 @@ fn form(grower: &Grower<'_>, ground: &mut FreeCells, seeds: Vec<u32>) -> Vec<Spa
     formed
 }
 
-/// Puts each cell that is still free into the class where the loss grows least.
+/// Adds each cell that is still free to the class with the least increase of loss.
 fn place_leftovers(grower: &Grower<'_>, ground: &FreeCells, formed: &mut [SpatialClass]) {
     let axes = grower.axes();
     for slot in ground.free_slots() {

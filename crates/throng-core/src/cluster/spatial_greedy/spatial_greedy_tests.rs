@@ -6,14 +6,14 @@ use crate::partition::{Mondrian, PartitionMethod};
 use crate::recode::Recoding;
 use crate::test_tables::{Surveyed, interval, ints, maybe_ints, survey, texts};
 
-/// Numbers without an order, different from each other.
+/// Distinct numbers in no particular order.
 fn scattered(column: u64, row: u64) -> i64 {
     let mixed = (row + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(column.wrapping_mul(0xBF58_476D_1CE4_E5B9));
     let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB);
     (mixed >> 34) as i64
 }
 
-/// Rows that differ in every column, with one of some diseases each.
+/// Rows that differ in every column, with one of several diseases each.
 fn people(rows: u64, columns: u64) -> Surveyed {
     let quasi = |column: u64| {
         let numbers: Vec<i64> = (0..rows).map(|row| scattered(column, row)).collect();
@@ -35,7 +35,7 @@ fn loss(table: &Table, cells: &[u32]) -> f64 {
     table.quasi().iter().enumerate().map(column).sum()
 }
 
-/// The same by a look at every cell that is left for every cell that is taken. The last cells are in no class.
+/// Brute force: evaluates every free cell for every cell that is taken. The last cells are in no class.
 fn by_brute_force(table: &Table, privacy: &Privacy, seeds: Vec<u32>) -> Vec<Vec<u32>> {
     let mut free = vec![true; seeds.len()];
     let mut classes = Vec::new();
@@ -85,7 +85,7 @@ fn classes_are_those_of_a_look_at_all_cells_where_all_are_near() {
     }
 }
 
-/// Every row is in one class, and all of these satisfy the model.
+/// Checks that every row is in exactly one class, and that all classes satisfy the model.
 fn checked(rows: &Surveyed, privacy: &Privacy) -> Vec<Class> {
     let classes = classes(&all(rows), &rows.table, privacy, 0);
     let mut groups: Vec<u32> = classes.iter().flat_map(|class| &class.portions).map(|portion| portion.group).collect();
@@ -118,7 +118,7 @@ fn many_cells_lose_less_than_in_leaves_and_the_same_with_any_number_of_threads()
 
 #[test]
 fn what_is_not_near_is_looked_for_everywhere() {
-    // Gout is far from everybody else, and too rare for more than ten classes.
+    // Gout is far from all other rows, and too rare for more than ten classes.
     let ages: Vec<i64> = (0..5000).map(|row| if row < 10 { 1_000_000 + row } else { row }).collect();
     let diseases: Vec<&str> = (0..5000).map(|row| if row < 10 { "gout" } else { "flu" }).collect();
     let rows = survey(&[(interval("age"), ints(&ages))], &[texts(&diseases)]);

@@ -1,4 +1,4 @@
-//! The edges of a class: what it loses, and what it would lose with one row exchanged, without a look at its other rows.
+//! Bounding box of a class with second extremes: its loss after exchanging one row, without visiting its other rows.
 
 use crate::cluster::leaf_view::{DenseBox, LeafView};
 
@@ -8,8 +8,8 @@ pub(super) struct BoxExtremes {
     columns: Vec<ColumnExtremes>,
 }
 
-/// The edges of one column, in dense positions. With equal rows both positions are the same. Where there is no second
-/// row, the second lowest is greater than any position and the second highest is zero.
+/// Extremes of one column, in dense positions. Equal rows have equal extremes. Without a second row, the second lowest
+/// is greater than any position and the second highest is zero.
 #[derive(Clone, Copy, Debug)]
 struct ColumnExtremes {
     lowest: [u32; 2],
@@ -28,8 +28,8 @@ impl ColumnExtremes {
         (self.lowest[0], self.highest[0])
     }
 
-    /// The range without one row; from above any position to zero when there is no other, so that with another row it
-    /// is the range of that.
+    /// Returns the range without one row. If there is no other, it is inverted (from the maximum to zero), so that
+    /// including another row yields the range of that row.
     fn without(&self, position: u32) -> (u32, u32) {
         let rest = |edge: [u32; 2]| if edge[0] == position { edge[1] } else { edge[0] };
         (rest(self.lowest), rest(self.highest))
@@ -37,7 +37,7 @@ impl ColumnExtremes {
 }
 
 impl BoxExtremes {
-    /// The edges of rows, given as cells of the leaf and how many rows of each.
+    /// Computes the extremes of rows, given as cells of the leaf with row counts.
     pub(super) fn of(frame: &LeafView<'_>, rows: impl Iterator<Item = (usize, u32)>) -> Self {
         let mut columns = vec![ColumnExtremes { lowest: [u32::MAX; 2], highest: [0; 2] }; frame.table().quasi().len()];
         for (cell, count) in rows {
@@ -48,40 +48,40 @@ impl BoxExtremes {
         Self { columns }
     }
 
-    /// The ranges without a row of one cell.
+    /// Returns the ranges without a row of one cell.
     fn ranges_without(&self, frame: &LeafView<'_>, leaves: usize) -> impl Iterator<Item = (u32, u32)> {
         self.columns.iter().zip(frame.dense(leaves)).map(|(edge, position)| edge.without(*position))
     }
 
-    /// The span without a row of one cell.
+    /// Returns the bounding box without a row of one cell.
     pub(super) fn without(&self, frame: &LeafView<'_>, leaves: usize) -> DenseBox {
         DenseBox::new(self.ranges_without(frame, leaves).collect())
     }
 
-    /// The loss per row.
+    /// Returns the loss per row.
     pub(super) fn loss(&self, frame: &LeafView<'_>) -> f64 {
         loss(frame, self.columns.iter().map(ColumnExtremes::range))
     }
 
-    /// The loss per row after a row of one cell has left.
+    /// Returns the loss per row without a row of one cell.
     pub(super) fn loss_without(&self, frame: &LeafView<'_>, leaves: usize) -> f64 {
         loss(frame, self.ranges_without(frame, leaves))
     }
 
-    /// The loss per row after a row of one cell has left and a row of another has come.
+    /// Returns the loss per row after exchanging a row of one cell for a row of another.
     pub(super) fn loss_exchanged(&self, frame: &LeafView<'_>, leaves: usize, comes: usize) -> f64 {
         let ranges = self.ranges_without(frame, leaves).zip(frame.dense(comes));
         loss(frame, ranges.map(|((lo, hi), comes)| (lo.min(*comes), hi.max(*comes))))
     }
 
-    /// The loss per row of two classes together.
+    /// Returns the loss per row of two classes together.
     pub(super) fn loss_together(&self, other: &Self, frame: &LeafView<'_>) -> f64 {
         let ranges = self.columns.iter().zip(&other.columns).map(|(a, b)| (a.range(), b.range()));
         loss(frame, ranges.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1))))
     }
 }
 
-/// The loss per row of ranges, one per column; that of no row is zero.
+/// Returns the loss per row of ranges, one per column; zero without rows.
 fn loss(frame: &LeafView<'_>, ranges: impl Iterator<Item = (u32, u32)>) -> f64 {
     let of_rows = ranges.enumerate().filter(|(_, (lo, hi))| lo <= hi);
     of_rows.map(|(column, (lo, hi))| f64::from(frame.column_loss(column, lo, hi))).sum()

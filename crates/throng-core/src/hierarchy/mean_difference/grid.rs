@@ -1,7 +1,6 @@
-//! The finest intervals of an MDR tree: how wide they are, where they begin, and how their borders are written.
+//! The finest intervals of an MDR tree: their width, their origin and the format of their borders.
 //!
-//! Borders are counted in whole units of the column's own precision, so that intervals nest exactly and labels say
-//! precisely where they end:
+//! Borders are integers in units of the precision of the column, so that intervals nest exactly and labels are exact:
 //!
 //! | column | unit |
 //! |---|---|
@@ -22,47 +21,47 @@ use super::super::BuildError;
 use super::super::build::{EXACT, precision, step};
 use crate::numeric_view::{coordinates, from_integers, integers, labels};
 
-/// The percentiles of the paper lie this many to the range.
+/// Number of percentile ranges in [Liu 2018].
 const PARTS: u32 = 20;
 
 const DAY: i128 = 86_400;
 
-/// Intervals of one width over the inner values of a column.
+/// Intervals of equal width over the inner values of a column.
 #[derive(Debug)]
 pub(super) struct IntervalGrid {
-    /// The first border, in units.
+    /// First border, in units.
     origin: i128,
-    /// The width of the finest intervals, in units; at least 1.
+    /// Width of the finest intervals, in units; at least 1.
     width: i128,
-    /// In which of the finest intervals each inner value lies, counted from the first.
+    /// Index of the finest interval of each inner value.
     steps: Vec<u32>,
     unit: GridUnit,
-    /// The smallest and largest value of the column.
+    /// Smallest and largest value of the column.
     ends: TailEnds,
 }
 
-/// What one unit is, and how a number of them is written.
+/// Unit of borders, and its text format.
 #[derive(Debug)]
 enum GridUnit {
-    /// A whole number.
+    /// An integer.
     One,
-    /// So many units of a type of dates or times.
+    /// `length` ticks of a date or time type.
     Time { data_type: DataType, length: i128, is_day: bool },
     /// Ten to the power of minus this.
     Place(i32),
 }
 
-/// The ends of a column, both in units of its type.
+/// Ends of a column. Integers are in grid units.
 #[derive(Debug)]
 enum TailEnds {
-    /// Counted one by one.
+    /// Exact integers.
     Whole(i128, i128),
     Real(f64, f64),
 }
 
 impl IntervalGrid {
-    /// The grid of a column over those of its ascending values that are inside, at least two; none where the type of the
-    /// column has no order of magnitude.
+    /// Creates the grid over the inner values of a column, at least two of its ascending values; `None` if the type has
+    /// no coordinates.
     pub(super) fn over(values: &ArrayRef, inside: &Range<usize>) -> Option<Result<Self, BuildError>> {
         match integers(values) {
             Some(integers) => Some(Ok(Self::over_integers(values.data_type(), &integers, inside))),
@@ -80,12 +79,12 @@ impl IntervalGrid {
         let length = unit.length();
         let inner: Vec<i128> = integers[inside.clone()].iter().map(|value| value / length).collect();
         let (first, last) = (inner[0], inner[inner.len() - 1]);
-        // The difference of two's complements is right even where a signed one would overflow.
+        // The unsigned difference is exact even where a signed one would overflow.
         let above = |from: i128, value: i128| value.wrapping_sub(from).cast_unsigned();
         let parts = u128::from(PARTS);
         let width = ((above(first, last) + parts / 2) / parts).max(1);
         let origin = first.div_euclid(width.cast_signed()) * width.cast_signed();
-        // MD is at least two thirds of a 20th of the range, so that steps are few.
+        // MD is at least two thirds of a 20th of the range, so steps fit into u32.
         let steps = inner.iter().map(|value| (above(origin, *value) / width) as u32).collect();
         let ends = TailEnds::Whole(integers[0] / length, integers[integers.len() - 1] / length);
         Self { origin, width: width.cast_signed(), steps, unit, ends }
@@ -101,21 +100,21 @@ impl IntervalGrid {
         if from_zero.iter().any(|step| step.abs() >= EXACT) {
             return Err(BuildError::TooFine);
         }
-        // Whole numbers below 2^53 from here on.
+        // Integers below 2^53 from here on.
         let origin = from_zero[0] as i128 * units;
         let steps = from_zero.iter().map(|step| (step - from_zero[0]) as u32).collect();
         let ends = TailEnds::Real(numbers[0], numbers[numbers.len() - 1]);
         Ok(Self { origin, width: units, steps, unit: GridUnit::Place(place), ends })
     }
 
-    /// In which of the finest intervals each inner value lies, counted from the first.
+    /// Returns the index of the finest interval of each inner value.
     pub(super) fn steps(&self) -> &[u32] {
         &self.steps
     }
 
-    /// The label of an interval of so many steps, and the share of the column's range that the label covers.
+    /// Returns the label of an interval of these steps, and the share of the range of the column that it covers.
     pub(super) fn interval(&self, steps: Range<u32>) -> Result<(String, f64), BuildError> {
-        // The product alone may be too large where the border is not; wrapping around twice leads back.
+        // The product may overflow where the border does not; the wrapping sum is exact.
         let border = |step: u32| self.origin.wrapping_add(i128::from(step).wrapping_mul(self.width));
         let lower = border(steps.start);
         let upper = border(steps.end) - i128::from(self.unit.is_closed());
@@ -127,7 +126,7 @@ impl IntervalGrid {
         Ok((label, self.extent(lower, upper)))
     }
 
-    /// The share of the column's range between two borders, which may lie beyond its ends.
+    /// Returns the share of the range of the column between two borders, which are clipped to its ends.
     fn extent(&self, lower: i128, upper: i128) -> f64 {
         match (&self.ends, &self.unit) {
             (TailEnds::Whole(first, last), _) => {
@@ -136,17 +135,17 @@ impl IntervalGrid {
             }
             (TailEnds::Real(first, last), GridUnit::Place(place)) => {
                 let number = |border: i128| decimal(border, *place).parse().unwrap_or(*last).clamp(*first, *last);
-                // Halves, because two finite numbers may be infinitely far apart.
+                // Halves, because the difference of two finite numbers may overflow.
                 (number(upper) / 2.0 - number(lower) / 2.0) / (last / 2.0 - first / 2.0)
             }
-            // Only decimal places measure reals.
+            // Reals always use decimal places.
             (TailEnds::Real(..), GridUnit::One | GridUnit::Time { .. }) => 1.0,
         }
     }
 }
 
 impl GridUnit {
-    /// How many units of the type one of these has.
+    /// Returns the number of ticks of the type per unit.
     fn length(&self) -> i128 {
         match self {
             Self::Time { length, .. } => *length,
@@ -154,7 +153,7 @@ impl GridUnit {
         }
     }
 
-    /// Whether an interval includes its upper border.
+    /// Returns whether an interval includes its upper border.
     fn is_closed(&self) -> bool {
         !matches!(self, Self::Place(_))
     }
@@ -174,7 +173,7 @@ impl GridUnit {
             Self::Time { data_type, length, is_day } => {
                 let border = units.checked_mul(*length).ok_or(BuildError::NoText)?;
                 let border = match per_second(data_type) {
-                    // An interval of a clock ends with the day at the latest.
+                    // An interval of a time of day ends with the day at the latest.
                     Some(ticks) if is_clock(data_type) => border.min(DAY * ticks - length),
                     _ => border,
                 };
@@ -187,7 +186,7 @@ impl GridUnit {
     }
 }
 
-/// The longest unit of time in which all values are whole; none for other types.
+/// Returns the longest unit of time that divides all values; `None` for other types.
 fn time_unit(data_type: &DataType, integers: &[i128]) -> Option<GridUnit> {
     if *data_type == DataType::Date32 {
         return Some(GridUnit::Time { data_type: data_type.clone(), length: 1, is_day: true });
@@ -199,7 +198,7 @@ fn time_unit(data_type: &DataType, integers: &[i128]) -> Option<GridUnit> {
     Some(GridUnit::Time { data_type: data_type.clone(), length, is_day: length == DAY * ticks && !is_clock(data_type) })
 }
 
-/// How many units of a type make a second; none for types that do not count time so finely.
+/// Returns the number of ticks of a type per second; `None` for types without a time of day.
 fn per_second(data_type: &DataType) -> Option<i128> {
     let of = |unit: &TimeUnit| match unit {
         TimeUnit::Second => 1,
@@ -218,15 +217,15 @@ fn is_clock(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Time32(_) | DataType::Time64(_))
 }
 
-/// A number rounded to two significant digits, these digits as a whole number, and the decimal place of the second; none
-/// for what is not a normal number above zero.
+/// Rounds a number to two significant digits. Returns it with these digits as an integer and the decimal place of the
+/// second; `None` unless the number is normal and positive.
 fn two_digits(number: f64) -> Option<(f64, i128, i32)> {
     let text = (number.is_normal() && number > 0.0).then(|| format!("{number:.1e}"))?;
     let (digits, exponent) = text.split_once('e')?;
     Some((text.parse().ok()?, digits.replace('.', "").parse().ok()?, 1 - exponent.parse::<i32>().ok()?))
 }
 
-/// Writes `units` times ten to the power of minus `place` without trailing zeros behind the point.
+/// Formats `units` times ten to the power of minus `place` without trailing zeros after the point.
 pub(super) fn decimal(units: i128, place: i32) -> String {
     let sign = if units < 0 { "-" } else { "" };
     let digits = units.unsigned_abs().to_string();

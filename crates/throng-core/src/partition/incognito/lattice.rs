@@ -1,18 +1,18 @@
-//! The lattice of level vectors over some columns: every vector is a node, and each step up raises one column by one.
+//! Lattice of level vectors over some columns: every vector is a node, and a step up raises one column by one level.
 
-/// A lattice. Nodes are numbers, in lexicographic order of their level vectors.
+/// A lattice. Nodes are indices in lexicographic order of their level vectors.
 #[derive(Clone, Debug)]
 pub(super) struct Lattice {
-    /// The columns, ascending.
+    /// Columns, ascending.
     columns: Vec<usize>,
-    /// The levels of each column.
+    /// Number of levels of each column.
     levels: Vec<usize>,
-    /// What one level of a column adds to the number of a node.
+    /// Index stride of one level of each column.
     strides: Vec<usize>,
 }
 
 impl Lattice {
-    /// The lattice of these columns, each with its number of levels.
+    /// Creates the lattice of these columns, each with its number of levels.
     pub(super) fn new(columns: Vec<usize>, levels: Vec<usize>) -> Self {
         let mut strides = vec![1; levels.len()];
         for at in (1..levels.len()).rev() {
@@ -21,22 +21,22 @@ impl Lattice {
         Self { columns, levels, strides }
     }
 
-    /// The columns.
+    /// Returns the columns.
     pub(super) fn columns(&self) -> &[usize] {
         &self.columns
     }
 
-    /// How many nodes there are.
+    /// Returns the number of nodes.
     pub(super) fn nodes(&self) -> usize {
         self.levels.iter().product()
     }
 
-    /// The levels of a node, one per column.
+    /// Returns the levels of a node, one per column.
     pub(super) fn levels(&self, node: usize) -> impl Iterator<Item = usize> {
         self.strides.iter().zip(&self.levels).map(move |(stride, levels)| node / stride % levels)
     }
 
-    /// The nodes by height, which is the sum of the levels.
+    /// Returns the nodes by height, the sum of their levels.
     pub(super) fn by_height(&self) -> Vec<Vec<usize>> {
         let heights = self.levels.iter().map(|levels| levels - 1).sum::<usize>() + 1;
         let mut by_height = vec![Vec::new(); heights];
@@ -46,20 +46,20 @@ impl Lattice {
         by_height
     }
 
-    /// The nodes one step below.
+    /// Returns the nodes one step below.
     pub(super) fn below(&self, node: usize) -> impl Iterator<Item = usize> {
         let can_fall = self.levels(node).zip(&self.strides).filter(|(level, _)| *level > 0);
         can_fall.map(move |(_, stride)| node - stride)
     }
 
-    /// For each column of this lattice, what one of its levels adds to the number of a node in a lattice over some of
-    /// these columns.
+    /// Returns the index strides of the columns of this lattice in `onto`, a lattice over a subset of them; 0 for other
+    /// columns.
     pub(super) fn projection(&self, onto: &Self) -> Vec<usize> {
         let stride = |column: &usize| onto.columns.binary_search(column).map_or(0, |at| onto.strides[at]);
         self.columns.iter().map(stride).collect()
     }
 
-    /// The node of the smaller lattice that a projection leads to.
+    /// Returns the node of the smaller lattice onto which a node is projected.
     pub(super) fn project(&self, node: usize, projection: &[usize]) -> usize {
         self.levels(node).zip(projection).map(|(level, stride)| level * stride).sum()
     }

@@ -1,20 +1,20 @@
-//! The levels of one quasi-identifier: what each of its values shows at each of them, and what that loses.
+//! Levels of one quasi-identifier: the range that each value shows at each level, and its loss.
 //!
-//! A value of a category shows at level `l` the highest node above it whose height is at most `l`. Where all leaves are
-//! equally deep, this is its `l`-th ancestor. Null, and the tails of an MDR tree, lie directly below the root beside
-//! deeper branches: they stay as they are up to the last level, so that the nodes shown at one level never overlap.
+//! At level `l`, a value of a category shows its highest ancestor of height at most `l`. If all leaves are equally
+//! deep, this is its `l`-th ancestor. Null and the tails of an MDR tree are direct children of the root, next to deeper
+//! branches: they stay unchanged up to the last level, so that the nodes shown at one level never overlap.
 //!
-//! A column without a hierarchy has two levels, the value and everything. Under a limit, no level reaches beyond the
-//! block of the cells, and the last one shows the block.
+//! A column without a hierarchy has two levels, the value and everything. Under a limit no level exceeds the block of
+//! the cells, and the last one shows the block.
 
 use crate::domain::{Domain, DomainKind};
 use crate::hierarchy::{Node, Tree};
 use crate::table::Table;
 
-/// The levels of a column for some cells.
+/// Levels of a column for a list of cells.
 #[derive(Debug)]
 pub(super) struct CellLevels {
-    /// For each cell, in the order given, its place among the distinct values of the cells.
+    /// For each cell, in the order given, the index of its value among the distinct values of the cells.
     value_of_cell: Vec<u32>,
     list: Vec<CellLevel>,
 }
@@ -22,24 +22,24 @@ pub(super) struct CellLevels {
 /// One level.
 #[derive(Debug)]
 struct CellLevel {
-    /// For each distinct value of the cells: positions from and to.
+    /// For each distinct value of the cells, the first and last position it shows.
     shown: Vec<(u32, u32)>,
-    /// The same as numbers from 0 on.
+    /// Dense ids of the ranges in `shown`.
     codes: Vec<u32>,
-    /// How many numbers there are.
+    /// Number of distinct codes.
     distinct: u64,
-    /// What all rows of the cells lose.
+    /// Weighted loss of all rows of the cells.
     loss: f64,
 }
 
 impl CellLevels {
-    /// The levels of a column for cells that share their block.
+    /// Computes the levels of a column for cells that share their block.
     pub(super) fn of(column: usize, cells: &[u32], table: &Table) -> Self {
         let position = |cell: u32| table.positions(cell)[column];
         let mut values: Vec<u32> = cells.iter().map(|cell| position(*cell)).collect();
         values.sort_unstable();
         values.dedup();
-        // Every position is in the list, which was made of all of them.
+        // `values` holds every position, so the search always hits.
         let place = |cell: &u32| values.partition_point(|value| *value < position(*cell)) as u32;
         let value_of_cell: Vec<u32> = cells.iter().map(place).collect();
         let mut rows = vec![0_u64; values.len()];
@@ -50,7 +50,7 @@ impl CellLevels {
         let list = shown(&quasi.domain, &values).into_iter().map(|shown| {
             let loss = |((lo, hi), rows): (&(u32, u32), &u64)| quasi.domain.information_loss(*lo, *hi) * *rows as f64;
             let loss = quasi.spec.weight * shown.iter().zip(&rows).map(loss).sum::<f64>();
-            // Values ascend and what they show never overlaps, so that equal ones are neighbours.
+            // Values ascend and the ranges never overlap, so equal ranges are adjacent.
             let mut codes = Vec::with_capacity(shown.len());
             for (index, range) in shown.iter().enumerate() {
                 let last = codes.last().copied();
@@ -61,33 +61,33 @@ impl CellLevels {
         Self { value_of_cell, list: list.collect() }
     }
 
-    /// How many levels there are; at least one.
+    /// Returns the number of levels; at least one.
     pub(super) fn count(&self) -> usize {
         self.list.len()
     }
 
-    /// What all rows lose at a level, weighted.
+    /// Returns the weighted loss of all rows at a level.
     pub(super) fn loss(&self, level: usize) -> f64 {
         self.list[level].loss
     }
 
-    /// How many different things are shown at a level.
+    /// Returns the number of distinct ranges at a level.
     pub(super) fn distinct(&self, level: usize) -> u64 {
         self.list[level].distinct
     }
 
-    /// What each cell shows at a level, as numbers below [`Self::distinct`], in the order of the cells.
+    /// Returns the code of each cell at a level, below [`Self::distinct`], in the order of the cells.
     pub(super) fn codes(&self, level: usize) -> impl Iterator<Item = u32> {
         self.value_of_cell.iter().map(move |value| self.list[level].codes[*value as usize])
     }
 
-    /// Positions from and to that a cell shows at a level; the cell is given by its place in the list of cells.
+    /// Returns the first and last position that a cell shows at a level. `cell` is an index into the list of cells.
     pub(super) fn shown(&self, level: usize, cell: usize) -> (u32, u32) {
         self.list[level].shown[self.value_of_cell[cell] as usize]
     }
 }
 
-/// For each level what each of the values shows; values are ascending positions of one block.
+/// Returns for each level the range that each value shows. Values are ascending positions of one block.
 fn shown(domain: &Domain, values: &[u32]) -> Vec<Vec<(u32, u32)>> {
     match domain.kind() {
         DomainKind::Ordered { .. } => {
@@ -106,17 +106,17 @@ fn shown(domain: &Domain, values: &[u32]) -> Vec<Vec<(u32, u32)>> {
     }
 }
 
-/// All positions of the block of these values. Null is in it only where one of them is null.
+/// Returns all positions of the block of these values. Includes null only if one of them is null.
 fn everything(domain: &Domain, values: &[u32]) -> Option<(u32, u32)> {
     let (first, last) = (*values.first()?, *values.last()?);
-    // A block is named after its first position, which is position 0 without a limit.
+    // The id of a block is its first position, which is 0 without a limit.
     let block = domain.block(first);
     let is_foreign_null = Some(block) == domain.null_position() && first != block;
     let end = (last..domain.len() as u32).take_while(|position| domain.block(*position) == block).last();
     Some((block + u32::from(is_foreign_null), end?))
 }
 
-/// The highest node above a position that is no higher than the level, and inside the block of the position.
+/// Returns the highest ancestor of a position that is no higher than `level` and inside the block of the position.
 fn highest(domain: &Domain, tree: &Tree, position: u32, level: u32) -> Node {
     let is_inside = |node: &Node| {
         let (lo, hi) = tree.leaf_range(*node);

@@ -1,14 +1,14 @@
-//! Halves of a leaf that no threshold can part: of the cells of each sensitive value, the lower half goes left.
+//! Splits a leaf for which no threshold is allowed: of the cells of each sensitive value, the lower half goes left.
 //!
-//! The two sides overlap in their quasi-identifiers, which costs some loss, and keep the mix of sensitive values, which
-//! is what every cut would have destroyed.
+//! The bounding boxes of the two sides overlap, which costs some loss, but both sides keep the mix of sensitive values,
+//! which every cut would have destroyed.
 
 use rustc_hash::FxHashMap;
 
 use crate::model::Privacy;
 use crate::table::Table;
 
-/// Parts the cells along a column, within each sensitive value; none when a side would not satisfy the model.
+/// Splits cells along a column within each sensitive value; `None` if a side would not satisfy the model.
 pub(super) fn halves(cells: &[u32], table: &Table, privacy: &Privacy, column: usize) -> Option<(Vec<u32>, Vec<u32>)> {
     let mut order: Vec<u32> = cells.to_vec();
     order.sort_by_key(|cell| (table.positions(*cell)[column], *cell));
@@ -23,7 +23,7 @@ pub(super) fn halves(cells: &[u32], table: &Table, privacy: &Privacy, column: us
     }
     let (mut left, mut right) = (Vec::new(), Vec::new());
     for (index, members) in strata.iter().enumerate() {
-        // An odd one goes to either side in turn.
+        // Strata of odd size favour the sides alternately.
         let middle = (members.len() + index % 2) / 2;
         left.extend_from_slice(&members[..middle]);
         right.extend_from_slice(&members[middle..]);
@@ -34,7 +34,7 @@ pub(super) fn halves(cells: &[u32], table: &Table, privacy: &Privacy, column: us
     (is_satisfied(&left) && is_satisfied(&right)).then_some((left, right))
 }
 
-/// The sensitive values that most rows of a cell have.
+/// Returns the most frequent sensitive codes of a cell.
 fn stratum(table: &Table, cell: u32) -> &[u32] {
     let groups = table.groups(cell);
     let largest = groups.clone().max_by_key(|group| (table.group_rows(*group), std::cmp::Reverse(*group)));
