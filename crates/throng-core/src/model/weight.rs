@@ -1,8 +1,8 @@
 //! The alpha of (p+, alpha)-sensitivity [Sun 2008, Def. 4]: the categories of a class have a total weight of at least
 //! alpha.
 //!
-//! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are integers in units of `1 / (m
-//! - 1)`, so that sums are exact.
+//! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
+//! `1 / (m - 1)`, so that sums are exact.
 
 use super::{Model, Tally};
 use crate::domain::NULL;
