@@ -1,6 +1,6 @@
 //! The key of a release: every random choice is drawn from it.
 //!
-//! Whoever knows all but one of the original rows could otherwise try each candidate for the last one, run the same
+//! An intruder who knows all but one of the original rows could otherwise try each candidate for the last one, run the same
 //! algorithm and compare the output with the release. So nothing random may depend on public values alone: a
 //! [`ReleaseKey`] is derived from a secret and the seed of the policy, and each use derives a key of its own from it. The
 //! same secret and seed give the same release.

@@ -58,7 +58,7 @@ struct Stake {
     rows: u32,
 }
 
-/// Draws anew which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
+/// Draws which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
 /// are; every class must satisfy `privacy` and still does.
 pub fn redistribute(table: &Table, privacy: &Privacy, classes: &mut [Class], key: ReleaseKey) {
     let key = key.derive("shared cells", &[]);
@@ -135,7 +135,7 @@ struct Segment {
 struct SharingClass {
     number: u32,
     tally: Tally,
-    /// What is not drawn: the rows of cells that the class has to itself.
+    /// The rows of cells that the class has to itself, which are not drawn.
     own: Vec<Portion>,
     cover: Option<Vec<(u32, u32)>>,
 }
@@ -183,23 +183,15 @@ impl<'a> Component<'a> {
                 self.draw_cell(cell, &mut random);
             }
         }
-        let Self { cells, classes, .. } = self;
-        let mut portions: Vec<Vec<Portion>> = Vec::with_capacity(classes.len());
-        let rest: Vec<(u32, Option<Vec<(u32, u32)>>)> = classes
-            .into_iter()
-            .map(|class| {
-                portions.push(class.own);
-                (class.number, class.cover)
-            })
-            .collect();
+        let Self { cells, mut classes, .. } = self;
         for shared in &cells {
             for segment in &shared.segments {
                 let rows = shared.rows[segment.start..segment.end].iter();
-                portions[segment.class].extend(rows.map(|group| Portion { group: *group, rows: 1 }));
+                classes[segment.class].own.extend(rows.map(|group| Portion { group: *group, rows: 1 }));
             }
         }
-        let class = |((number, cover), portions)| (number, Class { cover, ..Class::of_portions(portions) });
-        rest.into_iter().zip(portions).map(class).collect()
+        let class = |SharingClass { number, own, cover, .. }| (number, Class { cover, ..Class::of_portions(own) });
+        classes.into_iter().map(class).collect()
     }
 
     /// Lets every class but the one with most rows of a cell exchange its rows with that one.

@@ -1,9 +1,9 @@
 //! Local search: lowers the total loss of classes across the borders of leaves.
 //!
 //! ```text
-//!  classes ─► State ─► neighbourhoods ─► Hood: anneal ─┐      one round; hoods in parallel
-//!                ▲                                     │
-//!                └──────────── classes ◄───────────────┘      the next round cuts along other borders
+//!  classes ─► SearchState ─► Neighbourhood: anneal ─┐      one round; neighbourhoods in parallel
+//!                ▲                                  │
+//!                └─────────── classes ◄─────────────┘      the next round cuts along other borders
 //! ```
 //!
 //! Leaves are clustered independently, so their borders keep classes apart that would lose less if they exchanged

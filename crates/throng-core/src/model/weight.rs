@@ -3,7 +3,6 @@
 //!
 //! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
 //! `1 / (m - 1)`, so that sums are exact.
-//! - 1)`, so that sums are exact.
 
 use super::{Model, Tally};
 use crate::domain::NULL;

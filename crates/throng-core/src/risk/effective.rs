@@ -1,7 +1,7 @@
 //! The protection that is left against an intruder who can tell borrowed rows from the others.
 //!
-//! A class that lacks rows borrows some of a cell that can spare them. Whoever knows the quasi-identifiers of everyone in
-//! the table may work out which cells a class covers, and so how many of its rows are its own. For that intruder the people
+//! A class that lacks rows borrows some of a cell that can spare them. An intruder who knows the quasi-identifiers
+//! of everyone in the table may work out which cells a class covers, and so how many of its rows are its own. For that intruder the people
 //! behind the own rows hide among each other only: *effective k* is the fewest own rows of a class, *effective p* the
 //! fewest values that its own rows have. Which values are the own ones is drawn at random (see `redistribute`), so what
 //! such an intruder can conclude about one of them is still the share of a value in the class.
