@@ -29,7 +29,7 @@ pub const MESSAGE_LIMIT: u32 = 256 << 20;
 /// Attempts to fetch a shuffle before its executor is considered lost, and the milliseconds between them.
 const FETCHES: (usize, u64) = (3, 500);
 
-/// Timeout of a request.
+/// Timeout until the response to a request begins.
 const ANSWER_SECONDS: usize = 60;
 
 /// Interval of keepalive pings. A machine that is gone does not close its connections.

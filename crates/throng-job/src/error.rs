@@ -19,7 +19,8 @@ use throng_policy::PolicyError;
 
 use storage::storage_kind;
 
-/// The reason why a job ended without a release, or a statement without its rows. Nothing has been published.
+/// The reason why a job ended without a release, or a statement without its rows. Nothing has been published, unless the
+/// message states that the outcome of the commit is unknown.
 ///
 /// Neither the message nor a source quotes a value of the data.
 #[derive(Clone, Debug)]

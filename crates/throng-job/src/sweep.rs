@@ -1,10 +1,10 @@
 //! `throng sweep`: a grid of k, p and algorithms on one survey of the input. Publishes nothing.
 //!
 //! ```text
-//!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and checked against the models ──► risk and loss
-//!                                   │ infeasible
+//!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and held against the models ──► risk and loss
+//!                                   │ can't be kept
 //!                                   ▼
-//!                             the reason, in its place
+//!                             why, in its place
 //! ```
 
 use std::sync::Arc;

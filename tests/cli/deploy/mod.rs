@@ -265,7 +265,8 @@ fn systemd_accepts_the_units() {
     }
 }
 
-/// Stubs for the few names of Airflow that the DAG uses; prints the operator's reaction to each exit code.
+/// Stubs for the few names of Airflow that the DAG uses; prints the operator's reaction to success, failures
+/// and a kill.
 const DRIVER: &str = r#"
 import json, sys, threading, time, types
 

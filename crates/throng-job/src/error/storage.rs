@@ -12,7 +12,7 @@ pub(super) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) 
             (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
         }
         _ if lacks_credentials(error) => (Kind::TemporaryIo, NO_CREDENTIALS),
-        // Errors of list requests do not have the variants for denied access.
+        // Denied list requests do not return `PermissionDenied` or `Unauthenticated`.
         _ if says("status code: 401") || says("status code: 403") => {
             (Kind::TemporaryIo, "check the credentials in the environment")
         }

@@ -59,7 +59,8 @@ fn in_requests(tag: &str, root: &Url) -> String {
     if is_azure && !tag.starts_with('"') { format!("\"{tag}\"") } else { tag.to_owned() }
 }
 
-/// Returns an error if a file has changed since it was found. Must be called after reading, before the rows are used.
+/// Returns an error if a file has changed since it was found. Must be called after reading and before anything is
+/// published.
 pub(super) async fn check_unchanged(files: &[InputFile]) -> Result<(), JobError> {
     let looks = files.iter().map(|file| {
         let file = file.clone();

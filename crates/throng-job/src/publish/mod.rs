@@ -4,9 +4,9 @@
 //!                  write, read back                    clean
 //!  begin ──► Staged ─────────────► Verified ──► Committed ──► files of the release
 //!              │                       │ commit      │
-//!              │ any error, a stop     │ any error,  │ errors are logged:
+//!              │ any error, a stop     │ any error,  │ an error is told in the log:
 //!              ▼                       ▼ a lost race ▼ the release is published
-//!           abandon: staging is removed, and the previous release stays
+//!           abandon: nothing is left, and what stood before stands
 //! ```
 //!
 //! Each state is a type, and each step consumes the previous state: [`Staged::verified`] requires files that were [read

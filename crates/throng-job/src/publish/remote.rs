@@ -199,7 +199,7 @@ impl RemoteSite {
                     return Err(CommitFailure::Unpublished(self.failed(&error)));
                 }
                 (_, Err(error)) => {
-                    // A conflict without a winner is not in doubt.
+                    // A refused condition has changed nothing, so it leaves no doubt.
                     in_doubt |= !matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
                     tracing::warn!(
                         error = store_reason(&error),

@@ -101,7 +101,7 @@ pub struct StatementResult {
 }
 
 impl StatementResult {
-    /// Returns the schema; it has no columns if the statement is not a query.
+    /// Returns the schema; a definition or a setting has no columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }

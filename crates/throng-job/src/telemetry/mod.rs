@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  job ──► Recorder ──► Record ──► metrics.rs  text for the textfile collector of node_exporter
-//!          events of    outcome    lineage.rs  an event of OpenLineage
-//!          the run      of the run
+//!          hears of     how the    lineage.rs  an event of OpenLineage
+//!          the run      run ended
 //! ```
 //!
 //! A [`Record`] is taken at the end of every run, including failed and stopped ones. The files hold what the sidecar

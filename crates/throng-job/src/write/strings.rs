@@ -90,7 +90,7 @@ impl<'a> Strings<'a> {
             }
             let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
             let values = dictionary.values().as_string_opt::<i32>().filter(|values| values.null_count() == 0)?;
-            // Batches share their dictionary, unless they have been concatenated.
+            // Consecutive batches usually share their dictionary, so its keys are looked up once.
             let (values, number_of) = match &mut known {
                 Some((last, number_of)) if std::ptr::eq(*last, values) => (*last, number_of),
                 _ => {

@@ -49,7 +49,7 @@ impl Drop for Upload {
         if let Some(mut writer) = self.writer.take()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // If this fails, a lifecycle rule of the bucket for incomplete uploads removes the parts.
+            // If this fails, the parts stay until a lifecycle rule of the bucket removes incomplete uploads.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }
