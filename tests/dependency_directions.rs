@@ -1,4 +1,4 @@
-//! The crates of this workspace depend on each other in one direction only, and the core on no engine.
+//! Crates of this workspace depend on each other in one direction only, and the core on no engine.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What each crate may use of the others, besides in its tests.
+/// Crates that each crate may depend on, except in its tests.
 const ALLOWED: [(&str, &[&str]); 9] = [
     ("throng-core", &[]),
     ("throng-policy", &["throng-core"]),
@@ -26,7 +26,7 @@ const ENGINES: [&str; 6] = ["datafusion", "tokio", "object_store", "parquet", "t
 /// Dependencies that the pages must not have: they are rendered from documents alone.
 const INPUT_OUTPUT: [&str; 4] = ["datafusion", "tokio", "object_store", "parquet"];
 
-/// Per crate, the names of what it builds on.
+/// Returns the names of the dependencies of each crate.
 fn dependencies() -> BTreeMap<String, Vec<String>> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let output = Command::new(env!("CARGO"))

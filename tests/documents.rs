@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 
 use repository::{files_below, text_of, type_defined_by};
 
-/// The documents that name parts of the repository.
+/// Documents that name parts of the repository.
 const DOCUMENTS: [&str; 3] = ["SECURITY.md", "ARCHITECTURE.md", "GLOSSARY.md"];
-/// Ends of file names by which a word in backticks is a file.
+/// Extensions by which a word in backticks is a file.
 const EXTENSIONS: [&str; 7] = [".rs", ".slt", ".md", ".yaml", ".json", ".py", ".toml"];
 
-/// The repository as documents see it.
+/// Index of the repository for checking documents.
 struct Repository {
-    /// All files, and all folders with a `/` at their end.
+    /// All files, and all folders with a trailing `/`.
     paths: BTreeSet<String>,
     types: BTreeSet<String>,
     functions: BTreeSet<String>,
@@ -48,10 +48,10 @@ impl Repository {
         Self { paths, types, functions, tests }
     }
 
-    /// Whether a path of a document is that of a file, of a module or of a folder.
+    /// Whether a path of a document is that of a file, a module or a folder.
     ///
-    /// Documents write `core/table.rs` for `crates/throng-core/src/table.rs`, leave out the folders of a path that come
-    /// before its first distinctive one, and name a module or a test without its extension.
+    /// Documents write `core/table.rs` for `crates/throng-core/src/table.rs`, omit the folders of a path before its
+    /// first distinctive one, and name a module or a test without its extension.
     fn has_path(&self, path: &str) -> bool {
         let mut forms = vec![path.to_owned()];
         if let Some((package, rest)) = path.split_once('/') {
@@ -80,7 +80,7 @@ fn is_before_a_function(text: &str) -> bool {
     text.split(' ').all(|word| ["async", "const", "unsafe"].contains(&word) || word.starts_with("pub"))
 }
 
-/// Returns what stands between two marks, outside of fenced blocks.
+/// Returns the texts between two marks, outside of fenced blocks.
 fn between(text: &str, mark: char) -> Vec<&str> {
     let mut found = Vec::new();
     let mut is_fenced = false;
@@ -97,11 +97,11 @@ fn between(text: &str, mark: char) -> Vec<&str> {
 fn is_path(word: &str) -> bool {
     let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
     let is_file = EXTENSIONS.iter().any(|extension| word.ends_with(extension) && word.len() > extension.len());
-    // What begins with `_throng/` is in a release.
+    // A path that begins with `_throng/` is in a release.
     is_plain && (word.contains('/') || is_file) && !word.starts_with('_') && !word.starts_with('/')
 }
 
-/// Returns the type and the member of it that a word names: `Recoding`, `Recoding::new`.
+/// Returns the type and its member that a word names: `Recoding`, `Recoding::new`.
 fn as_type(word: &str) -> Option<(&str, Option<&str>)> {
     let (name, member) = match word.split_once("::") {
         Some((name, member)) => (name, Some(member)),

@@ -1,9 +1,9 @@
-//! The files of this repository, for tests that read its sources and documents.
+//! Files of this repository, for tests that read its sources and documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders that hold no sources: build output and the history.
+/// Folders without sources: build output and the history.
 const LEFT_OUT: [&str; 3] = [".git", "target", "node_modules"];
 
 /// Returns the root of the repository.

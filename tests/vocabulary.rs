@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repository::{files_below, text_of, type_defined_by};
 
-/// The lines of a source file that are in no test and in every build, with their numbers.
+/// Returns the lines of a source file that are in no test and in every build, with their numbers.
 ///
-/// Leaves out inline test modules, and items that only exist without a feature: with the feature another one replaces them.
+/// Skips inline test modules, and items that only exist without a feature: with the feature another one replaces them.
 fn built_lines(text: &str) -> Vec<(usize, &str)> {
     let mut lines = Vec::new();
     let mut numbered = (1..).zip(text.lines());
     while let Some((number, line)) = numbered.next() {
         let is_module_of_tests = line == "#[cfg(test)]";
         if is_module_of_tests || line.starts_with("#[cfg(not(feature") {
-            // The item ends where its block ends, or with the line that has no block.
+            // The item ends with its block, or with its first line if it has no block.
             let mut next = numbered.by_ref().skip_while(|(_, line)| line.starts_with("#[") || line.starts_with("///"));
             if next.next().is_some_and(|(_, line)| line.ends_with('{')) {
                 numbered.by_ref().find(|(_, line)| line.starts_with('}'));
@@ -29,7 +29,7 @@ fn built_lines(text: &str) -> Vec<(usize, &str)> {
     lines
 }
 
-/// The modules that only tests have: `#[cfg(test)] mod name;` in a file of the same crate.
+/// Returns the modules that exist only in tests: `#[cfg(test)] mod name;` in a file of the same crate.
 fn test_modules(sources: &[String]) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
     for path in sources {
@@ -69,7 +69,7 @@ fn every_type_name_is_defined_once() {
     assert!(definitions.is_empty(), "types with the name of another: {definitions:#?}");
 }
 
-/// Whether a text cites one of the papers by a letter, which says nothing to a reader.
+/// Whether a text cites a paper by a letter, which identifies nothing to a reader.
 fn cites_by_letter(text: &str) -> bool {
     ["paper ", "papers ", "Paper ", "Papers ", "paper_"].into_iter().any(|word| {
         text.match_indices(word).any(|(at, _)| {
@@ -111,7 +111,7 @@ fn every_key_is_in_the_references() {
     assert!(unknown.is_empty(), "keys that REFERENCES.md does not have: {unknown:#?}");
 }
 
-/// Whether a text in brackets reads like a key: a name and a year.
+/// Whether a text in brackets has the form of a key: a name and a year.
 fn is_key(text: &str) -> bool {
     text.rsplit_once(' ').is_some_and(|(name, year)| {
         let is_name = name.starts_with(char::is_uppercase) && name.chars().all(|c| c.is_alphabetic() || c == '-');

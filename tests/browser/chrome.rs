@@ -1,4 +1,4 @@
-//! A headless browser of its own, spoken to over two pipes (the DevTools protocol), with every request but for files denied.
+//! A headless browser, controlled over two pipes (the DevTools protocol). All requests except for files are denied.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,10 +10,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What the browser is called on various systems.
+/// Names of the browser on various systems.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A browser that has not answered for so long hangs.
+/// A browser that has not answered for this long hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 const FLAGS: [&str; 12] = [
@@ -31,7 +31,7 @@ const FLAGS: [&str; 12] = [
     "--remote-debugging-pipe",
 ];
 
-/// The browser, installed before if `THRONG_BROWSER=install` says so. None where there is none.
+/// Returns the browser, which is installed first if `THRONG_BROWSER=install`. `None` if there is none.
 pub fn find() -> Option<PathBuf> {
     let installed = || {
         let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -55,7 +55,7 @@ pub struct Browser {
     from: Receiver<Value>,
     session: String,
     number: u64,
-    /// What the page did since it was opened.
+    /// Events since the page was opened.
     pub events: Vec<Value>,
     _profile: TempDir,
 }
@@ -113,7 +113,7 @@ impl Browser {
         browser
     }
 
-    /// Sends a command and waits for its answer. What the page tells meanwhile is remembered.
+    /// Sends a command and waits for its answer. Events in between are collected.
     pub fn ask(&mut self, method: &str, parameters: Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": parameters });
@@ -135,7 +135,7 @@ impl Browser {
         self.from.recv_timeout(PATIENCE).expect("the browser does not answer")
     }
 
-    /// Opens a file as a window of this size shows it, and waits until it is loaded.
+    /// Opens a file in a window of this size, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, width: u32, height: u32, scheme: &str) {
         let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
         self.ask("Emulation.setDeviceMetricsOverride", screen);
@@ -149,7 +149,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Evaluates an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let answer = self.ask("Runtime.evaluate", parameters);
@@ -157,27 +157,27 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// A picture of the page from top to bottom, or of its beginning.
+    /// Takes a screenshot of the whole page, or of the visible part.
     pub fn picture(&mut self, is_whole: bool) -> Vec<u8> {
         let answer = self.ask("Page.captureScreenshot", json!({ "format": "png", "captureBeyondViewport": is_whole }));
         decoded(answer["data"].as_str().unwrap())
     }
 
-    /// The page on paper.
+    /// Prints the page to PDF.
     pub fn paper(&mut self) -> Vec<u8> {
         let parameters =
             json!({ "printBackground": true, "preferCSSPageSize": true, "paperWidth": 8.27, "paperHeight": 11.69 });
         decoded(self.ask("Page.printToPDF", parameters)["data"].as_str().unwrap())
     }
 
-    /// What was asked for besides the file itself.
+    /// Returns the URLs of all requests except for the file itself.
     pub fn fetched(&self) -> Vec<String> {
         let asked = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
         let urls = asked.map(|event| event["params"]["request"]["url"].as_str().unwrap_or_default().to_owned());
         urls.skip(1).collect()
     }
 
-    /// Errors of scripts, of the page and of its policy.
+    /// Returns errors of scripts, of the page and of its content policy.
     pub fn complaints(&self) -> Vec<String> {
         let complains = |event: &&Value| {
             let method = event["method"].as_str().unwrap_or_default();
@@ -194,7 +194,7 @@ impl Drop for Browser {
     }
 }
 
-/// Base64, as the protocol has pictures.
+/// Decodes Base64, the encoding of pictures in the protocol.
 fn decoded(text: &str) -> Vec<u8> {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',

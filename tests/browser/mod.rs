@@ -1,4 +1,4 @@
-//! The report, the frontier and the risk of a table in a real browser: at the width of a desk and of a phone, light and dark, and on paper.
+//! The report, sweep and risk pages in a real browser: at desktop and phone width, light and dark, and printed.
 //!
 //! ```sh
 //! cargo test --workspace --test cli browser                            # says that it skipped where there is no browser
@@ -18,10 +18,10 @@ use chrome::Browser;
 
 const CHECKS: &str = include_str!("checks.js");
 
-/// A desk, and a phone.
+/// Widths of a desktop and a phone.
 const WIDTHS: [u32; 2] = [1180, 390];
 
-/// The report of a census extract, the sweep of its policy, with one combination that can't be kept, and its risk.
+/// Renders the report of a census, the sweep of its policy with one infeasible combination, and its risk.
 fn pages() -> (Workshop, Vec<PathBuf>) {
     let workshop = Workshop::new();
     workshop.throng(&["generate", "census", "--rows", "20000", "-o", "input/census"]).done();
@@ -84,7 +84,7 @@ fn pages_read_well_in_a_browser() {
         for (width, scheme) in WIDTHS.iter().flat_map(|width| [(*width, "light"), (*width, "dark")]) {
             let place = format!("{name}-{width}-{scheme}");
             browser.open(page, width, 900, scheme);
-            // What is folded away is read too.
+            // Collapsed details are checked too.
             browser.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true })");
             let found = browser.evaluate(CHECKS);
             assert_eq!(found["problems"].as_array().unwrap().len(), 0, "{place}: {:#}", found["problems"]);

@@ -1,4 +1,5 @@
-//! Adult 30,162, the data set of most papers: every row comes out, the promise holds, and the loss is what it should be.
+//! Adult 30,162, the data set of most papers: every row is released, the promise holds, and the loss is within its
+//! bound.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -14,10 +15,11 @@ const CONFIGS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
 const ROWS: usize = 30_162;
 const QUASI: [&str; 6] = ["age", "workclass", "marital-status", "race", "sex", "native-country"];
 
-/// The most that a release of Adult with k = 10 and p = 3 may lose.
+/// Maximum loss of a release of Adult with k = 10 and p = 3.
 const MOST_NCP: f64 = 0.033;
 
-/// Leaves below each label of a hierarchy file. A label that is a leaf and a group at once counts as a leaf.
+/// Returns the number of leaves below each label of a hierarchy file. A label that is both a leaf and a group counts as
+/// a leaf.
 fn leaves(name: &str) -> HashMap<String, usize> {
     let text = fs::read_to_string(Path::new(CONFIGS).join(format!("hierarchies/adult/{name}.csv"))).unwrap();
     let mut below: HashMap<String, HashSet<&str>> = HashMap::new();
@@ -30,7 +32,7 @@ fn leaves(name: &str) -> HashMap<String, usize> {
     below.into_iter().map(|(label, leaves)| (label, leaves.len())).collect()
 }
 
-/// The mean NCP of the released labels of a column.
+/// Returns the mean NCP of the released labels of a column.
 fn ncp(name: &str, input: &[String], labels: &[&str]) -> f64 {
     let total: f64 = if name == "age" {
         let ages: Vec<f64> = input.iter().map(|age| age.parse().unwrap()).collect();
@@ -55,7 +57,7 @@ fn ncp(name: &str, input: &[String], labels: &[&str]) -> f64 {
     total / labels.len() as f64
 }
 
-/// The lines of Adult 30,162, header first; none where the data set is not at hand.
+/// Returns the lines of Adult 30,162 with the header; `None` if the data set is not available.
 fn adult() -> Option<Vec<String>> {
     let text = fs::read_to_string(DATA).ok();
     if text.is_none() {

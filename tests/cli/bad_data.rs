@@ -1,4 +1,4 @@
-//! Inputs that can't be released as they are: exit code 65, what to mend and where, and nothing left behind.
+//! Inputs that can't be released as they are: exit code 65, what to correct and where, and no files left behind.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,4 @@
-//! Files that lie about themselves, or that nobody can read: exit code 65, what is wrong with which file, and nothing left
-//! behind.
+//! Files with false metadata, and unreadable files: exit code 65, the fault and the file, and no files left behind.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -21,7 +20,7 @@ use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Ended, Workshop, assert_says};
 use crate::tables::{Draws, write_csv, write_ipc};
 
-/// The rows of a row group.
+/// Rows per row group.
 const GROUP: usize = 100;
 
 fn write(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
@@ -30,7 +29,7 @@ fn write(path: &Path, batch: &RecordBatch, properties: WriterProperties) {
     writer.close().unwrap();
 }
 
-/// Two row groups of people, and a policy for them.
+/// Creates a file with two row groups, and a policy for it.
 fn workshop() -> Workshop {
     let workshop = Workshop::new();
     let properties = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP)).build();
@@ -39,13 +38,13 @@ fn workshop() -> Workshop {
     workshop
 }
 
-/// Where the footer of a file begins.
+/// Returns the offset of the footer.
 fn footer_start(bytes: &[u8]) -> usize {
     let tail = bytes.len() - 8;
     tail - u32::from_le_bytes(bytes[tail..tail + 4].try_into().unwrap()) as usize
 }
 
-/// The same pages under another footer.
+/// Replaces the footer and keeps the pages.
 fn write_footer(path: &Path, change: impl Fn(ParquetMetaData) -> ParquetMetaData) {
     let metadata = ParquetMetaDataReader::new().parse_and_finish(&File::open(path).unwrap()).unwrap();
     let mut bytes = fs::read(path).unwrap();
@@ -95,8 +94,8 @@ fn a_footer_that_lies_is_told_by_what_it_lies_about() {
     }
 }
 
-/// The library sums up the rows of a file by itself, so that this lie takes a patch: a field of type i64 with 2 x 200 in two
-/// bytes, before the list of row groups.
+/// The library computes the number of rows of a file itself, so a false number takes a patch: a field of type i64 with
+/// 2 x 200 in two bytes, before the list of row groups.
 #[test]
 fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
     let workshop = workshop();
@@ -117,7 +116,7 @@ fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
     assert_eq!(workshop.run(&[])["rows"], 200);
 }
 
-/// A footer may agree with itself and still lie about its pages.
+/// A footer may be consistent and still not match its pages.
 #[test]
 fn pages_with_fewer_rows_than_told_are_refused() {
     let workshop = workshop();
@@ -169,7 +168,7 @@ fn encrypted_files_are_refused_as_such() {
     }
 }
 
-/// Whatever is done to the bytes: a release, or an error of the data. Never a panic, and never anything between.
+/// Asserts that a file with random changes gives a release or an error of the data, and never a panic.
 fn assert_withstood(workshop: &Workshop, name: &str, bytes: &[u8], draws: &mut Draws) {
     let mut bytes = bytes.to_vec();
     for _ in 0..1 + draws.below(6) {
@@ -218,7 +217,7 @@ fn damaged_files_of_every_kind_are_withstood() {
     }
 }
 
-/// A column of text whose bytes are not.
+/// Writes a text column whose bytes are not UTF-8.
 fn write_broken_text(path: &Path) {
     let schema = parse_message_type("message people { required int64 age; required binary city (UTF8); }").unwrap();
     let file = File::create(path).unwrap();
@@ -248,7 +247,7 @@ fn text_that_is_not_utf_8_is_refused_wherever_it_is_read() {
         workshop.write("input/people.csv", csv);
         assert_says(&workshop.run_refused(65, &[]), &["input/people.csv", "line 3", "UTF-8"]);
     }
-    // What is not read may hold anything.
+    // Columns that are not read may hold anything.
     let workshop = Workshop::new();
     write_broken_text(&workshop.path("input/people.parquet"));
     workshop.policy(2, 1, &columns("identifier"));

@@ -1,4 +1,4 @@
-//! Hierarchy files that are no hierarchies: exit code 78, the line, and nothing left behind.
+//! Invalid hierarchy files: exit code 78, the line, and no files left behind.
 
 use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{strings, table};

@@ -1,4 +1,4 @@
-//! Policies that can't be followed: exit code 78 (or 3, or 2), what to mend and where, and nothing left behind.
+//! Invalid policies: exit code 78 (or 3, or 2), what to correct and where, and no files left behind.
 
 use std::sync::Arc;
 

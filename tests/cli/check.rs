@@ -1,4 +1,4 @@
-//! `throng check`: what a policy would do, and nothing done.
+//! `throng check`: reports what a policy would do, and writes nothing.
 
 use std::collections::HashMap;
 
@@ -33,8 +33,8 @@ fn a_feasible_policy_is_told_so_and_nothing_is_written() {
     assert!(stderr.contains("left out of the release: name"), "{stderr}");
 }
 
-/// Condition 2 for p = 3, written out: every class needs three rows, two of another value than the most frequent one,
-/// and one of another value than the two most frequent ones.
+/// Condition 2 for p = 3, spelled out: every class needs three rows, two of them not of the most frequent value, and
+/// one not of the two most frequent values.
 fn most_classes<T: std::hash::Hash + Eq>(counts: &HashMap<T, usize>, p: u64) -> u64 {
     assert_eq!(p, 3);
     let mut counts: Vec<u64> = counts.values().map(|count| *count as u64).collect();
@@ -75,7 +75,7 @@ fn a_plan_tells_about_what_a_run_then_does() {
 
     let released = workshop.run(&[]);
     let (predicted, found) = (planned["predicted_ncp"].as_f64().unwrap(), released["ncp"].as_f64().unwrap());
-    // All leaves of a small table are tried; intervals are then measured against what is shown.
+    // All leaves of a small table are evaluated; intervals are then measured against the released labels.
     assert!((predicted - found).abs() < 0.02, "{predicted} was predicted, {found} was found");
     let metrics: serde_json::Value =
         serde_json::from_slice(&std::fs::read(workshop.path("out/release/_throng/metrics.json")).unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! `throng clean`: what dead runs have left goes, and nothing else.
+//! `throng clean`: removes the orphans of dead runs, and nothing else.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::sandbox::{Workshop, assert_says, contents, names};
 const DEAD: &str = ".release.throng-dddddddddddddddddddddddddddddddd";
 const OTHER: &str = ".release.throng-eeeeeeeeeeeeeeeeeeeeeeeeeeeeeeee";
 
-/// A release with the folder of a dead run beside it.
+/// Creates a release with the folder of a dead run beside it.
 fn workshop() -> Workshop {
     let workshop = Workshop::with(&people(100), 3, 1, COLUMNS);
     workshop.run(&[]);
@@ -53,14 +53,14 @@ fn what_belongs_to_a_run_that_is_alive_or_to_others_stays() {
     leave(&workshop, OTHER);
     leave(&workshop, ".release.throng-mine");
     leave(&workshop, ".else.throng-dddddddddddddddddddddddddddddddd");
-    // As a run holds its folder.
+    // Locks the folder as a live run does.
     let alive = fs::File::open(workshop.path("out").join(OTHER)).unwrap();
     alive.lock().unwrap();
     let cleaned = workshop.throng(&["clean", "policy.toml"]).done();
     assert_eq!((&cleaned["removed"], &cleaned["alive"]), (&1.into(), &1.into()));
     let left = [".else.throng-dddddddddddddddddddddddddddddddd", OTHER, ".release.throng-mine", "release"];
     assert_eq!(workshop.out(), left);
-    // Nor does the next run touch it; once its process is gone, it does.
+    // Neither does the next run remove it, until its process is gone.
     workshop.run(&["--overwrite"]);
     assert_eq!(workshop.out(), left);
     drop(alive);

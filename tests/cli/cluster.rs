@@ -1,6 +1,6 @@
-//! `--cluster`: what `throng` does without a cluster to talk to. `tests/processes` has one.
+//! `--cluster` without a reachable cluster. `tests/processes` has one.
 //!
-//! `cargo test --workspace` builds `throng` with clusters, `cargo test -p throng-cli` without.
+//! `cargo test --workspace` builds `throng` with the feature `cluster`, `cargo test -p throng-cli` without it.
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Workshop, assert_says};

@@ -1,4 +1,4 @@
-//! Every policy under `configs/` loads, builds its hierarchies and fits the data that it is for.
+//! Every policy under `configs/` loads, builds its hierarchies and matches its data.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn named(name: &str) -> Policy {
     load(&Path::new(CONFIGS).join(name))
 }
 
-/// The hierarchies of a policy that are trees already, by column.
+/// Returns the hierarchies of a policy that are given as trees, by column.
 fn trees(policy: &Policy) -> Vec<(&str, &Tree)> {
     let quasi = policy.columns.by_name.iter().filter_map(|(name, role)| match role {
         Role::Quasi(quasi) => quasi.hierarchy.as_deref().map(|hierarchy| (name.as_str(), hierarchy)),

@@ -1,4 +1,4 @@
-//! What is particular to CSV: types are guessed, and columns have places instead of names.
+//! Particularities of CSV: types are inferred, and columns are matched by position.
 
 use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;

@@ -1,4 +1,4 @@
-//! Same rows, policy and seed: same bytes, however the rows arrive.
+//! Same rows, policy and seed: same bytes, in whatever order and files the rows arrive.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::tables::{pieces, shuffled, write_csv, write_ipc, write_parquet};
 
 const K: u64 = 5;
 
-/// The data files of a release by name.
+/// Returns the data files of a release by name.
 fn release_bytes(workshop: &Workshop) -> BTreeMap<String, Vec<u8>> {
     let files = data_files(&workshop.release()).into_iter();
     files.map(|file| (file.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(&file).unwrap())).collect()
@@ -27,7 +27,7 @@ fn policy_digest(workshop: &Workshop) -> String {
 fn of_parquet(batches: &[RecordBatch], more: &[&str]) -> (BTreeMap<String, Vec<u8>>, String) {
     let workshop = Workshop::new();
     for (number, batch) in batches.iter().enumerate() {
-        // Names whose order is not the order of the rows.
+        // Names whose order differs from the order of the rows.
         write_parquet(&workshop.path(&format!("input/{}.parquet", (number * 7 + 3) % 10)), batch);
     }
     workshop.policy(K, 2, COLUMNS);
@@ -133,7 +133,7 @@ fn more_budget_never_loses_more_and_gives_the_same_bytes_again() {
         assert!(release_bytes(&workshop) == bytes, "{budget} gives other bytes with one thread");
         losses.push(outcome["ncp"].as_f64().unwrap());
     }
-    // Losses are told with six digits.
+    // Losses are rounded to six digits.
     assert!(losses[1] < losses[0] && losses[2] <= losses[1] + 2e-6, "{losses:?}");
     let timed = workshop.run(&["--budget", "1ms", "--overwrite"]);
     assert!(timed["ncp"].as_f64().unwrap() <= losses[0] + 2e-6);

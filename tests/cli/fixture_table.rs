@@ -1,4 +1,4 @@
-//! The people of most tests: a small table with one column of every role.
+//! The table of most tests: small, with one column of every role.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 
 use crate::tables::{Draws, strings, table};
 
-/// The regions of the countries, as they are in the policy.
+/// Regions of the countries, as in the policy.
 pub const REGIONS: [(&str, &[&str]); 3] =
     [("Europe", &["France", "Italy", "Spain"]), ("Asia", &["China", "Japan"]), ("Africa", &["Kenya", "Ghana"])];
 
-/// The quasi-identifiers.
+/// Quasi-identifiers.
 pub const QUASI: [&str; 4] = ["age", "sex", "country", "zip"];
 
-/// What the release keeps as it is.
+/// Columns that are released unchanged.
 pub const KEPT: [&str; 3] = ["row", "diagnosis", "hours"];
 
-/// The columns of the policy.
+/// The `[columns]` of the policy.
 pub const COLUMNS: &str = r#"
 [columns.row]
 role = "insensitive"
@@ -39,7 +39,7 @@ role = "sensitive"
 role = "insensitive"
 "#;
 
-/// So many people. `row` is unique; types are those that CSV can tell.
+/// Returns `rows` rows. `row` is unique; types are those that CSV can represent.
 pub fn people(rows: usize) -> RecordBatch {
     let mut draws = Draws::new(7);
     let countries = ["France", "France", "Italy", "Spain", "China", "Japan", "Kenya", "Ghana"];
@@ -54,7 +54,7 @@ pub fn people(rows: usize) -> RecordBatch {
         ills.push(diagnoses[draws.below(8) as usize]);
         hours.push(draws.below(121) as f64 / 2.0);
     }
-    // In the order of the policy, which is not the order of roles.
+    // In the order of the policy, which differs from the order of roles.
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values((0..rows).map(|row| 1_000_000 + row as i64)));
     table(vec![
         ("row", ids),

@@ -1,6 +1,6 @@
-//! What the fuzz targets check, on their corpus, on every input that was ever a finding, and on some more by chance.
+//! Runs the checks of the fuzz targets on their corpus, on every earlier finding, and on some random inputs.
 //!
-//! `fuzz/run` looks for new inputs; what it finds goes to `fuzz/regressions/`, and stays part of every test run.
+//! `fuzz/run` searches for new inputs; its findings go to `fuzz/regressions/` and become part of every test run.
 
 #[path = "../../fuzz/src/lib.rs"]
 mod targets;
@@ -13,7 +13,7 @@ use crate::tables::Draws;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz");
 
-/// The inputs of a target that are part of the repository.
+/// Returns the inputs of a target that are part of the repository.
 fn inputs(target: &str) -> Vec<(String, Vec<u8>)> {
     let folders = ["corpus", "regressions"].map(|kind| Path::new(FOLDER).join(kind).join(target));
     let files = folders.iter().filter(|folder| folder.is_dir()).flat_map(|folder| {

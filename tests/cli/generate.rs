@@ -1,4 +1,4 @@
-//! Commands that make something of nothing: `schema`, `generate census`, `demo`.
+//! Commands without an input: `schema`, `generate census`, `demo`.
 
 use std::fs;
 
@@ -100,7 +100,7 @@ fn the_demo_releases_a_census_and_can_be_run_again() {
         assert_eq!(json["classes"], count.classes);
         assert!(!rows.names().contains(&"name") && !rows.names().contains(&"person_id"));
     }
-    // The policy that it leaves behind works on its own.
+    // The policy that the demo has written works on its own.
     let run = ["run", "try/census.toml", "-i", "try/input", "-o", "out/release"];
     assert_eq!(workshop.throng(&run).done()["rows"], 20000);
 }

@@ -1,4 +1,4 @@
-//! `throng hierarchy`: made from a column, checked against one, printed, and converted there and back.
+//! `throng hierarchy`: make, check, print and convert in both directions.
 
 use std::fs;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn a_hierarchy_is_made_of_a_column_with_each_builder() {
         made("day", "date = [\"month\", \"year\"]"),
         "1970-01-01;1970-01;1970;*\n1970-02-10;1970-02;1970;*\n1971-02-05;1971-02;1971;*\n"
     );
-    // What was made is there, fits its column, and is not replaced.
+    // The new file fits its column, and is not replaced.
     let check = ["hierarchy", "check", "age.csv", "input/", "--column", "age"];
     let outcome = workshop.throng(&check).done();
     assert_eq!((&outcome["distinct"], &outcome["missing"]), (&4.into(), &0.into()));
@@ -119,7 +119,7 @@ fn a_file_becomes_a_tree_of_a_policy_and_comes_back() {
     let ended = workshop.throng(&["hierarchy", "convert", "country.csv"]);
     let line = ended.stdout.clone();
     assert!(line.starts_with("hierarchy = { tree = { \"Europe\" = ["), "{line}");
-    // It can be put into a policy as it is.
+    // The output can be pasted into a policy.
     let columns = crate::fixture_table::COLUMNS;
     let tree = columns.lines().find(|line| line.starts_with("hierarchy = { tree")).unwrap();
     workshop.write("country.csv", format!("{COUNTRIES}Ghana;Africa;*\n"));
@@ -127,7 +127,7 @@ fn a_file_becomes_a_tree_of_a_policy_and_comes_back() {
     write_parquet(&workshop.path("input/people.parquet"), &people(300));
     workshop.policy(4, 2, &columns.replace(tree, line.trim_end()));
     workshop.run(&[]);
-    // And it comes back.
+    // Conversion in both directions restores the file.
     workshop.throng(&["hierarchy", "convert", "country.csv", "-o", "country.toml"]).done();
     workshop.throng(&["hierarchy", "convert", "country.toml", "-o", "again.csv"]).done();
     let read = |name: &str| fs::read_to_string(workshop.path(name)).unwrap();

@@ -1,4 +1,4 @@
-//! `--if-changed`: a run that would only repeat what stands does nothing.
+//! `--if-changed`: a run that would only reproduce the current release does nothing.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use crate::tables::write_parquet;
 
 const IF_CHANGED: [&str; 2] = ["--if-changed", "--overwrite"];
 
-/// The input was written some time ago.
+/// Sets the modification time of an input file to the past.
 fn age(workshop: &Workshop, name: &str) {
     let file = fs::File::options().write(true).open(workshop.path(name)).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
@@ -46,7 +46,7 @@ fn a_run_that_would_repeat_a_release_leaves_it() {
     assert!(!is_unchanged(&workshop.run(&["--overwrite"])), "only when asked");
 }
 
-/// What it is, how it is made, and what the command line says besides.
+/// A change: its name, the action, and additional arguments.
 type Changed = (&'static str, fn(&Workshop), &'static [&'static str]);
 
 #[test]
@@ -93,7 +93,7 @@ fn a_file_that_may_change_within_its_time_is_in_doubt() {
     let workshop = workshop();
     write_parquet(&workshop.path("input/people.parquet"), &people(200));
     let file = fs::File::options().write(true).open(workshop.path("input/people.parquet")).unwrap();
-    // From the future, so that the test does not depend on how fast it is.
+    // In the future, so that the test does not depend on its own speed.
     file.set_modified(SystemTime::now() + Duration::from_secs(3_600)).unwrap();
     workshop.run(&[]);
     assert!(!is_unchanged(&workshop.run(&IF_CHANGED)));

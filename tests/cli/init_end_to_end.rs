@@ -1,5 +1,5 @@
-//! From a table that nobody has seen to a verified release: `init`, `check`, `run`, and no edit but one answer for each
-//! question. The release is counted with plain maps.
+//! From an unknown table to a verified release: `init`, `check`, `run`, with no edit but one answer per question. The
+//! release is counted with plain maps.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::release_files::{Rows, multiset, read, read_file};
 use crate::sandbox::{Workshop, assert_says};
 use crate::tables::{Draws, strings, table, write_parquet};
 
-/// The roles that a policy gives, read line by line: nothing of Throng's own reading decides here.
+/// Roles in a policy, parsed line by line without any code of Throng.
 struct Roles(Vec<(String, String)>);
 
 impl Roles {
@@ -37,7 +37,7 @@ impl Roles {
     }
 }
 
-/// Answers every question with what is suggested above it. Each answer is one replacement.
+/// Answers every question with the suggestion above it. Returns the policy and the lines of the questions.
 fn answered(draft: &str) -> (String, Vec<usize>) {
     let (mut lines, mut questions, mut suggested) = (Vec::new(), Vec::new(), None);
     for (place, line) in draft.lines().enumerate() {
@@ -57,14 +57,14 @@ fn answered(draft: &str) -> (String, Vec<usize>) {
     (lines.join("\n") + "\n", questions)
 }
 
-/// Three commands, and what comes out of them.
+/// Runs the three commands on a table.
 fn released(workshop: &Workshop, data: &str, more: &[&str]) -> Roles {
     let drafted = workshop.throng(&["init", data, "-o", "policy.toml"]).done();
     let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     let (policy, questions) = answered(&draft);
     assert_eq!(drafted["questions"], questions.len(), "{draft}");
 
-    // Nothing goes on before every question is answered, and each is listed with its line.
+    // No command runs before every question is answered, and each is listed with its line.
     for command in ["check", "run"] {
         let message = workshop.throng(&[command, "policy.toml"]).refused(78);
         let lines: Vec<&str> = message.lines().collect();
@@ -80,7 +80,7 @@ fn released(workshop: &Workshop, data: &str, more: &[&str]) -> Roles {
     let outcome = workshop.throng(&[&["run", "policy.toml"], more].concat()).done();
     assert_eq!(outcome["satisfied"], true);
 
-    // The draft draws on names, counts and types, and says why in every column.
+    // Every column of the draft has its reason and its profile.
     for block in draft.split("\n[columns.").skip(1) {
         assert!(block.contains("\n# Why: ") || block.contains("\n# Unclear: "), "{block}");
         assert!(block.contains("\n# Seen: "), "{block}");
@@ -225,10 +225,10 @@ fn the_staff_of_a_company() {
         assert!(roles.named("identifier").contains(&dropped), "{dropped}");
     }
     let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
-    // Few rows take the smaller preset, births of forty years the calendar with decades.
+    // A small table gets the smaller preset, and birth dates over forty years get a calendar with decades.
     assert_says(&draft, &["preset = \"common\"", "\"year\", \"decade\"]"]);
     assert_says(&draft.replace("\n# ", " "), &["k counts rows and not people"]);
-    // All are unique without any one column too, so that the one with most values comes first.
+    // All rows stay unique without any one column, so the column with the most values comes first.
     assert_eq!(roles.named("quasi")[0], "birthDate");
     assert_not_said(&workshop, &["Oakenshield", "oaken.example", "Bureau", "Rank 1", "Burg", "E700", "31000", "89500"]);
 }

@@ -1,4 +1,4 @@
-//! Processes that are stopped in the middle of their work leave no readable release.
+//! Processes that are stopped in the middle of a run leave no readable release.
 
 #![cfg(unix)]
 
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use crate::release_files::{data_files, read_file};
 use crate::sandbox::{Ended, Workshop, names};
 
-/// Enough people that there is time to stop a run.
+/// Enough rows that there is time to stop a run.
 const ROWS: &str = "300000";
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
 
 const RUN: [&str; 6] = ["run", POLICY, "--input", "input", "--output", "out/release"];
 
-/// Waits until a run has come so far, or is over.
+/// Waits until a run has reached a point, or is over.
 fn wait(run: &mut Child, reached: impl Fn() -> bool) {
     let start = Instant::now();
     while run.try_wait().unwrap().is_none() && !reached() {
@@ -49,7 +49,7 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
     workshop.throng(&["generate", "census", "--rows", ROWS, "-o", "input"]).done();
     let out = workshop.path("out");
 
-    // Asked to stop: while it reads, and while it has files staged.
+    // Signals: while the run reads, and while it has staged files.
     for (name, code) in [("-TERM", 143), ("-INT", 130)] {
         for staged in [false, true] {
             let mut run =
@@ -69,7 +69,7 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
         }
     }
 
-    // Killed: there was no time to clean up, and still there is nothing that a reader would take for a release.
+    // Killed: without a chance to clean up, nothing is left that a reader would take for a release.
     let mut run = workshop.start(&RUN);
     wait(&mut run, || is_staged(&out));
     run.kill().unwrap();
@@ -78,7 +78,7 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
     assert!(left.iter().all(|name| name.starts_with('.')), "{left:?}");
     assert!(data_files(&out).is_empty() && !workshop.release().exists());
 
-    // The next run is not in its way, and takes away what was left.
+    // The next run succeeds, and removes the orphan.
     let outcome = workshop.throng(&RUN).done();
     assert_eq!(outcome["rows"], 300_000);
     assert_eq!(workshop.out(), ["release"]);
@@ -86,7 +86,7 @@ fn a_run_that_is_stopped_leaves_nothing_and_one_that_is_killed_leaves_nothing_re
         data_files(&workshop.release()).iter().flat_map(|file| read_file(file)).map(|b| b.num_rows()).sum();
     assert_eq!(rows, 300_000);
 
-    // A release that is being replaced stands until its successor is whole.
+    // A release that is being replaced stays until its successor is complete.
     let before = fs::read(workshop.path("out/release/_throng/manifest.json")).unwrap();
     let mut run = workshop.start(&[&RUN[..], &["--overwrite", "--seed", "9"]].concat());
     wait(&mut run, || names(&out).iter().any(|name| name.starts_with('.')));

@@ -1,14 +1,14 @@
-//! Whether a released label stands for the value that it replaced.
+//! Whether a released label covers the value that it replaced.
 
 use throng_core::hierarchy::HierarchySpec;
 
 use crate::release_files::Cell;
 
-/// The distinct values of a column in ascending order, as text.
+/// Distinct values of a column in ascending order, as text.
 pub struct Domain(Vec<String>);
 
 impl Domain {
-    /// The values must come in ascending order; nulls and repetitions are passed over.
+    /// Values must be in ascending order; nulls and duplicates are skipped.
     pub fn ascending(values: impl IntoIterator<Item = Cell>) -> Self {
         let mut texts: Vec<String> = values.into_iter().flatten().collect();
         texts.dedup();
@@ -23,7 +23,7 @@ impl Domain {
         self.0.iter().position(|known| known == text)
     }
 
-    /// The ranks between which an interval such as `25`, `[25-39]` or `[2024-01-01/2024-03-31]` lies.
+    /// Returns the ranks of the ends of an interval such as `25`, `[25-39]` or `[2024-01-01/2024-03-31]`.
     pub fn span(&self, label: &str) -> Option<(usize, usize)> {
         if let Some(rank) = self.rank(label) {
             return Some((rank, rank));
@@ -49,7 +49,7 @@ impl Domain {
         }
     }
 
-    /// Two bounds cover the values between them. A class with nulls and values shows no bounds, and covers everything.
+    /// Two bounds cover the values between them. A class with nulls and values has no bounds, and covers everything.
     pub fn bounds_cover(&self, (low, high): (&Cell, &Cell), value: &Cell) -> bool {
         match (low, high, value) {
             (None, None, _) => true,
@@ -76,7 +76,7 @@ pub fn set_covers(label: &Cell, value: &Cell) -> bool {
     members.split(", ").any(|member| member == value)
 }
 
-/// An ancestor is the value, `*`, or what the hierarchy has above the value.
+/// An ancestor is the value, `*`, or an ancestor of the value in the hierarchy.
 pub fn ancestor_covers(hierarchy: &HierarchySpec, label: &Cell, value: &Cell) -> bool {
     if flat_covers(label, value) {
         return true;

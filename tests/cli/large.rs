@@ -33,13 +33,13 @@ fn five_thousand_columns_are_dropped_by_default() {
         assert_eq!(workshop.run(&[])["rows"], 20);
         assert_eq!(Rows::of(&read(&workshop.release())).names(), ["age"]);
     }
-    // By default each of them is an error, told once for all.
+    // By default each of them is an error, reported once for all.
     let workshop = Workshop::with(&input, 5, 1, role);
     let message = workshop.run_refused(78, &[]);
     assert_says(&message, &["`measure_0`", "default = \"drop\""]);
 }
 
-/// Lines of a hierarchy of this many values in a hundred groups.
+/// Returns the lines of a hierarchy with `leaves` values in a hundred groups.
 fn hierarchy(leaves: usize) -> String {
     (0..leaves).fold(String::new(), |mut text, leaf| {
         writeln!(text, "code {leaf};group {};*", leaf % 100).unwrap();
@@ -57,7 +57,7 @@ fn a_hierarchy_of_a_hundred_thousand_leaves_is_fine() {
     let release = Rows::of(&read(&workshop.release()));
     let count = release.count(&["code"], &[]);
     assert!(count.smallest >= 3 && count.classes >= 50, "{count:?}");
-    // The last line counts as much as the first.
+    // The last line is validated like the first.
     workshop.write("codes.csv", hierarchy(100_000) + "code 5;group 5;*\n");
     let message = workshop.run_refused(78, &["--overwrite"]);
     assert_says(&message, &["columns.code.hierarchy", "line 100001", "repeats the value of line 6"]);

@@ -1,4 +1,4 @@
-//! `throng run --lineage-file`: the event of OpenLineage.
+//! `throng run --lineage-file`: the OpenLineage event.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ fn document(workshop: &Workshop, name: &str) -> Value {
     serde_json::from_slice(&fs::read(workshop.path("out/release/_throng").join(name)).unwrap()).unwrap()
 }
 
-/// The run's name with hyphens, as the standard wants it.
+/// Returns the run id in the UUID format of the standard.
 fn hyphenated(run_id: &str) -> String {
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32];
     parts.map(|part| run_id[part].to_owned()).join("-")
@@ -166,7 +166,7 @@ fn a_release_tells_where_each_of_its_columns_comes_from() {
     assert_eq!(json!(keys), schema["required"]);
 }
 
-/// Shows two columns in the release.
+/// Releases the column as two columns.
 const AGE: &str = "[columns.age]\nrelease = \"bounds\"";
 
 #[test]
@@ -240,7 +240,7 @@ fn a_policy_that_can_not_be_read_is_a_failure_without_datasets() {
 #[test]
 fn neither_metrics_nor_lineage_hold_a_value() {
     let workshop = Workshop::with(&people(300), 4, 2, COLUMNS);
-    // A tree of the policy names the values of a column; this one has to be found in the data.
+    // A tree in the policy would name the values of a column; this one has to be derived from the data.
     workshop.policy(4, 2, &COLUMNS.lines().filter(|line| !line.contains("tree =")).collect::<Vec<_>>().join("\n"));
     let files = ["--metrics-file", "run.prom", "--lineage-file", "lineage.json"];
     for (code, more) in [(0, vec![]), (3, vec!["-p", "6", "-k", "6", "--overwrite"])] {

@@ -1,4 +1,4 @@
-//! Where an input may be: a file, a folder, a glob, several of them.
+//! Locations of an input: a file, a folder, a glob, several of them.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;
 use crate::tables::{pieces, write_csv, write_parquet};
 
-/// The rows of the release, by their ids.
+/// Returns the ids of the rows of the release.
 fn ids(workshop: &Workshop) -> Vec<i64> {
     let release = Rows::of(&read(&workshop.release()));
     let mut ids: Vec<i64> = release.column("row").iter().map(|id| id.as_ref().unwrap().parse().unwrap()).collect();
@@ -21,7 +21,7 @@ fn expected(rows: std::ops::Range<i64>) -> Vec<i64> {
     rows.map(|row| 1_000_000 + row).collect()
 }
 
-/// Three files with a hundred people each.
+/// Creates three files with a hundred rows each.
 fn three_files(names: [&str; 3]) -> Workshop {
     let workshop = Workshop::new();
     for (piece, name) in pieces(&people(300), 3).iter().zip(names) {

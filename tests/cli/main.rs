@@ -1,12 +1,12 @@
 //! Black-box tests of the binary `throng`, and properties of the whole job.
 //!
-//! Every release is read back with the Parquet reader alone and counted with plain maps: nothing of Throng's own
-//! verifier, metrics or recoding decides whether a test passes.
+//! Every release is read back with the Parquet reader alone and counted with plain maps: Throng's own verifier, metrics
+//! and recoding do not decide whether a test passes.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-/// The allocator of the binary, for jobs that run inside of the tests: a length that a damaged file claims is reserved and
-/// never touched.
+/// The allocator of the binary, for jobs that run inside of the tests: a length that a damaged file claims is reserved
+/// and never touched.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -1,4 +1,4 @@
-//! `--memory-limit`: rows are spilled, the release is the same, and nothing stays behind.
+//! `--memory-limit`: rows are spilled, the release is the same, and no spill files are left.
 
 use std::fs;
 

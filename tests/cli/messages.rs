@@ -1,6 +1,6 @@
-//! The most important messages of every exit code, word by word, as `messages.txt` has them.
+//! The most important messages of every exit code, verbatim, as in `messages.txt`.
 //!
-//! After a change that is meant, `THRONG_WRITE_MESSAGES=1 cargo test --test cli messages` writes the file again.
+//! After an intended change, `THRONG_WRITE_MESSAGES=1 cargo test --test cli messages` rewrites the file.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::tables::{strings, table, write_parquet};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cli/messages.txt");
 
-/// What people are told, without logs and without the folder of the test.
+/// Returns the text for users, without logs and without the folder of the test.
 fn told(workshop: &Workshop, ended: &Ended) -> String {
     let is_log = |line: &str| line.starts_with("20") && line.contains('Z');
     let lines: Vec<&str> = ended.stderr.lines().filter(|line| !is_log(line)).map(str::trim_end).collect();
@@ -25,7 +25,7 @@ fn with(columns: &str) -> Workshop {
     Workshop::with(&people(50), 3, 1, columns)
 }
 
-/// A title, and a command that fails.
+/// Returns titles and commands that fail.
 fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     let run = || vec!["run", "policy.toml"];
     let mut cases = vec![

@@ -1,4 +1,4 @@
-//! `throng run --metrics-file`: what Prometheus is told, against the sidecar.
+//! `throng run --metrics-file`: the Prometheus metrics, compared with the sidecar.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::sandbox::{Workshop, assert_says, names};
 
 const FILE: [&str; 2] = ["--metrics-file", "metrics/people.prom"];
 
-/// What is told of every run.
+/// Metrics of every run.
 const ALWAYS: [&str; 6] = [
     "throng_run_duration_seconds",
     "throng_run_end_timestamp_seconds",
@@ -91,7 +91,7 @@ fn failures_tell_their_exit_code_and_nothing_of_the_data() {
     workshop.run(&FILE);
     let success = samples(&workshop).value("throng_run_last_success_timestamp_seconds", &[]).unwrap();
 
-    // The output is there already; k can't be met; the policy is wrong; there is no input.
+    // The output exists already; k can't be satisfied; the policy is invalid; there is no input.
     let other = ["--output", "out/other"];
     for (code, more) in [
         (78, vec![]),
@@ -127,7 +127,7 @@ fn a_file_that_could_not_be_written_is_refused_before_the_run() {
     assert!(names(&workshop.path("metrics")).is_empty());
 }
 
-/// A name that is longer than the file system takes, once it is made longer to be hidden.
+/// A name that exceeds the limit of the file system once the temporary name adds to it.
 #[test]
 #[cfg(unix)]
 fn a_release_stands_when_its_metrics_can_not_be_written() {

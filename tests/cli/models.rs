@@ -15,7 +15,7 @@ use crate::tables::{Draws, strings, table};
 const JOBS: [(&str, [&str; 2]); 3] =
     [("secret", ["spy", "judge"]), ("middle", ["nurse", "clerk"]), ("open", ["cook", "baker"])];
 
-/// The people of all tests with a job.
+/// The fixture table with a column of jobs.
 fn workers(rows: usize) -> RecordBatch {
     let people = people(rows);
     let mut draws = Draws::new(11);
@@ -26,7 +26,7 @@ fn workers(rows: usize) -> RecordBatch {
     table(names.zip(people.columns().iter().cloned()).chain([("job", job)]).collect())
 }
 
-/// The mixed policy: extended on one column, (p+, alpha) on another, limits on two quasi-identifiers.
+/// A mixed policy: extended on one column, (p+, alpha) on another, limits on two quasi-identifiers.
 const MIXED: &str = r#"
 alpha = 2.0
 [columns.row]
@@ -80,7 +80,7 @@ fn text(cell: &Cell) -> &str {
     cell.as_deref().unwrap()
 }
 
-/// The rows of each class.
+/// Returns the rows of each class.
 fn classes<'a>(rows: &'a Rows, quasi: &[&str]) -> Vec<Vec<usize>> {
     let mut classes: HashMap<Vec<&'a Cell>, Vec<usize>> = HashMap::new();
     for (row, tuple) in rows.tuples(quasi).into_iter().enumerate() {
@@ -112,14 +112,14 @@ fn a_mixed_policy_runs_and_verifies() {
         let weight: f64 = jobs.iter().map(|job| place(job) as f64 / 2.0).sum();
         assert!(weight >= 2.0, "{jobs:?}");
     }
-    // No value goes beyond its limit.
+    // No value exceeds its limit.
     for row in 0..released.len() {
         let age = text(&released.column("age")[row]).trim_matches(['[', ']']).to_owned();
         let (low, high) = age.split_once('-').unwrap_or((&age, &age));
         assert_eq!(band(low), band(high), "{age}");
         assert_ne!(text(&released.column("country")[row]), "*");
     }
-    // Categories take the place of values, and every job is that of its person.
+    // Categories replace values, and every job is that of its row.
     let places = released.by("row");
     for (row, id) in original.column("row").iter().enumerate() {
         if let Some(place) = places.get(text(id)) {
@@ -127,7 +127,8 @@ fn a_mixed_policy_runs_and_verifies() {
             assert_eq!(text(&released.column("job")[*place]), JOBS[job].0);
         }
     }
-    // What is suppressed is what no release within the limits could hold: counted on the classes of region and band.
+    // Suppressed are exactly the rows that no release within the limits could hold: counted on the classes of region
+    // and band.
     let mut most_general: HashMap<(usize, &str), Vec<usize>> = HashMap::new();
     for row in 0..original.len() {
         let key = (band(text(&original.column("age")[row])), region(text(&original.column("country")[row])));
@@ -161,7 +162,7 @@ fn a_mixed_policy_runs_and_verifies() {
     );
     let verified = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done();
     assert_eq!(verified["satisfied"], true);
-    // The same release does not keep a stricter promise.
+    // The same release does not satisfy a stricter promise.
     workshop.policy(k, p, &MIXED.replace("alpha = 2.0", "alpha = 600.0"));
     let refused = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
@@ -214,7 +215,7 @@ fn too_much_suppression_stops_the_run_when_a_limit_says_so() {
     let message = workshop.run_refused(3, &[]);
     assert_says(&message, &[&format!("{suppressed} of 120 rows"), "`suppression_limit = 0.1` allows at most 12"]);
     assert_eq!(workshop.throng(&["check", "policy.toml"]).code, Some(3));
-    // Exactly as many as there are is allowed.
+    // A limit equal to the suppressed share is allowed.
     workshop.policy(20, 2, &format!("suppression_limit = {}\n{MIXED}", suppressed as f64 / 120.0));
     assert_eq!(workshop.run(&[])["suppressed_rows"], suppressed);
 }

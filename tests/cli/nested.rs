@@ -1,4 +1,4 @@
-//! Types that can't be generalized are released as they are: lists, structs, maps, bytes.
+//! Types that can't be generalized are released unchanged: lists, structs, maps, bytes.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn plain() -> Vec<(&'static str, ArrayRef)> {
     ]
 }
 
-/// Columns with dictionaries and views inside, and the types they come out with.
+/// Columns that contain dictionaries and views, with the types in which they are released.
 fn packed() -> Vec<(&'static str, ArrayRef, DataType)> {
     let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
     let coded = structs(vec![("code", cast(&words(), &dictionary).unwrap())]);
@@ -105,7 +105,7 @@ fn policy(workshop: &Workshop, input: &RecordBatch) {
     workshop.policy(4, 1, &format!("[columns.age]\nrole = \"quasi\"\n{kept}"));
 }
 
-/// Every kept column has the value that its row had.
+/// Asserts that every released column has the value of its input row.
 fn assert_kept(input: &RecordBatch, release: &RecordBatch) {
     let (before, after) = (Rows::of(input), Rows::of(release));
     let places = after.by("row");

@@ -1,4 +1,4 @@
-//! Columns that are easily mixed up: names that repeat, names that differ by case, no names at all.
+//! Ambiguous column names: repeated names, names that differ by case, no names at all.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn names_that_repeat_are_refused_by_name() {
     workshop.policy(2, 1, AGE);
     write_ipc(&workshop.path("input/people.arrow"), &twice);
     write_csv(&workshop.path("input/people.csv"), &twice);
-    // The writer of Arrow refuses what the format does not.
+    // Arrow's writer refuses repeated names, which the format allows.
     let schema = parse_message_type("message m { required int64 age; required int64 row; required int64 age; }");
     let file = File::create(workshop.path("input/people.parquet")).unwrap();
     let mut writer = SerializedFileWriter::new(file, Arc::new(schema.unwrap()), Arc::default()).unwrap();

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, channel};
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Ended, Workshop};
 
-/// A collector on this machine: where it is, and what it was sent.
+/// Starts a collector on this machine. Returns its URL and the requests that it receives.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("http://{}", listener.local_addr().unwrap());
@@ -27,7 +27,7 @@ fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     (place, receiver)
 }
 
-/// The first line and the body of a request, until the other side has no more.
+/// Reads the first line and the body of a request; `None` at the end of the stream.
 fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
@@ -66,7 +66,7 @@ fn the_stages_of_a_run_arrive_and_no_value_does() {
     let received: Vec<(String, Vec<u8>)> = requests.try_iter().collect();
     assert!(received.iter().all(|(first, _)| first.starts_with("POST /v1/traces ")), "{received:?}");
     let bytes: Vec<u8> = received.into_iter().flat_map(|(_, body)| body).collect();
-    // A text in a message follows its length.
+    // In a Protobuf message a text follows its length.
     let has = |text: &str| {
         let framed = [&[text.len() as u8][..], text.as_bytes()].concat();
         bytes.windows(framed.len()).any(|window| window == framed)
@@ -86,7 +86,7 @@ fn the_stages_of_a_run_arrive_and_no_value_does() {
 
 #[test]
 fn a_collector_that_can_not_be_reached_fails_no_run() {
-    // Nobody listens there any more.
+    // No process listens there any more.
     let gone = format!("http://{}", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     for endpoint in [gone.as_str(), "nonsense://", "not a place"] {
         let workshop = Workshop::with(&people(100), 4, 2, COLUMNS);

@@ -1,4 +1,4 @@
-//! A release that is replaced, or is not.
+//! Releases that are replaced, and releases that must not be.
 
 use std::fs;
 

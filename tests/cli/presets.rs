@@ -1,4 +1,4 @@
-//! Presets: what they print, what they ask for, and that a release keeps their k.
+//! Presets: their output, their parameters, and that a release satisfies their k.
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, read};
@@ -48,7 +48,7 @@ fn a_preset_asks_for_p_and_is_not_undercut() {
     assert_says(&given.run_refused(78, &["-k", "5"]), &["--k", "less than the 11"]);
 }
 
-/// A preset asks for a p, so that leaving it out is no way to mend it.
+/// A preset requires a p, so the advice must not be to leave it out.
 #[test]
 fn without_a_sensitive_column_the_advice_can_be_followed() {
     let head = "preset = \"common\"\np = 2";

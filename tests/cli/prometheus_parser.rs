@@ -1,13 +1,13 @@
-//! A strict reader of the text format of Prometheus, as far as the textfile collector allows it: no times on samples.
+//! A strict parser of the Prometheus text format, as restricted by the textfile collector: no timestamps on samples.
 
 use std::collections::{BTreeMap, HashSet};
 
-/// The samples of a text, by name and labels in their order.
+/// Samples of a text, by name and labels in order.
 #[derive(Debug)]
 pub struct Samples(BTreeMap<(String, Vec<(String, String)>), f64>);
 
 impl Samples {
-    /// Reads a text, every line of which must be well-formed.
+    /// Parses a text. Panics if a line is malformed.
     pub fn parse(text: &str) -> Self {
         assert!(text.ends_with('\n'), "the last line is not ended");
         let mut samples = BTreeMap::new();
@@ -34,7 +34,7 @@ impl Samples {
         Self(samples)
     }
 
-    /// The value of the one sample of this name and these labels, besides that of the policy.
+    /// Returns the value of the sample with this name and these labels, besides the label of the policy.
     pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
         let of = |(found, with): &(String, Vec<(String, String)>)| {
             let with: Vec<(&str, &str)> = with.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -43,14 +43,14 @@ impl Samples {
         self.0.iter().find(|(key, _)| of(key)).map(|(_, value)| *value)
     }
 
-    /// The names of all metrics.
+    /// Returns the names of all metrics.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.0.keys().map(|(name, _)| name.as_str()).collect();
         names.dedup();
         names
     }
 
-    /// The values of a label, in the order of the samples.
+    /// Returns the values of a label, in the order of the samples.
     pub fn labels(&self, name: &str, label: &str) -> Vec<&str> {
         let of = self.0.keys().filter(|(found, _)| found == name);
         of.flat_map(|(_, labels)| labels.iter().filter(|(name, _)| name == label))
@@ -86,7 +86,7 @@ fn sample(line: &str) -> (String, Vec<(String, String)>, f64) {
     (name.to_owned(), labels, rest.parse().unwrap_or_else(|_| panic!("no number, or a time after it: {line}")))
 }
 
-/// A text up to its closing quote, and what follows.
+/// Parses a text up to its closing quote. Returns it and the rest.
 fn quoted(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut characters = text.char_indices();

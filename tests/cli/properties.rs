@@ -1,5 +1,5 @@
-//! The whole job on random tables: either every promise holds in the released files, or the error names why it can't
-//! and nothing is left behind.
+//! The whole job on random tables: either every promise holds in the released files, or the error has the reason and no
+//! files are left behind.
 
 use std::collections::HashSet;
 use std::fs;
@@ -24,7 +24,7 @@ use crate::tables::{pieces, table, texts, write_parquet};
 static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap());
 
-/// A job: a table, how it is cut into files, and what is asked of its release.
+/// A job: a table, its split into files, and the requirements on its release.
 #[derive(Clone, Debug)]
 struct Job {
     table: RandomTable,
@@ -67,7 +67,7 @@ impl Job {
         table(std::iter::once(("row", ids)).chain(quasi).chain(sensitive).collect())
     }
 
-    /// The policy file in words, with hierarchy files beside it.
+    /// Returns the policy, after writing its hierarchy files.
     fn policy(&self, folder: &Path) -> Policy {
         let mut text = format!(
             "version = 1\ninput.location = '{0}/input'\noutput.location = '{0}/out/release'\n[privacy]\nk = {1}\n\
@@ -90,7 +90,7 @@ impl Job {
         Policy::parse(&text, folder, &Overrides::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
-    /// The rows that must come out.
+    /// Returns the rows that must be released.
     fn released_rows(&self) -> Vec<usize> {
         let suppressing = self.table.quasi.iter().filter(|(spec, _)| spec.nulls == Nulls::Suppress);
         let nulls: Vec<Vec<bool>> =
@@ -98,7 +98,7 @@ impl Job {
         (0..self.table.rows).filter(|row| !nulls.iter().any(|column| column[*row])).collect()
     }
 
-    /// Why the promise can't be kept, told by counting.
+    /// Returns why the promise can't be satisfied, by counting.
     fn obstacle(&self, rows: &[usize]) -> Option<Kind> {
         let distinct = |column: &ArrayRef| {
             let texts = texts(column);
@@ -139,7 +139,7 @@ fn release_name(release: ColumnRecoding) -> &'static str {
 
 fn hierarchy_text(spec: &QuasiSpec, folder: &Path) -> String {
     match spec.hierarchy.as_ref() {
-        // Only `partition = "mdr"` gives numbers such a tree; without it they are flat.
+        // Only `partition = "mdr"` builds such a tree for numbers; without it they are flat.
         HierarchySpec::Flat | HierarchySpec::MeanDifference => String::new(),
         HierarchySpec::Tree(tree) => {
             let file = format!("{}.csv", spec.name);
@@ -160,7 +160,7 @@ fn hierarchy_text(spec: &QuasiSpec, folder: &Path) -> String {
     }
 }
 
-/// The way of each leaf to the root.
+/// Returns the path of each leaf to the root.
 fn paths(tree: &Tree) -> impl Iterator<Item = Vec<String>> {
     let height = tree.height(tree.root()) as usize;
     (0..tree.leaf_count() as u32).map(move |leaf| {
@@ -168,7 +168,7 @@ fn paths(tree: &Tree) -> impl Iterator<Item = Vec<String>> {
         let mut path: Vec<String> = std::iter::successors(Some(start), |node| tree.parent(*node))
             .map(|node| tree.label(node).to_owned())
             .collect();
-        // A level that is skipped repeats the label below it.
+        // A skipped level repeats the label below it.
         while path.len() <= height {
             path.insert(0, path[0].clone());
         }
@@ -176,13 +176,13 @@ fn paths(tree: &Tree) -> impl Iterator<Item = Vec<String>> {
     })
 }
 
-/// The values of a column in ascending order, as text.
+/// Returns the values of a column in ascending order, as text.
 fn domain(column: &ArrayRef) -> Domain {
     let sorted = arrow::compute::sort(column, None).unwrap();
     Domain::ascending(texts(&sorted))
 }
 
-/// Every label of a column covers the value that it replaced.
+/// Checks that every label of a column covers the value that it replaced.
 fn check_labels(spec: &QuasiSpec, column: &ArrayRef, rows: &[usize], release: &Rows) -> Result<(), TestCaseError> {
     let places = release.by("row");
     let (values, domain) = (texts(column), domain(column));
@@ -201,7 +201,7 @@ fn check_labels(spec: &QuasiSpec, column: &ArrayRef, rows: &[usize], release: &R
             ColumnRecoding::Ancestor => {
                 (ancestor_covers(&spec.hierarchy, label(name), value), format!("{:?}", label(name)))
             }
-            // A stand-in for the class; the conformance suite compares it with the class.
+            // An aggregate of the class; the conformance suite compares it with the class.
             ColumnRecoding::Median | ColumnRecoding::Mode => {
                 (values.contains(label(name)) || label(name).is_none(), "others".to_owned())
             }

@@ -12,7 +12,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use crate::sandbox::names;
 use crate::tables::texts;
 
-/// A cell as text; none for null.
+/// A value as text; `None` for null.
 pub type Cell = Option<String>;
 
 /// Rows as text.
@@ -21,26 +21,26 @@ pub struct Rows {
     columns: Vec<Vec<Cell>>,
 }
 
-/// What plain counting finds in a release.
+/// Figures of a release, by plain counting.
 #[derive(Debug)]
 pub struct Count {
     pub rows: u64,
     pub classes: u64,
     pub smallest: u64,
     pub sum_of_squares: u64,
-    /// The fewest distinct values of each sensitive column in a class; nulls count for nothing.
+    /// Minimum number of distinct values of each sensitive column in a class, without nulls.
     pub fewest: Vec<u64>,
-    /// The sizes of all classes in ascending order.
+    /// Sizes of all classes in ascending order.
     pub sizes: Vec<u64>,
 }
 
-/// The data files of a release: whatever is not hidden.
+/// Returns the data files of a release: all that are not hidden.
 pub fn data_files(folder: &Path) -> Vec<PathBuf> {
     let visible = names(folder).into_iter().filter(|name| !name.starts_with(['_', '.']));
     visible.map(|name| folder.join(name)).collect()
 }
 
-/// All rows of a release, in their order.
+/// Returns all rows of a release, in order.
 pub fn read(folder: &Path) -> RecordBatch {
     let files = data_files(folder);
     let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read_file(file)).collect();
@@ -71,13 +71,13 @@ impl Rows {
         &self.columns[place.unwrap_or_else(|| panic!("no column {name} in {:?}", self.names))]
     }
 
-    /// Some columns of every row.
+    /// Returns some columns of every row.
     pub fn tuples(&self, names: &[&str]) -> Vec<Vec<&Cell>> {
         let columns: Vec<&[Cell]> = names.iter().map(|name| self.column(name)).collect();
         (0..self.len()).map(|row| columns.iter().map(|column| &column[row]).collect()).collect()
     }
 
-    /// The rows by a column of unique values.
+    /// Returns the row numbers by a column of unique values.
     pub fn by(&self, name: &str) -> HashMap<&str, usize> {
         let rows: HashMap<&str, usize> =
             self.column(name).iter().enumerate().map(|(row, cell)| (cell.as_deref().unwrap(), row)).collect();
@@ -110,7 +110,7 @@ impl Rows {
     }
 }
 
-/// How often each item occurs.
+/// Counts the occurrences of each item.
 pub fn multiset<T: Hash + Eq>(items: impl IntoIterator<Item = T>) -> HashMap<T, usize> {
     let mut counts = HashMap::new();
     for item in items {

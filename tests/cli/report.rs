@@ -1,4 +1,5 @@
-//! `throng report` and `report = true`: figures against the sidecar, and against independent counts on the released file.
+//! `throng report` and `report = true`: figures compared with the sidecar, and with independent counts on the released
+//! file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -12,7 +13,7 @@ use crate::sandbox::{Workshop, assert_says, names};
 const K: u64 = 4;
 const ROWS: usize = 2001;
 
-/// A release with its report.
+/// Creates a release with its report.
 fn released() -> Workshop {
     let workshop = Workshop::with(&people(ROWS), K, 2, COLUMNS);
     let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
@@ -32,7 +33,7 @@ fn page(workshop: &Workshop) -> String {
     fs::read_to_string(workshop.path("out/release/_throng/report.html")).unwrap()
 }
 
-/// The figures of a page by their place in the document that they are from.
+/// Returns the figures of a page by their path in the source document.
 pub fn figures(page: &str) -> HashMap<String, String> {
     let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
     parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()
@@ -52,7 +53,7 @@ fn every_figure_of_the_report_is_that_of_the_sidecar() {
     }
 }
 
-/// The rows of each class of some columns, as a reader counts them.
+/// Returns the rows of each class of some columns.
 fn classes<'a>(rows: &'a Rows, columns: &[&str]) -> HashMap<Vec<&'a Option<String>>, Vec<usize>> {
     let mut classes: HashMap<_, Vec<usize>> = HashMap::new();
     for (row, class) in rows.tuples(columns).into_iter().enumerate() {
@@ -67,7 +68,7 @@ fn bins(value: &Value) -> Vec<(u64, u64, u64, u64)> {
     value.as_array().unwrap().iter().map(bin).collect()
 }
 
-/// Whether bins hold what was counted: for each number, the classes and rows that have it.
+/// Asserts that bins match the counts: for each number, its classes and rows.
 fn assert_binned(bins: &[(u64, u64, u64, u64)], counted: &BTreeMap<u64, (u64, u64)>) {
     for (from, to, classes, rows) in bins {
         let within = counted.range(from..=to).fold((0, 0), |sum, (_, found)| (sum.0 + found.0, sum.1 + found.1));
@@ -121,7 +122,7 @@ fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
     assert_binned(&bins(&metrics["utility"]["class_sizes"]), &sizes);
     assert_binned(&bins(&metrics["privacy"]["sensitive"][0]["diversity"]), &diversity);
 
-    // A released age is exact when it is no interval.
+    // A released age is exact unless it is an interval.
     let exact = released.column("age").iter().flatten().filter(|age| !age.starts_with('[')).count();
     assert_eq!(metrics["utility"]["columns"]["age"]["detail"][0]["rows"], exact);
     let counts = serde_json::json!({ "dropped": 1, "quasi": 4, "sensitive": 1, "unchanged": 2 });
@@ -150,7 +151,7 @@ fn of_the_original_only_bounds_in_steps_of_k_are_told() {
         let told = at_risk["share"].as_f64().unwrap() * ROWS as f64;
         assert!((told - (found as u64).next_multiple_of(K).min(ROWS as u64) as f64).abs() < 0.01, "{told} for {found}");
     }
-    // Distributions are told in steps of at least one in a hundred.
+    // Distributions are rounded to steps of at least 1%.
     let step = (ROWS.div_ceil(100) as f64).max(K as f64);
     let mut slices = 0;
     for column in metrics["utility"]["columns"].as_object().unwrap().values() {
@@ -174,7 +175,7 @@ fn the_command_writes_the_page_that_a_run_publishes() {
         assert_eq!(outcome["outcome"], "reported");
         assert_eq!(fs::read_to_string(workshop.path("page.html")).unwrap(), page(&workshop), "{metrics}");
     }
-    // Without the word in the policy there is none, and an old one goes.
+    // Without `report = true` there is no report, and an old one is removed.
     let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     workshop.write("policy.toml", policy.replace("report = true", ""));
     workshop.run(&["--overwrite"]);

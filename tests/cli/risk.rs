@@ -1,4 +1,4 @@
-//! `throng risk`: every figure against plain counting, and nothing of the table in what it says.
+//! `throng risk`: every figure compared with plain counting, and no value of the table in its output.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn workshop() -> Workshop {
     workshop
 }
 
-/// The sizes of the classes that some columns make.
+/// Returns the sizes of the classes by some columns.
 fn sizes(rows: &Rows, columns: &[&str]) -> Vec<u64> {
     multiset(rows.tuples(columns)).into_values().map(|count| count as u64).collect()
 }
@@ -87,7 +87,7 @@ fn people_get_a_table_and_scripts_only_json() {
     let only = workshop.throng(&[&risk[..], &["--format", "json"]].concat());
     assert_eq!(only.stdout.lines().count(), 1);
     assert_eq!(only.json(), ended.json());
-    // The column that singles out most stands first.
+    // The column that singles out the most rows comes first.
     let lines: Vec<&str> = ended.stdout.lines().collect();
     let first = lines.iter().position(|line| line.starts_with("column ")).unwrap() + 2;
     assert!(lines[first].starts_with("age"), "{}", ended.stdout);
@@ -98,7 +98,7 @@ fn a_page_fetches_nothing_and_holds_no_value() {
     let workshop = workshop();
     let risk = ["risk", "input/", "--quasi", "age,sex,country,zip", "--sensitive", "diagnosis", "-o", "risk.html"];
     for _ in 0..2 {
-        // Made again, it is replaced.
+        // A second run replaces the page.
         assert_eq!(workshop.throng(&risk).done()["output"], "risk.html");
     }
     let page = std::fs::read_to_string(workshop.path("risk.html")).unwrap();

@@ -1,4 +1,4 @@
-//! `throng run`: what comes out for what went in.
+//! `throng run`: releases compared with their inputs.
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! A temporary folder with a policy, an input and a place for the release, and the binary at work in it.
+//! A temporary folder with a policy, an input and an output, in which the binary runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,15 +11,15 @@ use tempfile::TempDir;
 
 use crate::tables;
 
-/// The secret of every test: releases can be compared.
+/// The secret of every test, so that releases can be compared.
 pub const SECRET: &str = "the same secret in every test";
 
-/// A folder of its own for one test: `input/`, `out/` and `policy.toml`.
+/// A folder for one test: `input/`, `out/` and `policy.toml`.
 pub struct Workshop {
     folder: TempDir,
 }
 
-/// How a command ended.
+/// Outcome of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -36,7 +36,7 @@ impl Workshop {
         Self { folder }
     }
 
-    /// With a table as `input/people.parquet` and a policy for it.
+    /// Creates a folder with a table as `input/people.parquet` and a policy for it.
     pub fn with(batch: &RecordBatch, k: u64, p: u64, columns: &str) -> Self {
         let workshop = Self::new();
         tables::write_parquet(&workshop.path("input/people.parquet"), batch);
@@ -48,7 +48,7 @@ impl Workshop {
         self.folder.path().join(name)
     }
 
-    /// Where the policy puts the release.
+    /// Returns the output location of the policy.
     pub fn release(&self) -> PathBuf {
         self.path("out/release")
     }
@@ -76,17 +76,17 @@ impl Workshop {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// Starts a command and does not wait for its end.
+    /// Starts a command without waiting for its end.
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Runs the policy, which must succeed, and gives the outcome.
+    /// Runs the policy, which must succeed, and returns the outcome.
     pub fn run(&self, more: &[&str]) -> Value {
         self.throng(&[&["run", "policy.toml"], more].concat()).done()
     }
 
-    /// Runs the policy, which must fail and leave nothing at or beside the output; gives the message.
+    /// Runs the policy, which must fail without changing the output folder, and returns the message.
     pub fn run_refused(&self, code: i32, more: &[&str]) -> String {
         let before = names(&self.path("out"));
         let message = self.throng(&[&["run", "policy.toml"], more].concat()).refused(code);
@@ -94,13 +94,13 @@ impl Workshop {
         message
     }
 
-    /// The names in the folder of the output, hidden ones too.
+    /// Returns the names in the output folder, including hidden ones.
     pub fn out(&self) -> Vec<String> {
         names(&self.path("out"))
     }
 }
 
-/// A policy from a location to `out/release`.
+/// Returns a policy from a location to `out/release`.
 pub fn policy_text(input: &str, k: u64, p: u64, columns: &str) -> String {
     format!(
         "version = 1\n[input]\nlocation = \"{input}\"\n[output]\nlocation = \"out/release\"\n\
@@ -108,14 +108,14 @@ pub fn policy_text(input: &str, k: u64, p: u64, columns: &str) -> String {
     )
 }
 
-/// A message has all of these parts.
+/// Asserts that a message has all of these parts.
 pub fn assert_says(message: &str, parts: &[&str]) {
     for part in parts {
         assert!(message.contains(part), "`{part}` is not in: {message}");
     }
 }
 
-/// The names in a folder, hidden ones too, in order.
+/// Returns the names in a folder, including hidden ones, in order.
 pub fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -123,7 +123,7 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Every file below a folder with its bytes.
+/// Returns every file below a folder with its bytes.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for name in names(folder) {
@@ -145,7 +145,7 @@ impl From<Output> for Ended {
 }
 
 impl Ended {
-    /// The last line on stdout, which is one JSON object.
+    /// Returns the last line on stdout, which must be one JSON object.
     pub fn json(&self) -> Value {
         let last = self.stdout.lines().last().unwrap_or_else(|| panic!("nothing on stdout: {self:?}"));
         let json: Value = serde_json::from_str(last).unwrap_or_else(|_| panic!("the last line is no JSON: {self:?}"));
@@ -153,13 +153,13 @@ impl Ended {
         json
     }
 
-    /// The outcome of a command that must have succeeded.
+    /// Returns the outcome of a command that must have succeeded.
     pub fn done(self) -> Value {
         assert_eq!(self.code, Some(0), "{self:?}");
         self.json()
     }
 
-    /// The message of a command that must have failed with this code, and that says so to people and to scripts.
+    /// Returns the message of a command that must have failed with this code, on stderr and in the JSON.
     pub fn refused(&self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{self:?}");
         let json = self.json();
@@ -170,7 +170,7 @@ impl Ended {
         message
     }
 
-    /// Everything that was said.
+    /// Returns stdout and stderr.
     pub fn said(&self) -> String {
         format!("{}\n{}", self.stdout, self.stderr)
     }

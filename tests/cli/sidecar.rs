@@ -132,7 +132,7 @@ fn assert_near(found: &Value, expected: f64) {
     assert!((found - expected).abs() <= 1e-6 * expected.abs().max(1.0), "{found} is not {expected}");
 }
 
-/// The share of a column's domain that a label stands for, and its height over the height of the hierarchy.
+/// Returns the share of a column's domain that a label covers, and its height relative to that of the hierarchy.
 fn losses(name: &str, label: &str, input: &Rows) -> (f64, f64) {
     let values = || input.column(name).iter().flatten();
     match name {

@@ -1,4 +1,4 @@
-//! `throng sql`: where statements come from, how results look, and how it fails.
+//! `throng sql`: sources of statements, result formats, and errors.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Ended, Workshop, assert_says};
 
-/// A few statements that need no file.
+/// Statements that need no file.
 const TABLE: &str = "CREATE TABLE t AS VALUES (1, 'a;b', 2.5), (2, NULL, NULL)";
 const SELECT: &str = "SELECT column1 AS n, column2 AS text, column3 AS x FROM t ORDER BY n";
 
@@ -14,7 +14,7 @@ fn workshop() -> Workshop {
     Workshop::with(&people(500), 3, 2, COLUMNS)
 }
 
-/// What was printed by statements that must all have worked.
+/// Returns the output of statements that must all succeed.
 fn printed(workshop: &Workshop, arguments: &[&str]) -> String {
     let ended = workshop.throng(&[&["sql"], arguments].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -22,7 +22,7 @@ fn printed(workshop: &Workshop, arguments: &[&str]) -> String {
     ended.stdout
 }
 
-/// The message of statements that must have failed; there is no JSON outcome after it.
+/// Returns the message of statements that must fail; it is not followed by a JSON outcome.
 fn refused(workshop: &Workshop, code: i32, arguments: &[&str]) -> String {
     let ended = workshop.throng(&[&["sql", "--format", "csv"], arguments].concat());
     assert_eq!(ended.code, Some(code), "{ended:?}");
@@ -145,7 +145,7 @@ fn after_an_error_nothing_more_is_run() {
     let workshop = Workshop::new();
     let ended = workshop.throng(&["sql", "--format", "csv", "-c", "SELECT 1 AS a; SELECT * FROM x; SELECT 3 AS c"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), "a\n1\n"), "{ended:?}");
-    // A script that can't be parsed to its end is not begun.
+    // A script with a parse error is not started.
     let ended = workshop.throng(&["sql", "--format", "csv", "-c", "SELECT 1 AS a; SELEC 2", "-c", "SELECT 3 AS c"]);
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{ended:?}");
 }
@@ -210,7 +210,7 @@ fn object_stores_are_configured_from_the_environment() {
         let mut command = workshop.command(&["sql", "-c", sql]);
         let environment =
             [("AWS_ALLOW_HTTP", "true"), ("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-        // A request goes to this port, and is answered with a refusal.
+        // A request to this port is refused.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
         let heard = std::thread::spawn(move || {

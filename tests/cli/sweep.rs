@@ -1,4 +1,4 @@
-//! `throng sweep`: a grid of policies, against runs of the same policies.
+//! `throng sweep`: a grid of policies, compared with runs of the same policies.
 
 use std::fs;
 
@@ -57,7 +57,7 @@ fn what_can_not_be_kept_says_why_and_the_rest_is_tried() {
     let swept = ended.json();
     let trials = swept["trials"].as_array().unwrap();
     let feasible: Vec<bool> = trials.iter().map(|trial| trial["feasible"].as_bool().unwrap()).collect();
-    // p above k is no policy, there are five diagnoses, and 600 rows.
+    // p above k is invalid, there are five diagnoses, and 600 rows.
     assert_eq!(feasible, [true, false, false, false, false, false]);
     let reason = |at: usize| trials[at]["reason"].as_str().unwrap();
     assert_says(reason(1), &["p"]);
@@ -93,7 +93,7 @@ fn mistakes_are_told_before_anything_is_read() {
     assert_says(&refused(&["-o", "policy.toml"], 2), &["ends in .html"]);
 }
 
-/// A preset is a k that a release may not undercut, and nothing is released here.
+/// A preset is a lower bound of k for a release, and a sweep releases nothing.
 #[test]
 fn a_preset_is_a_k_among_others() {
     let workshop = workshop();
@@ -112,7 +112,7 @@ fn a_preset_is_a_k_among_others() {
     assert!(grid.iter().all(|(k, _, smallest)| smallest >= k) && grid[0].2 < 11, "{grid:?}");
     let own = sweep(&[]);
     assert!(own.len() == 1 && (own[0].0, own[0].1) == (11, 2) && own[0].2 >= 11, "{own:?}");
-    // What is varied may be open in the file.
+    // A parameter of the grid may be an open question in the file.
     workshop.write("policy.toml", policy.replace("k = 4\np = 2", "preset = \"cms\"\np = \"?\""));
     assert_eq!(sweep(&["--p", "1,3"]).iter().map(|(k, p, _)| (*k, *p)).collect::<Vec<_>>(), [(11, 1), (11, 3)]);
     assert_says(&workshop.throng(&["sweep", "policy.toml", "--k", "5"]).refused(78), &["privacy.p", "open question"]);

@@ -1,4 +1,4 @@
-//! Tables on disk: written in every format, shuffled and cut into files.
+//! Tables on disk: written in every format, shuffled and split into files.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use arrow::datatypes::{Field, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use parquet::arrow::ArrowWriter;
 
-/// Numbers that look random and are the same in every run.
+/// Deterministic pseudo-random numbers.
 pub struct Draws(u64);
 
 impl Draws {
@@ -27,7 +27,7 @@ impl Draws {
     }
 }
 
-/// A table of nullable columns.
+/// Returns a table of nullable columns.
 pub fn table(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
     let schema = Schema::new(columns.iter().map(field).collect::<Vec<_>>());
@@ -38,7 +38,7 @@ pub fn strings<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> ArrayRef {
     Arc::new(StringArray::from_iter_values(values))
 }
 
-/// The rows in another order.
+/// Returns the rows in another order.
 pub fn shuffled(batch: &RecordBatch, seed: u64) -> RecordBatch {
     let mut draws = Draws::new(seed);
     let mut order: Vec<u32> = (0..batch.num_rows() as u32).collect();
@@ -48,7 +48,7 @@ pub fn shuffled(batch: &RecordBatch, seed: u64) -> RecordBatch {
     take_record_batch(batch, &UInt32Array::from(order)).unwrap()
 }
 
-/// The rows in so many pieces of about equal size.
+/// Splits the rows into `count` pieces of about equal size.
 pub fn pieces(batch: &RecordBatch, count: usize) -> Vec<RecordBatch> {
     let border = |index: usize| batch.num_rows() * index / count;
     (0..count).map(|index| batch.slice(border(index), border(index + 1) - border(index))).collect()
@@ -66,7 +66,7 @@ pub fn write_ipc(path: &Path, batch: &RecordBatch) {
     writer.finish().unwrap();
 }
 
-/// CSV with a header; a null is an empty field.
+/// Writes CSV with a header; a null is an empty field.
 pub fn write_csv(path: &Path, batch: &RecordBatch) {
     let mut file = std::io::BufWriter::new(File::create(path).unwrap());
     let names: Vec<&str> = batch.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
@@ -78,7 +78,7 @@ pub fn write_csv(path: &Path, batch: &RecordBatch) {
     }
 }
 
-/// Every value as text, as Arrow writes it.
+/// Returns every value as text, in Arrow's format.
 pub fn texts(column: &dyn Array) -> Vec<Option<String>> {
     let formatter = ArrayFormatter::try_new(column, &FormatOptions::default()).unwrap();
     let valid = column.logical_nulls();

@@ -1,11 +1,11 @@
-//! The terminal: colours where somebody sees them and wants them, completions, and manual pages.
+//! Terminal output: colours on a terminal unless disabled, completions, and manual pages.
 
 use std::process::{Command, Stdio};
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::sandbox::{Ended, Workshop, assert_says};
 
-/// What begins a colour or bold letters.
+/// Escape sequences that begin a colour or bold text.
 const COLOURS: [&str; 3] = ["\u{1b}[1m", "\u{1b}[3", "\u{1b}[2m"];
 
 fn is_coloured(text: &str) -> bool {
@@ -18,7 +18,7 @@ fn is_coloured(text: &str) -> bool {
     })
 }
 
-/// Runs a command in a terminal of its own; none where there is no program that makes one.
+/// Runs a command in a pseudo-terminal; `None` where `script` is not installed.
 fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> Option<Ended> {
     let line = format!("stty rows 40 cols 80; {} {arguments}", env!("CARGO_BIN_EXE_throng"));
     let mut command = Command::new("script");
@@ -41,7 +41,7 @@ fn in_terminal(workshop: &Workshop, arguments: &str, no_color: Option<&str>) -> 
 #[test]
 fn colours_are_for_terminals_that_want_them() {
     let workshop = Workshop::with(&people(60), 3, 1, COLUMNS);
-    // A message of the command line, and logs.
+    // A usage error, and logs.
     for arguments in ["run", "-v run policy.toml --overwrite"] {
         let Some(shown) = in_terminal(&workshop, arguments, None) else { return };
         assert!(is_coloured(&shown.stdout), "{arguments}: {shown:?}");
@@ -80,7 +80,7 @@ fn help_fits_into_a_narrow_terminal() {
     for command in commands {
         let Some(shown) = in_terminal(&workshop, &format!("{command} --help"), Some("1")) else { return };
         assert_says(&shown.stdout, &["Usage: throng", "--memory-limit <SIZE>", "Options of every command:"]);
-        // How a command is called is one line, which the terminal breaks.
+        // The usage is one line, which the terminal wraps.
         let lines = shown.stdout.lines().filter(|line| !line.starts_with("Usage:"));
         let longest = lines.map(|line| line.trim_end().chars().count()).max();
         assert!(longest.is_some_and(|longest| longest <= 80), "{command}: {}", shown.stdout);

@@ -1,4 +1,4 @@
-//! Every type of Arrow that can be generalized or counted, through Parquet and back.
+//! Every Arrow type that can be generalized or counted, through Parquet and back.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::tables::{table, texts};
 const ROWS: i64 = 36;
 const K: u64 = 5;
 
-/// A number that rises every third row.
+/// A number that increases every third row.
 fn steps() -> impl Iterator<Item = i64> {
     (0..ROWS).map(|row| row / 3)
 }
@@ -26,7 +26,7 @@ fn ids() -> ArrayRef {
     Arc::new(Int64Array::from_iter_values(0..ROWS))
 }
 
-/// Columns of values that lie on a line, in ascending order.
+/// Numeric columns and dates, in ascending order.
 fn ordered() -> Vec<(String, ArrayRef)> {
     use DataType::*;
     let whole: ArrayRef = Arc::new(Int64Array::from_iter_values(steps().map(|step| step * 3 - 7)));
@@ -70,11 +70,11 @@ fn ordered() -> Vec<(String, ArrayRef)> {
     named.collect()
 }
 
-/// Columns of categories.
+/// Categorical columns.
 fn categories() -> Vec<(String, ArrayRef)> {
     let words: ArrayRef = Arc::new(StringArray::from_iter_values(steps().map(|step| format!("word {step:02}"))));
     let flags: BooleanArray = steps().map(|step| Some(step % 2 == 0)).collect();
-    // With an entry that no row has.
+    // With an entry that no row refers to.
     let entries = StringArray::from_iter_values((0..13).map(|step| format!("entry {step:02}")));
     let keys = Int32Array::from_iter_values(steps().map(|step| step as i32));
     let dictionary = DictionaryArray::<Int32Type>::new(keys, Arc::new(entries));
@@ -105,7 +105,7 @@ fn release(columns: &[(String, ArrayRef)], how: &str) -> (RecordBatch, Rows) {
     (release, rows)
 }
 
-/// The values as a release writes them: an instant in UTC.
+/// Returns the values in the format of a release: timestamps in UTC.
 fn written(column: &ArrayRef) -> Vec<Option<String>> {
     match column.data_type() {
         DataType::Timestamp(unit, Some(_)) => {
@@ -115,7 +115,7 @@ fn written(column: &ArrayRef) -> Vec<Option<String>> {
     }
 }
 
-/// The type in which a column is released: its own, unless Parquet knows that only through a note for Arrow.
+/// Returns the type in which a column is released: its own, unless Parquet can represent it only by Arrow metadata.
 fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, value) => plain(value),
@@ -232,7 +232,7 @@ fn nulls_are_values_of_a_quasi_identifier_and_none_of_a_sensitive_column() {
     let count = rows.count(&["age"], &["ill"]);
     assert!(count.smallest >= 10 && count.fewest[0] >= 2, "{count:?}");
     assert_eq!(rows.column("ill").iter().filter(|value| value.is_none()).count(), 20);
-    // A class of nulls alone shows null; one that mixes shows `*`.
+    // A class of only nulls has the label null; one with nulls and values has `*`.
     assert!(rows.column("age").iter().all(|label| label.as_deref().is_none_or(|label| !label.is_empty())));
     let workshop = Workshop::with(&input, 10, 1, columns);
     workshop.run(&[]);

@@ -12,7 +12,7 @@ use crate::tables::{strings, table, write_csv, write_parquet};
 
 const K: u64 = 5;
 
-/// A good release and its workshop.
+/// Returns a valid release and its workshop.
 fn released() -> (Workshop, RecordBatch) {
     let workshop = Workshop::with(&people(400), K, 2, COLUMNS);
     workshop.run(&[]);
@@ -24,7 +24,7 @@ fn verify(workshop: &Workshop, path: &str) -> Ended {
     workshop.throng(&["verify", path, "--policy", "policy.toml"])
 }
 
-/// A copy of a release with one of its columns changed or added.
+/// Returns a copy of a release with one of its columns replaced or added.
 fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch {
     let schema = batch.schema();
     let known = schema.fields().iter().map(|field| field.name().as_str()).zip(batch.columns());
@@ -36,7 +36,7 @@ fn with_column(batch: &RecordBatch, name: &str, column: ArrayRef) -> RecordBatch
     table(columns)
 }
 
-/// Puts a table where `verify` finds it.
+/// Writes a table where `verify` finds it.
 fn store(workshop: &Workshop, batch: &RecordBatch) {
     fs::create_dir_all(workshop.path("other")).unwrap();
     write_parquet(&workshop.path("other/part.parquet"), batch);
@@ -106,7 +106,7 @@ fn a_release_with_a_lost_row_is_refused() {
     let (workshop, release) = released();
     let rows = Rows::of(&release);
     let tuples = rows.tuples(&QUASI);
-    // The rows of a class lie together, so that a cut through one leaves too few of it.
+    // The rows of a class are contiguous, so a cut through one leaves too few of it.
     let border = (1..rows.len()).rev().find(|row| tuples[*row] != tuples[row - 1]).unwrap();
     store(&workshop, &release.slice(0, border + 1));
     let ended = verify(&workshop, "other");

@@ -1,4 +1,4 @@
-//! A small web server on loopback that sends files in parts, as S3 and ordinary servers do.
+//! A small web server on loopback that supports range requests, as S3 and ordinary servers do.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,13 +14,13 @@ pub struct Request {
 }
 
 impl Request {
-    /// A header by its name in lower case.
+    /// Returns a header by its name in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// What is sent back.
+/// Response of the server.
 pub struct Response {
     pub status: &'static str,
     pub headers: Vec<(&'static str, String)>,
@@ -32,7 +32,7 @@ impl Response {
         Self { status, headers: Vec::new(), body: Vec::new() }
     }
 
-    /// A file in one version, or the part of it that is asked for.
+    /// Returns a file in one version, or the requested range of it.
     pub fn file(request: &Request, bytes: &[u8], tag: &str) -> Self {
         let tag = format!("\"{tag}\"");
         if request.header("if-match").is_some_and(|wanted| wanted != tag) {
@@ -62,7 +62,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Answers every request in this way.
+    /// Starts a server that answers every request with `answer`.
     pub fn start(answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -77,7 +77,7 @@ impl Server {
         Self { url, requests }
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().unwrap().clone()
     }

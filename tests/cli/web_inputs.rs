@@ -1,4 +1,4 @@
-//! Inputs on web servers and S3: read in parts, in one version, and without a word about credentials.
+//! Inputs on web servers and S3: read by ranges, in one version, and without disclosing credentials.
 
 use std::fs;
 use std::sync::Arc;
@@ -12,24 +12,24 @@ use crate::sandbox::{Ended, Workshop, assert_says, contents};
 use crate::tables::{write_csv, write_parquet};
 use crate::web::{Request, Response, Server};
 
-/// In every credential of a test.
+/// Part of every credential of a test.
 const CANARY: &str = "canary";
 
-/// The bytes of a table as a file.
+/// Returns the bytes of a table as a Parquet file.
 fn parquet(batch: &RecordBatch) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     write_parquet(&folder.path().join("a.parquet"), batch);
     fs::read(folder.path().join("a.parquet")).unwrap()
 }
 
-/// A policy without an input of its own.
+/// Creates a workshop with a policy and without an input.
 fn workshop() -> Workshop {
     let workshop = Workshop::new();
     workshop.policy(3, 1, COLUMNS);
     workshop
 }
 
-/// A server with two halves of the same people.
+/// Starts a server with two halves of the fixture table.
 fn two_halves() -> Server {
     let (one, two) = (parquet(&people(300).slice(0, 150)), parquet(&people(300).slice(150, 150)));
     Server::start(move |request| match request.path.as_str() {
@@ -92,7 +92,7 @@ fn a_server_that_sends_no_parts_is_told() {
     assert_says(&message, &["people.parquet", "does not send parts of files"]);
 }
 
-/// A server whose file becomes another after so many parts were sent. It may look at the version that is asked for.
+/// Starts a server whose file changes after `after` ranges were sent. With `looks`, it honours the requested version.
 fn changing(after: usize, looks: bool) -> Server {
     let (old, new) = (parquet(&people(3_000)), parquet(&people(3_001)));
     let sent = Arc::new(AtomicUsize::new(0));
@@ -112,13 +112,13 @@ fn changing(after: usize, looks: bool) -> Server {
 
 #[test]
 fn a_file_that_changes_while_it_is_read_is_named_and_nothing_is_published() {
-    // How many parts a whole run asks for.
+    // Number of ranges that a whole run requests.
     let counting = changing(usize::MAX, true);
     workshop().run(&["--input", &format!("{}/people.parquet", counting.url)]);
     let parts = counting.requests().iter().filter(|request| request.method == "GET").count();
     assert!(parts >= 2, "{parts}");
     for looks in [true, false] {
-        // After each of the parts; after the last one, nobody asks any more but for the version.
+        // After each range; after the last one, only the version is requested.
         for after in 1..=parts {
             let (workshop, server) = (workshop(), changing(after, looks));
             let ended = workshop.throng(&["run", "policy.toml", "-i", &format!("{}/people.parquet", server.url)]);
@@ -206,7 +206,7 @@ fn the_policy_says_where_the_store_is_and_the_environment_knows_better() {
     };
     with_store(&server.url);
     assert_eq!(run(None).done()["rows"], 150);
-    // Nobody listens there.
+    // No process listens there.
     with_store("http://127.0.0.1:9");
     assert_says(&run(None).refused(75), &["s3://bucket/data/one.parquet"]);
     assert_eq!(run(Some(&server.url)).done()["rows"], 150);

@@ -1,4 +1,4 @@
-//! Whether what is released is true: looks at texts and numbers only, never at positions.
+//! Whether released values cover the original ones. Compares texts and numbers only, never positions.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,7 +11,7 @@ use throng_testkit::RandomTable;
 
 use crate::{Released, texts};
 
-/// The values of a column on a line.
+/// Converts the values of a column to numbers.
 fn numbers(column: &ArrayRef) -> Vec<Option<f64>> {
     let plain = match column.data_type() {
         DataType::Date32 => cast(column, &DataType::Int32).unwrap(),
@@ -25,8 +25,7 @@ fn numbers(column: &ArrayRef) -> Vec<Option<f64>> {
     }
 }
 
-/// The first quasi-identifier whose released values do not cover the original ones. Looks at texts and numbers only,
-/// never at positions.
+/// Returns the first quasi-identifier whose released values do not cover the original ones.
 pub fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
     for (spec, original) in &table.quasi {
         let columns: Vec<&ArrayRef> =
@@ -69,7 +68,7 @@ pub fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
             ColumnRecoding::Mean => {
                 let (number, shown) = (numbers(original), numbers(columns[0]));
                 let exact = class_means(released, &number);
-                // What the type can't tell apart is rounded: whole units, and a relative error for doubles.
+                // Rounded to the resolution of the type: whole units, and a relative error for doubles.
                 let unit = if original.data_type().is_floating() { 1e-9 } else { unit(original.data_type()) };
                 let is_mean = |at: usize| match (shown[at], exact[at]) {
                     (Some(shown), Some(mean)) => (shown - mean).abs() <= unit * 0.500_001 + mean.abs() * 1e-9,
@@ -141,7 +140,7 @@ fn in_set(text: Option<&str>, shown: Option<&str>) -> bool {
     }
 }
 
-/// The ways from the values of a column to the root.
+/// Paths from the values of a column to the root of its hierarchy.
 struct Paths(HashMap<String, Vec<String>>);
 
 impl Paths {
@@ -178,7 +177,7 @@ impl Paths {
     }
 }
 
-/// The rows of each class of a release, as numbers of its rows.
+/// Returns the rows of each class of a release.
 fn classes(released: &Released) -> BTreeMap<Vec<Option<String>>, Vec<usize>> {
     let quasi: Vec<Vec<Option<String>>> = released.batch.columns()[..released.quasi].iter().map(texts).collect();
     let mut classes: BTreeMap<Vec<Option<String>>, Vec<usize>> = BTreeMap::new();
@@ -188,7 +187,7 @@ fn classes(released: &Released) -> BTreeMap<Vec<Option<String>>, Vec<usize>> {
     classes
 }
 
-/// The mean of each released row's class; none where a row of the class has no number.
+/// Returns the mean of each released row's class; `None` where a row of the class has no number.
 fn class_means(released: &Released, numbers: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut means = vec![None; released.rows.len()];
     for members in classes(released).values() {
@@ -201,7 +200,7 @@ fn class_means(released: &Released, numbers: &[Option<f64>]) -> Vec<Option<f64>>
     means
 }
 
-/// The smallest step of a type, on the line of [`numbers`].
+/// Returns the smallest step of a type, in the scale of [`numbers`].
 fn unit(data_type: &DataType) -> f64 {
     match data_type {
         DataType::Decimal128(_, scale) => 10_f64.powi(-i32::from(*scale)),
@@ -209,7 +208,7 @@ fn unit(data_type: &DataType) -> f64 {
     }
 }
 
-/// Whether no text is more frequent in the class than the one that is shown.
+/// Whether the released text is a most frequent one of the class.
 fn is_mode(members: &[usize], text: &[Option<&str>], shown: Option<&str>) -> bool {
     let mut counts: HashMap<Option<&str>, usize> = HashMap::new();
     for at in members {
@@ -218,7 +217,8 @@ fn is_mode(members: &[usize], text: &[Option<&str>], shown: Option<&str>) -> boo
     counts.get(&shown).is_some_and(|count| Some(count) == counts.values().max())
 }
 
-/// Whether at least half of the class lies on either side of what is shown; none is shown where a number is missing.
+/// Whether at least half of the class lies on either side of the released value; it must be absent where a number is
+/// missing.
 fn is_median(members: &[usize], numbers: &[Option<f64>], released: &Released, shown: Option<f64>) -> bool {
     let values: Option<Vec<f64>> = members.iter().map(|at| numbers[released.rows[*at] as usize]).collect();
     match (values, shown) {

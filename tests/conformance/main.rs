@@ -1,5 +1,5 @@
-//! One suite for every method and every privacy model: whatever the table, a combination of them keeps the promise, loses
-//! no row, is deterministic, says nothing false, and is never worse than one class.
+//! One suite for every method and every privacy model: on any table, a combination of them satisfies the promise, loses
+//! no row, is deterministic, releases no false label, and is never worse than one class.
 //!
 //! A new method joins through `Method::ALL`, a new model with one line in [`models::MODELS`].
 
@@ -50,7 +50,7 @@ fn cells(table: &Table) -> std::ops::Range<u32> {
     0..table.cell_count() as u32
 }
 
-/// The worst release there is: every value is generalized as far as it may be.
+/// Returns the worst release: every value is generalized as far as its limit allows.
 fn worst(table: &Table, allowed: &FeasibleRegions) -> Recoding {
     let class = |cells: &Vec<u32>| {
         let cover = table.quasi().iter().enumerate().map(|(column, quasi)| {
@@ -65,10 +65,10 @@ fn worst(table: &Table, allowed: &FeasibleRegions) -> Recoding {
     Recoding::without(table, &allowed.classes.iter().map(class).collect::<Vec<_>>(), &allowed.suppressed_cells).unwrap()
 }
 
-/// A release as a reader gets it, and where each of its rows comes from.
+/// A release and the input row of each of its rows.
 struct Released {
     batch: RecordBatch,
-    /// How many of the columns come from quasi-identifiers.
+    /// Number of columns that come from quasi-identifiers.
     quasi: usize,
     rows: Vec<u32>,
 }
@@ -105,12 +105,12 @@ fn texts(column: &ArrayRef) -> Vec<Option<String>> {
     (0..column.len()).map(|row| is_valid(row).then(|| formatter.value(row).to_string())).collect()
 }
 
-/// All that a release shows, in its order.
+/// Returns all released values, in order.
 fn shown(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
     batch.columns().iter().map(texts).collect()
 }
 
-/// The tally of each class, from what the recoding says of the groups.
+/// Returns the tally of each class, from the shares of the groups.
 fn tallies(table: &Table, recoding: &Recoding) -> Vec<Tally> {
     let mut tallies = vec![Tally::empty(table.sensitive().len()); recoding.class_rows().len()];
     for group in 0..table.group_count() as u32 {
@@ -121,7 +121,7 @@ fn tallies(table: &Table, recoding: &Recoding) -> Vec<Tally> {
     tallies
 }
 
-/// An order of the rows that depends on a seed only.
+/// Returns a permutation of the rows that depends on the seed only.
 fn shuffled(rows: usize, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
     order.sort_by_key(|row| {
@@ -159,7 +159,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
         for method in Method::ALL {
             let context = format!("{method:?}, {}, k = {k}, p = {p}", model.name);
             let recoding = recode(method, table, &privacy, &allowed);
-            // No row is lost or doubled.
+            // No row is lost or duplicated.
             for group in 0..table.group_count() as u32 {
                 let placed: u64 = recoding.shares(group).iter().map(|share| u64::from(share.rows)).sum();
                 let expected = if out.contains(&group) { 0 } else { u64::from(table.group_rows(group)) };
@@ -171,7 +171,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             // Every class satisfies the model, and there are no more of them than Condition 2 allows.
             prop_assert!(tallies.iter().all(|class| privacy.is_satisfied(class)), "{}", context);
             prop_assert!(sizes.len() as u64 <= feasibility.max_classes, "{}", context);
-            // So the verifier finds too, who has not heard of any of this.
+            // The independent verifier agrees.
             let released = release(&input, &groups, &recoding);
             let mut verifier = Verifier::new(model.promise(&input, k, p), released.batch.schema().as_ref()).unwrap();
             verifier.push(&released.batch).unwrap();
@@ -185,14 +185,14 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             let is_kept = |row: &u32| groups[*row as usize] != SUPPRESSED && !out.contains(&groups[*row as usize]);
             let kept: Vec<u32> = (0..input.rows as u32).filter(is_kept).collect();
             prop_assert_eq!(rows, kept, "{}", context);
-            // What is released is true.
+            // Released values cover the original ones.
             prop_assert_eq!(not_covered(&input, &released), None, "{}", context);
             // Never worse than one class.
             let utility = Utility::of(table, &recoding, k);
             prop_assert!(utility.ncp <= worst.ncp + 1e-9, "{}: {} > {}", context, utility.ncp, worst.ncp);
             prop_assert!((0.0..=1.0 + 1e-6).contains(&utility.ncp), "{}: {}", context, utility.ncp);
             prop_assert_eq!(utility.dm, findings.sum_of_squares, "{}", context);
-            // Neither threads nor the order of rows matter.
+            // The result depends neither on threads nor on the order of rows.
             let again = one_thread.install(|| recode(method, table, &privacy, &allowed));
             prop_assert_eq!(shown(&release(&input, &groups, &again).batch), shown(&released.batch), "{}", context);
             let other = input.reordered(&shuffled(input.rows, seed));
@@ -234,7 +234,7 @@ proptest! {
     }
 }
 
-/// The least NCP of any partition of the rows into satisfied classes.
+/// Returns the minimum NCP of any partition of the rows into classes that satisfy the models.
 fn optimum(table: &Table, groups: &[u32], privacy: &Privacy, k: u64) -> f64 {
     let rows: Vec<u32> = groups.iter().copied().filter(|group| *group != SUPPRESSED).collect();
     let class = |block: &Vec<usize>| {
@@ -250,12 +250,14 @@ fn optimum(table: &Table, groups: &[u32], privacy: &Privacy, k: u64) -> f64 {
     losses.fold(f64::INFINITY, f64::min)
 }
 
-/// What a method may lose on tables of up to seven rows, as a multiple of the optimum: on any of them, and in the mean.
+/// Returns the maximum loss of a method on tables of up to seven rows, as a multiple of the optimum: on any of them,
+/// and in the mean.
 ///
 /// Measured over 255 tables, at most and in the mean: greedy 2.33 and 1.08, centroid 2.18 and 1.03, mdav 2.50 and 1.09,
-/// random-seed 2.75 and 1.10, enhanced-pk 5.39 and 1.17, greedy-pk and switching 7.74 and 1.08, strict Mondrian 4.05 and
-/// 1.25, basic Mondrian 7.00 and 1.47, mdr 7.00 and 1.45, incognito 7.41 and 1.78, one class 97 and 2.44. The bounds leave
-/// room for other tie-breaks, and none for an algorithm that has gone astray. One class may lose any multiple of little.
+/// random-seed 2.75 and 1.10, enhanced-pk 5.39 and 1.17, greedy-pk and switching 7.74 and 1.08, strict Mondrian 4.05
+/// and 1.25, basic Mondrian 7.00 and 1.47, mdr 7.00 and 1.45, incognito 7.41 and 1.78, one class 97 and 2.44. The
+/// bounds leave room for other tie-breaks, and none for a regression. One class may lose any multiple of a small
+/// optimum.
 fn factor(method: Method) -> (f64, f64) {
     match (method.partition, method.cluster) {
         (PartitionChoice::None, ClusterChoice::None) => (f64::INFINITY, 3.0),
@@ -270,7 +272,7 @@ fn factor(method: Method) -> (f64, f64) {
     }
 }
 
-/// Whether a method loses nothing where nothing need be lost: clusterings of single rows may cut a cell that is a class.
+/// Whether a method loses nothing where no loss is needed: clusterings of single rows may split a cell that is a class.
 fn keeps_cells_whole(method: Method) -> bool {
     let is_ours = method.partition == PartitionChoice::Mondrian && method.cluster == ClusterChoice::None;
     is_ours

@@ -1,4 +1,4 @@
-//! The privacy models of the suite, one line each, and what each promises to a verifier.
+//! The privacy models of the suite, one line each, and their promises to a verifier.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use throng_testkit::{RandomCoding, RandomTable};
 /// A privacy model, for any k and p.
 pub struct ModelCase {
     pub name: &'static str,
-    /// What it asks of the first sensitive columns; the others are left out.
+    /// Requirements on the first sensitive columns; the others are left out.
     asks: &'static [Ask],
     /// Whether quasi-identifiers have limits.
     pub limited: bool,
 }
 
-/// What is asked of a sensitive column.
+/// Requirement on a sensitive column.
 #[derive(Clone, Copy)]
 struct Ask {
     look: RandomCoding,
-    /// The p of the column, given that of the case.
+    /// The p of the column as a function of the p of the case.
     p: fn(u64) -> u64,
     alpha: Option<f64>,
 }
@@ -48,7 +48,7 @@ pub const MODELS: [ModelCase; 11] = [
 ];
 
 impl ModelCase {
-    /// The table as this model sees it.
+    /// Returns the table with the columns, codings and limits of this model.
     pub fn table(&self, whole: &RandomTable) -> RandomTable {
         let looks: Vec<RandomCoding> = self.asks.iter().map(|ask| ask.look).collect();
         let table = whole.with_looks(&looks);
@@ -73,7 +73,7 @@ impl ModelCase {
         Privacy::new(models)
     }
 
-    /// The same in the words of a verifier.
+    /// Returns the requirements as a promise for the verifier.
     pub fn promise(&self, table: &RandomTable, k: u64, p: u64) -> Promise {
         let sensitive = table.sensitive.iter().zip(self.asks).map(|((spec, _), ask)| SensitivePromise {
             column: spec.name.clone(),
@@ -115,7 +115,7 @@ fn reading(facet: &SensitiveCoding) -> SensitiveReading {
     }
 }
 
-/// What may be shown of a limited column, where that can be told without the data.
+/// Returns the values that a limited column may show, if they do not depend on the data.
 fn limit(spec: &QuasiSpec) -> Option<LimitPromise> {
     let allowed = match (spec.limit.as_ref()?, &*spec.hierarchy) {
         (Limit::Bands(borders), _) => AllowedValues::Bands { columns: spec.released_names(), borders: borders.clone() },
@@ -128,7 +128,7 @@ fn limit(spec: &QuasiSpec) -> Option<LimitPromise> {
     Some(LimitPromise { column: spec.name.clone(), allowed })
 }
 
-/// The labels from each leaf to the root.
+/// Returns the labels from each leaf to the root.
 fn paths(tree: &Tree) -> Vec<Vec<String>> {
     let path = |leaf: u32| {
         let up = std::iter::successors(Some(tree.leaf_node(leaf)), |node| tree.parent(*node));

@@ -1,4 +1,4 @@
-//! A bucket as somebody else sees it: past the proxy, and with a client of its own.
+//! A bucket accessed with a separate client that bypasses the proxy.
 
 use futures::TryStreamExt;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 
 use crate::state::Objects;
 
-/// The credentials of every client. The server takes any; no message may show them.
+/// Credentials of every client. The server accepts any; no message may contain them.
 pub const KEY_ID: &str = "AKIDEXAMPLEEXAMPLE";
 pub const SECRET: &str = "s3cr3t-that-nobody-may-see";
 
@@ -20,13 +20,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// A new bucket.
+    /// Creates a bucket.
     pub fn new(server: &Server, name: &str) -> Self {
         server.make_bucket(name);
         Self::open(server, name)
     }
 
-    /// A bucket that is there.
+    /// Opens an existing bucket.
     pub fn open(server: &Server, name: &str) -> Self {
         let store = AmazonS3Builder::new()
             .with_bucket_name(name)
@@ -49,7 +49,7 @@ impl Bucket {
         self.runtime.block_on(self.store.put(&Path::from(path), bytes.into())).unwrap();
     }
 
-    /// The bytes of an object, if there is one.
+    /// Returns the bytes of an object, if it exists.
     pub fn get(&self, path: &str) -> Option<Vec<u8>> {
         let read = async {
             let found = self.store.get(&Path::from(path)).await?;
@@ -62,12 +62,12 @@ impl Bucket {
         }
     }
 
-    /// Every object with its bytes, by its path below a folder. All that is in the bucket must be there.
+    /// Returns every object by its path below a folder. Panics if the bucket has objects elsewhere.
     pub fn objects(&self, folder: &str) -> Objects {
         let listed: Vec<_> = self.runtime.block_on(self.store.list(None).try_collect()).unwrap();
         let object = |path: String| {
             let below = path.strip_prefix(folder).unwrap_or_else(|| panic!("{path} is not below {folder}"));
-            // What goes away meanwhile was not there.
+            // An object that is removed after listing is skipped.
             self.get(&path).map(|bytes| (below.trim_start_matches('/').to_owned(), bytes))
         };
         listed.into_iter().filter_map(|listed| object(listed.location.to_string())).collect()

@@ -1,4 +1,4 @@
-//! Several runs on one output at once: one wins, the others say so, and readers never see anything but whole releases.
+//! Concurrent runs on one output: one wins, the others fail, and readers only ever see whole releases.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -15,7 +15,7 @@ use crate::trial::{Run, Trial, listed, wait};
 
 const JOBS: usize = 6;
 
-/// Lets the manifests of all runs through at the same moment.
+/// Holds back the manifests of all runs, and releases them at the same moment.
 struct Gate(Barrier);
 
 impl FaultPolicy for Gate {
@@ -38,13 +38,13 @@ fn of_several_runs_on_one_output_one_wins_and_readers_see_whole_releases_only() 
     let (is_over, whole) = (AtomicBool::new(false), AtomicUsize::new(0));
     thread::scope(|scope| {
         scope.spawn(|| {
-            // A panic of the reader comes out at the end of the scope.
+            // A panic of the reader propagates at the end of the scope.
             let reader = Reader { trial: &trial, bucket: Bucket::open(server, "contested") };
             while !is_over.load(Ordering::SeqCst) {
                 whole.fetch_add(usize::from(reader.read()), Ordering::SeqCst);
             }
         });
-        // A round that fails must not leave the reader reading for ever.
+        // A round that fails must not leave the reader running.
         let _end = End(&is_over);
         for round in 0..rounds {
             one_wins(server, &trial, &bucket, &output, round);
@@ -57,7 +57,7 @@ fn of_several_runs_on_one_output_one_wins_and_readers_see_whole_releases_only() 
     assert!(whole > 0);
 }
 
-/// Says that it is over when it goes away.
+/// Sets the flag on drop.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
@@ -66,7 +66,7 @@ impl Drop for End<'_> {
     }
 }
 
-/// All runs of a round begin before one of them commits, so that exactly one of them can.
+/// All runs of a round begin before one of them commits, so exactly one can commit.
 fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round: u64) {
     let proxy = Proxy::start(server.address(), Arc::new(Gate(Barrier::new(JOBS))));
     let run = |release| Run { input: "input", output, release, overwrite: round > 0 };
@@ -86,15 +86,14 @@ fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round
     assert_eq!(manifest["run_id"], won[0].1.json()["run_id"]);
 }
 
-/// Goes by the manifest, and by nothing else.
+/// Reads by the manifest only.
 struct Reader<'a> {
     trial: &'a Trial,
     bucket: Bucket,
 }
 
 impl Reader<'_> {
-    /// Whether there was a whole release. A reader who finds that a file is gone looks at the manifest again, which must
-    /// be another one by then.
+    /// Whether there was a whole release. If a listed file is gone, the manifest must have changed meanwhile.
     fn read(&self) -> bool {
         let manifest = || self.bucket.get("release/_throng/manifest.json");
         let Some(seen) = manifest() else { return false };

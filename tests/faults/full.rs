@@ -1,4 +1,4 @@
-//! Disks that fill up, and processes that may open no more files.
+//! Full disks, and processes that have reached their limit of open files.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::sandbox::{Ended, assert_says};
 use crate::state::look_at_folder;
 use crate::trial::Trial;
 
-/// Runs a script in which a small disk can be mounted that nobody else sees; none where the machine does not allow it.
+/// Runs a script in a mount namespace, where it can mount a small disk; `None` where the machine does not allow it.
 fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
     let namespaces = ["--user", "--map-root-user", "--mount"];
     let may = Command::new("unshare").args(namespaces).args(["mount", "-t", "tmpfs", "none", "/mnt"]).output();
@@ -27,7 +27,7 @@ fn with_mounts(trial: &Trial, script: &str) -> Option<Ended> {
     )
 }
 
-/// What a script has told after the outcome: what is left on the small disk.
+/// Returns the files left on the small disk, as printed by the script.
 fn left(ended: &Ended) -> Vec<&str> {
     ended.stderr.lines().filter_map(|line| line.strip_prefix("left: ")).collect()
 }
@@ -35,7 +35,7 @@ fn left(ended: &Ended) -> Vec<&str> {
 #[test]
 fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
     let trial = Trial::new(20_000, 2);
-    // The release has more than this, whichever file it is that does not fit.
+    // The release is larger than each of these, though a different file does not fit.
     for size in ["16k", "32k", "64k"] {
         let script = format!(
             "mount -t tmpfs -o size={size} none out && \"$THRONG\" run policy.toml; code=$?
@@ -46,7 +46,7 @@ fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
         assert_says(&message, &["out"]);
         assert_eq!(left(&ended), Vec::<&str>::new(), "{size}: {ended:?}");
     }
-    // With more room the same run goes through.
+    // With more space the same run succeeds.
     let whole = trial.workshop.run(&["--seed", "1"]);
     assert_eq!(whole["rows"], 20_000);
     assert_eq!(look_at_folder(&trial, &trial.workshop.release()).unwrap().release, Some(0));
@@ -81,7 +81,7 @@ fn a_full_disk_in_spill_publishes_nothing_and_leaves_nothing() {
 fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
     let trial = Trial::new(2_000, 20);
     let mut failed = 0;
-    // With fewer than ten neither a runtime nor its signals can be set up.
+    // With fewer than ten, neither the runtime nor its signal handlers can be set up.
     for files in (10..40).step_by(3) {
         let script = format!("ulimit -n {files}; exec \"$THRONG\" run policy.toml --seed 1");
         let mut command = Command::new("sh");
@@ -103,7 +103,7 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
                 failed += 1;
             }
         }
-        // A folder can't be removed without a handle either; then it stays hidden, as after a kill.
+        // Removing a folder needs a file handle too; without one it stays hidden, as after a kill.
         let left = trial.workshop.out();
         assert!(left.iter().all(|name| name.starts_with('.')), "{files}: {ended:?}");
     }

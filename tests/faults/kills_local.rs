@@ -1,5 +1,5 @@
-//! Runs on the local file system that are killed: at the calls that change names or flush, at every stage, and at random
-//! moments.
+//! Runs on the local file system that are killed: at system calls that change names or flush, in every stage, and at
+//! random moments.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -14,20 +14,21 @@ use crate::setting::{number, say, seed};
 use crate::state::look_at_folder;
 use crate::trial::{Run, Trial};
 
-/// Calls of the system that give, take or change a name, or make bytes last, and how often one thread of a run makes them.
-/// The commit lies between the last two flushes, or is the `renameat2` where a release is replaced; then it is removed.
+/// System calls that create, remove or change a name, or flush, and how often one thread of a run makes them. The
+/// commit is between the last two flushes, or is the `renameat2` if a release is replaced; the replaced release is
+/// removed afterwards.
 const CALLS: [(&str, u64); 6] =
     [("mkdir", 3), ("rename", 4), ("fsync", 16), ("chmod", 1), ("renameat2", 1), ("unlinkat", 14)];
 
-/// The stages of a job, as its log names them.
+/// Stages of a job, as named in its log.
 const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", "verify", "publish"];
 
-/// When a run is killed.
+/// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
-    /// When a thread enters a call for the n-th time.
+    /// When a thread enters a system call for the n-th time.
     Call(&'static str, u64),
-    /// When the log tells of a stage.
+    /// When the log names a stage.
     Stage(&'static str),
     Time(Duration),
 }
@@ -80,13 +81,13 @@ fn strs(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
-/// What is beside the release.
+/// Returns the names beside the release.
 fn beside(trial: &Trial) -> Vec<String> {
     let out = trial.workshop.path("out");
     if out.exists() { names(&out).into_iter().filter(|name| name != "release").collect() } else { Vec::new() }
 }
 
-/// Every moment once, in an order that the seed decides.
+/// Returns every moment once, in an order determined by the seed.
 fn moments(time: Duration, can_trace: bool, draws: &mut TestRng) -> Vec<(bool, Moment)> {
     let calls = CALLS.iter().filter(|_| can_trace);
     let mut moments: Vec<Moment> =
@@ -101,7 +102,7 @@ fn moments(time: Duration, can_trace: bool, draws: &mut TestRng) -> Vec<(bool, M
     moments
 }
 
-/// Whether this machine allows a process to be traced.
+/// Whether this machine allows tracing a process.
 fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
     let can = traced.is_ok_and(|output| output.status.success());
@@ -113,7 +114,7 @@ fn can_trace() -> bool {
     can
 }
 
-/// Whether the run was killed before its end.
+/// Kills a run. Returns whether it was killed before its end.
 fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
     let arguments = run.arguments();
     match moment {

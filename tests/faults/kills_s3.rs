@@ -15,12 +15,12 @@ use crate::setting::{number, say, seed, server};
 use crate::state::{State, look};
 use crate::trial::{Run, Trial};
 
-/// When a run is killed.
+/// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Moment {
-    /// The server never hears of this request.
+    /// Before this request reaches the server.
     Before(usize),
-    /// The server has done what this request asked for, and the run does not know.
+    /// After the server has performed this request, and before the run gets the response.
     After(usize),
     Time(Duration),
 }
@@ -115,7 +115,7 @@ fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
     ));
 }
 
-/// How many requests a run has, with and without a release that it replaces, and how long it takes.
+/// Returns the number of requests and the duration of a run, without and with a release that it replaces.
 fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)> {
     let bucket = Bucket::new(server, "killed-never");
     let count = |has_old| {
@@ -129,7 +129,7 @@ fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)>
     [false, true].map(count).into_iter().collect()
 }
 
-/// Every moment once, in an order that the seed decides.
+/// Returns every moment once, in an order determined by the seed.
 fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) -> Vec<(bool, Moment)> {
     let mut moments = Vec::new();
     for (has_old, (count, time)) in requests {
@@ -147,7 +147,7 @@ fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) ->
     moments
 }
 
-/// Whether the run was killed before its end.
+/// Kills a run. Returns whether it was killed before its end.
 fn kill(server: &Server, trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
     let killer = Arc::new(Killer {
         moment,

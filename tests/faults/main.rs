@@ -1,15 +1,15 @@
-//! The job against storage that fails, and under a process that is killed.
+//! Jobs on failing storage, and jobs whose process is killed.
 //!
-//! A real S3 server is started by the tests themselves; where that is impossible they say that they skipped, or fail when
-//! `THRONG_REQUIRE_S3` is set. Between the binary and the server stands a proxy that fails by a seed. What is there
-//! afterwards is looked at past the proxy, and with nothing of Throng: the bytes of every release are known beforehand.
+//! The tests start a real S3 server; where that is impossible they report that they were skipped, or fail when
+//! `THRONG_REQUIRE_S3` is set. A proxy between the binary and the server injects faults by a seed. The resulting state
+//! is inspected without the proxy and without any code of Throng: the bytes of every release are known beforehand.
 //!
-//! | variable | what it sets |
+//! | variable | value |
 //! |---|---|
-//! | `THRONG_FAULT_SEED` | the seed of the first fault schedule, and of the choice of kills |
-//! | `THRONG_FAULT_RUNS` | how many schedules there are; the seed of each is the one before and one |
-//! | `THRONG_KILLS` | how many runs are killed on each kind of storage |
-//! | `THRONG_S3_ROWS` | how many rows the whole job on S3 has |
+//! | `THRONG_FAULT_SEED` | seed of the first fault schedule, and of the choice of kills |
+//! | `THRONG_FAULT_RUNS` | number of schedules; their seeds are consecutive |
+//! | `THRONG_KILLS` | number of runs that are killed on each kind of storage |
+//! | `THRONG_S3_ROWS` | number of rows of the whole job on S3 |
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]

@@ -1,4 +1,4 @@
-//! Runs on S3 under seeded fault schedules, and what they leave behind.
+//! Runs on S3 under seeded fault schedules, and the state that they leave.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,10 +17,10 @@ use crate::trial::{PATIENCE, Run, Trial, wait};
 
 const ROWS: u64 = 3_000;
 const INPUT_FILES: u64 = 4;
-/// Schedules that run side by side: most of their time they wait for answers that do not come.
+/// Number of schedules that run concurrently: most of their time they wait for responses that do not come.
 const WORKERS: usize = 8;
 
-/// What happened in how many schedules, runs and requests.
+/// Number of schedules, runs and requests by event.
 type Counts = BTreeMap<String, u64>;
 
 #[test]
@@ -52,7 +52,7 @@ fn faults_of_the_store_leave_the_old_state_or_the_whole_new_release() {
     assert!(failed.is_empty(), "repeat these with THRONG_FAULT_SEED=<seed> THRONG_FAULT_RUNS=1: {failed:?}");
 }
 
-/// One or two runs under the weather of a seed, and then one under a clear sky.
+/// Performs one or two runs under the fault schedule of a seed, and then one without faults.
 fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
     let mut draws = TestRng::of(seed, "schedule");
     let bucket = Bucket::new(server, &format!("faults-{seed}"));
@@ -64,7 +64,7 @@ fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
     }
     let new = old.map_or(0, |old| 1 - old);
     let overwrite = old.is_some() || draws.percent(50);
-    // Where two runs meet they make the same release, so that it is known what stands if one of them wins.
+    // Concurrent runs produce the same release, so that the state is known whichever wins.
     let jobs = if overwrite && draws.percent(25) { 2 } else { 1 };
 
     let weather = Arc::new(FaultSchedule::new(seed, PATIENCE));
@@ -84,7 +84,7 @@ fn schedule(server: &Server, trial: &Trial, seed: u64) -> Counts {
                 count("runs released", 1);
                 assert_eq!(state.release, Some(new), "{}", report("a run said that it released, and did not"));
             }
-            // The one case in which a run can't know.
+            // The one case in which a run does not know its outcome.
             (Some(75), Some(error)) if error.contains("is published if") => count("runs that can't tell", 1),
             (Some(75), Some(_)) => {
                 count("runs failed", 1);

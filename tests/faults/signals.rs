@@ -1,4 +1,4 @@
-//! A store that does not answer: a run gives up by itself, and stops when it is asked to.
+//! A store that does not respond: a run fails by itself, and stops on a signal.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::trial::{Run, Trial, wait};
 /// Longer than any test waits.
 const FOREVER: Duration = Duration::from_secs(600);
 
-/// How long a run may take to stop: far less than a scheduler waits before it kills.
+/// Maximum time that a run may take to stop: far less than a scheduler waits before it kills.
 const SOON: Duration = Duration::from_secs(20);
 
-/// The first requests get through, and no other is answered.
+/// Answers the first `count` requests and no other.
 fn silent_after(count: usize) -> Arc<impl Fn(&Request) -> WireFault> {
     Arc::new(move |request: &Request| match request.number < count {
         true => WireFault::Pass(Duration::ZERO),
@@ -51,7 +51,7 @@ fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() 
             let bucket = Bucket::new(server, &format!("asked-{count}-{answers}"));
             let output = bucket.url("release");
             let run = Run { input: "s3://asked-input/input/", output: &output, release: 0, overwrite: false };
-            // One request is never answered, so that the run is there when the signal comes.
+            // One request is never answered, so that the run is alive when the signal comes.
             let one = move |request: &Request| match request.number == count {
                 false => WireFault::Pass(Duration::ZERO),
                 true => WireFault::Stall(FOREVER),

@@ -1,4 +1,4 @@
-//! What is at an output, as a reader sees it: nothing, or one whole release.
+//! State of an output as a reader sees it: nothing, or one whole release.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,22 +13,22 @@ const MANIFEST: &str = "_throng/manifest.json";
 const METRICS: &str = "_throng/metrics.json";
 const SUCCESS: &str = "_SUCCESS";
 
-/// The objects of an output by their path below it.
+/// Objects of an output by their path below it.
 pub type Objects = BTreeMap<String, Vec<u8>>;
 
-/// What was found.
+/// State of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Which of the known releases stands.
+    /// Index of the known release that is current.
     pub release: Option<usize>,
-    /// Whether `_SUCCESS` says so.
+    /// Whether `_SUCCESS` exists.
     pub is_complete: bool,
-    /// What is there besides.
+    /// Other objects.
     pub left: BTreeSet<String>,
 }
 
-/// Looks at an output. Says what is wrong with it, if it is neither empty nor one whole release with at most hidden or
-/// verified objects besides.
+/// Inspects an output. Returns an error unless it is empty or has one whole release, with at most hidden or verified
+/// objects besides.
 pub fn look(trial: &Trial, objects: &Objects) -> Result<State, String> {
     let text = |name: &str| objects.get(name).map(|bytes| serde_json::from_slice::<Value>(bytes));
     let run_id = |name: &str| match text(name) {
@@ -72,7 +72,7 @@ pub fn look(trial: &Trial, objects: &Objects) -> Result<State, String> {
     Ok(State { release, is_complete, left })
 }
 
-/// The objects of a folder.
+/// Returns the files of a folder as objects.
 pub fn objects_of(folder: &Path) -> Objects {
     if !folder.exists() {
         return Objects::new();
@@ -81,7 +81,7 @@ pub fn objects_of(folder: &Path) -> Objects {
     sandbox::contents(folder).into_iter().map(|(path, bytes)| (name(&path), bytes)).collect()
 }
 
-/// A folder is whole when it is there: a rename brings all of it at once.
+/// Inspects a local output. It must be absent or whole, because a rename publishes all of it at once.
 pub fn look_at_folder(trial: &Trial, folder: &Path) -> Result<State, String> {
     let state = look(trial, &objects_of(folder))?;
     match state.release {

@@ -1,4 +1,4 @@
-//! A table, a policy, and two releases of it that are known to the last byte.
+//! A table, a policy, and two releases whose bytes are known.
 
 use std::fs;
 use std::io::Write;
@@ -13,10 +13,10 @@ use crate::bucket::{Bucket, KEY_ID, SECRET};
 use crate::release_files::{data_files, read_file};
 use crate::sandbox::{Ended, Workshop};
 
-/// How long a client waits for an answer.
+/// Request timeout of the client.
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How storage is used in all trials; see [`PATIENCE`].
+/// Store settings of all trials; see [`PATIENCE`].
 const STORE: &str = r#"
 [store]
 timeout = "1s"
@@ -55,10 +55,10 @@ role = "sensitive"
 role = "insensitive"
 "#;
 
-/// The seeds of the two releases.
+/// Seeds of the two releases.
 pub const SEEDS: [u64; 2] = [1, 2];
 
-/// A file of a release: its rows, its size and its digest.
+/// Rows, size and digest of a file of a release.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KnownFile {
     pub rows: u64,
@@ -68,12 +68,12 @@ pub struct KnownFile {
 
 pub struct Trial {
     pub workshop: Workshop,
-    /// The files of the releases with the first and the second seed.
+    /// Files of the releases with the first and the second seed.
     pub known: [Vec<KnownFile>; 2],
 }
 
 impl Trial {
-    /// Makes a table in several files, and both of its releases on the local file system, in about ten files each.
+    /// Creates a table in several files, and both of its releases on the local file system, in about ten files each.
     pub fn new(rows: u64, files: u64) -> Self {
         let workshop = Workshop::new();
         let generate =
@@ -97,21 +97,21 @@ impl Trial {
         trial
     }
 
-    /// From now on runs wait for an answer as long as it takes.
+    /// Lets runs wait for responses practically without a timeout.
     pub fn be_patient(&self) {
         let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
         self.workshop.write("policy.toml", text.replace(STORE, "[store]\ntimeout = \"10min\"\n"));
     }
 
-    /// Removes what dead runs have left at an output, however young it is.
+    /// Removes the orphans of dead runs at an output, whatever their age.
     pub fn clean(&self, endpoint: SocketAddr, output: &str) {
-        // The times of a store are whole seconds.
+        // Times of the store have a resolution of one second.
         std::thread::sleep(Duration::from_secs(1));
         let clean = self.command(endpoint, &["clean", output, "--older-than", "1ms"]).output();
         Ended::from(clean.unwrap()).done();
     }
 
-    /// Puts the table into a bucket, below `input/`.
+    /// Uploads the table to a bucket, below `input/`.
     pub fn upload(&self, bucket: &Bucket) {
         for file in data_files(&self.workshop.path("input")) {
             let name = file.file_name().unwrap().to_str().unwrap();
@@ -119,7 +119,7 @@ impl Trial {
         }
     }
 
-    /// The binary, told where S3 is.
+    /// Returns the command of the binary with the S3 endpoint in its environment.
     pub fn command(&self, endpoint: SocketAddr, arguments: &[&str]) -> Command {
         let mut command = self.workshop.command(arguments);
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("AWS_")) {
@@ -136,24 +136,24 @@ impl Trial {
         command
     }
 
-    /// Starts a run from an input to an output, with the seed of a known release.
+    /// Starts a run with the seed of a known release.
     pub fn start(&self, endpoint: SocketAddr, run: &Run<'_>) -> Child {
         let arguments = run.arguments();
         self.command(endpoint, &arguments.iter().map(String::as_str).collect::<Vec<_>>()).spawn().unwrap()
     }
 
-    /// A run to its end.
+    /// Runs to completion.
     pub fn run(&self, endpoint: SocketAddr, run: &Run<'_>) -> Ended {
         wait(self.start(endpoint, run))
     }
 }
 
-/// What a run is asked for.
+/// Arguments of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     pub input: &'a str,
     pub output: &'a str,
-    /// Which of the known releases it makes.
+    /// Index of the known release that it produces.
     pub release: usize,
     pub overwrite: bool,
 }
@@ -167,7 +167,7 @@ impl Run<'_> {
     }
 }
 
-/// Waits for the end of a run, which must come, and hears all that it says.
+/// Waits for the end of a run, and collects its output. Panics if the run hangs.
 pub fn wait(mut run: Child) -> Ended {
     let hear = |mut pipe: Box<dyn std::io::Read + Send>| {
         std::thread::spawn(move || {
@@ -199,7 +199,7 @@ pub fn wait(mut run: Child) -> Ended {
     ended
 }
 
-/// The files that a manifest lists, in their order.
+/// Returns the files that a manifest lists, in order.
 pub fn listed(manifest: &[u8]) -> Vec<KnownFile> {
     let manifest: Value = serde_json::from_slice(manifest).unwrap();
     let file = |file: &Value| KnownFile {

@@ -1,4 +1,4 @@
-//! The whole job on S3 and on local files, in every direction: the same release everywhere.
+//! The whole job between S3 and local files in every direction: the same release everywhere.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn input_and_output_are_on_s3_or_local_and_the_release_is_the_same() {
         assert_eq!(verified["rows"], rows, "{verified}");
         let state = look(&trial, &bucket.objects(folder)).unwrap();
         assert_eq!((state.release, state.is_complete, state.left.len()), (Some(release), true, 0));
-        // A second run does not touch it.
+        // A second run does not change it.
         trial.run(server.address(), &run).refused(78);
     }
     let run = Run { input: &from_s3, output: "out/from-s3", release: 0, overwrite: false };

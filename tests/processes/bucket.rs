@@ -1,4 +1,4 @@
-//! A bucket with the tables of a test, and the variables by which processes find it.
+//! A bucket with the tables of a test, and the environment for processes that use it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,23 +13,23 @@ use throng_testkit::s3::Server;
 
 use crate::people::people;
 
-/// The credentials of every process. The server takes any; no message may show them.
+/// Credentials of every process. The server accepts any; no message may contain them.
 pub const KEY_ID: &str = "AKIDEXAMPLEEXAMPLE";
 pub const SECRET: &str = "s3cr3t-that-nobody-may-see";
 
-/// In how many files the people are.
+/// Number of files of the table `people`.
 const FILES: i64 = 3;
 
-/// How many people there are, unless a test needs more.
+/// Default number of rows of the table `people`.
 const PEOPLE: i64 = 60;
 
-/// One server for all tests of the process.
+/// Returns the server, which all tests of the process share.
 pub fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(Server::start).as_ref()
 }
 
-/// A bucket and a folder with the same tables: `people/` and `regions/`.
+/// A bucket and a local folder with the same tables: `people/` and `regions/`.
 pub struct Bucket {
     name: String,
     endpoint: String,
@@ -56,17 +56,17 @@ impl Bucket {
         bucket
     }
 
-    /// Where a table is for the cluster.
+    /// Returns the location of a table in the bucket.
     pub fn url(&self, table: &str) -> String {
         format!("s3://{}/{table}/", self.name)
     }
 
-    /// Where the same table is on this machine.
+    /// Returns the location of the same table on this machine.
     pub fn path(&self, table: &str) -> String {
         format!("{}/", self.local.path().join(table).display())
     }
 
-    /// What a process needs to know of the server.
+    /// Returns the environment that a process needs to connect to the server.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("AWS_ENDPOINT_URL", self.endpoint.clone()),
@@ -77,7 +77,7 @@ impl Bucket {
         ]
     }
 
-    /// Puts the files of a local folder into a folder of the bucket.
+    /// Uploads the files of a local folder to a folder of the bucket.
     pub fn put_folder(&self, from: &std::path::Path, to: &str) {
         for entry in std::fs::read_dir(from).unwrap() {
             let path = entry.unwrap().path();
@@ -87,7 +87,7 @@ impl Bucket {
         }
     }
 
-    /// The bytes of an object; none where there is none.
+    /// Returns the bytes of an object; `None` if it does not exist.
     pub fn get(&self, name: &str) -> Option<Vec<u8>> {
         let found = async {
             match self.store().get(&Path::from(name)).await {
@@ -99,7 +99,7 @@ impl Bucket {
         runtime().block_on(found)
     }
 
-    /// The names of all objects below a folder.
+    /// Returns the names of all objects below a folder.
     pub fn list(&self, folder: &str) -> Vec<String> {
         let folder = Path::from(folder);
         let store = self.store();

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::bucket::Bucket;
 use crate::process::{Ended, PATIENCE, Process};
 
-/// Lost executors are noticed soon.
+/// Short times, so that lost executors are detected soon.
 const HEARTBEAT: &str = "1";
 const TIMEOUT: &str = "3";
 
@@ -21,7 +21,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster that reads this bucket, and waits until all of it is there.
+    /// Starts a cluster that reads this bucket, and waits until all processes are ready.
     pub fn start(bucket: &Bucket, executors: usize) -> Self {
         let environment = bucket.environment();
         let mut scheduler = start_scheduler("127.0.0.1:0", &environment);
@@ -36,7 +36,7 @@ impl Cluster {
         cluster
     }
 
-    /// Starts one more executor, and waits until the scheduler has heard of it.
+    /// Starts another executor, and waits until it is registered.
     pub fn start_executor(&mut self) {
         let work = self.work.path().display().to_string();
         let arguments = [
@@ -49,13 +49,13 @@ impl Cluster {
         self.executors.push(Some(executor));
     }
 
-    /// Starts a scheduler again where the former one was.
+    /// Restarts the scheduler at the same address.
     pub fn restart_scheduler(&mut self) {
         self.scheduler = start_scheduler(&self.address, &self.environment);
         self.scheduler.wait_for("the scheduler is ready", 1);
     }
 
-    /// Waits until one of the executors has logged a message, and tells which.
+    /// Waits until an executor has logged a message, and returns its index.
     pub fn wait_for_executor(&self, message: &str) -> usize {
         self.wait_for_any(message, |executor| executor.count(message) > 0)
     }
@@ -72,7 +72,7 @@ impl Cluster {
         }
     }
 
-    /// Waits until one of the executors has begun a task, and tells which.
+    /// Waits until an executor has begun a task, and returns its index.
     pub fn wait_for_task(&self, task: &str) -> usize {
         self.wait_for_any(&format!("a task begins: {task}"), |executor| executor.has_begun(task))
     }
@@ -82,7 +82,7 @@ impl Cluster {
         self.executors[number].take().unwrap().kill();
     }
 
-    /// Waits until an executor ends of itself.
+    /// Waits until an executor ends by itself.
     pub fn wait_for_end_of_executor(&mut self, number: usize) -> Ended {
         self.executors[number].take().unwrap().wait()
     }
@@ -101,25 +101,25 @@ impl Cluster {
         self.start_client(arguments).wait()
     }
 
-    /// The same without waiting for its end.
+    /// Same as [`client`](Self::client), without waiting for its end.
     pub fn start_client(&self, arguments: &[&str]) -> Process {
         let mut environment = self.environment.clone();
         environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
         Process::start(arguments, &environment)
     }
 
-    /// Where executors have their folders.
+    /// Returns the parent of the executors' folders.
     pub fn work(&self) -> &Path {
         self.work.path()
     }
 
-    /// All that the servers have logged.
+    /// Returns everything that the servers have logged.
     pub fn logs(&self) -> String {
         let executors = self.executors.iter().flatten().map(Process::log);
         executors.chain([self.scheduler.log()]).collect::<Vec<_>>().join("\n")
     }
 
-    /// Asks everybody to end, executors first. Tells how they did, and what is left in their folder.
+    /// Terminates all processes, executors first. Returns how they ended, and the content of their folder.
     pub fn stop(self) -> (Vec<Ended>, Vec<String>) {
         let executors: Vec<Ended> = self.executors.into_iter().flatten().map(Process::stop).collect();
         let scheduler = self.scheduler.stop();

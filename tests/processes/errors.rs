@@ -1,4 +1,4 @@
-//! What goes wrong on a cluster is told as on one machine, and nobody's log holds a value.
+//! Errors on a cluster are the same as on one machine, and no log holds a value.
 
 use crate::bucket::{Bucket, KEY_ID, SECRET, server};
 use crate::cluster::Cluster;
@@ -13,12 +13,12 @@ fn an_error_keeps_its_exit_code_and_its_words() {
                     diagnosis.role = \"sensitive\"\n";
     let missing = bucket.url("nobody");
     let cases = [
-        // Found out by the operator, on an executor.
+        // Detected by the operator on an executor.
         (format!("SELECT * FROM anonymize('people', '{too_much}')"), 3, vec!["diagnosis", "p"]),
-        // A failure on rows, which an engine would quote.
+        // An error on rows, which an engine would quote.
         ("SELECT CAST(diagnosis AS INT) FROM people".to_owned(), 65, vec!["TRY_CAST"]),
         ("SELECT 10 / (hours - hours) FROM people".to_owned(), 65, vec!["divided by zero"]),
-        // Found out by the client.
+        // Detected by the client.
         (format!("SELECT * FROM '{missing}'"), 66, vec!["nobody"]),
         ("SELECT nothing FROM people".to_owned(), 2, vec!["nothing"]),
         (format!("SELECT * FROM anonymize('people', '{POLICY}.toml')"), 78, vec!["people.toml.toml"]),

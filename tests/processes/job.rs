@@ -1,4 +1,4 @@
-//! The job on a cluster against the job in one process: the same bytes.
+//! A job on a cluster writes the same bytes as in one process.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use throng_synthetic::{CensusOptions, write_census};
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
 
-/// Rows of the large test, unless `THRONG_CLUSTER_ROWS` says otherwise.
+/// Default number of rows of the large test; `THRONG_CLUSTER_ROWS` overrides it.
 const ROWS: u64 = 5_000_000;
 
-/// A census in a bucket and on this machine, and what one process makes of it.
+/// A census in a bucket and on this machine, and the digests of its release from one process.
 pub struct Census {
     pub bucket: Bucket,
     folder: TempDir,
@@ -39,7 +39,7 @@ impl Census {
         self.folder.path().join("policy.toml")
     }
 
-    /// What one process writes.
+    /// Returns the digests of the release that one process writes.
     fn embedded(&self) -> Vec<String> {
         let path = |name: &str| self.folder.path().join(name).to_str().unwrap().to_owned();
         let (input, output) = (Some(vec![path("census")]), Some(path("embedded")));
@@ -51,7 +51,7 @@ impl Census {
         released.files.into_iter().map(|file| file.sha256).collect()
     }
 
-    /// The command that does it on a cluster.
+    /// Returns the arguments of the same run on a cluster.
     pub fn arguments(&self, output: &str) -> Vec<String> {
         let policy = self.policy().to_str().unwrap().to_owned();
         let (input, output) = (self.bucket.url("census"), self.bucket.url(output));
@@ -60,12 +60,12 @@ impl Census {
             .to_vec()
     }
 
-    /// A document of a release; none where there is no release.
+    /// Returns a document of a release; `None` if there is no release.
     pub fn document(&self, output: &str, name: &str) -> Option<Value> {
         self.bucket.get(&format!("{output}/_throng/{name}")).map(|bytes| serde_json::from_slice(&bytes).unwrap())
     }
 
-    /// The release at an output has the bytes of one process, and nothing lies beside it.
+    /// Asserts that the release has the bytes of one process, and that there are no other objects.
     pub fn assert_released(&self, output: &str) {
         let manifest = self.document(output, "manifest.json").unwrap();
         let files = manifest["files"].as_array().unwrap();
@@ -82,13 +82,13 @@ impl Census {
         assert_eq!(found, expected);
     }
 
-    /// Nobody can see a release at an output.
+    /// Asserts that no release is visible at an output.
     pub fn assert_nothing(&self, output: &str) {
         let found = self.bucket.list(output).into_iter().filter(|name| !name.contains("/_throng/staging/"));
         assert_eq!(found.collect::<Vec<_>>(), Vec::<String>::new());
     }
 
-    /// What is staged at an output.
+    /// Returns the staged objects at an output.
     pub fn staged(&self, output: &str) -> Vec<String> {
         self.bucket.list(&format!("{output}/_throng/staging"))
     }

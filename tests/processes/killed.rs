@@ -7,7 +7,7 @@ use crate::job::{Census, text};
 /// Enough that every stage takes a while, and that there are several files.
 const ROWS: u64 = 120_000;
 
-/// An executor that is killed while it does a task of this name.
+/// Kills an executor while it runs a task of this name.
 fn kill_in(task: &str, bucket: &str) {
     let Some(server) = server() else { return };
     let census = Census::new(Bucket::new(server, bucket), ROWS, ROWS / 6);
@@ -23,7 +23,7 @@ fn kill_in(task: &str, bucket: &str) {
         Some(75) => census.assert_nothing("released"),
         _ => panic!("{ended:?}"),
     }
-    // The other one goes on.
+    // The remaining executor continues.
     let ended = cluster.client(&text(&arguments));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     census.assert_released("released");

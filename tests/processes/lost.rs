@@ -1,4 +1,4 @@
-//! Processes that are killed, and processes that are asked to end.
+//! Processes that are killed or terminated.
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
@@ -14,7 +14,7 @@ fn a_lost_executor_is_noticed_and_the_others_go_on() {
     let answer = embedded(&bucket, QUERY);
     assert_eq!(asked(&cluster, &bucket, QUERY), answer);
     cluster.kill_executor(0);
-    // At once, while the scheduler still believes in it.
+    // At once, while the executor still counts as registered.
     assert_eq!(asked(&cluster, &bucket, QUERY), answer);
     cluster.scheduler().wait_for("an executor is gone", 1);
     assert_eq!(asked(&cluster, &bucket, QUERY), answer);
@@ -23,7 +23,7 @@ fn a_lost_executor_is_noticed_and_the_others_go_on() {
     assert_eq!(asked(&cluster, &bucket, QUERY), answer);
 }
 
-/// So many that the operator is still at work when its process is killed.
+/// Enough rows that the operator is still running when its process is killed.
 const MANY: i64 = 60_000;
 
 #[test]
@@ -38,7 +38,7 @@ fn an_executor_that_is_lost_in_the_middle_is_replaced() {
     let ended = asking.wait();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(rows(&ended.stdout), answer);
-    // The other one has begun from the start.
+    // The other executor has started from the beginning.
     assert_eq!(cluster.wait_for_executor("input read"), 1 - working);
 }
 

@@ -1,9 +1,9 @@
 //! A cluster of real processes on this machine, with its tables on a real S3 server.
 //!
-//! One scheduler and two executors are started for each test, on free ports of the loopback interface, and are ended with it.
-//! Where there is no S3 server the tests say that they skipped, or fail when `THRONG_REQUIRE_S3` is set.
+//! Each test starts one scheduler and two executors on free ports of the loopback interface, and ends them. Where there
+//! is no S3 server the tests report that they were skipped, or fail when `THRONG_REQUIRE_S3` is set.
 //!
-//! `cargo test --workspace --test processes` runs them. They are no part of `cargo test --workspace`.
+//! `cargo test --workspace --test processes` runs them. They are not part of `cargo test --workspace`.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]

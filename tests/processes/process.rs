@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// After this a process that says nothing hangs, which is a failure.
+/// A process that logs nothing for this long hangs, which is a failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a process has logged, one JSON object per line.
+/// Log of a process, one JSON object per line.
 type Log = Arc<(Mutex<Vec<String>>, Condvar)>;
 
 pub struct Process {
@@ -20,7 +20,7 @@ pub struct Process {
     reader: Option<JoinHandle<()>>,
 }
 
-/// How a process ended.
+/// Outcome of a process.
 #[derive(Debug)]
 pub struct Ended {
     pub code: Option<i32>,
@@ -28,11 +28,11 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// The secret of every test: releases can be compared.
+/// The secret of every test, so that releases can be compared.
 pub const SECRET: &str = "the same secret in every test";
 
-/// A binary with its arguments, in an environment that holds nothing else of Throng: `throng-cluster` for a server, `throng` for
-/// everything else.
+/// Returns the command of a binary, in an environment without other variables of Throng: `throng-cluster` for a server,
+/// `throng` for everything else.
 fn command(arguments: &[&str], environment: &[(&'static str, String)]) -> Command {
     let is_server = ["scheduler", "executor"].contains(&arguments[0]);
     let mut command = Command::new(match is_server {
@@ -63,12 +63,12 @@ impl Process {
         Self { child, log, reader: Some(reader) }
     }
 
-    /// Whether it has begun a task.
+    /// Whether the process has begun a task.
     pub fn has_begun(&self, task: &str) -> bool {
         told(&self.log.0.lock().unwrap(), "a task begins").any(|line| line["fields"]["task"] == task)
     }
 
-    /// Waits until the process has logged a message so often, and gives the fields of the last one.
+    /// Waits until the process has logged a message `times` times, and returns the fields of the last one.
     pub fn wait_for(&mut self, message: &str, times: usize) -> Value {
         let since = Instant::now();
         let mut lines = self.log.0.lock().unwrap();
@@ -82,41 +82,41 @@ impl Process {
         }
     }
 
-    /// How often a message was logged so far.
+    /// Returns how often a message was logged so far.
     pub fn count(&self, message: &str) -> usize {
         told(&self.log.0.lock().unwrap(), message).count()
     }
 
-    /// Everything that was logged so far.
+    /// Returns everything that was logged so far.
     pub fn log(&self) -> String {
         self.log.0.lock().unwrap().join("\n")
     }
 
-    /// Ends it at once, as `kill -9` does.
+    /// Kills the process, as `kill -9` does.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it to end, and tells how it did.
+    /// Terminates the process and returns its outcome.
     pub fn stop(self) -> Ended {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         self.wait()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub fn wait(mut self) -> Ended {
         let mut stdout = String::new();
         self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
         let code = self.child.wait().unwrap().code();
-        // What it has said last is still being read.
+        // The last lines may still be unread.
         self.reader.take().unwrap().join().unwrap();
         Ended { code, stdout, stderr: self.log() }
     }
 }
 
-/// The lines that log a message.
+/// Returns the lines that log a message.
 fn told(lines: &[String], message: &str) -> impl Iterator<Item = Value> {
     let lines = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     lines.filter(move |line| line["fields"]["message"] == message)

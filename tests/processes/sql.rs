@@ -1,4 +1,4 @@
-//! SQL on a cluster: the same answers as on one machine, and nothing of a query below the anonymizer.
+//! SQL on a cluster: the same results as on one machine, and no part of a query below the anonymizer.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::cluster::Cluster;
 
 pub const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sql/policies/people.toml");
 
-/// Queries with one answer. Those of tests/sql/barrier.rs, and what a cluster cuts into stages.
+/// Deterministic queries: those of tests/sql/barrier.rs, and some that a cluster splits into stages.
 const QUERIES: [&str; 19] = [
     "SELECT * FROM released",
     "SELECT * FROM released WHERE hours > 30",
@@ -35,7 +35,7 @@ const QUERIES: [&str; 19] = [
     "SELECT count(*), sum(hours) FROM people WHERE sex = 'F'",
 ];
 
-/// Statements that make `people`, `regions` and `released` of the tables at these places.
+/// Returns statements that define `people`, `regions` and `released` over the tables at these locations.
 pub fn tables(place: impl Fn(&str) -> String) -> String {
     format!(
         "CREATE VIEW people AS SELECT * FROM '{}'; CREATE VIEW regions AS SELECT * FROM '{}'; \
@@ -45,7 +45,7 @@ pub fn tables(place: impl Fn(&str) -> String) -> String {
     )
 }
 
-/// The answer on one machine.
+/// Returns the result on one machine.
 pub fn embedded(bucket: &Bucket, query: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
@@ -62,7 +62,7 @@ pub fn embedded(bucket: &Bucket, query: &str) -> Vec<String> {
     })
 }
 
-/// The answer on a cluster.
+/// Returns the result on a cluster.
 pub fn asked(cluster: &Cluster, bucket: &Bucket, query: &str) -> Vec<String> {
     let statements = tables(|table| bucket.url(table)) + query;
     let ended = cluster.client(&["sql", "--format", "json", "-c", &statements]);
@@ -89,12 +89,12 @@ fn answers_are_those_of_one_machine() {
         let (there, here) = (asked(&cluster, &bucket, query), embedded(&bucket, query));
         assert_eq!(sorted(there), sorted(here), "{query}");
     }
-    // Without a word about order, rows come in the order of the release.
+    // Without ORDER BY, rows come in the order of the release.
     let all = "SELECT * FROM released";
     assert_eq!(asked(&cluster, &bucket, all), embedded(&bucket, all));
 }
 
-/// Rows that chance or a limit picks can't be told in advance, and still are rows of the release.
+/// The rows that `random()` or a limit selects vary, but must be rows of the release.
 #[test]
 fn chance_and_limits_pick_rows_of_the_release() {
     let Some(server) = server() else { return };

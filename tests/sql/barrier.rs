@@ -1,4 +1,4 @@
-//! Nothing of a query is evaluated below the anonymizer.
+//! No part of a query is evaluated below the anonymizer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::engine::rows;
 use crate::people::{POLICY, session, sixty};
 use crate::spy::{Asked, Spy};
 
-/// What follows `SELECT * FROM released`, or a query in which `released` stands for the release.
+/// Queries over `released`.
 const QUERIES: [&str; 18] = [
     "SELECT * FROM released WHERE hours > 30",
     "SELECT * FROM released WHERE country = 'Europe' AND sex <> 'M'",
@@ -31,10 +31,10 @@ const QUERIES: [&str; 18] = [
     "SELECT hours FROM released WHERE hours > 45 UNION ALL SELECT hours FROM released WHERE hours < 12",
 ];
 
-/// What a policy lets the operator read.
+/// Columns that the policy lets the operator read.
 const READ: [&str; 7] = ["age", "zip", "country", "sex", "st", "diagnosis", "hours"];
 
-/// A session in which `released` is the release of a spy, and `materialized` a copy of it.
+/// Returns a session in which `released` is the release of a spy, and `materialized` a copy of it.
 async fn spied() -> (SessionContext, Arc<Spy>) {
     let ctx = session();
     let spy = Arc::new(Spy::new(sixty()));
@@ -85,7 +85,7 @@ async fn a_query_that_makes_the_release_does_not_shape_it() {
     }
 }
 
-/// Rows that chance or a limit picks can't be told in advance, and still are rows of the release.
+/// The rows that `random()` or a limit selects vary, but must be rows of the release.
 #[tokio::test]
 async fn chance_and_limits_pick_rows_of_the_release() {
     for query in [
@@ -122,7 +122,7 @@ async fn a_query_of_few_columns_reads_what_the_policy_reads() {
     assert_unseen(&spy);
 }
 
-/// Over files, whose reader would take filters, limits and the dynamic filters of joins if it were offered any.
+/// Over files, whose reader would accept filters, limits and the dynamic filters of joins if it were offered any.
 #[tokio::test]
 async fn nothing_of_a_query_is_planned_below_the_operator() {
     let ctx = session();
@@ -158,7 +158,7 @@ async fn nothing_of_a_query_is_planned_below_the_operator() {
     }
 }
 
-/// The lines of a plan that are below an operator.
+/// Returns the lines of a plan that are below an operator.
 fn below_the_operator(plan: &str) -> Vec<&str> {
     let depth = |line: &str| line.len() - line.trim_start().len();
     let (mut below, mut operator) = (Vec::new(), None);

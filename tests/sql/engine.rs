@@ -1,4 +1,4 @@
-//! A session as the runner of the files sees it.
+//! Adapter of a session for the runner of the query files.
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
@@ -39,7 +39,8 @@ fn column_type(data_type: &DataType) -> DefaultColumnType {
     }
 }
 
-/// The rows as text. A plan, which is one cell of many lines, becomes as many rows, numbered and with dashes for its depth.
+/// Formats rows as text. A plan, which is one multi-line value, becomes one row per line, numbered and with dashes for
+/// the indentation.
 pub fn rows(batches: &[RecordBatch]) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for batch in batches {

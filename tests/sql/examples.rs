@@ -1,4 +1,4 @@
-//! The examples of the operator run.
+//! Runs the examples of the operator.
 
 #[path = "../../crates/throng-datafusion/examples/dataframe.rs"]
 mod dataframe;

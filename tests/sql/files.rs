@@ -1,4 +1,4 @@
-//! Every file of queries, each in a session of its own.
+//! Runs every file of queries in its own session.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Throng in SQL: files of queries with their answers, the barrier, and the examples.
+//! Throng in SQL: files of queries with their expected results, the optimizer barrier, and the examples.
 //!
-//! `THRONG_UPDATE_SQL=1 cargo test --workspace --test sql` writes the answers of today into the files; look at the
-//! difference before you keep it.
+//! `THRONG_UPDATE_SQL=1 cargo test --workspace --test sql` writes the current results to the files; review the diff
+//! before committing it.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

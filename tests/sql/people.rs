@@ -1,4 +1,4 @@
-//! Small tables that are the same on every run.
+//! Small deterministic tables.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use datafusion::datasource::MemTable;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use throng_policy::Secret;
 
-/// The policy of the people.
+/// Policy for the table `people`.
 pub const POLICY: &str = "sql/policies/people.toml";
 
 const COUNTRIES: [&str; 4] = ["France", "Spain", "Japan", "China"];
 const ZIPS: [&str; 4] = ["41076", "41099", "10115", "10117"];
 const DIAGNOSES: [&str; 5] = ["flu", "gout", "asthma", "cancer", "hiv"];
 
-/// People from number `first` to number `end`. Two of every sixty have no diagnosis.
+/// Returns the rows `first..end`. Two of every sixty have no diagnosis.
 pub fn people(first: i64, end: i64) -> RecordBatch {
     let numbers = || first..end;
     let texts = |of: &dyn Fn(usize) -> String| -> ArrayRef {
@@ -48,13 +48,13 @@ pub fn people(first: i64, end: i64) -> RecordBatch {
     .unwrap()
 }
 
-/// Sixty people in two partitions.
+/// Returns sixty rows in two partitions.
 pub fn sixty() -> MemTable {
     let (first, second) = (people(0, 25), people(25, 60));
     MemTable::try_new(first.schema(), vec![vec![first], vec![second]]).unwrap()
 }
 
-/// A session that knows Throng, `people`, `nobody` (the same without rows) and `regions`.
+/// Returns a session with Throng's functions and the tables `people`, `nobody` (without rows) and `regions`.
 pub fn session() -> SessionContext {
     let secret = Secret::new("the same secret in every test").unwrap();
     let config = SessionConfig::new().with_target_partitions(2).with_information_schema(true);

@@ -1,4 +1,4 @@
-//! One release for a session: what it is asked for again is not made again.
+//! Releases are cached per session: a repeated query does not compute its release again.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn spied(ctx: &SessionContext) -> Arc<Spy> {
     spy
 }
 
-/// A policy with another seed, k, or way to write it.
+/// Returns an inline policy with these parameters.
 fn inline(k: u64, seed: u64) -> String {
     format!(
         "version = 1\nprivacy.k = {k}\nalgorithm.seed = {seed}\ncolumns.default = \"drop\"\n\

@@ -1,4 +1,4 @@
-//! A table that remembers what it was asked.
+//! A table that records its scans.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use datafusion::datasource::MemTable;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
-/// One scan.
+/// Arguments of one scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asked {
     pub columns: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Asked {
     pub limit: Option<usize>,
 }
 
-/// A table that claims to take every filter, and remembers what it was asked.
+/// A table that claims to support every filter, and records its scans.
 #[derive(Debug)]
 pub struct Spy {
     table: MemTable,
@@ -31,12 +31,12 @@ impl Spy {
         Self { table, asked: Mutex::default(), executed: Arc::default() }
     }
 
-    /// All scans that were planned so far.
+    /// Returns all scans that were planned so far.
     pub fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How often partitions were read so far.
+    /// Returns how often partitions were executed so far.
     pub fn executed(&self) -> usize {
         *self.executed.lock().unwrap()
     }
@@ -73,7 +73,7 @@ impl TableProvider for Spy {
 }
 
 mod counting {
-    //! A node that counts how often its input is read.
+    //! A node that counts how often its input is executed.
 
     use std::fmt;
     use std::sync::{Arc, Mutex};

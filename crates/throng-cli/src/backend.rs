@@ -1,26 +1,26 @@
-//! Where a job or a statement runs: in this process, or on a cluster.
+//! Backend of a job or statement: this process, or a compute cluster.
 
 use throng_job::{JobError, JobOptions, PublishedRelease, SqlSession};
 use throng_policy::Policy;
 
 use crate::args::ClusterArgs;
 
-/// Where the work of a command is done. Both give the same results.
+/// Where a command is executed. All backends return the same results.
 pub(crate) enum Backend {
     /// In this process.
     Local,
-    /// On the executors of a cluster; this process plans and publishes.
+    /// On the executors of a compute cluster; this process plans and publishes.
     #[cfg(feature = "cluster")]
     Cluster {
-        /// The scheduler.
+        /// URL of the scheduler.
         url: throng_cluster::ClusterUrl,
-        /// The number of partitions that rows are shuffled into.
+        /// Number of shuffle partitions.
         partitions: usize,
     },
 }
 
 impl Backend {
-    /// Returns the backend that the command line names.
+    /// Returns the backend that the command line selects.
     pub(crate) fn from_args(args: &ClusterArgs) -> Self {
         match &args.cluster {
             None => Self::Local,
@@ -42,7 +42,7 @@ impl Backend {
         }
     }
 
-    /// Returns a session for SQL. Threads and memory are those of this process.
+    /// Returns a session for SQL. `threads` and `memory_limit` apply to this process.
     pub(crate) async fn sql_session(&self, threads: usize, memory_limit: Option<u64>) -> Result<SqlSession, JobError> {
         match self {
             Self::Local => SqlSession::new(threads, memory_limit),

@@ -1,5 +1,5 @@
-//! The command lines: `throng`, which turns a table of people into one that can be released, and `throng-cluster`, the
-//! processes of a cluster. Both binaries call this library.
+//! The command lines: `throng`, which anonymizes tables, and `throng-cluster`, the processes of a compute cluster. Both
+//! binaries call this library.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -32,8 +32,8 @@ use telemetry::RunFiles;
 #[cfg(feature = "cluster")]
 pub use server::throng_cluster;
 
-/// Runs `throng` with the arguments of this process, and returns its exit code. Sets the panic hook, the global pool of rayon
-/// and the logger of the process.
+/// Runs `throng` with the arguments of this process, and returns its exit code. Sets the panic hook, rayon's global
+/// pool and the logger of the process.
 pub fn throng() -> ExitCode {
     panics::hide_panic_messages("throng");
     let args = match Args::try_parse() {
@@ -54,9 +54,10 @@ pub fn throng() -> ExitCode {
     exit_with(&outcome)
 }
 
-/// Runs a future on a runtime of its own. Threads that are still computing after it get `last_work` to return their spill files.
+/// Runs a future on a new runtime. Threads that are still computing afterwards have `last_work` to remove their spill
+/// files.
 fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output = T>) -> std::io::Result<T> {
-    // Fails when the pool exists already: it is set once per process, and no other code of the process sets it.
+    // Fails if the pool exists already: it is set once per process, and no other code sets it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let output = runtime.block_on(future);
@@ -74,32 +75,32 @@ fn exit_with(outcome: &Outcome) -> ExitCode {
     ExitCode::from(outcome.exit_code())
 }
 
-/// Prints help if it was asked for, otherwise the error in the command line.
+/// Prints help if requested, and the usage error otherwise.
 fn report_usage_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if !error.use_stderr() {
         return ExitCode::SUCCESS;
     }
     let text = error.render().to_string();
-    // The error ends at the first empty line; the usage comes after it.
+    // The error ends at the first empty line; the usage follows it.
     let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     exit_with(&Outcome::usage(lines.join(" ").trim_start_matches("error: ")))
 }
 
-/// The time that computation may take after a command has ended.
+/// Time that computation may take after a command has ended.
 const LAST_WORK: Duration = Duration::from_secs(5);
 
-/// The time that a job may take to remove what it has staged, after a signal. Schedulers kill after 30 seconds or more.
+/// Time that a job has after a signal to remove its staging. Schedulers kill after 30 seconds or more.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Runs a command, or stops it when a signal arrives. A job then removes what it has staged; one that is already committing its
-/// release completes it, and its outcome is returned.
+/// Runs a command, or stops it on a signal. A job then removes its staging; one that is already committing completes
+/// its release, and its outcome is returned.
 async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>, files: &RunFiles) -> Outcome {
     let (stopper, stop) = Stopper::new();
     let stages = matches!(command, Command::Run(_) | Command::Demo(_));
     let sql = matches!(command, Command::Sql(_));
     if matches!(&command, Command::Sql(args) if args.is_shell()) {
-        // A signal ends a statement of the shell, and not the shell.
+        // A signal ends a statement of the shell, but not the shell.
         return commands::run(command, threads, memory_limit, stop, files).await;
     }
     let mut running = std::pin::pin!(commands::run(command, threads, memory_limit, stop, files));

@@ -1,4 +1,4 @@
-//! Logs to stderr, and spans to where the environment wants them.
+//! Logging to stderr, and export of spans as configured by the environment.
 
 use std::io::IsTerminal;
 
@@ -11,24 +11,25 @@ use crate::args::{LogArgs, LogFormat};
 #[cfg(feature = "otel")]
 pub(crate) use crate::otel::Spans;
 
-/// Sets the level of logs by module, like `throng_job=debug`.
+/// Variable with the log levels by module, like `throng_job=debug`.
 const LOG_VARIABLE: &str = "THRONG_LOG";
 
-/// Targets of clients and protocols. Below this level they may log what they send, which holds credentials.
+/// Targets of clients and protocols. At lower levels they may log their messages, which hold credentials.
 const WIRE: [&str; 6] = ["h2", "hyper", "hyper_util", "reqwest", "rustls", "tower"];
 
-/// The targets of our own crates begin with it. They log no value of the data.
+/// Prefix of the targets of our own crates, which log no value of the data.
 const OURS: &str = "throng";
 
-/// Which targets are logged. Ballista logs plans with the literals of their filters, errors of tasks, settings and messages, so
-/// its targets are left out where it runs.
+/// Targets that are logged. Ballista logs plans with the literals of their filters, errors of tasks, settings and
+/// messages, so its targets are excluded where it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogScope {
     /// All targets.
     All,
     /// Only targets of our own crates.
     OwnTargets,
-    /// The same, in a server: records of the engine, which uses the crate `log`, are reported by their source location only.
+    /// As `OwnTargets`, in a server: records of the engine, which uses the crate `log`, are reported by their source
+    /// location only.
     #[cfg(feature = "cluster")]
     Server,
 }
@@ -42,7 +43,7 @@ impl LogScope {
     }
 }
 
-/// Starts logging. On a terminal progress bars show what goes on, and logs only what went wrong; a server always logs.
+/// Starts logging. On a terminal, where progress bars are shown, the default level is `warn`; a server always logs.
 pub(crate) fn start(args: &LogArgs, scope: LogScope) -> Spans {
     let format = args.log_format;
     let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text && !scope.is_server();
@@ -58,14 +59,14 @@ pub(crate) fn start(args: &LogArgs, scope: LogScope) -> Spans {
     let in_scope = tracing_subscriber::filter::filter_fn(move |metadata| {
         scope == LogScope::All || metadata.target().starts_with(OURS)
     });
-    // stderr may be closed, which is no reason to panic.
+    // stderr may be closed, which must not panic.
     let logs = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).log_internal_errors(false);
     let logs = match format {
         LogFormat::Text => logs.with_ansi(is_coloured()).boxed(),
         LogFormat::Json => logs.json().boxed(),
     };
     let spans = Spans::start();
-    // A second start in one process keeps the first.
+    // Fails if logging was started before in this process, which then stays in effect.
     let _ = tracing_subscriber::registry()
         .with(spans.layer())
         .with(logs.with_filter(filter).with_filter(in_scope))
@@ -77,7 +78,7 @@ pub(crate) fn start(args: &LogArgs, scope: LogScope) -> Spans {
     spans
 }
 
-/// Spans go nowhere in a build without the feature `otel`.
+/// Without the feature `otel`, spans are not exported.
 #[cfg(not(feature = "otel"))]
 pub(crate) struct Spans;
 
@@ -94,7 +95,7 @@ impl Spans {
     pub(crate) fn finish(self) {}
 }
 
-/// Colours are for people who see them and have not asked for none (<https://no-color.org>).
+/// Whether to colour logs: on a terminal, unless `NO_COLOR` is set (<https://no-color.org>).
 fn is_coloured() -> bool {
     let is_unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     std::io::stderr().is_terminal() && !is_unwanted

@@ -1,7 +1,7 @@
-//! The spans of a run for OpenTelemetry (OTLP over HTTP), in builds with the feature `otel`.
+//! Export of a run's spans to OpenTelemetry (OTLP over HTTP), in builds with the feature `otel`.
 //!
-//! Nothing is sent unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other `OTEL_*` variables mean what the standard says.
-//! Only spans and events of Throng itself are sent, and these hold no value of the data. A collector that can't be reached
+//! Nothing is sent unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set; the other `OTEL_*` variables have their standard
+//! meaning. Only spans and events of Throng itself are sent, which hold no value of the data. An unreachable collector
 //! never fails a run.
 
 use std::time::Duration;
@@ -19,20 +19,20 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::outcome::eprint_line;
 
-/// How long the last spans may take on their way when a command is over.
+/// Timeout of the export of the last spans at the end of a command.
 const LAST_SPANS: Duration = Duration::from_secs(5);
 
-/// How long a request may take when the environment does not say.
+/// Timeout of a request if the environment sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The targets of our own crates begin with it.
+/// Prefix of the targets of our own crates.
 const OURS: &str = "throng";
 
-/// Where spans go.
+/// Exporter of spans; `None` if the environment names no collector.
 pub(crate) struct Spans(Option<SdkTracerProvider>);
 
 impl Spans {
-    /// Spans go to the collector that the environment names, if it names one.
+    /// Starts the exporter to the collector that the environment names, if any.
     pub(crate) fn start() -> Self {
         let is_set = |name: &str| std::env::var(name).is_ok_and(|value| !value.is_empty());
         if !is_set(OTEL_EXPORTER_OTLP_ENDPOINT) {
@@ -51,7 +51,7 @@ impl Spans {
         Self(Some(provider.build()))
     }
 
-    /// What hears of spans.
+    /// Returns the layer that records spans.
     pub(crate) fn layer<S>(&self) -> Option<impl Layer<S> + use<S>>
     where
         S: tracing::Subscriber + for<'span> LookupSpan<'span>,
@@ -61,7 +61,7 @@ impl Spans {
         Some(layer.with_filter(Targets::new().with_target(OURS, LevelFilter::INFO)))
     }
 
-    /// Sends what has not been sent yet.
+    /// Exports pending spans.
     pub(crate) fn finish(self) {
         if let Some(provider) = self.0
             && provider.shutdown_with_timeout(LAST_SPANS).is_err()
@@ -71,7 +71,7 @@ impl Spans {
     }
 }
 
-/// Sends requests from the thread of the exporter, which has no runtime of its own.
+/// Sends requests from the thread of the exporter, which has no async runtime.
 #[derive(Debug)]
 struct Collector {
     client: reqwest::Client,

@@ -1,17 +1,17 @@
-//! How a command ended: text for people, one JSON object for scripts, and an exit code.
+//! Outcome of a command: text for users, one JSON object for scripts, and an exit code.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 use throng_job::JobError;
 
-/// The end of a command.
+/// Outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     exit_code: u8,
-    /// For people, on stderr.
+    /// Text for users, on stderr.
     text: String,
-    /// For scripts, the last line on stdout; none for commands whose output is a document.
+    /// JSON for scripts, as the last line on stdout; `None` for commands whose output is a document.
     json: Option<Value>,
 }
 
@@ -20,7 +20,7 @@ impl Outcome {
         Self { exit_code: 0, text, json: Some(json) }
     }
 
-    /// Everything was already printed.
+    /// Success of a command that has printed everything already.
     pub(crate) fn printed() -> Self {
         Self { exit_code: 0, text: String::new(), json: None }
     }
@@ -30,17 +30,17 @@ impl Outcome {
         Self { exit_code, text: format!("error: {message}"), json: Some(json) }
     }
 
-    /// A failure of a command whose output is a document.
+    /// Failure of a command whose output is a document.
     pub(crate) fn broken(exit_code: u8, message: &str) -> Self {
         Self { json: None, ..Self::failure(exit_code, message) }
     }
 
-    /// A command line that is not understood. The text for people is printed already.
+    /// A usage error. The text for users is printed already.
     pub(crate) fn usage(message: &str) -> Self {
         Self { text: String::new(), ..Self::failure(2, message) }
     }
 
-    /// A failure with more than a message.
+    /// A failure with more text and JSON than a message.
     pub(crate) fn failure_with(exit_code: u8, text: String, json: Value) -> Self {
         Self { exit_code, text, json: Some(json) }
     }
@@ -49,7 +49,7 @@ impl Outcome {
         self.exit_code
     }
 
-    /// The message of a failure, as scripts read it.
+    /// Returns the message of a failure, as in the JSON.
     pub(crate) fn error(&self) -> Option<&str> {
         self.json.as_ref()?.get("error")?.as_str()
     }
@@ -64,12 +64,12 @@ impl Outcome {
     }
 }
 
-/// Writes a line for people to stderr. It may be closed, which must not end a job.
+/// Writes a line to stderr. Ignores errors, because a closed stderr must not end a job.
 pub(crate) fn eprint_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-/// Writes a line for scripts to stdout.
+/// Writes a line to stdout. Ignores errors.
 pub(crate) fn write_out(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }

@@ -1,11 +1,11 @@
-//! Panics, without their messages.
+//! Panic hook without panic messages.
 
 use std::panic::Location;
 
 use crate::outcome::eprint_line;
 
-/// Reports a panic by its source location only, since its message may quote data. A panic that becomes an error of a file is
-/// not reported at all.
+/// Reports panics by source location only, because a message may quote data. A decoder panic that becomes an error is
+/// not reported.
 pub(crate) fn hide_panic_messages(binary: &'static str) {
     std::panic::set_hook(Box::new(move |panic| {
         if !throng_job::is_decoding() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use throng_job::{NoProgress, Progress, Stage};
 
-/// One bar that shows the current stage.
+/// A bar for the current stage.
 struct StageBar {
     bar: Mutex<ProgressBar>,
 }
@@ -39,7 +39,7 @@ impl Drop for StageBar {
     }
 }
 
-/// A bar with a label; a spinner where the end is not known. Hidden when stderr is no terminal.
+/// Returns a labelled bar, or a spinner if the total is unknown. Hidden if stderr is not a terminal.
 pub(crate) fn stage_bar(label: &str, total: Option<u64>) -> ProgressBar {
     let template = match total {
         Some(_) => "{prefix:>10} [{bar:32}] {human_pos}/{human_len} {eta}",

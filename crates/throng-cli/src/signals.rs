@@ -1,6 +1,6 @@
-//! The signals that ask a process to end.
+//! Termination signals.
 
-/// A signal that asks the process to end.
+/// A signal that asks the process to terminate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// SIGINT, or Ctrl-C.
@@ -11,7 +11,7 @@ pub(crate) enum Signal {
 }
 
 impl Signal {
-    /// The exit code of a process that a signal has ended: 128 and the number of the signal.
+    /// Returns the exit code of a process that a signal has ended: 128 plus the number of the signal.
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Interrupt => 130,
@@ -21,7 +21,7 @@ impl Signal {
     }
 }
 
-/// Waits for a signal that asks the process to end.
+/// Waits for a termination signal.
 #[cfg(unix)]
 pub(crate) async fn stop_signal() -> Signal {
     use tokio::signal::unix::{SignalKind, signal};
@@ -34,7 +34,7 @@ pub(crate) async fn stop_signal() -> Signal {
     }
 }
 
-/// Waits for a signal that asks the process to end.
+/// Waits for a termination signal.
 #[cfg(not(unix))]
 pub(crate) async fn stop_signal() -> Signal {
     match tokio::signal::ctrl_c().await {

@@ -1,4 +1,4 @@
-//! The files by which other systems follow runs: metrics and lineage.
+//! Telemetry files of a run: metrics and lineage.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,18 +8,19 @@ use throng_job::telemetry::{Ending, Recorder, check_target};
 use crate::args::Command;
 use crate::outcome::{Outcome, eprint_line};
 
-/// The files that are written when a run is over; none for other commands.
+/// Files that are written at the end of a run; none for other commands.
 pub(crate) struct RunFiles {
     recorder: Arc<Recorder>,
     metrics: Option<PathBuf>,
     lineage: Option<PathBuf>,
 }
 
-/// The exit codes of a process that was stopped by a signal.
+/// Exit codes of a process that was stopped by a signal.
 const STOPPED: [u8; 2] = [130, 143];
 
 impl RunFiles {
-    /// Returns the files that the command line names. A path that can't be written is an error before the run, which may take long.
+    /// Returns the files that the command line names. An unwritable path is an error before the run, which may take
+    /// long.
     pub(crate) fn from_args(command: &Command) -> Result<Self, Outcome> {
         let Command::Run(args) = command else {
             return Ok(Self { recorder: Arc::new(Recorder::new("")), metrics: None, lineage: None });
@@ -38,12 +39,12 @@ impl RunFiles {
         })
     }
 
-    /// The recorder of the run.
+    /// Returns the recorder of the run.
     pub(crate) fn recorder(&self) -> &Arc<Recorder> {
         &self.recorder
     }
 
-    /// Writes the files. The release is published or not by now, so that a failure is a warning and changes nothing.
+    /// Writes the files. The outcome of the run is final, so a failure is only a warning.
     pub(crate) fn write(&self, outcome: &Outcome) {
         if self.metrics.is_none() && self.lineage.is_none() {
             return;
@@ -61,7 +62,7 @@ impl RunFiles {
     }
 }
 
-/// A job is called like its policy file.
+/// Names a job after its policy file.
 fn job_name(policy: &Path) -> String {
     policy.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

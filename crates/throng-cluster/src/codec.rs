@@ -1,7 +1,7 @@
-//! How plans travel: the codecs that client, scheduler and executors share.
+//! Extension codecs for the plans that client, scheduler and executors exchange.
 //!
-//! Each codec knows its own nodes and hands all else to the one inside. All processes must use the same chain, so that it is
-//! put together here and nowhere else.
+//! Each codec encodes its own nodes and delegates all others to the codec that it wraps. Every process must use the
+//! same chain, so it is built only here.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use datafusion_proto::logical_plan::LogicalExtensionCodec;
 use datafusion_proto::physical_plan::PhysicalExtensionCodec;
 use throng_datafusion::{ThrongLogicalCodec, ThrongPhysicalCodec};
 
-/// Writes and reads logical plans: from the client to the scheduler.
+/// Codec of logical plans, which the client sends to the scheduler.
 pub fn logical() -> Arc<dyn LogicalExtensionCodec> {
     let ballista = Arc::new(BallistaLogicalExtensionCodec::default());
     Arc::new(ThrongLogicalCodec::new(ballista).with_tasks(throng_job::read_task))
 }
 
-/// Writes and reads physical plans: from the scheduler to the executors.
+/// Codec of physical plans, which the scheduler sends to the executors.
 pub fn physical() -> Arc<dyn PhysicalExtensionCodec> {
     let ballista = Arc::new(BallistaPhysicalExtensionCodec::default());
     Arc::new(ThrongPhysicalCodec::new(ballista).with_tasks(throng_job::read_task))

@@ -1,7 +1,7 @@
-//! Connections to other executors, kept for the next shuffle.
+//! Pool of connections to other executors, for shuffles.
 //!
-//! Without this every fetch would open a connection of its own, and a large shuffle would run out of ports. (Ballista has such
-//! a pool, for its own engine only.)
+//! Without it every fetch would open its own connection, and a large shuffle would run out of ports. Ballista has such
+//! a pool too, but only for its own engine.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,13 +17,13 @@ use ballista_core::utils::GrpcClientConfig;
 
 use crate::HostPort;
 
-/// How long an idle connection is kept.
+/// Time after which an idle connection is dropped.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// A process, and how it is connected to.
+/// Address of a process and the settings of the connection to it.
 type Endpoint = (HostPort, GrpcClientConfig);
 
-/// The idle connections to each endpoint, and since when they are idle.
+/// Idle connections by endpoint, each with the instant since when it is idle.
 type Idle = HashMap<Endpoint, Vec<(BallistaClient, Instant)>>;
 
 /// A pool of idle connections.

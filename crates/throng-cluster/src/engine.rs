@@ -1,7 +1,8 @@
-//! Runs tasks as Ballista does, and redacts their errors.
+//! Ballista's execution engine, with redacted errors.
 //!
-//! The scheduler logs the error of a failed task and sends it to the client. So it is classified here, before it leaves the process,
-//! and sent in its encoded form ([`WireError`]): inside of an I/O error if it is temporary, which Ballista retries, or as it is.
+//! The scheduler logs the error of a failed task and sends it to the client. The engine therefore classifies it before
+//! it leaves the process and sends its encoded form ([`WireError`]): wrapped in an I/O error if it is temporary, which
+//! makes Ballista retry the task, and unwrapped otherwise.
 
 use std::error::Error;
 use std::fmt;
@@ -27,7 +28,7 @@ use throng_job::{JobError, Kind, running_failure};
 use crate::connections::Connections;
 use crate::error_wire::WireError;
 
-/// Ballista's engine, with errors that quote no value.
+/// Wraps Ballista's engine; its errors quote no value.
 pub(crate) struct RedactingEngine {
     inner: DefaultExecutionEngine,
 }
@@ -62,12 +63,12 @@ impl ExecutionEngine for RedactingEngine {
     }
 }
 
-/// A task of Ballista's engine, with errors that quote no value.
+/// Wraps a query stage of Ballista's engine; its errors quote no value.
 struct RedactingStage {
     inner: Arc<dyn QueryStageExecutor>,
 }
 
-/// The text of a plan may hold values of filters.
+/// Does not print the plan, whose filters may hold values.
 impl fmt::Debug for RedactingStage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("RedactingStage")
@@ -115,16 +116,16 @@ impl QueryStageExecutor for RedactingStage {
     }
 }
 
-/// Returns the error without the values that it may quote, in the form by which Ballista decides whether to retry.
+/// Redacts an error and wraps it so that Ballista retries the task if the error is temporary.
 fn redacted(error: &DataFusionError) -> DataFusionError {
     match ballista(error) {
         None => classified(error),
-        // Ballista wraps its own error around one of the engine, and does not return it as the source.
+        // Ballista wraps an error of the engine in its own, and does not return it as the source.
         Some(BallistaError::DataFusionError(inner)) => redacted(inner),
         Some(BallistaError::ArrowError(inner)) => classified(inner.as_ref()),
         Some(BallistaError::IoError(inner)) => classified(inner),
-        // Ballista would make the lost stage again. It then forgets the slots of the tasks that it takes back, and the
-        // cluster comes to a halt; so the job ends, and its client may try again.
+        // Ballista would run the lost stage again. It then leaks the slots of the tasks that it takes back, and the
+        // cluster stalls. The job fails instead, and the client may retry.
         Some(BallistaError::FetchFailed(..)) => {
             let text = "the cluster has lost an executor with rows that others needed; try again";
             WireError::from(JobError::new(Kind::TemporaryIo, text)).into()
@@ -146,7 +147,7 @@ fn classified(error: &(dyn Error + 'static)) -> DataFusionError {
     }
 }
 
-/// Returns the error of Ballista that other errors are wrapped around.
+/// Returns the error of Ballista at the root of a chain of errors.
 fn ballista(error: &DataFusionError) -> Option<&BallistaError> {
     match error.find_root() {
         DataFusionError::External(inner) => inner.downcast_ref::<BallistaError>(),
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
     use crate::error_wire::decode_error;
 
-    /// The report of an executor about an error below a writer of shuffles.
+    /// Returns what an executor reports for an error below a shuffle writer.
     fn reported(error: DataFusionError) -> FailedTask {
         let error = DataFusionError::Shared(Arc::new(BallistaError::from(error).into_datafusion()));
         FailedTask::from(BallistaError::from(redacted(&error)))

@@ -1,8 +1,9 @@
-//! The form in which an error travels from an executor through the scheduler to the client.
+//! Encoding of errors between executor, scheduler and client.
 //!
-//! Ballista carries the text of an error and nothing else, logs it on the way, and engines quote values. So an error is classified
-//! where it happens, and its [`JobError`] is encoded in a form that is found again in any text around it:
-//! `throng[65,age]{column `age` has 3 values that ...}`, with the exit code of its kind, the column if there is one, and the message.
+//! Ballista transfers only the text of an error and logs it on the way, and engines quote values. An error is therefore
+//! classified where it occurs, and its [`JobError`] is encoded such that it can be found in any surrounding text:
+//! `throng[65,age]{column `age` has 3 values that ...}`, with the exit code of its kind, the column if there is one,
+//! and the message.
 
 use std::error::Error;
 use std::fmt;
@@ -13,11 +14,11 @@ use throng_job::{JobError, Kind};
 
 const OPENING: &str = "throng[";
 
-/// Bytes that delimit a part, or that a quoted text would escape.
+/// Bytes that delimit a field, or that `Debug` would escape.
 const ESCAPED: &AsciiSet =
     &CONTROLS.add(b'"').add(b'\'').add(b'\\').add(b'%').add(b'{').add(b'}').add(b'[').add(b']').add(b',');
 
-/// An error in its encoded form. Ballista formats errors with `Debug`, so both formats are the same.
+/// An error in its encoded form. `Debug` and `Display` are the same, because Ballista formats errors with `Debug`.
 #[derive(Clone)]
 pub struct WireError(JobError);
 
@@ -51,7 +52,7 @@ impl fmt::Display for WireError {
     }
 }
 
-/// Returns the first error that a text holds in its encoded form.
+/// Returns the first encoded error in a text.
 pub fn decode_error(text: &str) -> Option<JobError> {
     text.match_indices(OPENING).find_map(|(at, _)| {
         let (head, rest) = text[at + OPENING.len()..].split_once("]{")?;
@@ -65,7 +66,7 @@ pub fn decode_error(text: &str) -> Option<JobError> {
     })
 }
 
-/// Returns a text as it was before it was encoded; none for text that [`utf8_percent_encode`] does not write.
+/// Decodes a field; returns `None` for text that [`utf8_percent_encode`] does not produce.
 fn decode(text: &str) -> Option<String> {
     let decoded = percent_decode_str(text).decode_utf8().ok()?;
     (utf8_percent_encode(&decoded, ESCAPED).to_string() == text).then(|| decoded.into_owned())

@@ -1,4 +1,4 @@
-//! An executor: runs tasks, keeps shuffles, and spills what does not fit into memory.
+//! The executor process: runs tasks, stores shuffle files, and spills.
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -17,56 +17,57 @@ use crate::engine::RedactingEngine;
 use crate::settings::MESSAGE_LIMIT;
 use crate::{HostPort, codec, settings, stores};
 
-/// The age at which data of the jobs of a dead scheduler are removed.
+/// Age at which the data of jobs of a dead scheduler is removed.
 const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
 
-/// How often that is looked for.
+/// Interval at which that data is searched for.
 const ORPHANS_INTERVAL_SECONDS: u64 = 3600;
 
-/// How often the executor looks whether it is registered.
+/// Interval at which the executor polls whether it is registered.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How often it warns that it is not.
+/// Interval of the warning that it is not registered.
 const COMPLAINT: Duration = Duration::from_secs(30);
 
-/// How an executor runs.
+/// Settings of an executor.
 #[derive(Clone, Debug)]
 pub struct ExecutorOptions {
-    /// The host and port of the scheduler.
+    /// Host and port of the scheduler.
     pub scheduler: HostPort,
-    /// The address on which it listens.
+    /// Address to listen on.
     pub bind: IpAddr,
-    /// The name or address under which others find it; by default the address from which it connects to the scheduler.
+    /// Host name or address that is advertised to others; by default the local address of the connection to the
+    /// scheduler.
     pub advertise: Option<String>,
-    /// The port where shuffles and results are fetched. 0 is any free port.
+    /// Port that serves shuffles and results. 0 selects any free port.
     pub port: u16,
-    /// The port where the scheduler brings tasks. 0 is any free port.
+    /// Port on which the scheduler submits tasks. 0 selects any free port.
     pub grpc_port: u16,
-    /// How many tasks run at the same time.
+    /// Number of tasks that run concurrently.
     pub slots: usize,
-    /// Where it makes a private folder for shuffles and spill, which goes away with it.
+    /// Parent of the private folder for shuffles and spill, which is removed when the executor ends.
     pub work_dir: Option<PathBuf>,
-    /// Keep the process within this many bytes; each slot has an equal share. By default it follows from what the machine
-    /// or the container has.
+    /// Memory limit of the process in bytes, shared equally by the slots. By default it is derived from the memory of
+    /// the machine or the container.
     pub memory_limit: Option<u64>,
-    /// How often the scheduler hears of it.
+    /// Interval of heartbeats to the scheduler.
     pub heartbeat_seconds: u64,
 }
 
 impl ExecutorOptions {
-    /// A few fit into the time after which a scheduler takes an executor for lost.
+    /// Several heartbeats fit into the timeout after which a scheduler considers an executor lost.
     pub const DEFAULT_HEARTBEAT_SECONDS: u64 = 2;
-    /// As Ballista has it.
+    /// Ballista's default.
     pub const DEFAULT_PORT: u16 = 50051;
-    /// As Ballista has it.
+    /// Ballista's default.
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor. It waits for its scheduler as long as it takes, and fails when it has lost it.
+/// Runs an executor. Waits for its scheduler without a timeout, and fails when the connection is lost later.
 ///
-/// When `stop` completes, tasks get `grace` to finish, and the executor ends without an error. Ballista itself listens for the
-/// signals that end a process, and finishes tasks from then on; so `stop` is to complete by the same signals. Drop the future
-/// to end tasks at once. Its folder is removed in any case.
+/// When `stop` completes, running tasks have `grace` to finish, and the executor ends without an error. Ballista itself
+/// handles the signals that end a process and then only finishes tasks; `stop` must complete on the same signals. Drop
+/// the future to abort tasks at once. The private folder is removed in any case.
 pub async fn run_executor(
     options: &ExecutorOptions,
     stop: impl Future<Output = ()>,
@@ -116,7 +117,7 @@ fn config(
         grpc_port,
         scheduler_host: options.scheduler.host.clone(),
         scheduler_port: options.scheduler.port,
-        // Anything but 0 is for ever.
+        // Any value except 0 means that there is no timeout.
         scheduler_connect_timeout_seconds: 1,
         vcores: options.slots,
         work_dir: Some(folder.shuffles.to_string_lossy().into_owned()),
@@ -137,7 +138,7 @@ fn config(
     })
 }
 
-/// A folder that only its owner can read, for rows of the input. It goes away when this is dropped.
+/// A folder that only its owner can read, for rows of the input. It is removed on drop.
 struct Folder {
     _whole: TempDir,
     shuffles: PathBuf,
@@ -161,7 +162,7 @@ impl Folder {
     }
 }
 
-/// The ports that were asked for, or free ones.
+/// Returns the ports of the options, with free ports in place of 0.
 fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
     let free = |port: u16| {
         let address = SocketAddr::new(options.bind, port);
@@ -170,7 +171,7 @@ fn ports(options: &ExecutorOptions) -> Result<(u16, u16), JobError> {
             JobError::new(Kind::TemporaryIo, format!("listening on {address}: {error}; is another process there?"))
         })
     };
-    // Both are held until both are known, so that they differ.
+    // Both listeners are held until both ports are known, so that the ports differ.
     let (port, _held) = free(options.port)?;
     let (grpc_port, _also_held) = free(options.grpc_port)?;
     Ok((port, grpc_port))
@@ -187,7 +188,7 @@ async fn wait_until_registered(health: &ExecutorHealth, scheduler: &HostPort) {
     }
 }
 
-/// An error of Ballista's services. It speaks of addresses and connections.
+/// An error of Ballista's services, whose text has only addresses and connections.
 fn broken(error: &BallistaError) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("the executor has ended: {error}"))
 }

@@ -1,4 +1,4 @@
-//! The address of a process: a host and a port.
+//! Address of a process: host and port.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// A host name or address, and a port: `scheduler:50050`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HostPort {
-    /// A name, or an address; an IPv6 address is in brackets.
+    /// Host name or address; an IPv6 address is in brackets.
     pub host: String,
     /// The port.
     pub port: u16,

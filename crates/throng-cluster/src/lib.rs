@@ -1,4 +1,4 @@
-//! Throng on a cluster of Apache Ballista: the same tables, functions and answers, on several machines.
+//! Throng on a compute cluster of Apache Ballista: the same tables, functions and results, on several machines.
 //!
 //! ```text
 //!  client                         scheduler                        executors
@@ -7,10 +7,10 @@
 //!     └───────────────────── rows of the last stage ──────────────────┘
 //! ```
 //!
-//! Scheduling, shuffles and the protocol are Ballista's. Ours is what each process must know beforehand: how plans with our nodes
-//! are encoded ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each process opens from its own
-//! environment, that a task which coalesces reads all of its input ([`require_single_partition`]), and that an error keeps its
-//! meaning and quotes no value on its way through three processes ([`error_wire`]).
+//! Ballista provides scheduling, shuffles and the protocol. This crate provides the encoding of plans with our nodes
+//! ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each process opens from its
+//! own environment, an optimizer rule that gives a coalescing task all of its input ([`require_single_partition`]), and
+//! errors that keep their kind and quote no value on their way through three processes ([`error_wire`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -1,4 +1,4 @@
-//! Query planners: that of the scheduler, which encodes its errors, and that of the client, which decodes them.
+//! Query planners: the scheduler's, which encodes errors, and the client's, which decodes them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ use throng_job::{JobError, Kind, planning_failure};
 use crate::codec;
 use crate::error_wire::{WireError, decode_error};
 
-/// Plans as DataFusion does, on the scheduler. An error is classified and encoded before it leaves the process; see [`WireError`].
+/// DataFusion's planner, on the scheduler. Classifies and encodes errors before they leave the process; see
+/// [`WireError`].
 #[derive(Debug)]
 pub(crate) struct ErrorTaggingPlanner;
 
@@ -40,7 +41,7 @@ impl QueryPlanner for ErrorTaggingPlanner {
     }
 }
 
-/// Sends plans to a scheduler, and decodes the errors of the cluster.
+/// Sends plans to a scheduler and decodes the errors of the compute cluster.
 #[derive(Debug)]
 pub(crate) struct ClusterPlanner {
     inner: BallistaQueryPlanner<LogicalPlanNode>,
@@ -48,7 +49,7 @@ pub(crate) struct ClusterPlanner {
 }
 
 impl ClusterPlanner {
-    /// Takes the address of the scheduler, as HTTP and as a [`ClusterUrl`](crate::ClusterUrl).
+    /// Takes the address of the scheduler as an HTTP URL and as a [`ClusterUrl`](crate::ClusterUrl).
     pub(crate) fn new(scheduler: String, cluster: &str, config: BallistaConfig) -> Self {
         let inner = BallistaQueryPlanner::with_extension(scheduler, config, codec::logical());
         Self { inner, cluster: Arc::from(cluster) }
@@ -61,7 +62,7 @@ impl QueryPlanner for ClusterPlanner {
         if let LogicalPlan::EmptyRelation(empty) = plan
             && !empty.produce_one_row
         {
-            // Ballista would forget its columns.
+            // Ballista would drop the schema of an empty relation.
             return Ok(Arc::new(EmptyExec::new(Arc::clone(empty.schema.inner()))));
         }
         let inner = self.inner.create_physical_plan(plan, session).await?;
@@ -69,7 +70,7 @@ impl QueryPlanner for ClusterPlanner {
     }
 }
 
-/// A query on the cluster. Decodes its errors.
+/// Runs a query on the compute cluster and decodes its errors.
 #[derive(Debug)]
 struct ErrorDecodingExec {
     inner: Arc<dyn ExecutionPlan>,
@@ -129,7 +130,7 @@ impl ExecutionPlan for ErrorDecodingExec {
     }
 }
 
-/// Texts of Ballista and of its connections when a process does not answer or is gone.
+/// Fragments of error texts of Ballista and its connections when a process is unreachable.
 const GONE: [&str; 10] = [
     "ConnectError",
     "transport error",
@@ -140,11 +141,11 @@ const GONE: [&str; 10] = [
     "broken pipe",
     "connection closed",
     "all executors were lost",
-    // By the scheduler itself, when a job had no running task.
+    // The scheduler itself cancels a job that has no running task.
     "Cancelled",
 ];
 
-/// Returns an error of the cluster as a caller may see it. Its text is searched and never shown, since it may quote a value.
+/// Classifies an error of the compute cluster. Its text is searched but never shown, because it may quote a value.
 fn failure(error: &DataFusionError, cluster: &str) -> JobError {
     let text = format!("{error:?}");
     if let Some(error) = decode_error(&text) {

@@ -1,16 +1,16 @@
 //! Optimizer rule: force a single input partition below nodes that coalesce.
 //!
-//! A task of Ballista runs a part of the partitions of its stage: before a plan is sent, its leaves are cut down to that part.
+//! A task of Ballista runs some partitions of its stage: before a plan is sent, its leaves are restricted to them.
 //!
 //! ```text
 //!   one partition   AnonymizeExec          task of partition 0:   AnonymizeExec
 //!                     └─ files: A B C                               └─ files: A        B and C are lost
 //! ```
 //!
-//! Ballista sees that a node needs its whole input only where the node declares it. Ours do not: on one machine they read all
-//! partitions of their input at the same time, and DataFusion would put a node in between that makes one stream of them. So
-//! this rule, the last one of the scheduler, declares it in their place. It goes by numbers and not by names, so that it holds
-//! for any node that makes one partition of several.
+//! Ballista recognizes that a node needs its whole input only if the node declares it. Ours do not: on one machine they
+//! read all partitions of their input concurrently, and with the declaration DataFusion would insert a node that
+//! coalesces them into one stream. So this rule, the last one of the scheduler, declares it for them. It compares
+//! numbers of partitions instead of node names, so it holds for any node that coalesces.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use datafusion::physical_plan::{
     InputDistributionRequirements, PlanProperties, ReplaceChildrenOptions,
 };
 
-/// Declares that every node that makes one partition of several requires a single input partition.
+/// Declares that every node with several input partitions and one output partition requires a single input partition.
 #[derive(Debug)]
 pub struct RequireSinglePartition;
 
@@ -54,7 +54,7 @@ impl PhysicalOptimizerRule for RequireSinglePartition {
     }
 }
 
-/// Whether a node makes one partition of several without declaring it, so that Ballista would not notice.
+/// Whether a node coalesces its input partitions without declaring it.
 fn coalesces_undeclared(node: &Arc<dyn ExecutionPlan>) -> bool {
     let [child] = node.children()[..] else { return false };
     let count = |node: &Arc<dyn ExecutionPlan>| node.output_partitioning().partition_count();
@@ -65,8 +65,8 @@ fn coalesces_undeclared(node: &Arc<dyn ExecutionPlan>) -> bool {
     count(node) == 1 && count(child) > 1 && !is_known && !declares
 }
 
-/// A node that requires a single input partition, and delegates everything else to the node inside. Downcasts see that node, and
-/// only it is encoded: an executor gets the node inside, with all of its input.
+/// Requires a single input partition and delegates everything else to the wrapped node. Downcasts see the wrapped node,
+/// and only that one is encoded: an executor gets it with all of its input.
 struct SinglePartitionInputExec {
     node: Arc<dyn ExecutionPlan>,
 }

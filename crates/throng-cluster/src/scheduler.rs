@@ -1,4 +1,4 @@
-//! The scheduler: plans queries, gives tasks to executors, and gives them to others when an executor is lost.
+//! The scheduler process: plans queries, assigns tasks to executors, and reassigns them when an executor is lost.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -23,38 +23,39 @@ use crate::settings::MESSAGE_LIMIT;
 use crate::stalled_jobs::cancel_stalled;
 use crate::{codec, settings, stores};
 
-/// How long finished jobs are remembered. Theirs is the text of a plan, and nothing of its rows.
+/// Time for which finished jobs are kept: the text of their plans, and none of their rows.
 const REMEMBERED_SECONDS: u64 = 3600;
 
-/// How a scheduler runs.
+/// Settings of a scheduler.
 #[derive(Clone, Debug)]
 pub struct SchedulerOptions {
-    /// Where it listens. Port 0 is any free port.
+    /// Address to listen on. Port 0 selects any free port.
     pub bind: SocketAddr,
-    /// The name or address under which executors find it, where that is not the one it listens on.
+    /// Host name or address that is advertised to executors, if it differs from the address it listens on.
     pub advertise: Option<String>,
-    /// An executor that was not heard of for so long is lost, and its tasks are done by others.
+    /// Time without a heartbeat after which an executor is lost and its tasks are reassigned.
     pub executor_timeout_seconds: u64,
-    /// How long jobs wait for an executor after the last one was lost, before they fail.
+    /// Time that jobs wait for an executor after the last one was lost, before they fail.
     pub no_executors_seconds: u64,
-    /// How often a task is tried, and how often a stage whose shuffle was lost is made.
+    /// Maximum number of attempts of a task, and of a stage whose shuffle was lost.
     pub attempts: usize,
-    /// How long executors keep the shuffles and results of a finished job. A client must have fetched its rows by then.
+    /// Time for which executors keep the shuffles and results of a finished job. The client must fetch its rows within
+    /// it.
     pub keep_finished_seconds: u64,
 }
 
 impl SchedulerOptions {
-    /// Five heartbeats of an executor may get lost.
+    /// Five missed heartbeats of an executor.
     pub const DEFAULT_EXECUTOR_TIMEOUT_SECONDS: u64 = 10;
-    /// About the time in which a platform starts an executor again.
+    /// Roughly the time in which an orchestrator restarts an executor.
     pub const DEFAULT_NO_EXECUTORS_SECONDS: u64 = 60;
-    /// As Ballista has it.
+    /// Ballista's default.
     pub const DEFAULT_ATTEMPTS: usize = 4;
-    /// As Ballista has it.
+    /// Ballista's default.
     pub const DEFAULT_KEEP_FINISHED_SECONDS: u64 = 300;
 }
 
-/// Runs a scheduler until it fails; drop the future to end it. Jobs are in its memory only: they end with it.
+/// Runs a scheduler until it fails; drop the future to stop it. Jobs are held in memory only and end with it.
 pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     let listener = TcpListener::bind(options.bind).await.map_err(|error| not_bound(options.bind, &error))?;
     let address = listener.local_addr().map_err(|error| not_bound(options.bind, &error))?;
@@ -70,7 +71,7 @@ pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     }
 }
 
-/// How long a job may have no running task: executors may be lost, and others may have to come.
+/// Time for which a job may have no running task: executors may be lost and have to be replaced.
 fn patience(options: &SchedulerOptions) -> Duration {
     Duration::from_secs(options.executor_timeout_seconds.max(options.no_executors_seconds) + 5)
 }
@@ -113,7 +114,8 @@ fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerCo
     })
 }
 
-/// Logs executors that come and go, and how jobs end. Ballista's own log is off: it quotes plans and errors, which hold values.
+/// Logs executors that join and leave, and the outcome of jobs. Ballista's own log is off: it quotes plans and errors,
+/// which hold values.
 async fn log_events(
     scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
 ) -> Result<Infallible, BallistaError> {
@@ -149,7 +151,7 @@ fn not_bound(address: SocketAddr, error: &std::io::Error) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("listening on {address}: {error}; is another process there?"))
 }
 
-/// An error of Ballista's server. It speaks of addresses and connections.
+/// An error of Ballista's server, whose text has only addresses and connections.
 fn broken(error: &BallistaError) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("the scheduler has ended: {error}"))
 }

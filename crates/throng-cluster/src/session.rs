@@ -1,4 +1,4 @@
-//! The client's side: a session whose queries run on a cluster.
+//! Client sessions whose queries run on a compute cluster.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,13 +14,13 @@ use url::Url;
 use crate::planners::ClusterPlanner;
 use crate::{HostPort, codec, settings, stores};
 
-/// The default number of partitions that rows are shuffled into.
+/// Default number of shuffle partitions.
 pub const DEFAULT_SHUFFLE_PARTITIONS: usize = 16;
 
-/// The default port of a scheduler.
+/// Default port of a scheduler.
 const DEFAULT_PORT: u16 = 50050;
 
-/// Where a cluster is: `df://host:port` of its scheduler.
+/// URL of a compute cluster: `df://host:port` of its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterUrl(HostPort);
 
@@ -46,7 +46,7 @@ impl fmt::Display for ClusterUrl {
     }
 }
 
-/// How a session uses its cluster.
+/// Settings of a client session.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     shuffle_partitions: usize,
@@ -59,15 +59,15 @@ impl Default for SessionOptions {
 }
 
 impl SessionOptions {
-    /// In how many parts rows are shuffled, which is how many tasks the stage after a shuffle has.
+    /// Sets the number of shuffle partitions, which is the number of tasks of the stage after a shuffle.
     #[must_use]
     pub fn with_shuffle_partitions(self, partitions: usize) -> Self {
         Self { shuffle_partitions: partitions.max(1) }
     }
 }
 
-/// A session whose queries run on a cluster. Tables and views are known here; their files are read by the scheduler and the
-/// executors, each with the credentials of its own environment. Nothing is connected before the first query.
+/// Returns a session whose queries run on a compute cluster. Tables and views are registered here; their files are read
+/// by the scheduler and the executors, each with the credentials of its own environment. Connects on the first query.
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
     let config = settings::config().with_target_partitions(options.shuffle_partitions);
@@ -83,7 +83,7 @@ pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<S
         .with_runtime_env(stores::runtime(&Arc::new(Stores::default()), None).map_err(failed)?)
         .build();
     let context = SessionContext::remote_with_state(&cluster.to_string(), state).await.map_err(failed)?;
-    // Creating the session replaces its functions.
+    // Creating the session has replaced its functions.
     throng_datafusion::register_all(&context);
     Ok(context)
 }

@@ -1,7 +1,7 @@
 //! Settings of every session, at the client, the scheduler and the executors.
 //!
-//! Ballista sends all settings of a session with each query. A scheduler drops names that it does not know without a word,
-//! so that all processes begin with the same ones.
+//! Ballista sends all settings of a session with each query. A scheduler silently drops settings that it does not know,
+//! so all processes start with the same ones.
 
 use std::sync::Arc;
 
@@ -22,20 +22,20 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use crate::planners::ErrorTaggingPlanner;
 use crate::require_single_partition::RequireSinglePartition;
 
-/// The largest message between two processes. A plan carries its policy with every hierarchy, and what a job has found out
-/// before.
+/// Maximum size of a message. A plan carries its policy with every hierarchy, and the results of earlier stages of the
+/// job.
 pub const MESSAGE_LIMIT: u32 = 256 << 20;
 
-/// How often a shuffle is asked for before its executor counts as lost, and the pause in between.
+/// Attempts to fetch a shuffle before its executor is considered lost, and the milliseconds between them.
 const FETCHES: (usize, u64) = (3, 500);
 
-/// How long the answer to a request may take to begin.
+/// Timeout until the response to a request begins.
 const ANSWER_SECONDS: usize = 60;
 
-/// How often a connection on which nothing happens is tried. A machine that is gone does not close its connections.
+/// Interval of keepalive pings. A machine that is gone does not close its connections.
 const KEEPALIVE_SECONDS: usize = 10;
 
-/// The settings of a session.
+/// Returns the settings of a session.
 pub fn config() -> SessionConfig {
     let config = SessionConfig::new_with_ballista()
         .with_collect_statistics(false)
@@ -44,22 +44,22 @@ pub fn config() -> SessionConfig {
         .set_u64(BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS, FETCHES.1)
         .set_usize(BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS, ANSWER_SECONDS)
         .set_usize(BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_SECONDS)
-        // A partition is a task, so that a task has the memory of one slot, and what is done again after a failure is small.
+        // One partition per task: a task has the memory of one slot, and a retry repeats little work.
         .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1);
     fixed(config)
 }
 
-/// Sets what a client can't change, because answers depend on it.
+/// Overrides settings that a client must not change, because results depend on them.
 ///
-/// Adaptive planning, which is on by default, plans every stage again with rules of its own: ours
-/// ([`RequireSinglePartition`]) is not among them, and an empty stage may be cut out together with the operator above it. Statistics of files that are shared between
-/// sessions are looked up by path, size and time; a file of another store may have the same.
+/// Adaptive planning, on by default, plans every stage again with its own rules: ours ([`RequireSinglePartition`]) is
+/// not among them, and an empty stage may be removed together with the operator above it. File statistics shared
+/// between sessions are looked up by path, size and time, which a file of another store may have as well.
 fn fixed(config: SessionConfig) -> SessionConfig {
     config.with_ballista_adaptive_query_planner(false).set_bool(BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE, false)
 }
 
-/// Returns a session that plans and runs here, on the scheduler or an executor: with Ballista's rules, our functions, and plans
-/// whose nodes declare that they need a single input partition.
+/// Returns a session state for planning and execution on the scheduler or an executor, with Ballista's rules, our
+/// functions, and [`RequireSinglePartition`].
 pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionState {
     let state = SessionStateBuilder::new()
         .with_default_features()
@@ -77,7 +77,7 @@ pub(crate) fn state(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionS
     context.state()
 }
 
-/// Returns a function that makes such sessions.
+/// Returns a builder of such session states.
 pub(crate) fn builder(runtime: Arc<RuntimeEnv>) -> impl Fn(SessionConfig) -> Result<SessionState> + Send + Sync {
     move |config| Ok(state(config, Arc::clone(&runtime)))
 }

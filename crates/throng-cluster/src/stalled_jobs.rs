@@ -1,8 +1,8 @@
 //! Cancels jobs that have no running task.
 //!
-//! After an executor is lost, Ballista takes tasks of other executors back and forgets their slots: a job is running, no task
-//! of it is, and its client waits for ever. Such a job is cancelled, so that it ends with an error and can be tried again,
-//! and the slots are given back when no task is running at all.
+//! After an executor is lost, Ballista takes back tasks of other executors and leaks their slots: a job is running
+//! without any running task, and its client waits forever. Such a job is cancelled, so that it fails and can be
+//! retried, and the slots are freed when no task is running at all.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use ballista_scheduler::state::task_manager::JobInfoCache;
 use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tracing::warn;
 
-/// How often jobs are looked at.
+/// Interval at which jobs are checked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Whether no job has a running task.
@@ -28,14 +28,16 @@ async fn is_idle(jobs: &HashMap<JobId, JobInfoCache>) -> bool {
     true
 }
 
-/// Marks all slots of all executors as free. A slot that was free before is counted twice, which does less harm than none.
+/// Marks all slots of all executors as free. A slot that was free already is counted twice, which does less harm than a
+/// leaked one.
 async fn give_slots_back(scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>) -> Result<(), BallistaError> {
     let executors = scheduler.state.executor_manager.get_executors_state().await?;
     let slots = executors.into_iter().map(|(executor, _, _)| (executor.id, executor.specification.vcores)).collect();
     scheduler.state.executor_manager.unbind_tasks(slots).await
 }
 
-/// Watches the jobs of a scheduler, and cancels one that has had no running task for `patience` although there are executors.
+/// Watches the jobs of a scheduler, and cancels one that has had no running task for `patience` although there are
+/// executors.
 pub(crate) async fn cancel_stalled(
     scheduler: &SchedulerServer<LogicalPlanNode, PhysicalPlanNode>,
     patience: Duration,

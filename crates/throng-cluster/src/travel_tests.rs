@@ -1,4 +1,4 @@
-//! A query on its whole way, without servers: from the client's session to the tasks of executors.
+//! A query end to end without servers: from the client's session to the tasks of executors.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ const ROWS: i32 = 60;
 const POLICY: &str =
     "version = 1\nprivacy = { k = 5, p = 2 }\ncolumns = { age.role = \"quasi\", illness.role = \"sensitive\" }";
 
-/// Shapes that Ballista cuts into stages in different ways.
+/// Queries that Ballista splits into stages in different ways.
 const QUERIES: [&str; 8] = [
     "SELECT * FROM released",
     "SELECT count(*) FROM released",
@@ -37,7 +37,7 @@ const QUERIES: [&str; 8] = [
     "SELECT age, row_number() OVER (PARTITION BY illness ORDER BY age) FROM released",
 ];
 
-/// Sixty people in several files.
+/// Writes sixty rows to several files.
 fn people() -> TempDir {
     let folder = TempDir::new().unwrap();
     for file in 0..FILES {
@@ -54,11 +54,11 @@ fn people() -> TempDir {
     folder
 }
 
-/// The bytes of a query's plan, as the client sends them.
+/// Returns the encoded plan of a query, as the client sends it.
 async fn sent(place: &TempDir, query: &str) -> Vec<u8> {
     let context = session(&"df://nobody:1".parse().unwrap(), &SessionOptions::default()).await.unwrap();
     let location = place.path().display().to_string();
-    // Files as tables.
+    // Registers files as tables.
     let _ = SqlSession::over(context.clone());
     for define in [
         format!("CREATE VIEW people AS SELECT * FROM '{location}/'"),
@@ -78,7 +78,7 @@ fn scheduler() -> SessionState {
     settings::state(settings::config(), stores::runtime(&Arc::new(Stores::default()), None).unwrap())
 }
 
-/// The plans of the tasks that run the operator, cut down and sent as the scheduler does it.
+/// Returns the plans of the tasks that run the operator, restricted and encoded as by the scheduler.
 fn tasks(planned: Arc<dyn ExecutionPlan>, state: &SessionState) -> Vec<Arc<dyn ExecutionPlan>> {
     let stages = DefaultDistributedPlanner::new().plan_query_stages(&"job".into(), planned, state.config().options());
     let mut tasks = Vec::new();
@@ -97,7 +97,7 @@ fn tasks(planned: Arc<dyn ExecutionPlan>, state: &SessionState) -> Vec<Arc<dyn E
     tasks
 }
 
-/// The operator in a plan.
+/// Returns the operator of a plan.
 fn operator(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> {
     if plan.is::<AnonymizeExec>() {
         return Some(Arc::clone(plan));
@@ -129,7 +129,7 @@ async fn every_task_that_anonymizes_reads_the_whole_table() {
     }
 }
 
-/// What the rule is for: without it Ballista hands the first file to the task, and nobody complains.
+/// Shows why the rule is needed: without it Ballista gives the task the first file only, without an error.
 #[tokio::test]
 async fn without_the_rule_rows_would_be_lost() {
     let place = people();

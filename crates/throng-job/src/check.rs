@@ -1,4 +1,5 @@
-//! `throng check` and `throng plan`: policy, schema, feasibility, and what a run would do. Read the input, write nothing.
+//! `throng check` and `throng plan`: checks a policy and its feasibility, and describes a run. Reads the input and
+//! writes nothing.
 
 use std::sync::Arc;
 
@@ -12,24 +13,24 @@ use crate::job::{BoundJob, JobOptions, bind, failure};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 
-/// What a policy would do with its input.
+/// Result of checking a policy against its input.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    /// Files of the input.
+    /// Number of input files.
     pub files: u64,
-    /// Rows of the input.
+    /// Number of input rows.
     pub rows: u64,
-    /// Rows that would be left out.
+    /// Number of rows that would be suppressed.
     pub suppressed_rows: u64,
-    /// Distinct tuples of quasi-identifiers.
+    /// Number of distinct quasi-identifier tuples.
     pub cells: u64,
-    /// The names of the quasi-identifiers.
+    /// Names of the quasi-identifiers.
     pub quasi: Vec<String>,
-    /// The columns that would be left out.
+    /// Names of the columns that would not be released.
     pub dropped: Vec<String>,
-    /// What each sensitive column allows, and how many classes there can be at most.
+    /// Limits set by each sensitive column, and the maximum number of classes.
     pub feasibility: Feasibility,
-    /// Why the policy can't be kept; empty when it can.
+    /// Reasons why the policy can't be satisfied; empty when it can.
     pub shortfalls: Vec<String>,
 }
 
@@ -38,26 +39,26 @@ pub async fn check(policy: &Policy, options: &JobOptions) -> Result<Checked, Job
     Ok(look(policy, options, false).await?.0)
 }
 
-/// What a run of a policy would do.
+/// Description of a run that has not started.
 #[derive(Clone, Debug)]
 pub struct Planned {
-    /// What can be promised.
+    /// Result of the check.
     pub checked: Checked,
-    /// The plan of the engine, as text.
+    /// DataFusion's plan as text.
     pub plan: String,
-    /// The algorithms, and why they are taken.
+    /// Name of the partition method.
     pub partition: &'static str,
-    /// How classes would be formed.
+    /// Name of the cluster method.
     pub cluster: &'static str,
-    /// Why in this way.
+    /// Reason for the choice of the cluster method.
     pub reason: &'static str,
-    /// Parts in which the table is looked at.
+    /// Number of parts that the table is divided into.
     pub parts: u64,
-    /// What the release would be like; none when there can be none.
+    /// Predicted figures of the release; `None` if the policy can't be satisfied.
     pub prediction: Option<Prediction>,
 }
 
-/// Looks at the input of a policy and tells what a run would do. Writes nothing.
+/// Surveys the input of a policy and returns what a run would do. Writes nothing.
 pub async fn plan(policy: &Policy, options: &JobOptions) -> Result<Planned, JobError> {
     let (checked, found, plan) = look(policy, options, true).await?;
     let (method, reason) = plan.anonymizer().method();

@@ -1,4 +1,4 @@
-//! `throng clean`: removes what dead runs have left at an output, and nothing else.
+//! `throng clean`: removes the orphans of dead runs at an output, and nothing else.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,13 +10,13 @@ use crate::manifest::{MANIFEST, Manifest};
 use crate::publish::orphans::{LIFETIME, StoreOrphans, find_local, remove_all};
 use crate::store_path::StorePath;
 
-/// What counts as dead, and what happens to it.
+/// Criteria for dead runs, and whether to remove their files.
 #[derive(Clone, Copy, Debug)]
 pub struct CleanOptions {
-    /// A run that has written nothing for so long is dead. On the local file system a lock tells that at once, and this
-    /// counts only where there are no locks.
+    /// A run that has written nothing for this long is dead. On the local file system a free lock shows that at once,
+    /// and this age applies only where locks are not supported.
     pub older_than: Duration,
-    /// Tell what would be removed, and remove nothing.
+    /// List the orphans without removing them.
     pub dry_run: bool,
 }
 
@@ -26,19 +26,19 @@ impl Default for CleanOptions {
     }
 }
 
-/// What was found at an output.
+/// Orphans and live runs found at an output.
 #[derive(Clone, Debug)]
 pub struct Cleaned {
-    /// The output location.
+    /// Output location.
     pub location: String,
-    /// What was removed, or would be: folders on the local file system, objects on a store.
+    /// Removed orphans, or with `dry_run` those that would be: folders on the local file system, objects on a store.
     pub removed: Vec<String>,
-    /// Runs that are alive, or may be; what they have written was not touched.
+    /// Number of runs that are or may be alive; their files were kept.
     pub alive: usize,
 }
 
-/// Removes what dead runs have left at an output location. The release there, runs that are alive, and files of others are
-/// not touched.
+/// Removes the orphans of dead runs at an output location. Keeps the release, the files of live runs, and all other
+/// files.
 pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> Result<Cleaned, JobError> {
     let output = StorePath::parse_with(location, settings)?;
     if output.is_web() {
@@ -57,7 +57,7 @@ pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> R
 }
 
 fn clean_local(output: &std::path::Path, options: CleanOptions) -> (Vec<String>, usize, usize) {
-    // A run stages beside the folder that a link points at.
+    // If the output is a symlink, runs stage beside its target.
     let output = output.canonicalize().unwrap_or_else(|_| output.to_owned());
     let found = find_local(&output, options.older_than);
     let removed = found.dead.iter().map(|dead| dead.path.display().to_string()).collect();
@@ -80,7 +80,7 @@ async fn clean_store(output: &StorePath, options: CleanOptions) -> Result<(Vec<S
     let release = match manifest.store.get(&manifest.path).await {
         Ok(found) => {
             let release = Manifest::parse(&found.bytes().await.map_err(failed)?);
-            // Which files it lists can't be told, so that none may be removed.
+            // Without a readable manifest the listed files are unknown, so no file may be removed.
             Some(release.ok_or_else(|| damaged(&manifest))?)
         }
         Err(object_store::Error::NotFound { .. }) => None,

@@ -14,7 +14,7 @@ const DEAD: &str = "dddddddddddddddddddddddddddddddd";
 
 const NOW: CleanOptions = CleanOptions { older_than: Duration::ZERO, dry_run: false };
 
-/// A release with leftovers of a dead run, and files of others.
+/// Creates a release, orphans of a dead run, and unrelated files.
 async fn output() -> StorePath {
     let store: Arc<dyn ObjectStore> = Arc::new(InMemory::new());
     let output = StorePath { store, root: Url::parse("memory:///").unwrap(), path: Path::from("out") };
@@ -31,7 +31,7 @@ async fn output() -> StorePath {
     for name in OURS.iter().chain(&LEFTOVERS).chain(&OTHERS) {
         output.store.put(&output.child(&filled(name)).path, "data".into()).await.unwrap();
     }
-    // Time passes, so that whatever is there is old.
+    // Lets time pass, so that every object has an age above zero.
     std::thread::sleep(Duration::from_millis(2));
     output
 }

@@ -1,6 +1,6 @@
 //! `throng init`: profiles a table and drafts a policy for it.
 //!
-//! The table is read twice: for the profiles of its columns, and for the risk of its likely quasi-identifiers.
+//! The table is read twice: for the column profiles, and for the risk of the likely quasi-identifiers.
 
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
@@ -16,20 +16,20 @@ use crate::progress::Stage;
 use crate::risk::{RiskOptions, risk_of};
 use crate::session::session;
 
-/// A draft of a policy.
+/// A drafted policy.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// The text of the policy file.
+    /// Text of the policy file.
     pub text: String,
-    /// Rows of the table.
+    /// Number of rows of the table.
     pub rows: u64,
-    /// Columns of the table.
+    /// Number of columns of the table.
     pub columns: usize,
-    /// The questions that it leaves open.
+    /// Number of questions that are left open.
     pub questions: usize,
 }
 
-/// Drafts a policy for the table at these locations.
+/// Drafts a policy for the table at `locations`.
 pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, JobError> {
     let session = session(options)?;
     let input = open_locations(&session, locations, &Store::default()).await?;
@@ -50,7 +50,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     Ok(Draft { text, rows: draft.rows(), columns: draft.columns(), questions: draft.questions() })
 }
 
-/// Reads all rows for the profiles of their columns.
+/// Reads all rows and profiles their columns.
 async fn profiles(
     input: &dyn JobInput,
     session: &SessionContext,
@@ -76,7 +76,7 @@ async fn profiles(
     }
 }
 
-/// A policy names columns, so that two of one name can't have roles.
+/// Rejects repeated column names, because a policy identifies columns by name.
 fn check_names(input: &dyn JobInput) -> Result<(), JobError> {
     let mut names: Vec<&str> = input.schema().fields().iter().map(|field| field.name().as_str()).collect();
     names.sort_unstable();

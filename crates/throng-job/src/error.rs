@@ -1,7 +1,7 @@
-//! Errors of a job, by what its caller should do.
+//! Errors of a job, classified by how the caller should react.
 //!
-//! Messages hold no value of the data. An engine quotes the value that it could not parse, so its errors are classified
-//! ([`throng_datafusion::classify`]) and described here in words of ours.
+//! Messages hold no value of the data. Engine errors quote the value that could not be parsed, so they are classified
+//! ([`throng_datafusion::classify`]) and rephrased here.
 
 mod storage;
 
@@ -19,7 +19,8 @@ use throng_policy::PolicyError;
 
 use storage::storage_kind;
 
-/// The reason for which a job ended without a release, or a statement without its rows. Nothing is published then.
+/// The reason why a job ended without a release, or a statement without its rows. Nothing has been published, unless the
+/// message states that the outcome of the commit is unknown.
 ///
 /// Neither the message nor a source quotes a value of the data.
 #[derive(Clone, Debug)]
@@ -30,25 +31,25 @@ pub struct JobError {
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// What the caller should do about an error; see [`Kind::exit_code`].
+/// How the caller should react to an error; see [`Kind::exit_code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// No release of this input can keep the promise: ask for less, or bring more data.
+    /// No release of this input satisfies the policy: relax it, or provide more data.
     Infeasible,
-    /// The release was read back and did not keep its promise: a bug of ours.
+    /// The release did not satisfy its promise when read back: a bug in Throng.
     Verification,
-    /// The input is broken or does not fit the policy: correct it.
+    /// The input is damaged or does not match the policy: correct it.
     BadData,
-    /// There is no input.
+    /// The input does not exist.
     NoInput,
-    /// The job itself failed: a bug of ours.
+    /// The job itself failed: a bug in Throng.
     Internal,
     /// The caller asked the job to stop.
     Stopped,
-    /// Storage or network failed: try again.
+    /// Storage or network failed: retry.
     TemporaryIo,
-    /// The policy is wrong, or does not fit the output location: correct it.
+    /// The policy is invalid, or does not match the output location: correct it.
     BadPolicy,
     /// The SQL can't be parsed or planned: correct it.
     BadQuery,
@@ -67,7 +68,7 @@ impl Kind {
         Self::BadQuery,
     ];
 
-    /// The exit code of the process. Each kind has its own.
+    /// Returns the exit code of the process. It is unique per kind.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::BadQuery => 2,
@@ -82,25 +83,25 @@ impl Kind {
         }
     }
 
-    /// Returns the kind that has an exit code.
+    /// Returns the kind of an exit code.
     pub fn from_exit_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.exit_code() == code)
     }
 }
 
 impl JobError {
-    /// Returns an error with a message for people, which must not quote a value of the data.
+    /// Returns an error with a message for users, which must not quote a value of the data.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, column: None, message: message.into(), source: None }
     }
 
-    /// Names the column that the error is about.
+    /// Sets the column that the error is about.
     #[must_use]
     pub fn with_column(self, column: impl Into<String>) -> Self {
         Self { column: Some(column.into()), ..self }
     }
 
-    /// Puts text before the message, such as the number of a statement.
+    /// Prepends text to the message, such as the number of a statement.
     #[must_use]
     pub fn with_prefix(self, prefix: impl fmt::Display) -> Self {
         Self { message: format!("{prefix}{}", self.message), ..self }
@@ -110,38 +111,38 @@ impl JobError {
         Self { source: Some(Arc::new(source)), ..self }
     }
 
-    /// What the caller should do.
+    /// Returns how the caller should react.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The column that the error is about, if it is about one.
+    /// Returns the column that the error is about, if there is one.
     pub fn column(&self) -> Option<&str> {
         self.column.as_deref()
     }
 
-    /// The message for people.
+    /// Returns the message for users.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// An error of storage, with what was being done.
+    /// Returns a storage error; `doing` names the operation.
     pub(crate) fn storage(doing: impl fmt::Display, error: &object_store::Error) -> Self {
         let (kind, advice) = storage_kind(error);
         Self::new(kind, format!("{doing}: {}; {advice}", store_reason(error)))
     }
 
-    /// An error of the local file system, with what was being done.
+    /// Returns an error of the local file system; `doing` names the operation.
     pub(crate) fn file_system(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         Self::new(Kind::TemporaryIo, format!("{doing}: {error}; check space and permissions, then run again"))
     }
 
-    /// A bug of ours, with what did not hold.
+    /// Returns an internal error; `what` names the violated invariant.
     pub(crate) fn internal(what: impl fmt::Display) -> Self {
         Self::new(Kind::Internal, format!("{what}; this is a bug, please report it with the policy and the schema"))
     }
 
-    /// An error of the engine while it read what `what` names.
+    /// Classifies an engine error that occurred while reading `what`.
     pub(crate) fn reading(what: &str, error: &(dyn Error + 'static)) -> Self {
         use EngineFailure as Failure;
         let bad = |text: String| Self::new(Kind::BadData, text);
@@ -181,7 +182,7 @@ impl JobError {
         }
     }
 
-    /// An error of the operator. The caller describes an error of the engine, because it knows what was being read.
+    /// Converts an error of the operator. `read` describes engine errors, because the caller knows what was being read.
     pub(crate) fn from_operator(
         error: &throng_datafusion::AnonymizeError,
         read: impl FnOnce(&DataFusionError) -> Self,
@@ -201,7 +202,7 @@ impl JobError {
         Self::new(kind, error.to_string())
     }
 
-    /// An error of the core.
+    /// Converts an error of the core.
     pub(crate) fn from_core(error: &throng_core::CoreError) -> Self {
         use throng_core::CoreError as Core;
         let kind = match error {
@@ -258,7 +259,7 @@ impl From<VerifyError> for JobError {
     }
 }
 
-/// The one column that an error of the core is about.
+/// Returns the column that an error of the core is about, if there is exactly one.
 fn column_of(error: &throng_core::CoreError) -> Option<&str> {
     use throng_core::CoreError as Core;
     match error {

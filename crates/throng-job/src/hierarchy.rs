@@ -13,12 +13,12 @@ use crate::job::JobOptions;
 use crate::progress::Stage;
 use crate::session::session;
 
-/// How a hierarchy fits a column.
+/// Coverage of a column by a hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HierarchyFit {
-    /// Distinct values of the column; null is none.
+    /// Number of distinct values of the column, without null.
     pub distinct: usize,
-    /// Those that the hierarchy does not know.
+    /// Number of these values that the hierarchy lacks.
     pub missing: usize,
 }
 
@@ -42,7 +42,7 @@ pub async fn make_hierarchy(
     }
 }
 
-/// Looks for every value of a column in a hierarchy.
+/// Looks up every value of a column in a hierarchy.
 pub async fn check_hierarchy(
     spec: &HierarchySpec,
     location: &str,
@@ -58,7 +58,7 @@ pub async fn check_hierarchy(
     }
 }
 
-/// The distinct values of a column in ascending order, without null.
+/// Returns the distinct values of a column in ascending order, without null.
 async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
     let session = session(options)?;
     let input = open_locations(&session, &[location.to_owned()], &Store::default()).await?;

@@ -1,4 +1,4 @@
-//! `throng run`: the stages of a job, one after the other.
+//! `throng run`: the stages of a job, in order.
 
 use std::sync::Arc;
 
@@ -26,23 +26,23 @@ use crate::store_path::{Location, StorePath};
 use crate::telemetry::{ColumnOrigins, Recorder};
 use crate::write::{ROW_GROUP_ROWS, check_writable, write};
 
-/// How a job runs; nothing here changes its result.
+/// Execution options of a job. They do not affect its result.
 #[derive(Clone)]
 pub struct JobOptions {
-    /// Streams that are read at the same time. Computation uses the global pool of rayon.
+    /// Number of streams that are read concurrently. Computation uses rayon's global pool.
     pub threads: usize,
-    /// The memory that the process should keep within, in bytes.
+    /// Memory limit of the process in bytes.
     pub memory_limit: Option<u64>,
-    /// Receives the progress.
+    /// Receives progress.
     pub observer: Arc<dyn Progress>,
-    /// Records the run, for telemetry.
+    /// Records the run for telemetry.
     pub recorder: Option<Arc<Recorder>>,
     /// Stops the job.
     pub stop: Stop,
 }
 
 impl Default for JobOptions {
-    /// All cores, no limit of memory, no observer, and never stopped.
+    /// All cores, no memory limit, no observer, and never stopped.
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -57,11 +57,11 @@ impl Default for JobOptions {
 /// A published release.
 #[derive(Clone, Debug)]
 pub struct PublishedRelease {
-    /// The output location.
+    /// Output location.
     pub location: String,
-    /// What is also in `_throng/metrics.json`.
+    /// Content of `_throng/metrics.json`.
     pub sidecar: Sidecar,
-    /// The data files.
+    /// Data files.
     pub files: Vec<FileEntry>,
 }
 
@@ -70,7 +70,7 @@ pub async fn run(policy: &Policy, options: &JobOptions) -> Result<PublishedRelea
     run_with(policy, options, None).await
 }
 
-/// The same on a cluster, which gives the same release. Threads and memory are those of the driver.
+/// Runs the job on a compute cluster, with the same release as [`run`]. The options apply to the driver.
 pub async fn run_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
     run_with(policy, options, Some(cluster)).await
 }
@@ -113,7 +113,7 @@ async fn run_with(
     .await
 }
 
-/// Publishing must never touch the input.
+/// Returns an error if the output overlaps the input, which publishing must never touch.
 fn check_apart(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
     if input.overlaps(output) {
         let text = format!("the output {output} and the input {input} overlap; choose an output outside of the input");
@@ -122,7 +122,7 @@ fn check_apart(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
     Ok(())
 }
 
-/// What is ready to be published.
+/// A release that is ready to be published.
 struct StagedRelease {
     sidecar: Sidecar,
     read_back: ReadBack,
@@ -152,7 +152,7 @@ async fn anonymize(
             let rows = input.rows(&cluster.session)?.into_view();
             let place = staged.attempts()?;
             let made = make(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
-            // Rows that changed between two looks may look lost.
+            // If the input changed while it was read, that is reported first: rows may only seem to be lost.
             input.check_unchanged().await?;
             let made = made?;
             input.check_rows(made.facts.rows_read)?;
@@ -194,7 +194,7 @@ async fn anonymize(
     Ok(StagedRelease { sidecar, read_back, input_digest, clock })
 }
 
-/// Makes a staged release in this process.
+/// Creates a staged release in this process.
 async fn run_local(
     policy: &Policy,
     options: &JobOptions,
@@ -215,7 +215,7 @@ async fn run_local(
     let facts = release.facts().clone();
     input.check_rows(facts.rows_read)?;
     let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
-    // From here on the stream alone holds the release, and gives back memory and spill files with its last row.
+    // From here on the stream alone owns the release, and frees memory and spill files with its last row.
     drop((release, table));
 
     let rows = facts.rows_read - facts.suppressed;
@@ -237,13 +237,13 @@ fn column_counts(binding: &Binding) -> ColumnCounts {
     }
 }
 
-/// A policy and its input, before a row is read.
+/// A policy bound to its input, before any row is read.
 pub(crate) struct BoundJob {
     pub(crate) input: Arc<dyn JobInput>,
     pub(crate) table: AnonymizedTable,
 }
 
-/// Finds the input of a policy and binds the policy to it.
+/// Opens the input of a policy and binds the policy to it.
 pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<BoundJob, JobError> {
     let input = input::open(policy, session).await?;
     let table = AnonymizedTable::new(input.rows(session)?.into_view(), Arc::new(policy.clone()))?;
@@ -251,7 +251,7 @@ pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<Bo
     Ok(BoundJob { input, table })
 }
 
-/// Why a release could not be made. Where the engine could not read, the file is named.
+/// Converts an error of the operator. For a read error it names the file at fault.
 pub(crate) async fn failure(
     error: throng_datafusion::AnonymizeError,
     table: &AnonymizedTable,
@@ -276,7 +276,7 @@ async fn publish(
 ) -> Result<PublishedRelease, JobError> {
     let StagedRelease { mut sidecar, read_back, input_digest, clock } = ready;
     let span = clock.begin(Stage::Publish, None);
-    // The sidecar is itself published, so its clock stops at the moment when it is written.
+    // The sidecar is itself published, so its times end at the moment it is written.
     let mut finish = || {
         sidecar.set_times(&clock.times());
         sidecar.resources.peak_memory_bytes = peak_memory_bytes();

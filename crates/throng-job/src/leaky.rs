@@ -1,9 +1,9 @@
-//! A job that leaks on purpose, to show that the leak suite would notice.
+//! A job that leaks on purpose, to show that the leak tests would detect it.
 //!
-//! Only with the feature `leaky`, which is off by default and is refused by the compiler in an optimized build. Each leak is
-//! one that a careless change could bring: what the input says of itself goes into the metadata of the release, its name
-//! into the documents, its statistics (with identifiers in them) into a log, a note into the temporary folder, words of the
-//! engine into an error, and rows stay in the order in which they came (`throng-datafusion/src/leaky.rs`).
+//! Only with the feature `leaky`, which is off by default and fails to compile in an optimized build. Each leak is one
+//! that a careless change could introduce: metadata of the input goes into the metadata of the release, its name into
+//! the documents, its statistics (with identifiers in them) into a log, a note into the temporary folder, the text of
+//! an engine error into an error, and rows stay in input order (`throng-datafusion/src/leaky.rs`).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,10 +16,10 @@ use crate::store_path::StorePath;
 #[cfg(not(debug_assertions))]
 compile_error!("the feature `leaky` makes releases that leak, and is for tests only");
 
-/// What was seen of the input.
+/// Leaked facts about the input.
 static SEEN: Mutex<Vec<KeyValue>> = Mutex::new(Vec::new());
 
-/// Looks at an input.
+/// Collects facts about an input.
 pub(crate) fn look(input: &dyn JobInput) {
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     for field in input.schema().fields() {
@@ -41,12 +41,12 @@ pub(crate) fn look(input: &dyn JobInput) {
     let _ = std::fs::write(note, format!("{seen:?}"));
 }
 
-/// What the release says of the input.
+/// Returns the leaked facts for the metadata of the release.
 pub(crate) fn metadata() -> Vec<KeyValue> {
     SEEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// What the documents say of the input.
+/// Returns the leaked facts for the documents, as a version.
 pub(crate) fn version() -> String {
     format!("{} {:?}", env!("CARGO_PKG_VERSION"), metadata())
 }

@@ -5,9 +5,9 @@
 //!  input/    throng-core             write/             verify.rs  publish/
 //! ```
 //!
-//! [`run`] does all of it, [`check`] stops after the survey, and [`verify_release`] looks at any finished table. Nothing
-//! is readable at the output location before it has been read back and verified, and an error before the commit removes
-//! what was staged. [`SqlSession`] runs SQL over all that a job can read.
+//! [`run`] runs all stages, [`check`] stops after the survey, and [`verify_release`] verifies any finished table.
+//! Nothing is readable at the output location before it has been read back and verified, and an error before the commit
+//! removes the staging. [`SqlSession`] runs SQL over every input that a job can read.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

@@ -1,4 +1,4 @@
-//! The manifest: which files are the release. Readers who go by it never see half of one.
+//! The manifest: the list of the files of a release. Readers that use it never see a partial release.
 
 use serde::{Deserialize, Serialize};
 use throng_policy::Policy;
@@ -6,25 +6,25 @@ use throng_policy::Policy;
 use crate::error::JobError;
 use crate::write::hexadecimal;
 
-/// The version of the manifest's shape.
+/// Version of the manifest's schema.
 pub(crate) const SCHEMA_VERSION: u32 = 1;
 
-/// Where the manifest is, below the output location.
+/// Path of the manifest below the output location.
 pub(crate) const MANIFEST: &str = "_throng/manifest.json";
 
-/// `_throng/manifest.json`.
+/// Content of `_throng/manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The version of this shape.
+    /// Version of this schema.
     pub schema_version: u32,
-    /// The version of Throng that wrote the release.
+    /// Version of Throng that wrote the release.
     pub throng_version: String,
-    /// The run that wrote it.
+    /// Id of the run that wrote it.
     pub run_id: String,
-    /// The digest of the policy in effect, locations left out.
+    /// Digest of the policy in effect, without locations.
     pub policy_digest: String,
-    /// The digest of which files were read, in which version; none where that could not be told. It holds nothing of
-    /// their content, and tells whether a run would find the same input again.
+    /// Keyed digest of the input files and their versions; `None` where versions could not be distinguished. It does
+    /// not depend on their content, and shows whether a run would read the same input again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_digest: Option<String>,
     /// The files of the release.
@@ -32,8 +32,8 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Understands a manifest of this version. All that it lists lies directly in the release, under a visible name, so
-    /// that a document from elsewhere can't point at anything outside.
+    /// Parses a manifest of this version. All listed files must lie directly in the release, under a visible name, so
+    /// that a forged document can't refer to anything outside.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let manifest: Self = serde_json::from_slice(bytes).ok()?;
         let is_plain = |path: &str| !path.is_empty() && !path.contains(['/', '\\']) && !path.starts_with(['_', '.']);
@@ -42,31 +42,31 @@ impl Manifest {
         is_known.then_some(manifest)
     }
 
-    /// Whether a file of this name is part of the release.
+    /// Whether the release has a file of this name.
     pub(crate) fn lists(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.path == name)
     }
 }
 
-/// One data file.
+/// A data file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Its path below the output location.
+    /// Path below the output location.
     pub path: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// The SHA-256 of its bytes, in hexadecimal.
+    /// SHA-256 of its bytes, in hexadecimal.
     pub sha256: String,
 }
 
-/// Returns the keyed digest of a policy. Without the secret it can't be compared with that of a guessed policy.
+/// Returns the keyed digest of a policy. Without the secret it can't be compared with the digest of a guessed policy.
 pub(crate) fn policy_digest(policy: &Policy) -> Result<String, JobError> {
     Ok(hexadecimal(&policy.release_key()?.derive("policy digest", policy.canonical_json().as_bytes()).to_bytes()))
 }
 
-/// Returns the keyed digest of which files were read, in which version.
+/// Returns the keyed digest of the input files and their versions.
 pub(crate) fn input_digest(policy: &Policy, identity: &str) -> Result<String, JobError> {
     Ok(hexadecimal(&policy.release_key()?.derive("input digest", identity.as_bytes()).to_bytes()))
 }

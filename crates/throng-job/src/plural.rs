@@ -1,4 +1,4 @@
-//! Numbers with the noun that they count.
+//! Formats counts with their noun.
 
 use std::fmt::Display;
 

@@ -1,3 +1,3 @@
-//! Progress of a job: the trait of the operator, with the stages of a job.
+//! Progress of a job: re-exports the operator's trait and the stages.
 
 pub use throng_datafusion::{NoProgress, Progress, Stage};

@@ -6,7 +6,7 @@ use throng_report::Sidecar;
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// Reads the sidecar of a release: its `metrics.json`, or the folder of the release.
+/// Reads the sidecar of a release; `location` is its `metrics.json` or the folder of the release.
 pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
     let place = StorePath::parse(location)?;
     let place = if location.ends_with(".json") { place } else { place.child("_throng/metrics.json") };
@@ -25,7 +25,7 @@ pub async fn read_sidecar(location: &str) -> Result<Sidecar, JobError> {
     })
 }
 
-/// Whether nothing is there: no file, or a file where a folder was named.
+/// Whether the path does not exist, or has a file in place of a folder.
 fn is_nowhere(error: &object_store::Error) -> bool {
     let mut sources = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
     matches!(error, object_store::Error::NotFound { .. })

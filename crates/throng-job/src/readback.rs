@@ -1,4 +1,4 @@
-//! Reads a staged release back: the only way to a release that may be published.
+//! Reads a staged release back, which is required for publishing it.
 
 use std::sync::Arc;
 
@@ -17,26 +17,25 @@ use crate::session::session_in_order;
 use crate::store_path::StorePath;
 use crate::verify::{PassthroughCheck, ScanResult, examine};
 
-/// Streams are cut between row groups, and some take longer than others: with more of them than threads, nobody waits for
-/// the last one long.
+/// Streams are split between row groups and take different times; with several per thread, threads are evenly busy.
 const STREAMS_PER_THREAD: usize = 4;
 
-/// What was written to a staging place, and what is known of it.
+/// Staged files and the facts about their release.
 pub(crate) struct StagedFiles<'a> {
     pub(crate) files: Vec<FileEntry>,
     pub(crate) place: &'a StorePath,
     pub(crate) facts: &'a Facts,
 }
 
-/// Files that were read back from their staging place and keep their promise. There is no other way to have one, and
-/// nothing is published without.
+/// Files that were read back from staging and satisfy their promise. Only [`read_back`] creates one, and publishing
+/// requires one.
 #[derive(Debug)]
 pub(crate) struct ReadBack {
     files: Vec<FileEntry>,
 }
 
 impl ReadBack {
-    /// The files, by their names on the staging place.
+    /// Returns the files by their names in the staging.
     pub(crate) fn into_files(self) -> Vec<FileEntry> {
         self.files
     }
@@ -47,8 +46,8 @@ impl ReadBack {
     }
 }
 
-/// Reads the staged files back. The promise must hold in them, no row may be missing, and what they show must be what
-/// the metrics speak of.
+/// Reads the staged files back. Returns an error unless they satisfy the promise, no row is missing, and their classes
+/// are those of the metrics.
 pub(crate) async fn read_back(
     written: StagedFiles<'_>,
     policy: &Policy,
@@ -100,8 +99,8 @@ pub(crate) async fn read_back(
     Ok((findings, ReadBack { files: written.files }))
 }
 
-/// Counts classes in this process. A release has its classes together, which takes little memory to verify. If it should
-/// not, it is verified all the same.
+/// Counts classes in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to
+/// a hash table if they are not.
 async fn examine_here(
     session: &SessionContext,
     input: &dyn JobInput,

@@ -1,6 +1,6 @@
-//! What a job used of the machine.
+//! Resource usage of the process.
 
-/// The most memory that this process has held so far, where the system tells.
+/// Returns the peak memory of this process, where the system reports it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

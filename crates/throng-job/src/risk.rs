@@ -1,7 +1,6 @@
-//! `throng risk`: how many people could be found in a table as it is. Reads the table once, and writes nothing but a page
-//! of figures where one is asked for.
+//! `throng risk`: re-identification risk of a table as it is. Reads the table once.
 //!
-//! Classes are counted by the survey of the core, and everything else from the distinct combinations that it has found.
+//! The survey of the core counts distinct tuples, from which everything else is computed.
 
 use std::sync::Arc;
 
@@ -24,18 +23,18 @@ use crate::job::JobOptions;
 use crate::progress::{Progress, Stage};
 use crate::session::session;
 
-/// What is asked about a table.
+/// Columns and threshold of a risk analysis.
 #[derive(Clone, Debug)]
 pub struct RiskOptions {
-    /// The columns by which people could be found.
+    /// Quasi-identifiers.
     pub quasi: Vec<String>,
-    /// The columns that must not be learned.
+    /// Sensitive columns.
     pub sensitive: Vec<String>,
-    /// Rows with a higher risk than this are counted.
+    /// Rows with a risk above this are counted.
     pub threshold: f64,
 }
 
-/// The risk of a table: a file, a folder, a glob or a URL. A table without rows has none to tell.
+/// Computes the risk of a table: a file, a folder, a glob or a URL. Returns an error for a table without rows.
 pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOptions) -> Result<Risk, JobError> {
     let session = session(options)?;
     let input = open_locations(&session, locations, &Store::default()).await?;
@@ -46,7 +45,7 @@ pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOption
     }
 }
 
-/// The risk of a table that is open.
+/// Computes the risk of an open table.
 pub(crate) async fn risk_of(
     input: &dyn JobInput,
     session: &SessionContext,
@@ -78,14 +77,14 @@ impl From<throng_core::CoreError> for RiskFailure {
     }
 }
 
-/// Counts distinct combinations.
+/// Counts distinct tuples.
 struct GroupCounting<'a> {
     session: &'a SessionContext,
     observer: Arc<dyn Progress>,
 }
 
 impl GroupCounting<'_> {
-    /// The distinct combinations of all columns of a stream, with their rows.
+    /// Returns the distinct tuples of all columns of a stream, with their numbers of rows.
     async fn tuples(
         &self,
         mut stream: SendableRecordBatchStream,
@@ -110,7 +109,7 @@ impl GroupCounting<'_> {
             self.observer.advance(batch.num_rows() as u64);
         }
         let tuples = survey.take_groups();
-        // Classes without a column are counted for as many columns at a time as there are threads.
+        // Classes without one column are counted for as many columns concurrently as there are threads.
         let copies = 1 + rayon::current_num_threads();
         memory.try_resize(survey.size() + copies * 3 * tuples.size()).map_err(full)?;
         Ok(tuples)
@@ -133,7 +132,7 @@ fn spec(schema: &Schema, asked: &RiskOptions) -> SurveySpec {
     }
 }
 
-/// Every column is there, once, and has one part to play.
+/// Checks that every column exists once in the table and is named once.
 fn check_columns(asked: &RiskOptions, schema: &Schema) -> Result<(), JobError> {
     let usage = |text: String| Err(JobError::new(Kind::BadQuery, text));
     let names: Vec<&String> = asked.quasi.iter().chain(&asked.sensitive).collect();

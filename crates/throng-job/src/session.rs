@@ -9,22 +9,22 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use crate::error::JobError;
 use crate::job::JobOptions;
 
-/// The part of a memory limit that the pool of the session has. The rest is for what no pool counts: code, threads,
-/// buffers of readers and writers, and what an allocator keeps back.
+/// Share of the memory limit that the session's pool may use. The rest is for memory that no pool accounts for: code,
+/// threads, buffers of readers and writers, and allocator overhead.
 pub const POOL_SHARE: f64 = 0.75;
 
-/// Files of at least so many bytes are read by all threads together: a release is small for the rows that it has.
+/// Minimum size of a file that is read by all threads: a release is small relative to its number of rows.
 const SHARED_BYTES: usize = 1 << 20;
 
-/// How many consumers an error of the pool lists.
+/// Number of consumers that an error of the pool lists.
 const CONSUMERS_TOLD: std::num::NonZeroUsize = std::num::NonZeroUsize::MIN;
 
-/// A session that reads with so many threads, within the memory limit.
+/// Returns a session with the threads and the memory limit of the options.
 pub(crate) fn session(options: &JobOptions) -> Result<SessionContext, JobError> {
     with_runtime(config(options.threads.max(1)), options)
 }
 
-/// The same for a look at a table in so many streams, each of them rows that lie together.
+/// Returns a session that reads a table in `streams` streams of contiguous rows.
 pub(crate) fn session_in_order(options: &JobOptions, streams: usize) -> Result<SessionContext, JobError> {
     let mut config = config(streams);
     config.options_mut().execution.enable_file_stream_work_stealing = false;
@@ -43,7 +43,7 @@ fn with_runtime(config: SessionConfig, options: &JobOptions) -> Result<SessionCo
     Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))
 }
 
-/// A runtime within the memory limit.
+/// Returns a runtime builder with the memory limit.
 pub(crate) fn runtime(memory_limit: Option<u64>) -> RuntimeEnvBuilder {
     let runtime = RuntimeEnvBuilder::new();
     match memory_limit {

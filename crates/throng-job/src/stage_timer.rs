@@ -1,4 +1,4 @@
-//! Times the stages of a job, and passes progress on.
+//! Times the stages of a job, and forwards progress.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::job::JobOptions;
 use crate::progress::{Progress, Stage};
 use crate::telemetry::Recorder;
 
-/// Measures one stage after the other.
+/// Times consecutive stages and forwards progress.
 pub(crate) struct StageTimer {
     start: Instant,
     stages: Mutex<StageTimes>,
@@ -15,7 +15,7 @@ pub(crate) struct StageTimer {
     recorder: Option<Arc<Recorder>>,
 }
 
-/// How long stages have taken, one after the other.
+/// Durations of consecutive stages.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StageTimes {
     current: Option<(Stage, Instant)>,
@@ -30,7 +30,7 @@ impl StageTimes {
         }
     }
 
-    /// The time of each stage so far, the current one included.
+    /// Returns the duration of each stage so far, including the current one.
     pub(crate) fn so_far(&self) -> Vec<(Stage, Duration)> {
         let mut times = self.clone();
         if let Some((stage, start)) = times.current.take() {
@@ -48,18 +48,18 @@ impl StageTimes {
 }
 
 impl StageTimer {
-    /// Starts the clock of a job, which passes progress on to the observer and the recorder of the job.
+    /// Starts the timer of a job, which forwards progress to the observer and the recorder of the job.
     pub(crate) fn start(options: &JobOptions) -> Self {
         let (progress, recorder) = (Arc::clone(&options.observer), options.recorder.clone());
         Self { start: Instant::now(), stages: Mutex::default(), progress, recorder }
     }
 
-    /// Ends the current stage and begins the next. Returns the span of its work.
+    /// Ends the current stage and begins the next. Returns the span of the new stage.
     pub(crate) fn begin(&self, stage: Stage, total: Option<u64>) -> tracing::Span {
         stage.begin(self, total)
     }
 
-    /// The time of each stage so far, the current one included, and of everything together.
+    /// Returns the duration of each stage so far, including the current one, and the total.
     pub(crate) fn times(&self) -> Vec<(&'static str, Duration)> {
         let stages = self.stages().so_far();
         let stages = stages.into_iter().map(|(stage, time)| (stage.as_str(), time));

@@ -1,4 +1,5 @@
-//! Asks a job to stop. It does so before the commit, after removing what it has staged; a commit is never interrupted.
+//! Cooperative cancellation of a job. It stops before the commit, after removing its staging; a commit is never
+//! interrupted.
 
 use tokio::sync::watch;
 
@@ -6,26 +7,26 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Tells a job whether it should stop.
+/// Receiver of the stop signal, held by a job.
 #[derive(Clone, Debug)]
 pub struct Stop(watch::Receiver<bool>);
 
 impl Stopper {
-    /// A stopper, and what it stops.
+    /// Returns a connected pair.
     pub fn new() -> (Self, Stop) {
         let (sender, receiver) = watch::channel(false);
         (Self(sender), Stop(receiver))
     }
 
-    /// Stops.
+    /// Signals all receivers to stop.
     pub fn stop(&self) {
-        // A job that has ended does not listen any more.
+        // Sending fails if the job has ended, which is fine.
         let _ = self.0.send(true);
     }
 }
 
 impl Stop {
-    /// Ends when the job should stop; never, when its stopper is gone.
+    /// Completes when the job should stop; never, if the stopper has been dropped.
     pub(crate) async fn asked(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|stop| *stop).await.is_err() {

@@ -1,7 +1,8 @@
-//! Opens object stores: by the URL of a location, `[store]` of the policy, and the environment, which wins.
+//! Opens object stores, configured by the URL of a location, `[store]` of the policy, and the environment, which takes
+//! precedence.
 //!
-//! Credentials are read from the environment by the clients of the stores, and never leave them: they are in no setting of
-//! ours, and a [`Place`](crate::place::Place) shows nothing of its store.
+//! The clients of the stores read credentials from the environment and never expose them: no setting of ours holds
+//! them, and a [`StorePath`](crate::store_path::StorePath) shows nothing of its store.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,19 +18,19 @@ use url::Url;
 
 use crate::error::{JobError, Kind};
 
-/// What is known of a kind of store.
+/// A kind of object store.
 struct StoreFamily {
     schemes: &'static [&'static str],
-    /// Its variables in the environment begin so.
+    /// Prefix of its environment variables.
     prefix: &'static str,
-    /// What must be set there as a rule.
+    /// Variables that usually must be set.
     usual: &'static str,
     open: fn(&Url, Vec<(String, String)>, RetryConfig) -> OpenResult,
 }
 
 type OpenResult = Result<Arc<dyn ObjectStore>, OpenFailure>;
 
-/// Why there is no store. The words of a client may quote the environment and are left out.
+/// The reason why a store could not be opened. The text of a client's error may quote the environment and is dropped.
 enum OpenFailure {
     Unconfigured,
     Unencrypted,
@@ -56,9 +57,9 @@ const FAMILIES: [StoreFamily; 3] = [
     },
 ];
 
-/// The store of a URL, as the environment of the process configures it.
+/// Opens the store of a URL, as configured by the environment of the process.
 pub(crate) fn open(url: &Url, settings: &Store) -> Result<Arc<dyn ObjectStore>, JobError> {
-    // A variable that is no text is none of ours.
+    // Variables that are not UTF-8 are skipped.
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     open_in(url, settings, variables)
@@ -90,7 +91,7 @@ fn open_in(
         options.extend(settings.endpoint.iter().map(|endpoint| ("endpoint".to_owned(), endpoint.clone())));
         options.extend(settings.region.iter().map(|region| ("region".to_owned(), region.clone())));
     }
-    // What comes later wins.
+    // Later options take precedence.
     let set = variables.filter(|(name, _)| name.starts_with(family.prefix));
     options.extend(set.map(|(name, value)| (name.to_ascii_lowercase(), value)));
     (family.open)(url, options, retry).map_err(|unopened| match unopened {
@@ -103,12 +104,12 @@ fn open_in(
     })
 }
 
-/// A length of time as clients read it.
+/// Formats a duration for the options of a client.
 fn text(time: Duration) -> String {
     format!("{}ms", time.as_millis())
 }
 
-/// Gives a builder those options that it knows.
+/// Sets those options that a builder knows.
 fn configured<B, K: FromStr>(builder: B, options: Vec<(String, String)>, set: fn(B, K, String) -> B) -> B {
     options.into_iter().fold(builder, |builder, (name, value)| match name.parse() {
         Ok(key) => set(builder, key, value),
@@ -143,7 +144,7 @@ fn open_azure(url: &Url, options: Vec<(String, String)>, retry: RetryConfig) -> 
     builder.build().map(|store| Arc::new(store) as _).map_err(|_| OpenFailure::Unconfigured)
 }
 
-/// A web server, which is only read. Whoever writes `http://` has decided to do without encryption.
+/// Opens a web server, which is read-only. A URL with `http://` opts out of encryption.
 fn open_web(url: &Url, settings: &Store, retry: RetryConfig) -> Result<Arc<dyn ObjectStore>, object_store::Error> {
     let client = ClientOptions::new()
         .with_allow_http(url.scheme() == "http")

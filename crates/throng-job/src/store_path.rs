@@ -1,7 +1,6 @@
-//! A place on an object store: the store, the root of its URLs, and a path.
+//! A path on an object store: the store, the root of its URLs, and a path.
 //!
-//! Local paths are places too, on a store of the local file system, so that everything after this file speaks of stores
-//! and paths only.
+//! Local paths are paths on a store of the local file system, so that all other code deals with stores and paths only.
 
 use std::path::{Component, Path as FilePath, PathBuf};
 use std::sync::Arc;
@@ -21,26 +20,26 @@ use crate::store;
 #[derive(Clone)]
 pub(crate) struct StorePath {
     pub(crate) store: Arc<dyn ObjectStore>,
-    /// `file:///`, `s3://bucket/` and so on.
+    /// Root URL: `file:///`, `s3://bucket/` and so on.
     pub(crate) root: Url,
     pub(crate) path: Path,
 }
 
-/// A place, or a pattern of places.
+/// A store path, or a glob of store paths.
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
-    /// The file or folder; for a pattern, the folder above its first wildcard.
+    /// The file or folder; for a glob, the folder above its first wildcard.
     pub(crate) place: StorePath,
     pub(crate) pattern: Option<Pattern>,
-    /// Whether it was written as a folder, with a slash at its end.
+    /// Whether it was written as a folder, with a trailing slash.
     pub(crate) is_folder: bool,
 }
 
 impl Location {
-    /// Understands a local path, a URL, or a glob of either.
+    /// Parses a local path, a URL, or a glob of either.
     pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
         let is_wild = |part: &str| part.contains(['*', '?', '[']);
-        // A local file may have such characters in its name.
+        // The name of a local file may contain such characters.
         if !is_wild(text) || (!text.contains("://") && FilePath::new(text).exists()) {
             let is_folder = text.ends_with('/');
             return Ok(Self { place: StorePath::parse_with(text, settings)?, pattern: None, is_folder });
@@ -66,12 +65,12 @@ impl Location {
 }
 
 impl StorePath {
-    /// Understands a local path or a URL, where no policy speaks of stores.
+    /// Parses a local path or a URL, with default store settings.
     pub(crate) fn parse(text: &str) -> Result<Self, JobError> {
         Self::parse_with(text, &Store::default())
     }
 
-    /// Understands a local path or a URL.
+    /// Parses a local path or a URL.
     pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
         if !text.contains("://") {
             return Self::local(FilePath::new(text));
@@ -91,7 +90,7 @@ impl StorePath {
         Ok(Self { store, root, path })
     }
 
-    /// A path of the local file system.
+    /// Returns a path of the local file system.
     pub(crate) fn local(path: &FilePath) -> Result<Self, JobError> {
         let bad = || JobError::new(Kind::BadPolicy, "a location is not a usable path of this machine");
         let absolute = without_parents(&std::path::absolute(path).map_err(|_| bad())?);
@@ -100,28 +99,28 @@ impl StorePath {
         Ok(Self { store: Arc::new(LocalFileSystem::new()), root, path })
     }
 
-    /// A place below this one.
+    /// Returns a path below this one.
     pub(crate) fn child(&self, name: &str) -> Self {
         let path = name.split('/').fold(self.path.clone(), |path, part| path.join(part));
         self.at(path)
     }
 
-    /// Another place on the same store.
+    /// Returns another path on the same store.
     pub(crate) fn at(&self, path: Path) -> Self {
         Self { store: Arc::clone(&self.store), root: self.root.clone(), path }
     }
 
-    /// The path on this machine, for places of the local file system.
+    /// Returns the local path, if it is on the local file system.
     pub(crate) fn local_path(&self) -> Option<PathBuf> {
         (self.root.scheme() == "file").then(|| PathBuf::from(format!("/{}", self.path)))
     }
 
-    /// Whether this is on a web server, which can be read only.
+    /// Whether it is on a web server, which is read-only.
     pub(crate) fn is_web(&self) -> bool {
         is_web(self.root.as_str())
     }
 
-    /// Whether one of the two is inside the other, or they are the same. Links are followed.
+    /// Whether one of the two contains the other, or they are equal. Symlinks are resolved.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self.local_path(), other.local_path()) {
             (Some(this), Some(other)) => {
@@ -135,7 +134,7 @@ impl StorePath {
         }
     }
 
-    /// The place as the engine names it.
+    /// Returns the URL for DataFusion's listing tables.
     pub(crate) fn table_url(&self) -> Result<ListingTableUrl, JobError> {
         let unusable = || JobError::internal("a path could not be turned into a URL");
         let mut url = self.root.clone();
@@ -147,7 +146,7 @@ impl StorePath {
     }
 }
 
-/// The path without `..`. Folders that exist are resolved first, because `..` of a link is not the folder above it.
+/// Removes `..` from a path. Existing folders are resolved first, because `..` of a symlink is not its parent folder.
 fn without_parents(path: &FilePath) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut above, component| {
         match component {
@@ -161,13 +160,13 @@ fn without_parents(path: &FilePath) -> PathBuf {
     })
 }
 
-/// The path with links followed, as far as it exists.
+/// Resolves symlinks in the existing part of a path.
 fn without_links(path: &FilePath) -> PathBuf {
     let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
     known.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?))).unwrap_or_else(|| path.to_owned())
 }
 
-/// A store may show its credentials, so that only its place is shown.
+/// Does not show the store, which may reveal credentials.
 impl std::fmt::Debug for StorePath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Place({self})")

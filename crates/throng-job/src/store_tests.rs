@@ -1,10 +1,10 @@
 use super::*;
 
-/// A store for a URL in an environment, as it describes itself.
+/// Returns how a store for a URL in an environment describes itself.
 fn opened(url: &str, settings: &Store, variables: &[(&str, &str)]) -> Result<String, JobError> {
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
     let store = open_in(&Url::parse(url).unwrap(), settings, variables)?;
-    // The text of a store shows its configuration; that of a place shows nothing of it.
+    // `Debug` of a store shows its configuration, unlike that of a store path.
     Ok(format!("{store} {store:?}"))
 }
 
@@ -83,7 +83,7 @@ fn an_endpoint_without_encryption_must_be_allowed() {
     assert!(error.to_string().contains("AWS_ALLOW_HTTP=true"), "{error}");
     opened("s3://bucket/", &Store::default(), &[endpoint, ("AWS_ALLOW_HTTP", "true")]).unwrap();
     opened("s3://bucket/", &Store { allow_http: true, ..Store::default() }, &[endpoint]).unwrap();
-    // The environment wins also where it forbids.
+    // The environment also takes precedence where it forbids.
     opened("s3://bucket/", &Store { allow_http: true, ..Store::default() }, &[endpoint, ("AWS_ALLOW_HTTP", "false")])
         .unwrap_err();
 }

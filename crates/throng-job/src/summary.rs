@@ -1,4 +1,4 @@
-//! A release in the words of a command line.
+//! Summaries of a published release.
 
 use serde_json::{Value, json};
 use throng_core::verify::CONSTRAINED;
@@ -7,7 +7,7 @@ use crate::job::PublishedRelease;
 use crate::plural::plural;
 
 impl PublishedRelease {
-    /// A release in a few lines.
+    /// Returns a summary of a few lines, for the command line.
     pub fn to_text(&self) -> String {
         let sidecar = &self.sidecar;
         let mut lines = vec![format!(
@@ -35,7 +35,7 @@ impl PublishedRelease {
         lines.join("\n")
     }
 
-    /// A release for scripts.
+    /// Returns a summary as JSON, for scripts.
     pub fn to_json(&self) -> Value {
         let sidecar = &self.sidecar;
         json!({

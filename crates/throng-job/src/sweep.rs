@@ -1,4 +1,4 @@
-//! `throng sweep`: a grid of k, p and algorithms on one look at the input. Publishes nothing.
+//! `throng sweep`: a grid of k, p and algorithms on one survey of the input. Publishes nothing.
 //!
 //! ```text
 //!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and held against the models ──► risk and loss
@@ -19,24 +19,24 @@ use crate::job::{BoundJob, JobOptions, bind, failure};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 
-/// A policy to be tried out.
+/// A policy of the grid.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Its k.
+    /// Parameter k.
     pub k: u64,
-    /// Its p.
+    /// Parameter p.
     pub p: u64,
-    /// The name of its algorithm.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// The policy itself, or why there is none with these numbers.
+    /// The policy, or the reason why these parameters are invalid.
     pub policy: Result<Policy, String>,
 }
 
-/// Tries out policies on the input of the first that is valid.
+/// Evaluates policies on the input of the first valid one.
 pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) -> Result<SweepReport, JobError> {
     let mut outcomes: Vec<Option<Result<Candidate, String>>> = trials.iter().map(|_| None).collect();
     let mut rows = 0;
-    // The MDR trees of its columns are made in the survey, which no other method can share.
+    // MDR builds the trees of its columns during the survey, so it can't share a survey with other methods.
     for is_mdr in [false, true] {
         let of_kind = |trial: &Trial| {
             trial
@@ -67,7 +67,7 @@ pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) 
     Ok(SweepReport::new(rows, attempts, loss))
 }
 
-/// Tries out policies that share a survey; none where there is no policy.
+/// Evaluates policies that share a survey; `None` if there are no policies.
 async fn evaluate(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Option<SweepResult>, JobError> {
     let Some((_, first)) = trials.first() else { return Ok(None) };
     let session = session(options)?;
@@ -98,7 +98,7 @@ fn figures(tried: &Candidate) -> Figures {
     }
 }
 
-/// Returns an error where no policy of the grid can be kept.
+/// Returns an error if no policy of the grid can be satisfied.
 pub fn check_sweep(swept: &SweepReport) -> Result<(), JobError> {
     swept.refusal().map_or(Ok(()), |why| {
         let text = format!("no policy of the grid can be kept; the first: {why}");

@@ -1,8 +1,7 @@
-//! Whether a run would make again the release that stands: the same input, policy and version.
+//! Whether a run would reproduce the current release: same input, policy and version.
 //!
-//! The manifest tells by which input and policy a release was made. Wherever there is a doubt, the answer is no, and the job
-//! runs: a file that was removed or has another size, a release that was never completed, an input whose version can't be
-//! told.
+//! The manifest has digests of the input and the policy of a release. In any doubt the answer is no, and the job runs:
+//! a file was removed or has another size, a release is incomplete, or the version of the input is unknown.
 
 use std::collections::HashMap;
 
@@ -16,16 +15,16 @@ use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::publish::{METRICS, SUCCESS};
 use crate::store_path::StorePath;
 
-/// A release that a run would only repeat.
+/// A release that a run would only reproduce.
 #[derive(Clone, Debug)]
 pub struct CurrentRelease {
-    /// The output location.
+    /// Output location.
     pub location: String,
-    /// Its manifest.
+    /// Manifest of the release.
     pub manifest: Manifest,
 }
 
-/// The release that stands, when a run of this policy would make the same again. Reads no rows, writes nothing.
+/// Returns the current release, if a run of this policy would reproduce it. Reads no rows and writes nothing.
 pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobError> {
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
     let Some(manifest) = complete_release(&output).await else { return Ok(None) };
@@ -38,7 +37,7 @@ pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobEr
     Ok(is_same.then(|| CurrentRelease { location: output.to_string(), manifest }))
 }
 
-/// The release at a place, if all of it is there, and nothing else.
+/// Returns the manifest of the release at a location, if the release is complete and alone.
 async fn complete_release(output: &StorePath) -> Option<Manifest> {
     let document = async |name: &str| {
         let place = output.child(name);
@@ -59,7 +58,7 @@ async fn complete_release(output: &StorePath) -> Option<Manifest> {
             sizes.insert(parts.join("/"), object.size);
         }
     }
-    // Some tools mark a folder by an empty object of its name.
+    // Some tools create an empty object with the name of a folder.
     sizes.remove("");
     sizes.remove(SUCCESS)?;
     let is_there = manifest.files.iter().all(|file| sizes.get(&file.path) == Some(&file.bytes));

@@ -24,12 +24,11 @@ use crate::session::session;
 use crate::store_path::{Location, StorePath};
 use crate::write::digest;
 
-/// Verifies a promise on any table: a file, a folder or a glob. A table with a column outside of `columns`, where they
-/// are given, is refused.
+/// Verifies a promise on any table: a file, a folder or a glob. Returns an error for a table with a column outside of
+/// `columns`, if they are given.
 ///
-/// A folder with a manifest is a release: the files that the manifest lists are read, each of which must have the size
-/// and the digest that are told there. It is refused when it holds other files of data, because whoever reads the
-/// folder would read them too.
+/// A folder with a manifest is a release: the listed files are read, and must have the listed sizes and digests. Other
+/// data files in the folder are an error, because readers of the folder would read them too.
 pub async fn verify_release(
     locations: &[String],
     promise: Promise,
@@ -39,7 +38,7 @@ pub async fn verify_release(
     verify_release_with(locations, promise, columns, &Store::default(), options).await
 }
 
-/// The same, on stores as a policy has them.
+/// Same as [`verify_release`], with the store settings of a policy.
 pub async fn verify_release_with(
     locations: &[String],
     promise: Promise,
@@ -70,7 +69,7 @@ pub async fn verify_release_with(
     }
 }
 
-/// The release at these locations with its manifest, if they are one folder that has one.
+/// Returns the release with its manifest, if the locations are one folder that has a manifest.
 async fn release_at(locations: &[String], settings: &Store) -> Result<Option<(StorePath, Manifest)>, JobError> {
     let [location] = locations else { return Ok(None) };
     let Location { place, pattern: None, .. } = Location::parse_with(location, settings)? else { return Ok(None) };
@@ -95,7 +94,7 @@ async fn release_at(locations: &[String], settings: &Store) -> Result<Option<(St
     }
 }
 
-/// The files of a release, after making sure that they are what the manifest says, and all there is.
+/// Returns the files of a release, after checking that they match the manifest and that there are no others.
 async fn listed_files(place: &StorePath, manifest: &Manifest) -> Result<Vec<InputFile>, JobError> {
     let failed = |error| JobError::storage(format!("listing {place}"), &error);
     let mut listed = place.store.list(Some(&place.path));
@@ -141,23 +140,23 @@ fn refused(place: &StorePath, why: &str) -> JobError {
     JobError::new(Kind::Verification, format!("the release is refused: {place} {why}"))
 }
 
-/// The columns whose content must have come through unchanged, and the key of their hash.
+/// Columns whose values must be unchanged, and the key of their row hash.
 #[derive(Clone, Debug)]
 pub(crate) struct PassthroughCheck {
     pub(crate) columns: Vec<String>,
     pub(crate) seed: u64,
 }
 
-/// What was seen of a table.
+/// Result of scanning a table.
 #[derive(Debug)]
 pub(crate) enum ScanResult {
-    /// All of it.
+    /// The whole table was scanned.
     Complete(Findings, Checksum),
-    /// Its classes do not lie together, as they were expected to.
+    /// Classes are not contiguous, although they were expected to be.
     ClassesNotContiguous,
 }
 
-/// Counts the classes of a table, and sums the content of the columns that must be unchanged.
+/// Counts the classes of a table, and computes the checksum of the columns that must be unchanged.
 pub(crate) async fn examine(
     session: &SessionContext,
     input: &dyn JobInput,
@@ -168,7 +167,7 @@ pub(crate) async fn examine(
 ) -> Result<ScanResult, JobError> {
     let mut names: Vec<&str> = promise.columns();
     names.extend(unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
-    // Finds missing and repeated columns before the engine words it in its own way.
+    // Reports missing and repeated columns before the engine does.
     let empty = Verifier::new(promise.clone(), input.schema())?;
     let mut seen = std::collections::HashSet::new();
     names.retain(|name| seen.insert(*name));
@@ -230,7 +229,7 @@ fn plain_types(schema: &Schema, names: &[String]) -> Vec<DataType> {
 
 fn plain_columns(batch: &RecordBatch, names: &[String]) -> Result<Vec<ArrayRef>, JobError> {
     let columns = names.iter().filter_map(|name| batch.column_by_name(name));
-    // The hash looks at strings in any form.
+    // The row hash accepts strings in any encoding.
     let to_canonical_array = |column: &ArrayRef| {
         if is_text(column.data_type()) { Ok(Arc::clone(column)) } else { to_canonical_array(column) }
     };

@@ -6,7 +6,7 @@ use datafusion::parquet::arrow::ArrowWriter;
 use super::*;
 use crate::manifest::SCHEMA_VERSION;
 
-/// A Parquet file in which every city has this many rows.
+/// Returns a Parquet file with `rows_of_a_city` rows per city.
 fn table(rows_of_a_city: usize) -> Vec<u8> {
     let cities = ["Aachen", "Bonn"].into_iter().flat_map(|city| std::iter::repeat_n(city, rows_of_a_city));
     let cities: ArrayRef = Arc::new(StringArray::from(cities.collect::<Vec<_>>()));
@@ -16,7 +16,7 @@ fn table(rows_of_a_city: usize) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
-/// A folder with these files, and a manifest that lists them.
+/// Creates a folder with these files, and a manifest that lists them.
 fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let entry = |(name, bytes): &(&str, Vec<u8>)| {
@@ -46,7 +46,7 @@ async fn verify(location: &FilePath) -> Result<Findings, JobError> {
     verify_release(&[location.to_string_lossy().into_owned()], promise, None, &options).await
 }
 
-/// The message of a refusal, which must name this file.
+/// Returns the message of a refusal, which must name `file`.
 async fn refusal(folder: &FilePath, file: &str) -> String {
     let error = verify(folder).await.unwrap_err();
     assert_eq!(error.kind(), Kind::Verification, "{error}");

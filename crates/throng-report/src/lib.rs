@@ -6,10 +6,10 @@
 //! | `report/` | the page of a release, rendered from the sidecar |
 //! | `sweep/` | the result of a sweep and its page |
 //! | `risk_page` | the page of the risk of a table |
-//! | `page`, `numbers`, `plot/` | the frame of a page, number formats, inline SVG |
+//! | `page`, `numbers`, `plot/` | page layout, number formats, inline SVG |
 //!
-//! The crate knows no engine, store or clock. A page is a string in which all text is escaped, so that no column name and
-//! no damaged document can break out of it.
+//! The crate depends on no engine, store or clock. A page is a string in which all text is escaped, so that neither a
+//! column name nor a damaged document can inject markup.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 

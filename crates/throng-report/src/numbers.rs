@@ -1,4 +1,4 @@
-//! Numbers in the form in which pages show them.
+//! Number formats of pages.
 
 use std::fmt::Display;
 
@@ -63,12 +63,12 @@ pub(crate) fn list(items: &[String]) -> String {
     }
 }
 
-/// A figure with its path in the document that the page is rendered from, so that the two can be compared.
+/// Renders a figure with its path in the document that the page is rendered from, so that tests can compare the two.
 pub(crate) fn figure(key: &str, value: impl Display, text: impl Display) -> Markup {
     html! { data data-key=(key) value=(display(value)) { (display(text)) } }
 }
 
-/// A figure in a table cell.
+/// Renders a figure in a table cell.
 pub(crate) fn cell(key: &str, value: impl Display, text: impl Display) -> Markup {
     html! { td class="n" { (figure(key, value, text)) } }
 }

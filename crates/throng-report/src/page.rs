@@ -1,8 +1,8 @@
-//! The frame of every page: a head that admits nothing from outside, and one style.
+//! Page layout: a head whose content policy blocks external resources, and one style sheet.
 
 use maud::{Markup, PreEscaped, Render, html};
 
-/// The page may use its own style and nothing else: no script runs and nothing is fetched.
+/// Content security policy: inline styles only; no script runs and nothing is fetched.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// Renders a whole page.
@@ -26,7 +26,7 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
     without_controls(page.into_string())
 }
 
-/// Replaces control characters, which are not allowed in a document; a column may have any name.
+/// Replaces control characters, which HTML forbids and a column name may contain.
 fn without_controls(page: String) -> String {
     let is_forbidden = |c: char| c.is_control() && c != '\n' && c != '\t';
     if page.contains(is_forbidden) { page.replace(is_forbidden, "\u{fffd}") } else { page }
@@ -42,7 +42,7 @@ pub(crate) fn unpublished_footer() -> Markup {
     }
 }
 
-/// The head of a table: the names of its columns, and whether they are numbers.
+/// Renders a table head: column names, and whether they are numeric.
 pub(crate) fn head(caption: &str, columns: &[(&str, bool)]) -> Markup {
     html! {
         caption { (caption) }
@@ -56,17 +56,17 @@ pub(crate) fn head(caption: &str, columns: &[(&str, bool)]) -> Markup {
     }
 }
 
-/// The head of a row, with words below its name.
+/// Renders a row head, with `words` below its name.
 pub(crate) fn row_head(name: impl Render, words: &str) -> Markup {
     html! { th scope="row" { (name) @if !words.is_empty() { span class="words" { (words) } } } }
 }
 
-/// An entry of a list of key figures.
+/// Renders an entry of a list of key figures.
 pub(crate) fn key_entry(name: &str, figure: &Markup) -> Markup {
     html! { div { dt { (name) } dd { (figure) } } }
 }
 
-/// A figure with words above it.
+/// Renders a figure with a caption above it.
 pub(crate) fn captioned(title: &str, words: &str, content: &Markup) -> Markup {
     html! { figure { figcaption { strong { (title) } (words) } (content) } }
 }

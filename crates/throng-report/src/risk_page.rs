@@ -1,5 +1,5 @@
-//! The risk of a table as a page. It holds counts, shares and column names, and no value of the table. Every figure carries
-//! its path in the outcome of `throng risk` (`data-key`).
+//! The page of `throng risk`. It holds counts, shares and column names, and no value of the table. Every figure has its
+//! path in the outcome of `throng risk` (`data-key`).
 
 use maud::{Markup, html};
 use throng_core::risk::{ColumnRisk, Risk, SizeBand, share};
@@ -8,7 +8,7 @@ use crate::numbers::{cell, count, counted, figure, list, percent};
 use crate::page::{captioned, head, key_entry, page, row_head, unpublished_footer};
 use crate::plot::{Bar, Caption, bars};
 
-/// Renders the page of a table's risk.
+/// Renders the risk page of a table.
 pub fn risk_page(risk: &Risk) -> String {
     let body = html! {
         (summary(risk))
@@ -95,7 +95,7 @@ fn sizes(risk: &Risk) -> Markup {
         value: format!("{} in {}", counted(band.rows, "row", "rows"), counted(band.classes, "class", "classes")),
         length: share(band.rows, risk.rows),
     };
-    // Large classes that do not occur are left out.
+    // Omit the bands of large classes that do not occur.
     let occurring = risk.sizes.iter().rposition(|band| band.rows > 0).map_or(0, |last| last + 1);
     let drawn: Vec<Bar> = risk.sizes[..occurring].iter().map(bar).collect();
     let words = "Share of all rows by the size of the class that they are in.";

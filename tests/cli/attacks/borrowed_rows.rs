@@ -21,44 +21,44 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;
 use crate::tables::{Draws, table};
 
-/// The probability from which on a guess counts as certain.
+/// Minimum probability of a certain guess.
 const CERTAIN: f64 = 0.9;
 
-/// Draws that estimate how often a random loan satisfies p.
+/// Number of draws that estimate how often a random loan satisfies p.
 const DRAWS: u64 = 400;
 
 /// Counts of values.
 type Histogram = BTreeMap<String, u32>;
 
-/// A released row with what the intruder knows of the person, and the truth, for the score alone.
+/// A released row with the intruder's knowledge of the person, and the true value, which only the score uses.
 struct Person {
     cell: String,
     class: String,
     value: String,
 }
 
-/// How well the intruder did.
+/// Success of the intruder.
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
-    /// People in classes with borrowed rows.
+    /// Number of people in classes with borrowed rows.
     people: u32,
-    /// Certain guesses.
+    /// Number of certain guesses.
     certain: u32,
-    /// Those that are right.
+    /// Number of certain guesses that are right.
     right: u32,
-    /// The sum of the shares of the guessed values, and of the variances that go with them.
+    /// Sum of the shares of the guessed values, and of their variances.
     shares: f64,
     variance: f64,
 }
 
 impl Score {
-    /// Whether certain guesses are right more often than the shares say, beyond three standard deviations.
+    /// Whether certain guesses are right more often than the shares predict, beyond three standard deviations.
     fn gains(&self) -> bool {
         f64::from(self.right) > self.shares + 3.0 * self.variance.sqrt() + 1.0
     }
 }
 
-/// How the intruder believes that borrowed rows are chosen.
+/// The intruder's assumption about the choice of borrowed rows.
 #[derive(Clone, Copy, Debug)]
 enum Belief {
     MostFrequentFirst,
@@ -86,7 +86,7 @@ fn plus(one: &Histogram, other: &Histogram) -> Histogram {
     sum
 }
 
-/// Every multiset of this size out of a histogram.
+/// Returns every multiset of this size out of a histogram.
 fn subsets(of: &Histogram, size: u32) -> Vec<Histogram> {
     let mut found = vec![Histogram::new()];
     for (value, most) in of {
@@ -109,7 +109,7 @@ fn log_factorial(of: u32) -> f64 {
     (2..=of).map(|factor| f64::from(factor).ln()).sum()
 }
 
-/// What a lender with these rows would lend to people with these values by the public rule.
+/// Returns the rows that a lender would lend by the public rule to people with these values.
 fn by_rule(lender: &Histogram, own: &Histogram, k: u32, p: u32) -> Option<Histogram> {
     let (mut left, mut class, mut lent) = (lender.clone(), own.clone(), Histogram::new());
     loop {
@@ -130,7 +130,7 @@ fn by_rule(lender: &Histogram, own: &Histogram, k: u32, p: u32) -> Option<Histog
     }
 }
 
-/// How often a random loan of this size leaves the class with p values.
+/// Returns the probability that a random loan of this size leaves the class with p values.
 fn chance(lender: &Histogram, own: &Histogram, size: u32, p: u32, draws: &mut Draws) -> f64 {
     if own.len() as u32 >= p {
         return 1.0;
@@ -151,7 +151,7 @@ fn chance(lender: &Histogram, own: &Histogram, size: u32, p: u32, draws: &mut Dr
     (fine as f64).max(0.5) / DRAWS as f64
 }
 
-/// The probability of each value for one of the own people of a class.
+/// Returns the probability of each value for one of the own people of a class.
 fn posterior(belief: Belief, class: &Histogram, home: &Histogram, own: u32, k: u32, p: u32) -> BTreeMap<String, f64> {
     let mut draws = Draws::new(7);
     let mut weights: Vec<(Histogram, f64)> = Vec::new();
@@ -163,7 +163,7 @@ fn posterior(belief: Belief, class: &Histogram, home: &Histogram, own: u32, k: u
                 if by_rule(&lender, &guess, k, p).as_ref() != Some(&lent) {
                     continue;
                 }
-                // Arrangements of the values over the people of the lender, and over the own people.
+                // Number of arrangements of the values over the people of the lender, and over the own people.
                 -lender.values().chain(guess.values()).map(|rows| log_factorial(*rows)).sum::<f64>()
             }
             Belief::Random => {
@@ -231,7 +231,7 @@ fn attack(people: &[Person], belief: Belief, k: u32, p: u32) -> Score {
     score
 }
 
-/// The people of a release, joined with their original quasi-identifiers by a column that was kept for the score.
+/// Joins the people of a release with their original quasi-identifiers by a column that was kept for the score.
 fn people(original: &Rows, release: &Rows, key: &str, quasi: &[&str], sensitive: &str) -> Vec<Person> {
     let text = |tuple: Vec<&Option<String>>| format!("{tuple:?}");
     let cells: Vec<String> = original.tuples(quasi).into_iter().map(text).collect();
@@ -278,13 +278,13 @@ fn a_census_does_not_tell_whose_value_is_whose() {
     census(10, 3);
 }
 
-/// Lonely people between crowds, and values of which the crowds have very different shares.
+/// Generates single people between large cells, with values whose shares differ strongly between these cells.
 fn lonely_people() -> (Vec<i64>, Vec<String>) {
     let mut draws = Draws::new(11);
     let (mut ages, mut values) = (Vec::new(), Vec::new());
     for crowd in 0..300_i64 {
         let crowd_rows = 20 + draws.below(20);
-        // The crowd's own share of its most frequent value, from about a third to three quarters.
+        // Share of the cell's most frequent value, from about a third to three quarters.
         let common = 3 + draws.below(5);
         for row in 0..crowd_rows + 1 {
             let is_lonely = row == crowd_rows;

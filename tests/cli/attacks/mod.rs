@@ -1,4 +1,4 @@
-//! Intruders. They see what a reader of a release could have, and share no code with what makes releases.
+//! Simulated intruders. They see only what a reader of a release has, and share no code with the anonymizer.
 
 mod borrowed_rows;
 mod rerun;

@@ -1,7 +1,7 @@
 //! An intruder who knows every row but one runs Throng on each candidate for it, and compares.
 //!
-//! The same input, policy and secret give the same bytes, so whoever had the secret would see which candidate is the right
-//! one. Without it, no candidate gives the bytes of the release, and none stands out by the classes that it gives.
+//! The same input, policy and secret give the same bytes, so an intruder with the secret would find the right
+//! candidate. Without it, no candidate gives the bytes of the release, and none stands out by its classes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::{Workshop, contents};
 use crate::tables::{Draws, table};
 
-/// How many people are attacked.
+/// Number of people that are attacked.
 const TRIALS: usize = 40;
 
-/// How many ages are tried for each of them, the right one included.
+/// Number of ages that are tried for each of them, including the right one.
 const CANDIDATES: usize = 5;
 
 const ROWS: usize = 300;
@@ -37,7 +37,7 @@ impl Original {
         Self { ages, heights, illnesses }
     }
 
-    /// The table, in which one person has another age.
+    /// Returns the table in which one person has another age.
     fn with_age(&self, person: usize, age: i64) -> RecordBatch {
         let mut ages = self.ages.clone();
         ages[person] = age;
@@ -49,7 +49,7 @@ impl Original {
     }
 }
 
-/// The data files of a release and the classes that it shows.
+/// Returns the data files of a release and its classes.
 fn released(batch: &RecordBatch, secret: &str) -> (Vec<Vec<u8>>, BTreeSet<String>) {
     let workshop = Workshop::with(batch, 10, 3, COLUMNS);
     let mut command = workshop.command(&["run", "policy.toml"]);
@@ -62,7 +62,7 @@ fn released(batch: &RecordBatch, secret: &str) -> (Vec<Vec<u8>>, BTreeSet<String
     (data.map(|(_, bytes)| bytes).collect(), classes)
 }
 
-/// The ages that a released interval covers.
+/// Returns the ages that a released interval covers.
 fn ages(label: &str) -> std::ops::RangeInclusive<i64> {
     match label.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).and_then(|inner| inner.split_once('-')) {
         Some((from, to)) => from.parse().unwrap()..=to.parse().unwrap(),
@@ -82,7 +82,7 @@ fn who_knows_all_but_one_age_learns_nothing_by_running_the_tool() {
     let (mut same_bytes, mut found, mut expected) = (0, 0, 0.0);
     for trial in 0..TRIALS {
         let person = draws.below(ROWS as u64) as usize;
-        // The interval of some class that covers the person.
+        // The interval of a class that covers the person.
         let of_person = labels.iter().map(|label| ages(label)).filter(|ages| ages.contains(&original.ages[person]));
         let widest = of_person.max_by_key(|ages| ages.end() - ages.start()).unwrap();
         let mut candidates: Vec<i64> = widest.filter(|age| *age != original.ages[person]).collect();
@@ -90,7 +90,7 @@ fn who_knows_all_but_one_age_learns_nothing_by_running_the_tool() {
             candidates.swap_remove(draws.below(candidates.len() as u64) as usize);
         }
         candidates.push(original.ages[person]);
-        // The candidate whose classes are most like those of the release is the guess.
+        // The guess is the candidate whose classes are most similar to those of the release.
         let guesses = candidates.iter().map(|age| {
             let (guessed, of_guess) = released(&original.with_age(person, *age), &format!("a guessed secret {trial}"));
             same_bytes += usize::from(guessed == bytes);
@@ -102,7 +102,7 @@ fn who_knows_all_but_one_age_learns_nothing_by_running_the_tool() {
     }
     eprintln!("right in {found} of {TRIALS}, by chance in {expected:.1}");
     assert_eq!(same_bytes, 0, "a run without the secret gave the bytes of the release");
-    // Three standard deviations above what guessing gives.
+    // Three standard deviations above guessing at random.
     assert!((found as f64) < expected + 3.0 * expected.sqrt() + 1.0, "{found} of {TRIALS}, by chance {expected}");
 }
 

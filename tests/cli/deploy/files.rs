@@ -1,11 +1,11 @@
-//! Readers of the files in `deploy/`, as plain as these files are.
+//! Minimal parsers for the files in `deploy/`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 pub fn path(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(name)
 }
@@ -14,12 +14,12 @@ pub fn text(name: &str) -> String {
     fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The documents of a YAML file.
+/// Returns the documents of a YAML file.
 pub fn yaml(name: &str) -> Vec<Yaml> {
     YamlLoader::load_from_str(&text(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The document of this kind.
+/// Returns the only document of this kind.
 pub fn object(name: &str, kind: &str) -> Yaml {
     let mut found = yaml(name).into_iter().filter(|document| document["kind"].as_str() == Some(kind));
     let one = found.next().unwrap_or_else(|| panic!("{name} has no {kind}"));
@@ -27,17 +27,17 @@ pub fn object(name: &str, kind: &str) -> Yaml {
     one
 }
 
-/// The strings of a list.
+/// Returns the strings of a list.
 pub fn strings(list: &Yaml) -> Vec<String> {
     list.as_vec().unwrap().iter().map(|item| item.as_str().unwrap().to_owned()).collect()
 }
 
-/// The numbers of a list.
+/// Returns the numbers of a list.
 pub fn numbers(list: &Yaml) -> Vec<i64> {
     list.as_vec().unwrap().iter().map(|item| item.as_i64().unwrap()).collect()
 }
 
-/// The settings of a unit of systemd: section, key, value.
+/// Returns the settings of a systemd unit: section, key, value.
 pub fn unit(name: &str) -> Vec<(String, String, String)> {
     let mut section = String::new();
     let mut settings = Vec::new();
@@ -54,7 +54,7 @@ pub fn unit(name: &str) -> Vec<(String, String, String)> {
     settings
 }
 
-/// The one value of a setting.
+/// Returns the only value of a setting.
 pub fn setting<'a>(unit: &'a [(String, String, String)], section: &str, key: &str) -> &'a str {
     let found: Vec<&str> =
         unit.iter().filter(|(s, k, _)| s == section && k == key).map(|(_, _, value)| value.as_str()).collect();
@@ -62,7 +62,7 @@ pub fn setting<'a>(unit: &'a [(String, String, String)], section: &str, key: &st
     found[0]
 }
 
-/// The instructions of a Containerfile with their arguments, in stages.
+/// Returns the instructions of a Containerfile with their arguments, by stage.
 pub fn stages(name: &str) -> Vec<Vec<(String, String)>> {
     let lines: Vec<String> = text(name).lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect();
     let whole = lines.join("\n").replace("\\\n", " ");
@@ -78,7 +78,7 @@ pub fn stages(name: &str) -> Vec<Vec<(String, String)>> {
     stages
 }
 
-/// The lists of strings after a name in Python, like `arguments=["run", "x"]`.
+/// Returns the lists of strings after a name in Python, like `arguments=["run", "x"]`.
 pub fn python_lists(text: &str, name: &str) -> Vec<Vec<String>> {
     let start = format!("{name}=[");
     let lists = text.split(&start).skip(1);
@@ -89,7 +89,7 @@ pub fn python_lists(text: &str, name: &str) -> Vec<Vec<String>> {
     lists.map(list).collect()
 }
 
-/// A number of bytes with the unit of Kubernetes, systemd or compose, all of which are powers of 1024 here.
+/// Parses a size with a unit of Kubernetes, systemd or compose, all of which are powers of 1024 here.
 pub fn bytes(size: &str) -> u64 {
     let digits = size.find(|c: char| !c.is_ascii_digit()).unwrap();
     let factor = match &size[digits..] {

@@ -1,5 +1,5 @@
-//! What lies in `deploy/` fits the binary: policies are accepted, commands run as they are written there, exit codes mean
-//! what they mean, and limits leave room. What only an engine can tell (images, clusters) is not tested here.
+//! Checks the files of `deploy/` against the binary: policies are valid, commands run as written, exit codes agree, and
+//! limits leave room. Images and clusters themselves are not tested here.
 
 mod files;
 
@@ -23,13 +23,13 @@ const COMPOSE: &str = "deploy/compose/compose.yaml";
 const DAG: &str = "deploy/airflow/throng_dag.py";
 const CONTAINERFILE: &str = "deploy/Containerfile";
 
-/// How long a run may go on after SIGTERM, in seconds; see GRACE and LAST_WORK in lib.rs.
+/// Maximum time that a run may continue after SIGTERM, in seconds; see GRACE and LAST_WORK in lib.rs.
 const LONGEST_STOP: i64 = 35;
 
-/// A process stays within so many times its `--memory-limit`.
+/// Factor of its `--memory-limit` that a process stays within.
 const MEMORY_MARGIN: f64 = 1.2;
 
-/// Exit codes that another attempt does not mend.
+/// Exit codes of failures that a retry does not fix.
 fn final_codes() -> BTreeSet<i64> {
     use Kind::{BadData, BadPolicy, BadQuery, Infeasible, Internal, NoInput, Verification};
     let kinds = [BadQuery, Infeasible, Verification, BadData, NoInput, Internal, BadPolicy];
@@ -46,7 +46,7 @@ fn container() -> Yaml {
     containers[0].clone()
 }
 
-/// The arguments of every command of Throng in the folder, with the place where it stands.
+/// Returns the arguments of every command of Throng in the folder, with its file.
 fn commands() -> Vec<(&'static str, Vec<String>)> {
     let mut commands = vec![(CRON_JOB, strings(&container()["args"]))];
     let service = unit(SERVICE);
@@ -62,7 +62,7 @@ fn commands() -> Vec<(&'static str, Vec<String>)> {
     commands
 }
 
-/// The value of a flag, after a space or an equals sign.
+/// Returns the value of a flag, after a space or an equals sign.
 fn flag<'a>(arguments: &'a [String], name: &str) -> Option<&'a str> {
     let joined = format!("{name}=");
     let at = arguments.iter().position(|argument| argument == name || argument.starts_with(&joined))?;
@@ -97,7 +97,7 @@ fn every_command_runs_as_it_is_written() {
         let argument = if argument == "100000" { "3000".to_owned() } else { argument };
         places.iter().fold(argument, |argument, (there, here)| argument.replace(there, here))
     };
-    // The files of compose come first, because they make the input for the others.
+    // Commands of the compose file come first, because they create the input of the others.
     let mut commands = commands();
     commands.sort_by_key(|(place, _)| *place != COMPOSE);
     let verbs: Vec<String> = commands.iter().map(|(_, arguments)| arguments[0].clone()).collect();
@@ -224,7 +224,7 @@ fn the_image_is_pinned_and_holds_only_what_was_collected() {
     assert_eq!(user, of_pod);
     assert!(!user.starts_with("0:"));
 
-    // The context of the build has the workspace, and no file that is not part of it.
+    // The build context has the workspace, and no file that is not part of it.
     let ignored = text(".dockerignore");
     let kept: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
     assert!(ignored.lines().any(|line| line == "*"));
@@ -234,7 +234,7 @@ fn the_image_is_pinned_and_holds_only_what_was_collected() {
     }
 }
 
-/// Whether a program is there; says so when it is not.
+/// Whether a program is installed; prints that a test is skipped otherwise.
 fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok();
     if !found {
@@ -265,7 +265,8 @@ fn systemd_accepts_the_units() {
     }
 }
 
-/// Stands in for the few names of Airflow that the DAG uses, and tells for each way to end what the operator makes of it.
+/// Stubs for the few names of Airflow that the DAG uses; prints the operator's reaction to success, failures
+/// and a kill.
 const DRIVER: &str = r#"
 import json, sys, threading, time, types
 

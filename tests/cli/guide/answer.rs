@@ -1,14 +1,14 @@
-//! What a block has said, held against what the page says that it says.
+//! Compares the output of a block with the answer on the page.
 
 use std::path::Path;
 
-/// A line that stands for any lines.
+/// A line that matches any lines.
 const LINES: &str = "...";
 
-/// A mark that stands for any part of a line.
+/// A mark that matches any part of a line.
 const PART: &str = "…";
 
-/// What was said, without what is different in every run or with every version of a compression: the folder, the name of the run, times and
+/// Returns the output without parts that differ between runs or compression versions: the folder, the run id, times and
 /// sizes.
 pub fn told(output: &str, folder: &Path) -> String {
     let folder = folder.canonicalize().unwrap();
@@ -28,7 +28,7 @@ fn hidden(line: &str, before: &str, is_part: impl Fn(char) -> bool) -> String {
     }
 }
 
-/// A line that ends with seconds, as in the table of a sweep.
+/// Hides the seconds at the end of a line, as in the table of a sweep.
 fn seconds(line: &str) -> String {
     match line.strip_suffix(" s").map(|rest| rest.trim_end_matches(|mark: char| mark.is_ascii_digit() || mark == '.')) {
         Some(rest) if rest.ends_with(' ') => format!("{}  {PART} s", rest.trim_end()),
@@ -36,7 +36,7 @@ fn seconds(line: &str) -> String {
     }
 }
 
-/// Whether this is what was expected.
+/// Whether the output matches the answer.
 pub fn matches(expected: &str, found: &str) -> bool {
     let expected: Vec<&str> = expected.trim_end().lines().map(str::trim_end).collect();
     let found: Vec<&str> = found.lines().collect();
@@ -81,7 +81,7 @@ fn same(expected: &str, found: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// The answer to write in place of one that is no longer true. What was left out stays left out, where it is in one place.
+/// Returns the answer that replaces an outdated one. An elision is kept if there is only one.
 pub fn renewed(expected: &str, found: &str) -> Option<String> {
     let lines: Vec<&str> = found.lines().collect();
     let pieces: Vec<&str> = expected.split(&format!("{LINES}\n")).collect();

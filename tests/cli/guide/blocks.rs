@@ -1,42 +1,42 @@
-//! The fenced blocks of a Markdown page, and what becomes of each.
+//! Fenced blocks of a Markdown page, and how each is checked.
 
 use std::ops::Range;
 
 /// A fenced block.
 #[derive(Debug)]
 pub struct Block {
-    /// The line of its first fence.
+    /// Line of its opening fence.
     pub line: usize,
     pub action: Action,
     pub text: String,
-    /// Where the text stands in the page, if it is not indented.
+    /// Range of the text in the page, if it is not indented.
     pub place: Range<usize>,
 }
 
-/// What a block is for.
+/// How a block is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// `sh`: runs in the folder of the page.
     Shell,
-    /// `sh norun: WHY`: is understood by the shell, and its commands of Throng by Throng.
+    /// `sh norun: WHY`: is parsed by the shell, and its commands of Throng by Throng.
     ShellAside,
     /// `sql`: runs in `throng sql`.
     Sql,
-    /// `text`: what the block before answers.
+    /// `text`: output of the block before.
     Answer,
-    /// `text picture`: is looked at.
+    /// `text picture`: is not checked.
     Picture,
-    /// `text message`: is looked for by a test of its own.
+    /// `text message`: is checked by a separate test.
     Message,
     /// `toml`: a policy, or some tables of one.
     Policy,
     /// `toml NAME`, `csv NAME`: is written to this file.
     File(String),
-    /// `LANGUAGE of=PATH`: a part of this file of the repository.
+    /// `LANGUAGE of=PATH`: an excerpt of this file of the repository.
     Part(String),
 }
 
-/// The blocks of a page, in order. A block of which nobody would know what to do is an error.
+/// Returns the blocks of a page, in order. A block of unknown kind is an error.
 pub fn blocks(page: &str) -> Result<Vec<Block>, String> {
     let (mut blocks, mut open): (Vec<Block>, Option<(usize, &str, Block)>) = (Vec::new(), None);
     let mut offset = 0;
@@ -93,7 +93,7 @@ fn action(info: &str) -> Result<Action, String> {
     }
 }
 
-/// The prose of a page: its lines without those of blocks, and without what is in backticks.
+/// Returns the prose of a page: its lines outside of blocks, without the text in backticks.
 pub fn prose(page: &str) -> String {
     let (mut prose, mut inside) = (String::new(), false);
     for line in page.lines() {

@@ -1,4 +1,4 @@
-//! The reference of the commands, written from their help.
+//! Renders the command reference from the help texts.
 
 use std::process::Command;
 
@@ -11,10 +11,10 @@ Every command takes these options too:
 
 ";
 
-/// What every command takes, and what is shown once.
+/// Options of every command, which are shown once.
 const COMMON: [&str; 5] = ["--threads", "--memory-limit", "--log-format", "--verbose", "--help"];
 
-/// The whole page.
+/// Renders the whole page.
 pub fn page() -> String {
     let mut sections = String::new();
     let mut common = String::new();
@@ -43,7 +43,7 @@ fn help(command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The commands below a command.
+/// Returns the subcommands of a command.
 fn commands(of: &[&str]) -> Vec<String> {
     let help = help(of);
     let Some((_, list)) = help.split_once("\nCommands:\n") else {
@@ -54,7 +54,7 @@ fn commands(of: &[&str]) -> Vec<String> {
     names.map(|line| line.split_whitespace().next().unwrap().to_owned()).filter(|name| name != "help").collect()
 }
 
-/// Help without what every command takes, and that.
+/// Splits a help text into the command's own part and the common options.
 fn parted(help: &str) -> (String, String) {
     let (mut own, mut shared, mut is_common) = (String::new(), String::new(), false);
     for line in help.lines().map(str::trim_end) {

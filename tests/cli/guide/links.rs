@@ -1,4 +1,4 @@
-//! Links between pages and to files of the repository lead somewhere.
+//! Checks links between pages and to files of the repository.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,14 +7,14 @@ use std::path::Path;
 use super::blocks::prose;
 use super::repository;
 
-/// The targets of all links of a page.
+/// Returns the targets of all links of a page.
 pub fn targets(page: &str) -> Vec<String> {
     let prose = prose(page);
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     targets.map(str::to_owned).collect()
 }
 
-/// What is wrong with the links of a page.
+/// Returns the broken links of a page.
 pub fn dangling(name: &str) -> Vec<String> {
     let page = fs::read_to_string(repository(name)).unwrap();
     let folder = Path::new(name).parent().unwrap();
@@ -34,7 +34,7 @@ pub fn dangling(name: &str) -> Vec<String> {
     wrong
 }
 
-/// The anchors of the headings of a page, as Git hosts and mdBook name them.
+/// Returns the anchors of the headings of a page, as Git hosts and mdBook name them.
 fn anchors(page: &str) -> BTreeSet<String> {
     let mut inside = false;
     let mut anchors = BTreeSet::new();

@@ -1,14 +1,14 @@
-//! The guide and the README: every command and snippet in them runs, and answers what the page says.
+//! The guide and the README: every command and snippet in them runs, and its output is that of the page.
 //!
 //! ```text
 //!  page.md ─► blocks ─► one script per page, in a folder of its own ─► what each block said ─► the answer on the page
 //!                └────► policies are parsed, excerpts compared with their file, commands that can't run understood
 //! ```
 //!
-//! What a block is for is said behind its first fence (`blocks.rs`); one of which nobody would know what to do is an error,
-//! so that nothing escapes. In an answer a line `...` stands for any lines, and `…` for any part of a line (`answer.rs`).
+//! The info string of a block states how it is checked (`blocks.rs`); a block of unknown kind is an error, so that
+//! every block is checked. In an answer a line `...` matches any lines, and `…` any part of a line (`answer.rs`).
 //!
-//! After a change that is meant, `THRONG_WRITE_GUIDE=1 cargo test --test cli guide` writes answers and references again.
+//! After an intended change, `THRONG_WRITE_GUIDE=1 cargo test --test cli guide` rewrites answers and references.
 
 mod answer;
 mod blocks;
@@ -34,27 +34,27 @@ const POLICY_REFERENCE: &str = "docs/src/reference/policy.md";
 const COMMAND_REFERENCE: &str = "docs/src/reference/commands.md";
 const STORES: &str = "docs/src/how-to/object-stores.md";
 
-/// Blocks that can't run here: they need a release build, an answer of a person, a scheduler, or a cluster.
+/// Blocks that can't run here: they need a release build, user input, a scheduler, or a cluster.
 const ASIDES: [(&str, usize); 4] =
     [("README.md", 2), ("docs/src/how-to/schedules.md", 2), (STORES, 1), ("docs/src/how-to/cluster.md", 3)];
 
-/// A file of the repository.
+/// Returns the path of a file of the repository.
 fn repository(name: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(name)
 }
 
-/// Whether a change is meant.
+/// Whether answers and references are rewritten.
 fn is_written() -> bool {
     std::env::var_os("THRONG_WRITE_GUIDE").is_some()
 }
 
-/// The pages of the guide, as the table of contents lists them.
+/// Returns the pages of the guide that the table of contents lists.
 fn listed() -> Vec<String> {
     let contents = fs::read_to_string(repository(GUIDE).join("SUMMARY.md")).unwrap();
     links::targets(&contents).iter().map(|target| format!("{GUIDE}/{}", target.trim_start_matches("./"))).collect()
 }
 
-/// The pages of the guide that there are.
+/// Returns the pages of the guide that exist.
 fn there(folder: &str) -> Vec<String> {
     let mut pages = Vec::new();
     for entry in fs::read_dir(repository(folder)).unwrap() {
@@ -68,7 +68,7 @@ fn there(folder: &str) -> Vec<String> {
     pages
 }
 
-/// The pages whose blocks run, the README among them. References are written from their source as a whole.
+/// Returns the pages whose blocks run, including the README. References are rendered from their source as a whole.
 fn run_pages() -> Vec<String> {
     let mut pages = listed();
     pages.retain(|page| ![POLICY_REFERENCE, COMMAND_REFERENCE].contains(&page.as_str()));
@@ -76,7 +76,7 @@ fn run_pages() -> Vec<String> {
     pages
 }
 
-/// What the README takes for granted: some data, a hierarchy and a file with SQL.
+/// Setup that the README assumes: some data, a hierarchy and a file with SQL.
 fn readme() -> Setting {
     let hierarchy = repository("configs/hierarchies/census/birth_place.csv");
     let before = format!(
@@ -141,7 +141,7 @@ fn every_link_leads_somewhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A page is what its source says.
+/// Asserts that a page is up to date with its source.
 fn assert_page(name: &str, found: &str) {
     if is_written() {
         fs::write(repository(name), found).unwrap();
@@ -166,7 +166,7 @@ fn the_reference_of_the_commands_is_their_help() {
     assert_page(COMMAND_REFERENCE, &page);
 }
 
-/// The headings of a page.
+/// Returns the headings of a page.
 fn headings(name: &str) -> Vec<String> {
     let page = fs::read_to_string(repository(name)).unwrap();
     blocks::prose(&page).lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()

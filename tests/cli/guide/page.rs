@@ -1,4 +1,4 @@
-//! A page at work: its blocks become one script, which runs in a folder of its own.
+//! Runs a page: its blocks become one script, which runs in its own folder.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,10 +12,10 @@ use super::answer::{matches, renewed, told};
 use super::blocks::{Action, Block, blocks};
 use super::repository;
 
-/// The end of a file in a script.
+/// Delimiter of here-documents in a script.
 const END: &str = "END-OF-THE-BLOCK";
 
-/// What a fragment of a policy is a part of. Its tables take the place of those with the same name.
+/// Policy that completes a fragment. Tables of the fragment replace those with the same name.
 const BASE: [(&str, &str); 5] = [
     ("version", "version = 1\n"),
     ("[input]", "[input]\nlocation = \"data/people.parquet\"\n"),
@@ -34,12 +34,12 @@ pub struct Page {
     aside: bool,
 }
 
-/// Where a page runs.
+/// Environment of a page.
 #[derive(Debug, Default)]
 pub struct Setting {
     /// Commands before those of the page.
     pub before: String,
-    /// Its environment.
+    /// Environment variables.
     pub variables: Vec<(&'static str, String)>,
 }
 
@@ -54,7 +54,7 @@ impl Page {
         Self { name: name.to_owned(), text, blocks, aside: false }
     }
 
-    /// Without a part of the machine that it needs: what can't run is only understood.
+    /// Marks a page that lacks a prerequisite: its blocks are only parsed.
     pub fn aside(mut self) -> Self {
         self.aside = true;
         self
@@ -64,12 +64,12 @@ impl Page {
         &self.blocks
     }
 
-    /// How many blocks do not run anywhere.
+    /// Returns the number of blocks that never run.
     pub fn asides(&self) -> usize {
         self.blocks.iter().filter(|block| block.action == Action::ShellAside).count()
     }
 
-    /// Runs the page, and gives what is wrong with it. With `write`, answers that are no longer true are written anew.
+    /// Runs the page, and returns its errors. With `write`, outdated answers are rewritten.
     pub fn run(&self, setting: &Setting, write: bool) -> Vec<String> {
         let folder = tempfile::Builder::new().prefix("guide-").tempdir().unwrap();
         let outputs = tempfile::tempdir().unwrap();
@@ -91,7 +91,7 @@ impl Page {
         wrong
     }
 
-    /// A reader must be told the name of a file, right before its content.
+    /// The name of a file must be mentioned right before its content.
     fn named(&self, block: &Block, name: &str) -> Result<(), String> {
         let before = self.blocks.iter().map(|other| other.place.end).filter(|end| *end < block.place.start).max();
         let words = &self.text[before.unwrap_or_default()..block.place.start];
@@ -106,7 +106,7 @@ impl Page {
         format!("{}, line {}: {problem}", self.name, block.line)
     }
 
-    /// Runs all that can run, block by block, until one fails.
+    /// Runs all runnable blocks in order, until one fails.
     fn ran(&self, setting: &Setting, folder: &TempDir, outputs: &Path) -> Option<String> {
         let mut script = format!("set -e\n{}\n", setting.before);
         for (index, block) in self.blocks.iter().enumerate() {
@@ -121,7 +121,7 @@ impl Page {
             };
             let _ = write!(script, "{{\n{body}}} > '{}/{index}' 2>&1\n", outputs.display());
         }
-        // Whoever types all of it into one shell has no table twice.
+        // All SQL of a page in one session must not define a table twice.
         let session: String =
             self.blocks.iter().filter(|block| block.action == Action::Sql).map(|b| b.text.as_str()).collect();
         if !session.is_empty() && !self.aside {
@@ -159,7 +159,7 @@ impl Page {
         Some(format!("{}, line {line}: the block ended with {}:\n{said}{stderr}", self.name, ended.status))
     }
 
-    /// Holds every answer against what the block before it has said.
+    /// Compares every answer with the output of the block before it.
     fn compared(&self, folder: &Path, outputs: &Path, write: bool) -> Vec<String> {
         let (mut wrong, mut asked, mut page) = (Vec::new(), None, self.text.clone());
         let mut changes = Vec::new();
@@ -193,7 +193,7 @@ impl Page {
     }
 }
 
-/// A policy, or tables of one, must be valid.
+/// Checks that a policy, or some tables of one, is valid.
 fn policy(text: &str, folder: &Path) -> Result<(), String> {
     let headers: Vec<&str> = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).collect();
     let has = |name: &str| headers.iter().any(|line| *line == name || line.starts_with("version") && name == "version");
@@ -203,13 +203,13 @@ fn policy(text: &str, folder: &Path) -> Result<(), String> {
     parsed.map(|_| ()).map_err(|error| format!("no valid policy: {error}"))
 }
 
-/// An excerpt must stand in its file as it stands here.
+/// Checks that an excerpt occurs verbatim in its file.
 fn part(text: &str, of: &str) -> Result<(), String> {
     let whole = fs::read_to_string(repository(of)).map_err(|error| format!("{of}: {error}"))?;
     if whole.contains(text) { Ok(()) } else { Err(format!("{of} has no such part")) }
 }
 
-/// Commands that can't run must be ones that bash understands, with flags that Throng understands. All others do nothing.
+/// Checks that bash parses commands that can't run, and that Throng parses their flags. All other commands do nothing.
 fn understood(text: &str) -> Result<(), String> {
     let before = "set -eo pipefail\nPATH=/nowhere\ncommand_not_found_handle() { return 0; }\n\
                   throng() { \"$THRONG\" \"$@\" --help > /dev/null; }\n";

@@ -1,4 +1,4 @@
-//! The reference of the policy file, written from its JSON schema.
+//! Renders the policy reference from the JSON schema.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ value is an open question, on which `check` and `run` insist.
 Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
-/// The tables of a policy in the order of the page: heading, name of the definition.
+/// Tables of a policy in the order of the page: heading and name of the definition.
 const TABLES: [(&str, &str); 8] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
@@ -28,11 +28,11 @@ const TABLES: [(&str, &str); 8] = [
     ("`hierarchy` of a column", "HierarchyRule"),
 ];
 
-/// Definitions that are a part of the field that uses them, and have no heading of their own.
+/// Definitions that are described with the field that uses them, without their own heading.
 const INLINE: [&str; 9] =
     ["Locations", "DefaultEntry", "Unlisted", "Hierarchy", "Branch", "Limit", "Category", "NamedCategory", "Columns"];
 
-/// The whole page.
+/// Renders the whole page.
 pub fn page(schema: &Value) -> String {
     let mut page = INTRODUCTION.to_owned();
     page += "\n## The file\n\n";
@@ -57,7 +57,7 @@ pub fn page(schema: &Value) -> String {
     page
 }
 
-/// Every definition of the schema is somewhere on the page.
+/// Returns the definitions of the schema that the page does not show.
 pub fn left_out(schema: &Value) -> Vec<String> {
     let definitions = schema["$defs"].as_object().unwrap();
     let page = page(schema);
@@ -87,7 +87,7 @@ fn fields(schema: &Value, table: &Value) -> String {
     rows
 }
 
-/// What a field takes, in words.
+/// Describes the values of a field.
 fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
     if let Some(reference) = field["$ref"].as_str() {
         let name = reference.rsplit('/').next().unwrap();
@@ -125,7 +125,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
     format!("{kind}{}", bounds.collect::<String>())
 }
 
-/// The fields of a table that take one of several names, with the definition that lists them.
+/// Returns the fields of a table that take one of several names, with the definition that lists them.
 fn choices_of(table: &Value) -> Vec<(String, String)> {
     let fields = table["properties"].as_object().unwrap().iter();
     let names = fields.filter_map(|(field, schema)| {
@@ -135,7 +135,7 @@ fn choices_of(table: &Value) -> Vec<(String, String)> {
     names.filter(|(_, name)| !INLINE.contains(&name.as_str()) && name != "HierarchyRule").collect()
 }
 
-/// The fields of a table that take several forms, with the description of each.
+/// Returns the fields of a table that take several forms, with the description of each.
 fn forms_of(definitions: &Value, table: &Value) -> Vec<(String, Vec<String>)> {
     let fields = table["properties"].as_object().unwrap().iter();
     let forms = fields.filter_map(|(field, schema)| {

@@ -1,4 +1,4 @@
-//! The page about the documents of a release lists every field that they have.
+//! The page about the documents of a release lists all of their fields.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::tables::{strings, table};
 
 const PAGE: &str = "docs/src/reference/sidecar.md";
 
-/// The way to every field that holds a number or a text, with names of columns and stages left out.
+/// Collects the path of every field with a number or a text, without names of columns and stages.
 fn ways(value: &Value, way: &str, found: &mut BTreeSet<String>) {
     let named = ["utility.columns", "timing_ms"].contains(&way);
     match value {
@@ -32,14 +32,14 @@ fn ways(value: &Value, way: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The first cells of the table below a heading.
+/// Returns the first cells of the table below a heading.
 fn shown(page: &str, heading: &str) -> BTreeSet<String> {
     let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no {heading}"));
     let section = section.split("\n## ").next().unwrap();
     section.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).map(str::to_owned).collect()
 }
 
-/// Forty people of one age and one of another, whose class has to borrow rows.
+/// Forty people of one age and one of another, whose class must borrow rows.
 fn crowd_and_one() -> RecordBatch {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..41).map(|row| 30 + row / 40)));
     let illnesses = strings((0..41).map(|row| format!("illness {}", row % 4)));
@@ -57,7 +57,7 @@ fn the_reference_of_the_documents_has_every_field() {
     ];
     for (people, columns) in inputs {
         let workshop = Workshop::with(&people, 4, 2, &columns);
-        // Of a file that was written just now a release has no digest.
+        // A release has no input digest if a file was written just before.
         let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         workshop.run(&[]);

@@ -1,4 +1,4 @@
-//! Each check of the suite on something that leaks. A check that lets it through would let a release through too.
+//! Runs each check of the suite on a leak, which it must detect.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -18,7 +18,7 @@ use super::statistics::told_besides;
 use crate::sandbox::Workshop;
 use crate::tables::{Draws, strings, table};
 
-/// A release whose files are compressed like ours.
+/// Writer properties of a release.
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_created_by("throng 0.0.0".to_owned())
@@ -110,19 +110,19 @@ fn orders_that_tell_are_caught() {
     let says = |found: Vec<String>, what: &str| assert!(found.iter().any(|found| found.contains(what)), "{found:?}");
     says(order_leaks(&(0..ROWS).collect::<Vec<_>>(), &classes), "the release is in the order");
     says(order_leaks(&(0..ROWS).rev().collect::<Vec<_>>(), &classes), "the release is in the order");
-    // A tendency is enough: every row within the fifth of the release where it was in the input.
+    // A tendency is enough: every row stays within its fifth of the table.
     let fifths: Vec<usize> =
         (0..5).flat_map(|fifth| shuffled(&mut draws, (fifth * ROWS / 5..(fifth + 1) * ROWS / 5).collect())).collect();
     says(order_leaks(&fifths, &classes), "the release is in the order");
-    // Classes in any order, and the rows of each as they came.
+    // Classes in any order, and the rows of each in input order.
     let mut sorted = random.clone();
     sorted.chunks_mut(8).for_each(<[usize]>::sort_unstable);
     says(order_leaks(&sorted, &classes), "classes are in the order");
-    // In one class of fifty only half of the rows are as they came.
+    // In every second class the rows are in input order.
     let mut some = random;
     some.chunks_mut(8).step_by(2).for_each(<[usize]>::sort_unstable);
     says(order_leaks(&some, &classes), "classes are in the order");
-    // Pieces of the input in any order.
+    // Slices of the input in any order.
     let pieces = shuffled(&mut draws, (0..ROWS / 10).collect());
     let pieced: Vec<usize> = pieces.into_iter().flat_map(|piece| piece * 10..piece * 10 + 10).collect();
     says(order_leaks(&pieced, &classes), "follow the row");
@@ -153,7 +153,7 @@ fn files_that_tell_more_than_their_rows_are_caught() {
     assert_eq!(told_besides(&write(&workshop, "d.parquet", &rows("x"), paged)), ["statistics of pages"]);
 }
 
-/// The rows of one file under the footer of another, as a writer would leave it that keeps what it knew of the input.
+/// The rows of one file under the footer of another, as written by a writer that keeps statistics of the input.
 #[test]
 fn statistics_of_other_rows_are_caught() {
     let workshop = Workshop::new();

@@ -1,4 +1,4 @@
-//! No value of the data is ever told: not in errors, not in logs at any level, not in the documents of a release.
+//! No value of the data is ever disclosed in errors, in logs at any level, or in the documents of a release.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use crate::release_files::read;
 use crate::sandbox::{Ended, Workshop};
 use crate::tables::{strings, table, write_csv, write_parquet};
 
-/// In every value of every column.
+/// Part of every value of every column.
 const CANARY: &str = "canary";
-/// A number that nothing else would print.
+/// A number that occurs nowhere else.
 const CANARY_NUMBER: i64 = 7_261_503_948;
 
 const COLUMNS: &str = r#"
@@ -50,7 +50,7 @@ fn assert_silent(ended: &Ended) {
     }
 }
 
-/// Runs a command that says as much as it can, in both formats of the log.
+/// Runs a command at the highest verbosity, in both log formats.
 fn loudly(workshop: &Workshop, arguments: &[&str], code: i32) {
     for format in ["text", "json"] {
         let ended = workshop.throng(&[arguments, &["-vv", "--log-format", format]].concat());

@@ -1,4 +1,5 @@
-//! The leak suite: whoever gets a release, its documents or the logs learns nothing of the input but what the policy shows.
+//! The leak suite: readers of a release, its documents or the logs learn nothing of the input except for what the
+//! policy releases.
 //!
 //! ```text
 //!  planted.rs      canaries in every place of an input          errors.rs    what is said when something goes wrong

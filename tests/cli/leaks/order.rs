@@ -1,4 +1,4 @@
-//! The order of a release says nothing of the order of the input: not over all rows, and not inside of a class.
+//! The order of a release is independent of the order of the input, over all rows and inside of a class.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::Workshop;
 use crate::tables::{Draws, pieces, strings, table, write_parquet};
 
-/// So many deviations from what chance gives are a leak: one in a million by chance, and the seed is fixed.
+/// Number of standard deviations from random order that is a leak: one in a million by chance, and the seed is fixed.
 const DEVIATIONS: f64 = 5.0;
 
-/// What is wrong with the order of rows, given where in the input each was and which class it is in.
+/// Returns the leaks in the order of rows, given the input row and the class of each.
 pub fn order_leaks(origins: &[usize], classes: &[usize]) -> Vec<String> {
     let whole = deviation(&[origins.to_vec()]);
     let mut by_class: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -20,7 +20,7 @@ pub fn order_leaks(origins: &[usize], classes: &[usize]) -> Vec<String> {
         by_class.entry(*class).or_default().push(*origin);
     }
     let inside = deviation(&by_class.into_values().collect::<Vec<_>>());
-    // Rows that follow each other in both orders are one by chance, however many rows there are.
+    // The expected number of adjacent rows that are adjacent in the input too is one, for any number of rows.
     let followers = origins.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
     let mut found = Vec::new();
     if whole.abs() > DEVIATIONS {
@@ -35,15 +35,15 @@ pub fn order_leaks(origins: &[usize], classes: &[usize]) -> Vec<String> {
     found
 }
 
-/// How far the rank correlations of some lists are from none together. Spearman's coefficient of n ranks in random order
-/// has a mean of zero and a variance of 1 / (n - 1).
+/// Returns the combined deviation of the rank correlations of some lists from zero. Spearman's coefficient of n ranks
+/// in random order has a mean of zero and a variance of 1 / (n - 1).
 fn deviation(lists: &[Vec<usize>]) -> f64 {
     let lists = lists.iter().filter(|list| list.len() > 2);
     let scores: Vec<f64> = lists.map(|list| spearman(list) * ((list.len() - 1) as f64).sqrt()).collect();
     scores.iter().sum::<f64>() / (scores.len() as f64).sqrt().max(1.0)
 }
 
-/// The rank correlation of distinct numbers with the order in which they stand.
+/// Returns the rank correlation of distinct numbers with their positions.
 fn spearman(numbers: &[usize]) -> f64 {
     let mut order: Vec<usize> = (0..numbers.len()).collect();
     order.sort_unstable_by_key(|place| numbers[*place]);
@@ -63,7 +63,7 @@ role = "quasi"
 role = "sensitive"
 "#;
 
-/// People whose tokens say nothing of their place.
+/// Returns a table whose tokens are independent of the row number.
 fn people(rows: usize, seed: u64) -> RecordBatch {
     let mut draws = Draws::new(seed);
     let (mut tokens, mut ages, mut sexes, mut ills) = (vec![], vec![], vec![], vec![]);
@@ -81,7 +81,7 @@ fn people(rows: usize, seed: u64) -> RecordBatch {
     ])
 }
 
-/// Where in the input each row of a release was, and its class.
+/// Returns the input row and the class of each row of a release.
 fn origins(input: &RecordBatch, release: &RecordBatch) -> (Vec<usize>, Vec<usize>) {
     let (input, release) = (Rows::of(input), Rows::of(release));
     let places = input.by("token");

@@ -1,4 +1,4 @@
-//! An input with canaries in every place, and the search for them after its release.
+//! Plants canaries in every place of an input, and searches for them after its release.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use crate::release_files::{Rows, read};
 use crate::sandbox::{Ended, Workshop, names};
 use crate::tables::{strings, write_csv, write_ipc};
 
-/// Rows that are released, and rows that are suppressed.
+/// Numbers of rows that are released and suppressed.
 const KEPT: i64 = 240;
 const SUPPRESSED: i64 = 5;
 
@@ -69,13 +69,13 @@ role = "insensitive"
 role = "insensitive"
 "#;
 
-/// A dictionary with an entry that no row has.
+/// Returns a dictionary with an entry that no row refers to.
 fn dictionary(entries: Vec<String>, keys: impl Iterator<Item = i32>) -> ArrayRef {
     let unused = entries.into_iter().chain(["canary-unused entry".to_owned()]);
     Arc::new(DictionaryArray::new(Int32Array::from_iter_values(keys), Arc::new(StringArray::from_iter_values(unused))))
 }
 
-/// Text with nulls whose bytes are still there.
+/// Returns text with nulls whose bytes are still in the buffer.
 fn with_hidden_bytes(rows: i64) -> ArrayRef {
     let text = |row: i64| match row {
         row if row >= KEPT => "canary-suppressed remark".to_owned(),
@@ -123,14 +123,14 @@ fn write_planted_parquet(path: &Path, batch: &RecordBatch) {
     writer.close().unwrap();
 }
 
-/// A hierarchy in which every zip has a region, and some that no row has.
+/// Returns a hierarchy with a region for every zip, and with values that no row has.
 fn hierarchy() -> String {
     let line = |row: i64| format!("canary-quasi {row};region {};*\n", row % 5);
     let absent = |row: i64| format!("canary-hierarchy {row};canary-label {};*\n", row % 3);
     (0..KEPT + SUPPRESSED).map(line).chain((0..20).map(absent)).collect()
 }
 
-/// A workshop with all of it; the name of the file tells the format.
+/// Creates a workshop with all canaries; the extension selects the format.
 pub fn workshop(extension: &str) -> Workshop {
     let workshop = Workshop::new();
     fs::create_dir_all(workshop.path("input/canary-folder")).unwrap();
@@ -147,7 +147,7 @@ pub fn workshop(extension: &str) -> Workshop {
     workshop
 }
 
-/// A command with secrets in its environment.
+/// Returns a command with secrets in its environment.
 pub fn command(workshop: &Workshop, arguments: &[&str]) -> Command {
     let mut command = workshop.command(arguments);
     command.env("PLACE", workshop.path("input")).env("TMPDIR", workshop.path("spill"));
@@ -160,7 +160,7 @@ pub fn command(workshop: &Workshop, arguments: &[&str]) -> Command {
     command
 }
 
-/// What was said to the operator, and what is left in the folder for spilled rows.
+/// Returns the output of a command. Asserts that no spill files are left.
 pub fn said(workshop: &Workshop, name: &str, ended: &Ended) -> Vec<Seen> {
     let left = names(&workshop.path("spill"));
     assert_eq!(left, Vec::<String>::new(), "{name} left spilled rows");
@@ -184,7 +184,7 @@ fn canaries_are_found_nowhere_but_where_the_policy_shows_them() {
             seen.extend(published(&workshop.path("out")));
             assert!(seen.iter().any(|seen| seen.audience == Audience::Documents && seen.bytes.len() > 500));
             assert_eq!(leaks(&seen), Vec::<String>::new(), "{extension}");
-            // The search sees what is there.
+            // The search must find the canaries that are allowed.
             let rows = seen.iter().filter(|seen| seen.audience == Audience::Rows);
             let shown: Vec<String> = rows.flat_map(|seen| places(&seen.bytes)).collect();
             assert!(shown.iter().any(|place| place == "sensitive"), "{shown:?}");
@@ -192,7 +192,7 @@ fn canaries_are_found_nowhere_but_where_the_policy_shows_them() {
     }
 }
 
-/// Without this the search could pass because nothing was planted.
+/// Without this test the search could pass because nothing was planted.
 #[test]
 fn canaries_are_planted_in_every_place() {
     let workshop = workshop("parquet");

@@ -1,4 +1,4 @@
-//! A search for canaries through everything that a job leaves behind or says.
+//! Searches everything that a job writes or prints for canaries.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,38 +10,38 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 
 use crate::sandbox::contents;
 
-/// Every canary of text begins with this, and goes on with the place where it was planted.
+/// Prefix of every text canary, followed by the place where it was planted.
 pub const CANARY: &str = "canary-";
 
-/// Numbers that nothing else would hold, by the place where they were planted.
+/// Numbers that occur nowhere else, by the place where they were planted.
 pub const NUMBERS: [(&str, Range<i64>); 2] =
     [("number", 7_261_503_000..7_261_504_000), ("amount", 8_310_007_000..8_310_008_000)];
 
-/// Who sees something.
+/// Audience of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// Readers of the rows of a release.
     Rows,
     /// Readers of its documents and file names.
     Documents,
-    /// Who runs the job: its logs, errors and outcome.
+    /// The operator of the job, who sees its logs, errors and outcome.
     Operator,
 }
 
-/// Something that somebody sees.
+/// An output and its audience.
 pub struct Seen {
     pub name: String,
     pub audience: Audience,
     pub bytes: Vec<u8>,
 }
 
-/// The places of canaries that an audience may learn of. Sensitive values are what a release is for, and an operator knows
-/// where the input lies.
+/// Whether an audience may see a canary of this place. Sensitive values are meant to be released, and an operator knows
+/// the location of the input.
 fn is_allowed(place: &str, audience: Audience) -> bool {
     matches!((place, audience), ("sensitive", Audience::Rows) | ("folder" | "file", Audience::Operator))
 }
 
-/// Every canary that somebody sees who should not.
+/// Returns every canary that an audience must not see.
 pub fn leaks(seen: &[Seen]) -> Vec<String> {
     let of = |seen: &Seen| {
         let places = places(&seen.bytes).into_iter().filter(|place| !is_allowed(place, seen.audience));
@@ -50,7 +50,7 @@ pub fn leaks(seen: &[Seen]) -> Vec<String> {
     seen.iter().flat_map(of).collect()
 }
 
-/// The places of the canaries in these bytes.
+/// Returns the places of the canaries in these bytes.
 pub fn places(bytes: &[u8]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for start in 0..bytes.len() {
@@ -75,7 +75,7 @@ fn planted(number: i64) -> Option<String> {
     NUMBERS.iter().find(|(_, range)| range.contains(&number)).map(|(place, _)| (*place).to_owned())
 }
 
-/// Everything below the folder of an output: names, bytes, and what is inside of compressed pages.
+/// Returns everything below the folder of an output: names, bytes, and the content of compressed pages.
 pub fn published(folder: &Path) -> Vec<Seen> {
     let mut seen = Vec::new();
     for (path, bytes) in contents(folder) {
@@ -92,13 +92,13 @@ pub fn published(folder: &Path) -> Vec<Seen> {
     seen
 }
 
-/// The schema of a file in words; inside of the file it is packed.
+/// Returns the schema of a file as text; inside of the file it is encoded.
 fn schema(path: &Path) -> Vec<u8> {
     let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path).unwrap()).unwrap();
     format!("{:?}", reader.schema()).into_bytes()
 }
 
-/// The pages of a file as they are before they are compressed, with their dictionaries.
+/// Returns the uncompressed pages of a file, with their dictionaries.
 pub fn pages(path: &Path) -> Vec<u8> {
     let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! What a Parquet file says of itself besides its rows: statistics, indexes and metadata.
+//! Statistics, indexes and metadata of a Parquet file, which must not reveal more than its rows.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
 use crate::sandbox::{Ended, Workshop};
 
-/// Whatever a file says of itself that is not told by its rows.
+/// Returns the metadata of a file that does not follow from its rows.
 pub fn told_besides(path: &Path) -> Vec<String> {
     let reader = ParquetMetaDataReader::new().with_page_index_policy(PageIndexPolicy::Optional);
     let metadata = reader.parse_and_finish(&File::open(path).unwrap()).unwrap();
@@ -43,7 +43,7 @@ pub fn told_besides(path: &Path) -> Vec<String> {
     told
 }
 
-/// The extremes of each chunk are values of its rows, and its nulls are counted.
+/// Checks that the extremes of each chunk are values of its rows, and that its null count is right.
 fn of_chunks(path: &Path, metadata: &ParquetMetaData) -> Vec<String> {
     let mut told = Vec::new();
     for (number, group) in metadata.row_groups().iter().enumerate() {
@@ -77,7 +77,7 @@ fn is_zero(statistics: &Statistics) -> bool {
     matches!(statistics, Statistics::Double(of) if of.min_opt() == Some(&0.0) || of.max_opt() == Some(&0.0))
 }
 
-/// Values as Parquet writes those that the tests have: text, whole numbers and floats.
+/// Encodes values as in Parquet statistics, for the types of the tests: text, integers and floats.
 fn encoded(column: &ArrayRef, kind: Type) -> Vec<Vec<u8>> {
     match kind {
         Type::BYTE_ARRAY => {

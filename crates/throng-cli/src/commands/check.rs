@@ -25,7 +25,7 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     Ok(Outcome::failure_with(exit_code, text, json))
 }
 
-/// What was found, for scripts.
+/// Formats the result as JSON.
 pub(super) fn json(checked: &Checked) -> Value {
     let columns = checked.feasibility.columns.iter().map(|column| {
         json!({

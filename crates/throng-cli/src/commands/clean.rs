@@ -25,7 +25,7 @@ pub(super) async fn clean(args: &CleanArgs) -> Result<Outcome, JobError> {
     Ok(Outcome::success(text(&cleaned, args.dry_run), json))
 }
 
-/// The output of a policy, or a location as it is. A file is a policy; an output never is one.
+/// Returns the output of a policy, or the location itself. A file is a policy, because an output never is a file.
 fn target(text: &str) -> Result<(String, Store), JobError> {
     let path = Path::new(text);
     if path.is_file() || path.extension().is_some_and(|extension| extension == "toml") {

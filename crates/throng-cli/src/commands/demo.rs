@@ -11,7 +11,7 @@ use super::{generate, verify};
 use crate::args::DemoArgs;
 use crate::outcome::{Outcome, eprint_line};
 
-/// The policy and its hierarchies, as they are in `configs/`.
+/// The policy and its hierarchies from `configs/`.
 const FILES: [(&str, &str); 3] = [
     ("census.toml", include_str!("../../../../configs/census.toml")),
     ("hierarchies/census/race.csv", include_str!("../../../../configs/hierarchies/census/race.csv")),
@@ -55,7 +55,7 @@ pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Resul
     Ok(Outcome::success(text, json))
 }
 
-/// Puts the policy into the folder of the demo, which must be new, empty, or from an earlier demo.
+/// Writes the policy to the demo folder, which must be new, empty, or from an earlier demo.
 fn write_policy(folder: &Path) -> Result<(), JobError> {
     let is_ours = folder.join(FILES[0].0).is_file();
     let is_empty = fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());

@@ -1,4 +1,4 @@
-//! `throng completions` and `throng man`: what shells and readers of manuals know of the command line.
+//! `throng completions` and `throng man`: shell completions and manual pages.
 
 use clap::CommandFactory;
 use throng_job::{JobError, Kind};
@@ -14,7 +14,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> Result<Outcome, JobError> {
 
 pub(super) fn man(args: &ManArgs) -> Result<Outcome, JobError> {
     let mut command = Args::command();
-    // Makes the options of throng known to its commands, and gives each the name of its page, such as throng-run.
+    // Propagates global options to the subcommands, and sets the name of each page, such as throng-run.
     command.build();
     let mut name = String::from("throng");
     for below in &args.command {

@@ -28,7 +28,7 @@ pub(super) async fn census(args: CensusArgs) -> Result<Outcome, JobError> {
     Ok(Outcome::success(text, json))
 }
 
-/// Writes people, with a bar on a terminal.
+/// Generates a census, with a progress bar on a terminal.
 pub(super) async fn write(folder: PathBuf, options: CensusOptions) -> Result<GenerateSummary, JobError> {
     let bar = stage_bar("generate", Some(options.rows));
     let progress = bar.clone();
@@ -36,7 +36,7 @@ pub(super) async fn write(folder: PathBuf, options: CensusOptions) -> Result<Gen
     let written = tokio::task::spawn_blocking(work).await;
     bar.finish_and_clear();
     written.map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?.map_err(|error| match error {
-        // Trying again would not help.
+        // A retry would not help.
         GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
         GenerateError::Io { .. } | GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
     })

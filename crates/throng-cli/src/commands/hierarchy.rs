@@ -90,7 +90,7 @@ fn is_toml(file: &Path) -> bool {
     file.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"))
 }
 
-/// A hierarchy of either form; the extension tells which.
+/// Reads a hierarchy in either format, chosen by the file extension.
 fn read(file: &Path) -> Result<Arc<Tree>, JobError> {
     let name = file.display();
     let bad = |text: String| JobError::new(Kind::BadPolicy, format!("{name}: {text}"));
@@ -103,7 +103,7 @@ fn read(file: &Path) -> Result<Arc<Tree>, JobError> {
     })
 }
 
-/// Writes a file that is not there yet.
+/// Writes a file that must not exist.
 pub(super) fn write_new(file: &Path, text: &str) -> Result<(), JobError> {
     let name = file.display();
     let created = fs::OpenOptions::new().write(true).create_new(true).open(file);

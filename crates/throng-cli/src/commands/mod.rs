@@ -24,7 +24,7 @@ use crate::outcome::Outcome;
 use crate::progress::observer;
 use crate::telemetry::RunFiles;
 
-/// Runs a command to its end.
+/// Runs a command to completion.
 pub(crate) async fn run(
     command: Command,
     threads: usize,
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     stop: Stop,
     files: &RunFiles,
 ) -> Outcome {
-    // The progress bar of a job goes away with its options, before the last words.
+    // The progress bar of a job is dropped with its options, before the outcome is printed.
     let job = || JobOptions { threads, memory_limit, observer: observer(), recorder: None, stop: stop.clone() };
     let result = match command {
         Command::Run(args) => run::run(&args, job(), files).await,

@@ -16,7 +16,7 @@ pub(super) async fn report(args: &ReportArgs) -> Result<Outcome, JobError> {
     Ok(Outcome::success(text, json))
 }
 
-/// Writes a page.
+/// Writes a page to a file.
 pub(super) fn write(path: &Path, page: &str) -> Result<(), JobError> {
     std::fs::write(path, page).map_err(|error| {
         let text = format!("writing {}: {error}; check the folder and its permissions", path.display());

@@ -24,7 +24,7 @@ pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, J
     Ok(Outcome::success(told, json))
 }
 
-/// The figures, for scripts.
+/// Formats the figures as JSON.
 fn json(risk: &Risk) -> Value {
     let sizes = risk
         .sizes
@@ -73,7 +73,7 @@ fn json(risk: &Risk) -> Value {
     })
 }
 
-/// Six digits are more than anybody reads.
+/// Rounds to six digits.
 fn rounded(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }

@@ -26,7 +26,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     Ok(Outcome::success(released.to_text(), released.to_json()))
 }
 
-/// There was nothing to do.
+/// Returns the outcome of a run that would only reproduce the current release.
 fn unchanged(standing: &CurrentRelease) -> Outcome {
     let (location, files) = (&standing.location, &standing.manifest.files);
     let json = json!({

@@ -27,7 +27,7 @@ pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome,
     }
 }
 
-/// The grid. A combination that no policy allows is in it with the reason.
+/// Returns the grid. An invalid combination is included with the reason.
 fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
     let base = Policy::load(&args.policy, &args.base())?;
     let algorithms = match args.algorithm.is_empty() {
@@ -58,7 +58,7 @@ fn name(partition: PartitionSetting, cluster: ClusterSetting) -> String {
     }
 }
 
-/// A table for people, with the advice below it.
+/// Formats the results as a table, with the advice below it.
 fn text(swept: &SweepReport) -> String {
     let widest = swept.attempts.iter().map(|attempt| attempt.algorithm.len()).fold(9, usize::max);
     let mut lines = vec![format!(
@@ -82,7 +82,7 @@ fn text(swept: &SweepReport) -> String {
     lines.join("\n")
 }
 
-/// The same for scripts.
+/// Formats the results as JSON.
 fn json(swept: &SweepReport) -> Value {
     let trial = |attempt: &Attempt| {
         let mut trial = json!({

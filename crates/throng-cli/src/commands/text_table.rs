@@ -1,4 +1,4 @@
-//! Tables for people: the first column to the left, figures to the right.
+//! Text tables: the first column is aligned to the left, figures to the right.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ impl TextTable {
         Self { rows: vec![heads.iter().map(|head| (*head).to_owned()).collect()] }
     }
 
-    /// One more row, with as many cells as there are heads.
+    /// Adds a row, with as many cells as there are heads.
     pub(super) fn row(&mut self, cells: impl Into<Vec<String>>) {
         self.rows.push(cells.into());
     }

@@ -26,7 +26,7 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
     Ok(outcome(&findings, &promise))
 }
 
-/// What was found, against what was promised.
+/// Compares findings with the promise.
 pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
     let holds = findings.holds();
     let mut lines = vec![format!("{} in {}", plural(findings.rows, "row"), plural(findings.classes, "class"))];

@@ -42,7 +42,7 @@ pub(crate) enum ServerCommand {
 }
 
 impl ServerCommand {
-    /// How many threads the process has, besides those of tasks.
+    /// Returns the number of threads of the process, besides those of tasks.
     pub(crate) fn threads(&self) -> usize {
         match self {
             Self::Executor(args) => args.slots(),

@@ -1,5 +1,5 @@
-//! The files of `deploy/` for clusters fit the binaries: variables are known, ports are those that are let through, exit codes
-//! are those of the binary, and limits leave room. Images and clusters themselves are not tested here.
+//! Checks the cluster files of `deploy/` against the binaries: variables, ports, exit codes and memory limits. Images
+//! and clusters themselves are not tested here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,13 +20,13 @@ use files::{bytes, numbers, stages, strings, text, yaml};
 const COMPOSE: &str = "deploy/compose/cluster.yaml";
 const KUBERNETES: &str = "deploy/kubernetes/cluster.yaml";
 
-/// The factor of its memory limit that a process stays within.
+/// Factor of its memory limit that a process stays within.
 const MEMORY_MARGIN: f64 = 1.2;
 
-/// A container: its name, what it runs, its variables.
+/// A container with its command line and variables.
 struct Container {
     name: String,
-    /// The binary that it runs instead of that of the image.
+    /// Binary that replaces the entrypoint of the image.
     entrypoint: Option<String>,
     arguments: Vec<String>,
     variables: BTreeMap<String, String>,
@@ -34,13 +34,13 @@ struct Container {
 }
 
 impl Container {
-    /// The command line of a server that means the same as its variables.
+    /// Parses the command line of a server, including its variables.
     fn parsed(&self) -> ServerArgs {
         assert_eq!(self.entrypoint, None, "{}", self.name);
         self.parse()
     }
 
-    /// The command line of a release, as `throng` parses it.
+    /// Parses the command line of a release job.
     fn release(&self) -> ThrongCommand {
         assert_eq!(self.entrypoint.as_deref(), Some("/usr/bin/throng"), "{}", self.name);
         self.parse::<ThrongArgs>().command
@@ -76,13 +76,13 @@ fn of_compose(name: &str) -> Container {
     }
 }
 
-/// The objects of a kind, by name.
+/// Returns the objects of a kind by name.
 fn objects(kind: &str) -> BTreeMap<String, Yaml> {
     let of_kind = yaml(KUBERNETES).into_iter().filter(|document| document["kind"].as_str() == Some(kind));
     of_kind.map(|document| (document["metadata"]["name"].as_str().unwrap().to_owned(), document)).collect()
 }
 
-/// The templates of all pods, by the name that the policies of the network know.
+/// Returns the templates of all pods by the name that network policies use.
 fn pods() -> BTreeMap<String, Yaml> {
     let servers = objects("Deployment").into_values().map(|server| server["spec"]["template"].clone());
     let jobs = objects("CronJob").into_values().map(|job| job["spec"]["jobTemplate"]["spec"]["template"].clone());
@@ -94,7 +94,7 @@ fn of_pod(name: &str) -> Container {
     let container = &pods()[name]["spec"]["containers"][0];
     let variable = |variable: &Yaml| {
         let value = variable["value"].as_str().map(str::to_owned);
-        // What only a running pod knows.
+        // Placeholder for a value that only a running pod has.
         Some((variable["name"].as_str()?.to_owned(), value.unwrap_or_else(|| "10.0.0.7".to_owned())))
     };
     Container {
@@ -182,7 +182,7 @@ fn a_pod_can_write_to_its_volume_and_to_nothing_else() {
     assert!(objects("Secret").is_empty());
 }
 
-/// Who may reach which port of a pod.
+/// Returns the ports of a pod and who may connect to them.
 fn admitted(pod: &str) -> BTreeSet<(i64, String)> {
     let policies = objects("NetworkPolicy");
     let spec = &policies[pod]["spec"];
@@ -225,7 +225,7 @@ fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
     for (pod, who) in expected {
         assert_eq!(admitted(pod), who, "{pod}");
     }
-    // No port of the example is open to the machine that it runs on.
+    // No port of the example is published on the host.
     assert!(!text(COMPOSE).contains("ports:"));
 }
 

@@ -1,9 +1,9 @@
-//! Log records of the engine, without their text.
+//! Redacted log records of the engine.
 
 use log::{LevelFilter, Metadata, Record};
 
-/// Reports where the engine has logged a warning or an error, and not its text, which may quote values. DataFusion and Ballista
-/// log with the crate `log`.
+/// Reports the source location of warnings and errors of the engine without their text, which may quote values.
+/// DataFusion and Ballista log with the crate `log`.
 pub(crate) struct EngineLog;
 
 impl log::Log for EngineLog {

@@ -1,4 +1,4 @@
-//! `throng-cluster`: the scheduler and the executors of a cluster.
+//! `throng-cluster`: the scheduler and the executors of a compute cluster.
 
 mod args;
 mod engine_log;
@@ -20,14 +20,14 @@ use crate::{block_on, exit_with, no_threads, report_usage_error};
 use args::{ServerArgs, ServerCommand};
 pub(crate) use engine_log::EngineLog;
 
-/// The time that the tasks of an executor may take after a signal. Platforms kill after 30 seconds or more.
+/// Time that the tasks of an executor have after a signal. Platforms kill after 30 seconds or more.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// The time that threads may take after that.
+/// Time that threads have after that.
 const LAST_WORK: Duration = Duration::from_secs(2);
 
-/// Runs `throng-cluster` with the arguments of this process, and returns its exit code. Sets the panic hook, the global pool of
-/// rayon and the loggers of the process.
+/// Runs `throng-cluster` with the arguments of this process, and returns its exit code. Sets the panic hook, rayon's
+/// global pool and the loggers of the process.
 pub fn throng_cluster() -> ExitCode {
     hide_panic_messages("throng-cluster");
     let args = match ServerArgs::try_parse() {
@@ -44,7 +44,7 @@ pub fn throng_cluster() -> ExitCode {
     })
 }
 
-/// Runs a server until it fails or a signal ends it, which is a success.
+/// Runs a server until it fails, or until a signal ends it successfully.
 async fn run(command: &ServerCommand) -> Result<(), JobError> {
     match command {
         ServerCommand::Scheduler(args) => {

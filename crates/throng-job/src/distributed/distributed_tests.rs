@@ -7,7 +7,7 @@ use super::*;
 use crate::job::{JobOptions, PublishedRelease, run, run_on};
 use throng_synthetic::{CensusOptions, write_census};
 
-/// A session that is no cluster, and does what one does: its tasks know nothing of each other.
+/// A local session in place of a compute cluster: its tasks share no state.
 fn cluster(partitions: usize) -> Cluster {
     let config = SessionConfig::new().with_target_partitions(partitions).with_batch_size(1000);
     Cluster { session: SessionContext::new_with_config(config), partitions }
@@ -42,7 +42,7 @@ impl Workplace {
         policy
     }
 
-    /// Everything that lies beside the census.
+    /// Returns the names of all entries beside the census.
     fn outputs(&self) -> Vec<String> {
         let names = std::fs::read_dir(self.folder.path()).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -59,7 +59,7 @@ fn digests(released: &PublishedRelease) -> Vec<(String, u64, String)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_gives_the_bytes_of_one_process() {
     let work = Workplace::new(20_000);
-    // Files end within classes, and within row groups.
+    // File boundaries fall inside classes and inside row groups.
     let files = |policy: &mut Policy| policy.output.rows_per_file = 1_333;
     let here = run(&work.policy("here", files), &options()).await.unwrap();
     assert_eq!(here.files.len(), 16);
@@ -74,7 +74,7 @@ async fn a_cluster_gives_the_bytes_of_one_process() {
         let cluster = other.resources.cluster.as_ref().unwrap();
         assert!(cluster.groups > 1000 && cluster.shuffle_bytes.values().all(|bytes| *bytes > 0), "{cluster:?}");
     }
-    // Attempts and outlines are gone.
+    // Attempts and outlines have been removed.
     assert_eq!(work.outputs(), ["here", "there-1", "there-3", "there-8"]);
     let mut names: Vec<_> = std::fs::read_dir(work.folder.path().join("there-3"))
         .unwrap()

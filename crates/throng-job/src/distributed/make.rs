@@ -1,4 +1,4 @@
-//! Makes a staged release on a cluster.
+//! Creates a staged release on a compute cluster.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,14 +26,14 @@ use crate::progress::Stage;
 use crate::stage_timer::StageTimer;
 use crate::store_path::StorePath;
 
-/// A release that is staged.
+/// A staged release.
 pub(crate) struct Made {
     pub(crate) facts: Facts,
     pub(crate) files: Vec<FileEntry>,
     pub(crate) cluster: Option<ClusterFacts>,
 }
 
-/// Makes a release of a table below a staging place. Files have names of attempts.
+/// Creates a release of a table in `staging`, with one file name per attempt.
 pub(crate) async fn make(
     cluster: &Cluster,
     table: Arc<dyn TableProvider>,
@@ -63,7 +63,7 @@ pub(crate) async fn make(
     if written.rows() != rows || written.sent != written.received {
         return Err(JobError::internal("rows were lost or doubled between machines"));
     }
-    // It is not needed any more, and as secret as the input.
+    // The outline is no longer needed, and as secret as the input.
     let outline = staging.child(&name);
     if let Err(error) = outline.store.delete(&outline.path).await {
         tracing::warn!(error = %crate::error::store_reason(&error), "the outline could not be removed yet");
@@ -82,8 +82,8 @@ pub(crate) async fn make(
     Ok(Made { facts, files: written.files, cluster: Some(facts_of_cluster) })
 }
 
-/// Surveys the table and draws the outline of its release. A table that is cut into parts needs another query, in which
-/// the classes of each part are formed.
+/// Surveys the table and computes the outline of its release. A table that is divided into parts needs a second query,
+/// which forms the classes of each part.
 async fn outline(
     cluster: &Cluster,
     table: Arc<dyn TableProvider>,
@@ -121,7 +121,7 @@ async fn outline(
     }
 }
 
-/// The groups of all parts as a table.
+/// Returns the groups of all parts as a table.
 fn group_files(sketch: &Sketched, staging: &StorePath) -> Result<Arc<dyn TableProvider>, JobError> {
     let urls = sketch.files().iter().map(|file| staging.child(file).table_url()).collect::<Result<Vec<_>, _>>()?;
     let config = ListingTableConfig::new_with_multi_paths(urls)
@@ -131,7 +131,7 @@ fn group_files(sketch: &Sketched, staging: &StorePath) -> Result<Arc<dyn TablePr
     Ok(Arc::new(table))
 }
 
-/// What comes out of tasks over a table.
+/// Runs tasks over a table and collects their output.
 pub(super) async fn run(
     cluster: &Cluster,
     table: Arc<dyn TableProvider>,
@@ -146,8 +146,8 @@ pub(super) async fn run(
         answers.await
     };
     match answers().await.map_err(|error| failed(doing, &error)) {
-        // A cluster that has lost a machine may give up what another attempt can do. What the first one wrote has other
-        // names, and is named by nobody.
+        // A compute cluster that has lost an executor may fail a query that succeeds on retry. Files of the first
+        // attempt have other names and are not referenced.
         Err(error) if error.kind() == Kind::TemporaryIo => {
             tracing::warn!("{error}; the query is tried once more");
             answers().await.map_err(|error| failed(doing, &error))
@@ -156,11 +156,11 @@ pub(super) async fn run(
     }
 }
 
-/// What the writers have answered.
+/// Combined answers of the writers.
 #[derive(Default)]
 struct Written {
     files: Vec<FileEntry>,
-    /// The sums of the hashes of all rows, as readers have sent and as writers have received them.
+    /// Sums of the hashes of all rows, as sent by readers and as received by writers.
     sent: u128,
     received: u128,
     dealt_bytes: u64,

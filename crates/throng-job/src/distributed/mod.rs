@@ -1,4 +1,4 @@
-//! The job on a cluster: the same stages as three queries, each of which any session of DataFusion can run.
+//! Distributed jobs: the same stages as three queries, each of which any DataFusion session can run.
 //!
 //! ```text
 //!  driver                      cluster
@@ -10,8 +10,9 @@
 //!  publish ◄───────────────────┘
 //! ```
 //!
-//! The driver holds what the documents of a release hold, and no rows and no groups. It alone publishes, by the same chain
-//! of types as a job in one process. Whatever an attempt leaves that did not succeed is named by nobody, and removed.
+//! The driver holds the content of the release's documents, and neither rows nor groups. Only the driver publishes,
+//! through the same chain of types as a job in one process. Files of failed attempts are not referenced, and are
+//! removed.
 
 mod make;
 mod verifies;
@@ -30,16 +31,16 @@ use crate::error::{JobError, Kind};
 use verifies::Verifies;
 use writes::Writes;
 
-/// A cluster that runs queries.
+/// A compute cluster that runs queries.
 #[derive(Clone)]
 pub struct Cluster {
-    /// Runs queries with the tasks of this crate.
+    /// Session whose queries may contain the tasks of this crate.
     pub session: SessionContext,
-    /// Into how many partitions rows are sent.
+    /// Number of shuffle partitions.
     pub partitions: usize,
 }
 
-/// Makes the tasks of this crate, for the codecs of a cluster.
+/// Decodes the tasks of this crate, for the codecs of a compute cluster. Returns `None` for an unknown name.
 pub fn read_task(name: &str, body: &[u8]) -> Option<Result<Arc<dyn Task>>> {
     match name {
         Writes::NAME => Some(Writes::read(body).map(|task| Arc::new(task) as _)),
@@ -48,7 +49,7 @@ pub fn read_task(name: &str, body: &[u8]) -> Option<Result<Arc<dyn Task>>> {
     }
 }
 
-/// What a query on a cluster failed of. The words of an engine may quote values, and are not told.
+/// Classifies the error of a query on a compute cluster. The text of an engine error may quote values and is dropped.
 fn failed(doing: &str, error: &DataFusionError) -> JobError {
     crate::sql::ours(error).unwrap_or_else(|| {
         let advice = "look into the logs of its executors, then try again";

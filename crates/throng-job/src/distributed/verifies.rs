@@ -1,4 +1,4 @@
-//! Verifies a release on a cluster: all rows of a class come to one task.
+//! Distributed verification: rows are shuffled by class, so that one task gets all rows of a class.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::input::JobInput;
 use crate::progress::NoProgress;
 use crate::verify::{PassthroughCheck, examine_stream};
 
-/// Looks at whole classes.
+/// Task that verifies whole classes.
 #[derive(Debug)]
 pub(super) struct Verifies {
     policy: Policy,
@@ -90,7 +90,7 @@ impl Task for Verifies {
     }
 
     fn body(&self) -> Vec<u8> {
-        // Names of columns and a number are always JSON.
+        // Serializing column names and a number can't fail.
         let names = serde_json::to_vec(&(&self.unchanged.columns, self.unchanged.seed)).unwrap_or_default();
         let mut body = (names.len() as u64).to_le_bytes().to_vec();
         body.extend(names);
@@ -99,7 +99,7 @@ impl Task for Verifies {
     }
 }
 
-/// Counts the classes of a table on a cluster, and sums the content of the columns that must be unchanged.
+/// Counts the classes of a table on a compute cluster, and computes the checksum of the columns that must be unchanged.
 pub(crate) async fn examine_on(
     cluster: &Cluster,
     input: &dyn JobInput,

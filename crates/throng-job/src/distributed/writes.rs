@@ -1,4 +1,4 @@
-//! Writes the files of one partition to the staging place, each under the name of an attempt.
+//! Writes the files of one partition to staging, each under the name of its attempt.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,10 +23,10 @@ use crate::manifest::FileEntry;
 use crate::store_path::StorePath;
 use crate::write::write_file;
 
-/// Batches that wait for the writer.
+/// Capacity of the channel to the file writer, in batches.
 const WAITING: usize = 2;
 
-/// Writes files.
+/// Task that writes data files.
 #[derive(Debug)]
 pub(super) struct Writes {
     anonymizer: Arc<Anonymizer>,
@@ -54,7 +54,7 @@ impl Writes {
     }
 }
 
-/// What a writer answers: a file, or what was noted on the way to it. `sum` is of the hashes of its rows.
+/// Schema of a writer's output: a row per file, or a control row. `sum` is the sum of the row hashes.
 fn answer_schema() -> SchemaRef {
     Arc::new(Schema::new(vec![
         Field::new("file", DataType::UInt32, false),
@@ -154,7 +154,7 @@ impl Task for Writes {
     }
 }
 
-/// Rows of one file one after the other, without what was noted.
+/// Splits rows into runs of the same file, without control rows.
 fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
     let is_note = |class: u32| matches!(class, ACCOUNT | RECEIVED);
     let is_break = |row: &usize| {
@@ -166,19 +166,19 @@ fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Where attempts are staged.
+/// Store and context of the files being written.
 struct Staging {
     store: StorePlace,
     context: Arc<TaskContext>,
 }
 
-/// A file that is being written.
+/// A file being written.
 struct Writing {
     file: u32,
-    /// The places of its rows in the release.
+    /// Range of its rows in the release.
     rows: Range<u64>,
     class: u32,
-    /// Rows of the class so far.
+    /// Number of rows of the current class so far.
     rank: u64,
     written: u64,
     sum: u128,
@@ -200,8 +200,8 @@ impl Writing {
         Ok(Self { file, rows: files.rows(file), class: u32::MAX, rank: 0, written: 0, sum: 0, received: 0, to, task })
     }
 
-    /// Adds rows in the order of the release. A class that goes over the ends of the file has come whole, and its rows
-    /// that belong to other files are left out.
+    /// Appends rows in the order of the release. A class that crosses a file boundary arrives whole; its rows of other
+    /// files are skipped.
     async fn push(&mut self, batch: &RecordBatch, files: &Files, released: &OutlineRows) -> Result<(), AnonymizeError> {
         self.received += bytes_of(batch);
         let (mut first, mut wanted) = (None, 0);
@@ -221,7 +221,7 @@ impl Writing {
         self.written += wanted as u64;
         let part = batch.slice(first, wanted);
         let rows = released.released(part.column(2), DealtRows(&part).kept())?;
-        // The writer has ended early if nobody takes it, and says why at the end.
+        // Sending fails only if the writer has ended early; `finish` returns its error.
         let _ = self.to.send(Ok(rows)).await;
         Ok(())
     }

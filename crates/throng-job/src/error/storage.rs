@@ -1,8 +1,8 @@
-//! Errors of object stores, without what a server repeats of a request.
+//! Classification and redaction of object store errors.
 
 use super::Kind;
 
-/// Returns what the caller should do about an error of a store, and the advice to show.
+/// Returns the kind of a store error, and the advice to show.
 pub(super) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
     use object_store::Error as Store;
     let says = |words: &str| error.to_string().contains(words);
@@ -12,7 +12,7 @@ pub(super) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) 
             (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
         }
         _ if lacks_credentials(error) => (Kind::TemporaryIo, NO_CREDENTIALS),
-        // Listing is refused in other words than reading.
+        // Denied list requests do not return `PermissionDenied` or `Unauthenticated`.
         _ if says("status code: 401") || says("status code: 403") => {
             (Kind::TemporaryIo, "check the credentials in the environment")
         }
@@ -24,20 +24,20 @@ pub(super) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) 
     }
 }
 
-/// The address where clients look for credentials when the environment has none.
+/// Address that clients query for credentials if the environment has none.
 const METADATA_SERVER: &str = "http://169.254.169.254";
 
-/// The advice when they find none there.
+/// Advice when no credentials are found there either.
 pub(crate) const NO_CREDENTIALS: &str = "the environment holds no credentials for the store; set them, such as AWS_ACCESS_KEY_ID and \
                               AWS_SECRET_ACCESS_KEY";
 
-/// Whether a request was not even sent, for want of credentials.
+/// Whether a request was not sent because there are no credentials.
 pub(crate) fn lacks_credentials(error: &object_store::Error) -> bool {
     error.to_string().contains(METADATA_SERVER)
 }
 
-/// Returns the message of a store error without the body of the server's response, since servers repeat the key, the signature or
-/// the signed text. The status and the error code of the response are kept.
+/// Returns the message of a store error without the body of the server's response, which may repeat the key, the
+/// signature or the signed text. Keeps the status and the error code of the response.
 pub(crate) fn store_reason(error: &object_store::Error) -> String {
     const ANSWERS: [&str; 2] = ["Server returned non-2xx status code: ", "Server returned error response: "];
     let text = error.to_string();

@@ -20,15 +20,15 @@ use super::{InputDescription, JobInput, find, fingerprint, leading_zeros, pinned
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// Records of a CSV file that decide the types of its columns.
+/// Number of records of a CSV file that determine the types of its columns.
 const CSV_INFERENCE_RECORDS: usize = 100_000;
 
-/// Files that together are one table.
+/// Files that form one table.
 #[derive(Clone, Debug)]
 pub(crate) struct FileInput {
     files: Vec<InputFile>,
     schema: SchemaRef,
-    /// The rows that the files declare, where their format does.
+    /// Number of rows that the files declare, if their format does.
     expected_rows: Option<u64>,
     fingerprint: Option<String>,
     format: Format,
@@ -53,8 +53,8 @@ impl FileInput {
         Self::of_files(session, files, format, CsvOptions::default()).await
     }
 
-    /// Opens the input of a policy, whose files must not change: stores refuse to send anything of a file that has changed
-    /// since it was found. [`JobInput::check_unchanged`] detects changes of the others.
+    /// Opens the input of a policy, whose files must not change: stores refuse reads of a file that has changed since
+    /// it was found. [`JobInput::check_unchanged`] detects changes of the others.
     pub(super) async fn pinned(
         session: &SessionContext,
         input: &throng_policy::Input,
@@ -65,7 +65,7 @@ impl FileInput {
         let files = pinned::pin(files);
         match Self::of_files(session, files.clone(), format, input.csv).await {
             Ok(input) => Ok(Self { fingerprint, ..input }),
-            // A file that is being replaced may look damaged.
+            // A file that is being replaced may seem damaged.
             Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         }
     }
@@ -93,7 +93,7 @@ impl FileInput {
         }
     }
 
-    /// The same files, read with other types of columns.
+    /// Returns the same files with other column types.
     pub(super) fn with_schema(&self, schema: SchemaRef) -> Self {
         Self { schema, ..self.clone() }
     }
@@ -108,7 +108,7 @@ impl JobInput for FileInput {
     fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
         let failed = |error| JobError::reading("the input", &error);
         let options = ListingOptions::new(file_format(self.format, self.csv)).with_file_extension("");
-        // A listing reads from one store only.
+        // A listing table reads from one store only.
         let mut frame: Option<DataFrame> = None;
         for files in self.files.chunk_by(|a, b| a.place.root == b.place.root) {
             let urls = files.iter().map(|file| file.place.table_url()).collect::<Result<Vec<_>, _>>()?;
@@ -164,7 +164,7 @@ impl JobInput for FileInput {
     }
 }
 
-/// The engine knows a store by its scheme and host, so that two containers of one account would be taken for one.
+/// The engine identifies a store by scheme and host, so it would confuse two containers of one account.
 fn check_stores(files: &[InputFile]) -> Result<(), JobError> {
     let host = |file: &InputFile| {
         let root = &file.place.root;

@@ -1,4 +1,4 @@
-//! Finds the files of an input: a file, all files of a folder, or what matches a glob.
+//! Finds the files of an input: a file, all files of a folder, or those that match a glob.
 
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
@@ -8,7 +8,7 @@ use super::InputFile;
 use crate::error::{JobError, Kind};
 use crate::store_path::{Location, StorePath};
 
-/// The files of all locations in a fixed order, without repetition, and their format.
+/// Returns the files of all locations in a fixed order, without duplicates, and their format.
 pub(super) async fn find(
     locations: &[String],
     format: Option<Format>,
@@ -40,14 +40,14 @@ pub(super) async fn find(
 async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<InputFile>, JobError> {
     let place = &location.place;
     let file = |meta: ObjectMeta| InputFile { place: place.at(meta.location.clone()), meta };
-    // What a web server answers for a folder is a page for people.
+    // A web server answers a request for a folder with an HTML page.
     let is_page = place.is_web() && (location.is_folder || place.path.as_ref().is_empty());
     if location.pattern.is_none() && !place.path.as_ref().is_empty() && !is_page {
         match place.store.head(&place.path).await {
             Ok(meta) => return Ok(vec![file(meta)]),
             Err(object_store::Error::NotFound { .. }) if place.is_web() => return Ok(Vec::new()),
             Err(object_store::Error::NotFound { .. }) => {}
-            // A folder of the local file system is no object, and says so in its own way.
+            // A folder of the local file system is not an object, and has its own error.
             Err(_) if place.local_path().is_some_and(|path| path.is_dir()) => {}
             Err(error) => return Err(JobError::storage(format!("looking for {place}"), &error)),
         }
@@ -74,7 +74,7 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
     Ok(listed.into_iter().filter(|meta| visible(meta) && matches(meta) && has_format(meta)).map(file).collect())
 }
 
-/// The error for a folder of a web server that does not list its files.
+/// Returns the error for a folder of a web server that does not list its files.
 fn unlisted(place: &StorePath) -> JobError {
     let text = format!("{place} is a folder of a web server that does not list its files (WebDAV); name each file");
     JobError::new(Kind::BadPolicy, text)

@@ -8,27 +8,28 @@ use super::{InputFile, find};
 use crate::error::JobError;
 use crate::write::digest;
 
-/// The time within which a file may change twice and show the same time.
+/// Resolution of modification times: within it a file may change twice and have the same time.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Returns the fingerprint that the input of a policy has now.
+/// Returns the current fingerprint of a policy's input.
 pub(crate) async fn current_fingerprint(policy: &Policy) -> Result<Option<String>, JobError> {
     let (files, format) = find::find(&policy.input.locations, policy.input.format, &policy.store).await?;
     Ok(fingerprint(&files, format, policy.input.csv, SystemTime::now()))
 }
 
-/// Returns a digest of the locations of the files, how they are read, and the version of each: its size, time and tag.
-/// `None` when a file is too young for its time to distinguish two versions.
+/// Returns a digest of the locations of the files, the read options, and the version of each file: size, time and tag.
+/// `None` if a file is too recent for its time to distinguish two versions.
 pub(super) fn fingerprint(files: &[InputFile], format: Format, csv: CsvOptions, now: SystemTime) -> Option<String> {
     let is_distinguishable = |file: &InputFile| {
-        // The tag of a local file is made of its time; those of stores are made of the content, or are never used twice.
+        // The tag of a local file is derived from its time; those of stores are derived from the content, or are never
+        // reused.
         let has_tag = file.place.local_path().is_none() && file.meta.e_tag.is_some();
         has_tag || now.duration_since(file.meta.last_modified.into()).is_ok_and(|age| age >= TICK)
     };
     if !files.iter().all(is_distinguishable) {
         return None;
     }
-    // The files are in a fixed order by now.
+    // The files are in a fixed order.
     let files: Vec<_> = files
         .iter()
         .map(|file| {

@@ -1,8 +1,8 @@
-//! The footer of a Parquet file, held against the file before anybody believes it.
+//! Validates the footer of a Parquet file against the file before it is used.
 //!
-//! A decoder trusts what a footer says of lengths, places and counts, and fails in its own ways where that is not true: it
-//! panics, asks storage for bytes that are not there, or gives fewer rows. So a footer is read once, here, and checked.
-//! Where it is sound it goes to the cache of the session, and is not read again.
+//! A decoder trusts the lengths, offsets and counts of a footer, and fails in various ways if they are wrong: it
+//! panics, requests bytes beyond the end of the file, or returns fewer rows. So a footer is read and checked once,
+//! here. A valid footer goes to the cache of the session, and is not read again.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ use throng_datafusion::catch_decode_panic;
 use super::{InputFile, names, thrift};
 use crate::error::{JobError, Kind};
 
-/// The length of the footer and four letters.
+/// Size of the footer length and the magic bytes.
 const TAIL: u64 = 8;
-/// The field of a footer that describes the encryption of columns.
+/// Field of a footer that describes the encryption of columns.
 const ENCRYPTION: i16 = 8;
-/// How much of the end of a file is read at first, unless the session says otherwise. Most footers fit.
+/// Default size of the first read from the end of a file. Most footers fit.
 const FIRST_READ: usize = 512 << 10;
 
-/// Reads the footer of a file, and refuses one that does not match the file. Returns the rows that it declares.
+/// Reads the footer of a file, and rejects one that does not match the file. Returns the declared number of rows.
 pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<u64, JobError> {
     let hint = session.copied_config().options().execution.parquet.metadata_size_hint.unwrap_or(FIRST_READ);
     let size = file.meta.size;
@@ -73,7 +73,7 @@ fn unreadable(file: &InputFile, reason: &str) -> JobError {
     JobError::new(Kind::BadData, format!("{} is not readable as Parquet: {reason}; write the file again", file.place))
 }
 
-/// The length of the footer, as declared at the end of a file.
+/// Returns the length of the footer, as declared at the end of a file.
 fn footer_length(end: &[u8], size: u64) -> Result<u64, &'static str> {
     let tail = end.last_chunk::<{ TAIL as usize }>().ok_or("it ends too early (truncated)")?;
     let [l0, l1, l2, l3, magic @ ..] = *tail;
@@ -89,7 +89,7 @@ fn footer_length(end: &[u8], size: u64) -> Result<u64, &'static str> {
     }
 }
 
-/// Holds what a footer says against the size of its file, and against itself; gives its rows.
+/// Checks a footer for consistency with itself and with the size of its file. Returns the number of rows.
 fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
     let mut rows = 0_i64;
     for group in metadata.row_groups() {
@@ -125,14 +125,14 @@ fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), 
             return Err(BEYOND);
         }
     }
-    // Only in lists a row has more than one value.
+    // Only in lists may a row have more than one value.
     match chunk.column_descr().max_rep_level() == 0 && chunk.num_values() != rows || chunk.num_values() < 0 {
         true => Err("its footer tells another number of rows than its columns have"),
         false => Ok(()),
     }
 }
 
-/// The footer with the index of its pages, where it has one.
+/// Returns the footer with its page index, if it has one.
 async fn with_page_index(
     file: &InputFile,
     metadata: ParquetMetaData,

@@ -38,16 +38,16 @@ use crate::error::{JobError, Kind};
 /// A table that a job reads, in the version that was found when it was opened.
 #[async_trait]
 pub(crate) trait JobInput: fmt::Debug + Send + Sync {
-    /// The schema of the table.
+    /// Returns the schema of the table.
     fn schema(&self) -> &SchemaRef;
 
-    /// Returns all rows, to be read by `session`. The session may be another than the one that opened the input.
+    /// Returns all rows, to be read by `session`, which may differ from the session that opened the input.
     fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError>;
 
-    /// The number of rows that the table declares, where its format does.
+    /// Returns the number of rows that the table declares, if its format does.
     fn expected_rows(&self) -> Option<u64>;
 
-    /// A digest of the version that is read. `None` if a later version could not be distinguished from it.
+    /// Returns a digest of the version that is read; `None` if a later version could not be distinguished from it.
     fn fingerprint(&self) -> Option<&str>;
 
     /// Returns an error if the table is no longer in the version that was opened. Must be called after reading and before
@@ -57,10 +57,10 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
     /// Converts an error of the engine while it read `columns` into one that names the part of the input at fault.
     async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError;
 
-    /// Location and size, for messages and documents.
+    /// Returns location and size, for messages and documents.
     fn describe(&self) -> InputDescription;
 
-    /// Returns an error if another number of rows was read than the table declares: pages are missing, or were skipped.
+    /// Returns an error if the number of rows read differs from the declared one: pages are missing, or were skipped.
     fn check_rows(&self, read: u64) -> Result<(), JobError> {
         let Some(expected) = self.expected_rows().filter(|expected| *expected != read) else { return Ok(()) };
         let what = match self.describe().locations.as_slice() {
@@ -75,11 +75,11 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
 /// Location and size of an input.
 #[derive(Clone, Debug)]
 pub(crate) struct InputDescription {
-    /// The location of each file.
+    /// Location of each file.
     pub(crate) locations: Vec<String>,
     /// Number of files.
     pub(crate) files: u64,
-    /// Size of all files.
+    /// Total size of the files.
     pub(crate) bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! The names of columns as a file has them.
+//! Checks the column names of a file.
 //!
-//! An engine that infers a schema takes two columns of one name for one column, and reads either. So names are looked at
-//! before that.
+//! An engine that infers a schema merges two columns of the same name, and reads either. So names are checked before
+//! that.
 
 use std::collections::HashSet;
 use std::io::Cursor;
@@ -19,12 +19,12 @@ use throng_policy::CsvOptions;
 use super::InputFile;
 use crate::error::{JobError, Kind};
 
-/// How much of the beginning of a file is looked at: enough for the header of any table.
+/// Size of the first read of a file: enough for the header of any table.
 const BEGINNING: u64 = 4 << 20;
-/// The end of an Arrow file: the length of its footer, and six letters.
+/// Size of the end of an Arrow file: the length of its footer, and the magic bytes.
 const ARROW_TAIL: u64 = 10;
 
-/// Refuses names that repeat, and a table without any.
+/// Rejects repeated names, and a table without columns.
 pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a str>) -> Result<(), JobError> {
     let mut seen = HashSet::new();
     let repeated = names.into_iter().find(|name| !seen.insert(*name));
@@ -36,7 +36,7 @@ pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a st
     Err(JobError::new(Kind::BadData, format!("{} {wrong}", file.place)))
 }
 
-/// Checks the first line of a CSV file.
+/// Checks the header of a CSV file.
 pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<(), JobError> {
     if !options.header {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Files that must not change while they are read.
+//! Pins files to one version while they are read.
 //!
-//! A job reads a file in many requests. If it is replaced in between, what was read is a mixture of two tables: its rows may
-//! be those of neither. So every request names the version that was found first, and the store refuses to send another.
+//! A job reads a file in many requests. If it is replaced in between, the rows read may belong to neither version. So
+//! every request names the version that was found first, and the store refuses any other.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -21,21 +21,21 @@ use super::InputFile;
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
-/// How many files are looked at once more at the same time.
+/// Number of files that are checked concurrently.
 const CONCURRENT_LOOKS: usize = 16;
 
-/// A store in which some files are read in one version only. Nothing is written through it.
+/// A store that reads some files in one version only. Nothing is written through it.
 struct Pinned {
     store: Arc<dyn ObjectStore>,
     versions: HashMap<Path, String>,
 }
 
-/// The files on stores that send them in the version which was found, and in no other. Local files are read as they are:
-/// asking for their version costs as much as reading them, and they are looked at afterwards.
+/// Pins files to the version that was found. Local files are not pinned: checking their version costs as much as
+/// reading them, so they are checked afterwards.
 pub(super) fn pin(files: Vec<InputFile>) -> Vec<InputFile> {
     let mut versions: HashMap<Url, HashMap<Path, String>> = HashMap::new();
     for file in files.iter().filter(|file| file.place.local_path().is_none()) {
-        // A weak tag never matches in a request.
+        // A weak tag never matches in a conditional request.
         if let Some(tag) = file.meta.e_tag.as_ref().filter(|tag| !tag.starts_with("W/")) {
             let of_store = versions.entry(file.place.root.clone()).or_default();
             of_store.insert(file.meta.location.clone(), in_requests(tag, &file.place.root));
@@ -53,13 +53,14 @@ pub(super) fn pin(files: Vec<InputFile>) -> Vec<InputFile> {
     pinned.collect()
 }
 
-/// The tag as a request has it. Azure leaves the quotes out when it lists its objects.
+/// Returns the tag in the format of a request. Azure omits the quotes when it lists objects.
 fn in_requests(tag: &str, root: &Url) -> String {
     let is_azure = root.scheme().starts_with('a');
     if is_azure && !tag.starts_with('"') { format!("\"{tag}\"") } else { tag.to_owned() }
 }
 
-/// Makes sure, after reading, that all files are still those that were found. What was read is of no use else.
+/// Returns an error if a file has changed since it was found. Must be called after reading and before anything is
+/// published.
 pub(super) async fn check_unchanged(files: &[InputFile]) -> Result<(), JobError> {
     let looks = files.iter().map(|file| {
         let file = file.clone();
@@ -74,8 +75,8 @@ pub(super) async fn check_unchanged(files: &[InputFile]) -> Result<(), JobError>
     futures::stream::iter(looks.collect::<Vec<_>>()).buffered(CONCURRENT_LOOKS).try_collect().await
 }
 
-/// Whether two looks at a file saw the same version. Stores give the time of an object to the second in one answer and more
-/// exactly in another, so that it counts only where there is no tag, and to the second.
+/// Whether two results of `head` or `list` are of the same version. Stores report times to the second in one response
+/// and more precisely in another, so times are compared only without tags, and to the second.
 fn is_same(one: &ObjectMeta, other: &ObjectMeta) -> bool {
     let has_same_version = one.version.is_none() || other.version.is_none() || one.version == other.version;
     let has_same_tag = match (&one.e_tag, &other.e_tag) {
@@ -96,7 +97,7 @@ impl fmt::Display for Pinned {
     }
 }
 
-/// A store may show its credentials.
+/// Does not show the store, which may reveal credentials.
 impl fmt::Debug for Pinned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pinned").field("files", &self.versions.len()).finish_non_exhaustive()
@@ -117,7 +118,7 @@ impl ObjectStore for Pinned {
         self.store.put_multipart_opts(location, options).await
     }
 
-    /// Ranges of a file come through here too.
+    /// Range requests use this method too.
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let if_match = options.if_match.or_else(|| self.versions.get(location).cloned());
         self.store.get_opts(location, GetOptions { if_match, ..options }).await

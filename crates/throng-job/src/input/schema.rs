@@ -1,4 +1,4 @@
-//! One schema for all files of an input, or an error that names the file and column where they part.
+//! The common schema of all files of an input, or an error that names the file and column where they differ.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use super::footer::check_footer;
 use super::{InputFile, names};
 use crate::error::{JobError, Kind};
 
-/// How many footers are read at the same time.
+/// Number of footers that are read concurrently.
 const CONCURRENT_FOOTERS: usize = 16;
 
-/// Returns the schema of all files, and the number of rows that they declare, where their format does.
+/// Returns the schema of all files, and the number of rows that they declare, if their format does.
 pub(super) async fn common_schema(
     session: &SessionContext,
     files: &[InputFile],
@@ -69,7 +69,7 @@ pub(super) async fn common_schema(
     Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows))
 }
 
-/// CSV has no types of its own: each column gets one that fits what was seen of it in every file.
+/// CSV has no types: each column gets one that fits all inferred types of its files.
 fn merged_types(schemas: &[(InputFile, SchemaRef)]) -> SchemaRef {
     use datafusion::arrow::datatypes::DataType::{Float64, Int64, Null, Timestamp, Utf8};
     let (_, first) = &schemas[0];
@@ -108,7 +108,7 @@ fn compare(first: &(InputFile, SchemaRef), other: &(InputFile, SchemaRef), kind:
     if let Some(name) = found.keys().find(|name| !expected.contains_key(*name)) {
         return drift(format!("column `{name}` is only in the second"));
     }
-    // Only Parquet is read by name; in the other formats a column is where the first file has it.
+    // Only Parquet is read by name; in the other formats columns are matched by position.
     let moved = first.1.fields().iter().zip(other.1.fields()).find(|(a, b)| a.name() != b.name());
     match moved {
         Some((a, b)) if kind != Format::Parquet => drift(format!("column `{}` is where `{}` was", b.name(), a.name())),

@@ -1,17 +1,17 @@
-//! Whether bytes are a structure of Thrift's compact protocol, as the footer of a Parquet file should be.
+//! Validates that bytes are a struct of Thrift's compact protocol, as the footer of a Parquet file should be.
 //!
-//! A decoder makes room for as many items as a list claims to have before it has seen the first. A list that claims two
-//! billion would end the process, so that lengths are held against the bytes that are there beforehand.
+//! A decoder allocates as many items as a list claims to have before it reads the first. A list that claims two billion
+//! would end the process, so lengths are checked against the available bytes beforehand.
 
-/// How deep a footer may be nested. Those of the format have less than ten levels.
+/// Maximum nesting of a footer. Valid footers have fewer than ten levels.
 const DEEPEST: usize = 64;
 
-/// The numbers of the fields of the structure that these bytes begin with; none when they are none.
+/// Returns the field ids of the struct at the start of these bytes; `None` if they are not a valid struct.
 pub(super) fn fields(bytes: &[u8]) -> Option<Vec<i16>> {
     ThriftWalk { rest: bytes }.structure(DEEPEST)
 }
 
-/// A way through bytes. Nothing is kept of them, so that it takes no memory.
+/// Skips over encoded values; keeps only field ids.
 struct ThriftWalk<'a> {
     rest: &'a [u8],
 }
@@ -31,7 +31,7 @@ impl ThriftWalk<'_> {
                 step => number.checked_add(i16::from(step))?,
             };
             fields.push(number);
-            // A truth value of a field is in its kind.
+            // A boolean field is encoded in its type.
             if !matches!(kind, 1 | 2) {
                 self.value(kind, depth)?;
             }

@@ -1,4 +1,4 @@
-//! An object store that fails when it is told to.
+//! An object store with injected faults.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,47 +15,47 @@ use object_store::{
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// What an operation does instead of what it should.
+/// An injected fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// A put fails, and changes nothing.
+    /// A put fails and changes nothing.
     Put,
-    /// A put succeeds, and reports a failure.
+    /// A put succeeds and reports a failure.
     Answer,
     /// A put succeeds and reports a failure, and the object can't be read afterwards.
     AnswerAndGet,
     /// A get fails.
     Get,
-    /// A put finds nothing where it should write.
+    /// A put fails with `NotFound`.
     Absent,
-    /// A put is not allowed.
+    /// A put fails with `PermissionDenied`.
     Denied,
-    /// A copy breaks off half way, and reports success.
+    /// A copy is truncated and reports success.
     Half,
-    /// An object can't be removed.
+    /// A delete fails.
     Delete,
-    /// A put that must only create overwrites.
+    /// A put in mode `Create` overwrites.
     IgnoreCreate,
-    /// A put that must only update what it knows overwrites anything.
+    /// A put in mode `Update` ignores the version and overwrites.
     IgnoreUpdate,
 }
 
-/// Keeps objects in memory. Operations on paths that end with a suffix fail a number of times.
+/// In-memory store in which operations on paths with a suffix fail a number of times.
 #[derive(Debug, Default)]
 pub(super) struct FailingStore {
     objects: InMemory,
     faults: Mutex<Vec<(Fault, &'static str, usize)>>,
-    /// Objects seem to be older by this.
+    /// Added to the age of all objects.
     age: Duration,
 }
 
 impl FailingStore {
-    /// From now on the next `times` operations of this kind fail where the path ends with `suffix`.
+    /// Lets the next `times` operations fail with `fault` where the path ends with `suffix`.
     pub(super) fn fail(&self, fault: Fault, suffix: &'static str, times: usize) {
         self.faults.lock().unwrap().push((fault, suffix, times));
     }
 
-    /// From now on nothing fails any more.
+    /// Removes all faults.
     pub(super) fn heal(&self) {
         self.faults.lock().unwrap().clear();
     }
@@ -88,7 +88,7 @@ impl fmt::Display for FailingStore {
     }
 }
 
-/// What `async_trait` makes of the methods, written out.
+/// The expansion of `async_trait`, written by hand.
 impl ObjectStore for FailingStore {
     fn put_opts<'a, 'b, 'c>(
         &'a self,

@@ -1,8 +1,8 @@
-//! Publish on the local file system: a hidden folder beside the output, and one rename.
+//! Publishes on the local file system: a hidden staging folder beside the output, and one rename.
 //!
-//! Two runs at once: each looks, when it begins, which release stands. The commit takes turns, by a lock on the folder above,
-//! and happens only if the same release stands still. Where a file system has no locks, an exchange of folders is still one
-//! step, and of two runs that overwrite in the same moment the last one stays.
+//! Concurrent runs: each run records the current release when it begins. Commits are serialized by a lock on the parent
+//! folder, and a commit succeeds only if that release is still the current one. On a file system without locks the
+//! exchange of folders is still atomic, and of two runs that overwrite at the same time the last one wins.
 
 use std::fs;
 use std::io;
@@ -17,27 +17,27 @@ use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::store_path::StorePath;
 
-/// A hidden folder that becomes the output. Dropping it removes it.
+/// A hidden folder that becomes the output. It is removed on drop.
 #[derive(Debug)]
 pub(super) struct LocalSite {
     output: PathBuf,
     folder: PathBuf,
     mode: Mode,
-    /// The run whose release stood when this one began.
+    /// Run id of the release that was current when this run began.
     seen: Option<String>,
-    /// Folders above that had to be made, the innermost first.
+    /// Parent folders that had to be created, innermost first.
     made: Vec<PathBuf>,
-    /// Tells others that this run is alive.
+    /// Lock that marks this run as alive.
     _alive: Option<Guard>,
-    /// Where attempts are staged, with the same lock.
+    /// Staging folder of attempts, with its lock.
     attempts: OnceLock<(PathBuf, Option<Guard>)>,
 }
 
-/// What is at an output.
+/// State of an output location.
 enum OutputState {
-    /// Nothing, or an empty folder.
+    /// Absent, or an empty folder.
     Nothing,
-    /// A release of ours and nothing else, by this run.
+    /// A release of Throng and nothing else, with its run id.
     Release(String),
     /// Anything else.
     Other,
@@ -76,7 +76,7 @@ impl LocalSite {
         StorePath::local(&self.folder)
     }
 
-    /// A folder like the other, for attempts.
+    /// Returns the staging folder of attempts, and creates it on first use.
     pub(super) fn attempts(&self) -> Result<StorePath, JobError> {
         if let Some((folder, _)) = self.attempts.get() {
             return StorePath::local(folder);
@@ -100,7 +100,7 @@ impl LocalSite {
         attempts.into_iter().map(take).collect()
     }
 
-    /// Completes the folder, and renames it; or exchanges it for the release that it replaces.
+    /// Completes the folder and renames it, or exchanges it with the release that it replaces.
     pub(super) fn commit(&self, manifest: &Manifest, sidecar: Finish<'_>) -> Result<(), JobError> {
         let failed = |error: io::Error| JobError::file_system(format!("publishing {}", self.output.display()), &error);
         let beside = self.folder.join("_throng");
@@ -141,7 +141,8 @@ impl LocalSite {
         }
     }
 
-    /// What was replaced goes with the folder. A rename that is not on disk yet can only be lost whole.
+    /// Drops the folder together with the replaced release. A rename that is not on disk yet can only be lost as a
+    /// whole.
     pub(super) fn clean(self) {
         if let Some(parent) = self.output.parent()
             && let Err(error) = sync(parent)
@@ -153,7 +154,7 @@ impl LocalSite {
 }
 
 impl Drop for LocalSite {
-    /// Removes what was staged; after a commit, what was replaced.
+    /// Removes the staging; after a commit, the replaced release.
     fn drop(&mut self) {
         for folder in [Some(&self.folder), self.attempts.get().map(|(folder, _)| folder)].into_iter().flatten() {
             if let Err(error) = fs::remove_dir_all(folder)
@@ -163,20 +164,20 @@ impl Drop for LocalSite {
             }
         }
         for above in &self.made {
-            // Fails where the release, or something of others, is in it by now.
+            // Fails if the folder is not empty: it holds the release, or other files.
             let _ = fs::remove_dir(above);
         }
     }
 }
 
-/// Waits until no other run commits to an output in this folder. None where folders can't be locked.
+/// Blocks until no other run commits to an output in this folder. `None` where folders can't be locked.
 fn take_turn(folder: &Path) -> Option<fs::File> {
     let folder = fs::File::open(folder).ok()?;
     folder.lock().ok()?;
     Some(folder)
 }
 
-/// The folder that an output which is a link points at, so that the release is staged beside it and the link stays.
+/// Resolves an output that is a symlink, so that the release is staged beside the target and the link stays.
 fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
     match output.canonicalize() {
         Ok(real) => Ok(real),
@@ -184,12 +185,12 @@ fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
             let text = format!("{} is a link to a folder that can't be reached", output.display());
             Err(JobError::new(Kind::BadPolicy, format!("{text}; create that folder, or remove the link")))
         }
-        // Absent; or what is wrong shows when it is looked at.
+        // The output is absent; any other fault is reported when it is inspected.
         Err(_) => Ok(output),
     }
 }
 
-/// What is at an output now.
+/// Returns the state of an output.
 fn look(output: &Path) -> Result<OutputState, JobError> {
     let failed = |error: io::Error| JobError::file_system(format!("looking at {}", output.display()), &error);
     if output.is_file() {
@@ -203,7 +204,8 @@ fn look(output: &Path) -> Result<OutputState, JobError> {
     }
 }
 
-/// The run of a folder that is a release of ours and nothing else, so that nothing of others goes with it.
+/// Returns the run id of a folder that holds a release of Throng and nothing else, so that replacing it removes no
+/// other files.
 fn release_in(folder: &Path) -> io::Result<Option<String>> {
     let bytes = match fs::read(folder.join(MANIFEST)) {
         Ok(bytes) => bytes,
@@ -228,7 +230,7 @@ fn release_in(folder: &Path) -> io::Result<Option<String>> {
     Ok(Some(manifest.run_id))
 }
 
-/// Brings a file or a folder to disk.
+/// Flushes a file or a folder to disk.
 fn sync(path: &Path) -> io::Result<()> {
     fs::File::open(path).and_then(|file| file.sync_all())
 }
@@ -240,7 +242,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What is verified may be read by whoever may read the folder above, and written by its owner only.
+/// Makes a verified release readable for everyone who may read the parent folder, and writable for its owner only.
 #[cfg(unix)]
 fn make_readable(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -254,14 +256,14 @@ fn make_readable(_folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Two folders change places in one step.
+/// Exchanges two folders atomically.
 #[cfg(target_os = "linux")]
 fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     Ok(renameat_with(CWD, new, CWD, old, RenameFlags::EXCHANGE)?)
 }
 
-/// Where the system has no exchange, there is a moment without a release, and never one with half of one.
+/// Without an atomic exchange there is a moment without a release, but never a partial one.
 #[cfg(not(target_os = "linux"))]
 fn exchange(new: &Path, old: &Path) -> io::Result<()> {
     let aside = new.with_extension("old");

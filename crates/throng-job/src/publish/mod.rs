@@ -9,24 +9,24 @@
 //!           abandon: nothing is left, and what stood before stands
 //! ```
 //!
-//! Each state is a type, and each step takes the state before it: [`Staged::verified`] asks for files that were
-//! [read back](crate::readback), and only a [`Verified`] release has a commit. The commit point is one operation:
+//! Each state is a type, and each step consumes the previous state: [`Staged::verified`] requires files that were [read
+//! back](crate::readback), and only a [`Verified`] release can be committed. The commit is one operation:
 //!
-//! | | staged | commit point | cleaned |
+//! | | staging | commit | cleanup |
 //! |---|---|---|---|
 //! | local | a hidden folder beside the output, locked while its run lives | one rename; one exchange of two folders where a release is replaced | the replaced folder |
-//! | store | objects below `_throng/staging/<run>/` | one conditional put of the manifest | replaced files, leftovers of dead runs, staged objects |
+//! | store | objects below `_throng/staging/<run>/` | one conditional put of the manifest | replaced files, orphans of dead runs, staged objects |
 //!
-//! On a store the order around the commit is what readers rely on:
+//! On a store, readers rely on the order around the commit:
 //!
 //! ```text
 //!  remove _SUCCESS ─► copy to part-<run>-* ─► put the manifest ─► remove old parts ─► metrics.json ─► _SUCCESS
 //!  └─────── an error takes all of it back ──────┘   └─────── nothing of the new release is removed ───────┘
 //! ```
 //!
-//! Whoever reads by the manifest sees exactly the old or the new release. Whoever lists the folder sees verified files only,
-//! and `_SUCCESS` only while those of one release, and no others, are there. A process that is killed leaves what
-//! [`leftovers`] recognises: the next run removes it, or [`clean`](crate::clean).
+//! A reader of the manifest sees exactly the old or the new release. A reader that lists the folder sees verified files
+//! only, and `_SUCCESS` only while the files of exactly one release are there. A process that is killed leaves what
+//! [`orphans`] recognizes: the next run or [`clean`](crate::clean) removes it.
 
 #[cfg(test)]
 mod failing_store;
@@ -47,23 +47,23 @@ use crate::store_path::StorePath;
 use local::LocalSite;
 use remote::RemoteSite;
 
-/// Where the sidecar is, below the output location.
+/// Path of the sidecar below the output location.
 pub(crate) const METRICS: &str = "_throng/metrics.json";
-/// Where the report is, below the output location.
+/// Path of the report below the output location.
 const REPORT: &str = "_throng/report.html";
-/// Where runs on an object store stage their files, each in a folder of its own.
+/// Parent of the staging prefixes of runs on an object store.
 const STAGING: &str = "_throng/staging";
-/// Written last; empty.
+/// Empty marker, written last.
 pub(crate) const SUCCESS: &str = "_SUCCESS";
 
-/// Completes the sidecar at the moment when it is written.
+/// Completes the sidecar just before it is written.
 pub(crate) type Finish<'a> = &'a mut (dyn FnMut() -> Sidecar + Send);
 
-/// What is published beside the data.
+/// Documents that are published with the data.
 #[derive(Debug)]
 struct Documents {
     metrics: Vec<u8>,
-    /// The same for people, where the policy asks for it.
+    /// The report as HTML, if the policy asks for it.
     report: Option<Vec<u8>>,
 }
 
@@ -81,31 +81,31 @@ enum Site {
     Remote(Box<RemoteSite>),
 }
 
-/// A release that is being written, and that nobody sees.
+/// A release that is being written and is not visible.
 ///
-/// On the local file system dropping it gives it up. On an object store [`abandon`](Self::abandon) must be awaited for
-/// that.
+/// Dropping it removes the staging on the local file system. On an object store [`abandon`](Self::abandon) must be
+/// awaited instead.
 #[derive(Debug)]
 pub(crate) struct Staged(Site);
 
-/// A release that was read back and keeps its promise, and that nobody sees yet.
+/// A release that was read back and satisfies its promise, and is not visible yet.
 #[derive(Debug)]
 pub(crate) struct Verified {
     site: Site,
     files: Vec<FileEntry>,
 }
 
-/// A release that is visible. What it replaced may still be there.
+/// A visible release. Files that it replaced may still exist.
 #[derive(Debug)]
 pub(crate) struct Committed {
     site: Site,
     manifest: Manifest,
-    /// What is yet to be put beside it, as it was at the commit; none where that is part of the commit.
+    /// Documents to write after the commit; `None` where they are part of the commit.
     documents: Option<Documents>,
 }
 
 impl Staged {
-    /// Prepares a staging place for an output location, after making sure that the output may be written.
+    /// Creates the staging for an output location, after checking that the output may be written.
     pub(crate) async fn begin(output: &StorePath, mode: Mode, commit: Commit, run_id: &str) -> Result<Self, JobError> {
         if output.is_web() {
             return Err(JobError::new(
@@ -122,7 +122,7 @@ impl Staged {
         Ok(Self(site))
     }
 
-    /// Where staged data files go.
+    /// Returns where data files are staged.
     pub(crate) fn place(&self) -> Result<StorePath, JobError> {
         match &self.0 {
             Site::Local(site) => site.place(),
@@ -130,10 +130,10 @@ impl Staged {
         }
     }
 
-    /// Where machines of a cluster stage files, each under the name of an attempt.
+    /// Returns where executors stage files, each under the name of its attempt.
     ///
-    /// On a local file system the folder that is published must hold verified files only, and an attempt that was given up
-    /// may still write. So attempts have a folder of their own.
+    /// On a local file system the published folder must hold verified files only, and an abandoned attempt may still
+    /// write. So attempts have their own folder.
     pub(crate) fn attempts(&self) -> Result<StorePath, JobError> {
         match &self.0 {
             Site::Local(site) => site.attempts(),
@@ -141,21 +141,21 @@ impl Staged {
         }
     }
 
-    /// The attempts that succeeded, as files of the staging place.
+    /// Converts successful attempts to files of the staging.
     pub(crate) async fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
         match &self.0 {
             Site::Local(site) => site.take(attempts),
-            // They are copied to other names in any case.
+            // The commit copies them to other names in any case.
             Site::Remote(_) => Ok(attempts),
         }
     }
 
-    /// What was staged is what was read back.
+    /// Converts to a verified release; `read_back` must be of the staged files.
     pub(crate) fn verified(self, read_back: ReadBack) -> Verified {
         Verified { site: self.0, files: read_back.into_files() }
     }
 
-    /// Removes everything that was staged.
+    /// Removes the staging.
     pub(crate) async fn abandon(self) {
         match self.0 {
             Site::Local(site) => drop(site),
@@ -165,8 +165,8 @@ impl Staged {
 }
 
 impl Verified {
-    /// Makes the release visible. An error means that it is not, and that what was staged is gone; or it says that it can't
-    /// tell.
+    /// Makes the release visible. On an error it is not visible and the staging has been removed, unless the message
+    /// states that the outcome is unknown.
     pub(crate) async fn commit(
         self,
         run: &RunFacts,
@@ -195,8 +195,7 @@ impl Verified {
 }
 
 impl Committed {
-    /// Completes the release, and removes what it replaced and what it was staged in. Nothing here can fail the job any
-    /// more.
+    /// Completes the release, and removes the files that it replaced and its staging. Never fails the job.
     pub(crate) async fn clean(self) -> Vec<FileEntry> {
         match (self.site, self.documents) {
             (Site::Local(site), _) => site.clean(),
@@ -207,7 +206,7 @@ impl Committed {
     }
 }
 
-/// The name of a data file without that of its attempt.
+/// Returns the name of a data file without the id of its attempt.
 fn without_attempt(path: &str) -> String {
     let number = path.trim_start_matches("part-").split(['-', '.']).next().unwrap_or_default();
     format!("part-{number}.parquet")
@@ -220,7 +219,7 @@ fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, JobError> {
     Ok(text)
 }
 
-/// An error of an object store while the output was written or looked at. Whatever is missing then is not the input.
+/// Classifies a store error while the output was written or inspected. `NotFound` then does not refer to the input.
 pub(crate) fn writing(doing: impl std::fmt::Display, error: &object_store::Error) -> JobError {
     use object_store::Error as Store;
     let advice = match error {
@@ -242,7 +241,7 @@ fn not_ours(output: &impl std::fmt::Display) -> JobError {
     JobError::new(Kind::BadPolicy, format!("{text}; choose another location, or remove them"))
 }
 
-/// Two runs at once: this one was slower.
+/// Error of a run that lost the race against a concurrent one.
 fn lost(output: &impl std::fmt::Display) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("another run published to {output} first; its release stands"))
 }

@@ -1,13 +1,13 @@
-//! What dead runs have left behind, and how a dead run is told from a living one.
+//! Orphans of dead runs, and how to distinguish a dead run from a live one.
 //!
-//! | where | what is left | dead when |
+//! | where | orphan | dead when |
 //! |---|---|---|
-//! | local | the hidden folder `.NAME.throng-<run>` beside the output | nobody holds the lock on it, which goes with its process |
+//! | local | the hidden folder `.NAME.throng-<run>` beside the output | its lock is free; the lock ends with its process |
 //! | store | `_throng/staging/<run>/*`, `_throng/probe/<run>` | all of it is older than a day: a store knows no processes |
-//! | store | `part-<run>-*.parquet` that the manifest does not list | it is older than a day; or a later run has committed, since a run that goes by an older manifest can't commit any more |
+//! | store | `part-<run>-*.parquet` that the manifest does not list | it is older than a day; or a later run has committed, since a run that started from an older manifest can't commit any more |
 //!
-//! Where a file system has no locks, a folder is dead when nothing in it has changed for a day. Nothing else is ever removed:
-//! names that only our runs give are recognised by the 32 hexadecimal digits of their id.
+//! On a file system without locks, a folder is dead when nothing in it has changed for a day. Nothing else is ever
+//! removed: names of runs are recognized by the 32 hexadecimal digits of their id.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -23,30 +23,30 @@ use crate::error::{JobError, store_reason};
 use crate::manifest::Manifest;
 use crate::store_path::StorePath;
 
-/// A run on a store that has written nothing for so long is dead.
+/// A run on a store that has written nothing for this long is dead.
 pub(crate) const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How many objects are removed at the same time.
+/// Number of objects that are removed concurrently.
 const CONCURRENT_REMOVALS: usize = 8;
 
-/// How often a run tries to make its folder, while a cleaner takes it for a dead one.
+/// Attempts to create a staging folder while a concurrent cleanup removes it.
 const ATTEMPTS: usize = 100;
 
-/// A lock on a staging folder, held by a run that is alive.
+/// Lock on the staging folder of a live run.
 #[derive(Debug)]
 pub(crate) struct Guard {
     _folder: fs::File,
 }
 
-/// Folders of runs beside a local output.
+/// Staging folders beside a local output.
 #[derive(Debug, Default)]
 pub(crate) struct LocalOrphans {
     pub(crate) dead: Vec<DeadFolder>,
-    /// How many belong to runs that are alive, or may be.
+    /// Number of folders whose runs are or may be alive.
     pub(crate) alive: usize,
 }
 
-/// The folder of a dead run, kept from coming alive by its lock.
+/// The folder of a dead run. Its lock is held, so that no run can use it.
 #[derive(Debug)]
 pub(crate) struct DeadFolder {
     pub(crate) path: PathBuf,
@@ -62,7 +62,7 @@ impl DeadFolder {
     }
 }
 
-/// The name of the folder in which a run stages what is going to be this output.
+/// Returns the name of the staging folder of a run.
 pub(super) fn staging_name(output: &Path, run_id: &str) -> String {
     format!("{}{run_id}", staging_prefix(output))
 }
@@ -72,14 +72,14 @@ fn staging_prefix(output: &Path) -> String {
     format!(".{name}.throng-")
 }
 
-/// Makes a private folder and locks it. None where folders can't be locked.
+/// Creates a private folder and locks it. `None` where folders can't be locked.
 pub(super) fn create_guarded(folder: &Path) -> io::Result<Option<Guard>> {
     if let Some(parent) = folder.parent() {
         fs::create_dir_all(parent)?;
     }
     for _ in 0..ATTEMPTS {
         match create_private(folder) {
-            // A cleaner was faster with the lock, and is removing the folder.
+            // A concurrent cleanup got the lock first and is removing the folder.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
             Ok(()) => match try_guard(folder) {
@@ -94,7 +94,7 @@ pub(super) fn create_guarded(folder: &Path) -> io::Result<Option<Guard>> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "the folder could not be locked"))
 }
 
-/// The lock on a folder; none when somebody else has it.
+/// Locks a folder; `None` if the lock is taken.
 #[cfg(unix)]
 fn try_guard(folder: &Path) -> io::Result<Option<Guard>> {
     let file = fs::File::open(folder)?;
@@ -110,7 +110,7 @@ fn try_guard(_folder: &Path) -> io::Result<Option<Guard>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Whether the folder that is locked is the one of this name, and was not removed meanwhile.
+/// Whether the locked folder still exists under this name.
 #[cfg(unix)]
 fn is_at(guard: &Guard, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -135,7 +135,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     fs::create_dir(folder)
 }
 
-/// What runs have left beside a local output. Where there are no locks, the dead are those that are older than `lifetime`.
+/// Finds staging folders beside a local output. Where there are no locks, those older than `lifetime` are dead.
 pub(crate) fn find_local(output: &Path, lifetime: Duration) -> LocalOrphans {
     let mut found = LocalOrphans::default();
     let prefix = staging_prefix(output);
@@ -156,7 +156,7 @@ pub(crate) fn find_local(output: &Path, lifetime: Duration) -> LocalOrphans {
     found
 }
 
-/// Whether nothing in a folder has changed for so long.
+/// Whether nothing in a folder has changed for `lifetime`.
 fn is_untouched(folder: &Path, lifetime: Duration) -> bool {
     let is_old = |path: &Path| {
         let changed = fs::metadata(path).and_then(|metadata| metadata.modified());
@@ -165,19 +165,19 @@ fn is_untouched(folder: &Path, lifetime: Duration) -> bool {
     is_old(folder) && fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| is_old(&entry.path())))
 }
 
-/// What is at an output location of an object store.
+/// Objects at an output location that are not part of its release.
 #[derive(Debug, Default)]
 pub(crate) struct StoreOrphans {
-    /// Files under the names of runs that the manifest does not list.
+    /// Data files with names of runs that the manifest does not list.
     pub(super) unlisted: Vec<ObjectMeta>,
-    /// What runs have staged or probed, by run.
+    /// Staged objects and probes by run.
     hidden: BTreeMap<String, Vec<ObjectMeta>>,
-    /// Whether there is anything else besides the release.
+    /// Whether there are other objects.
     pub(super) has_files_of_others: bool,
 }
 
 impl StoreOrphans {
-    /// Looks at everything below an output; `release` is what its manifest lists.
+    /// Lists everything below an output; `release` is its manifest.
     pub(crate) async fn look(output: &StorePath, release: Option<&Manifest>) -> Result<Self, JobError> {
         let failed = |error| writing(format!("looking at {output}"), &error);
         let listed: Vec<ObjectMeta> = output.store.list(Some(&output.path)).try_collect().await.map_err(failed)?;
@@ -188,7 +188,7 @@ impl StoreOrphans {
             let below = object.location.prefix_match(&output.path).into_iter().flatten();
             let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
             match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-                // Some tools mark a folder by an empty object of its name.
+                // Some tools create an empty object with the name of a folder.
                 [] if object.size == 0 => {}
                 ["_throng", "staging", run_id, _, ..] | ["_throng", "probe", run_id] if is_run_id(run_id) => {
                     around.hidden.entry((*run_id).to_owned()).or_default().push(object);
@@ -203,8 +203,8 @@ impl StoreOrphans {
         Ok(around)
     }
 
-    /// What dead runs have left, and the number of runs that may be alive. A run is dead when all that it has written is
-    /// older than this.
+    /// Returns the orphans of dead runs, and the number of runs that may be alive. A run is dead when all of its
+    /// objects are older than `lifetime`.
     pub(crate) fn dead(&self, lifetime: Duration, now: SystemTime) -> (Vec<ObjectMeta>, usize) {
         let is_old =
             |object: &ObjectMeta| now.duration_since(object.last_modified.into()).is_ok_and(|age| age > lifetime);
@@ -218,7 +218,7 @@ impl StoreOrphans {
     }
 }
 
-/// Removes objects, and tells in the log of those that could not be. Answers how many those are.
+/// Removes objects, and logs those that can't be removed. Returns the number of these.
 pub(crate) async fn remove_all(on: &StorePath, objects: impl IntoIterator<Item = object_store::path::Path>) -> usize {
     let removals = objects.into_iter().map(|path| {
         let place = on.at(path);
@@ -236,17 +236,17 @@ pub(crate) async fn remove_all(on: &StorePath, objects: impl IntoIterator<Item =
     futures::stream::iter(removals).buffer_unordered(CONCURRENT_REMOVALS).fold(0, async |sum, left| sum + left).await
 }
 
-/// Whether a text is the id of a run: 32 hexadecimal digits.
+/// Whether a text is a run id: 32 hexadecimal digits.
 fn is_run_id(text: &str) -> bool {
     text.len() == 32 && text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Whether a name has the form `part-<32 hexadecimal digits>-<number>.parquet`, which only our runs give.
+/// Whether a name has the form `part-<32 hexadecimal digits>-<number>.parquet`, which only runs of Throng use.
 fn is_of_a_run(name: &str) -> bool {
     run_of(name).is_some()
 }
 
-/// The run that gave a file its name.
+/// Returns the run id in the name of a data file.
 fn run_of(name: &str) -> Option<&str> {
     let middle = name.strip_prefix("part-")?.strip_suffix(".parquet")?;
     let (run_id, number) = middle.split_once('-')?;

@@ -1,8 +1,8 @@
-//! Finds out whether a store keeps its word about conditional puts.
+//! Probes whether a store honours conditional puts.
 //!
-//! Some stores take the conditions of a put, ignore them, and report success. There a commit would not be one: of two runs
-//! at once both would believe that they have published, and each would remove the other's files. So before anything else is
-//! written, a run writes an object of its own name twice: what must not succeed is tried, and must fail.
+//! Some stores accept the conditions of a put, ignore them, and report success. A commit would not be atomic there: two
+//! concurrent runs would both succeed, and each would remove the other's files. So before anything else is written, a
+//! run puts an object of its own name twice, with conditions that must fail.
 
 use object_store::{Error, ObjectStoreExt, PutMode, PutOptions, UpdateVersion};
 
@@ -14,7 +14,7 @@ use crate::store_path::StorePath;
 const NOT_A_TAG: &str = "\"00000000000000000000000000000000\"";
 const NOT_A_VERSION: &str = "1";
 
-/// Refuses an output whose store does not refuse a put that it should.
+/// Returns an error if the store of an output ignores the conditions of puts.
 pub(super) async fn check_conditional_puts(output: &StorePath, run_id: &str) -> Result<(), JobError> {
     let probe = output.child(&format!("_throng/probe/{run_id}"));
     let outcome = try_puts(&probe).await;
@@ -36,10 +36,10 @@ pub(super) async fn check_conditional_puts(output: &StorePath, run_id: &str) -> 
     }
 }
 
-/// Whether both kinds of conditions count.
+/// Whether both kinds of conditions are honoured.
 async fn try_puts(probe: &StorePath) -> Result<bool, Error> {
     match put(probe, PutMode::Create).await {
-        // The name is ours alone: if it is there, the first answer was lost.
+        // The name is unique to this run: if the object exists, the first response was lost.
         Ok(()) | Err(Error::AlreadyExists { .. }) => {}
         Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => return Ok(false),
         Err(error) => return Err(error),

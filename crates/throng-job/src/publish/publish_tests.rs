@@ -18,7 +18,7 @@ use super::failing_store::{FailingStore, Fault};
 use super::*;
 use crate::manifest::MANIFEST;
 
-/// Ids as runs have them.
+/// Valid run ids.
 const R1: &str = "11111111111111111111111111111111";
 const R2: &str = "22222222222222222222222222222222";
 const R3: &str = "33333333333333333333333333333333";
@@ -33,13 +33,13 @@ fn memory() -> StorePath {
     on(Arc::new(InMemory::new()))
 }
 
-/// An output on an object store that can be told to fail.
+/// An output on an object store with injected faults.
 fn failing() -> (Arc<FailingStore>, StorePath) {
     let store = Arc::new(FailingStore::default());
     (Arc::clone(&store), on(store))
 }
 
-/// What every run stages.
+/// The files that every run stages.
 fn files() -> Vec<FileEntry> {
     let file =
         |path: &str| FileEntry { path: path.to_owned(), rows: 1, bytes: 4, sha256: crate::write::digest(b"data") };
@@ -184,7 +184,7 @@ async fn objects_of_others_are_never_overwritten() {
     assert_eq!(objects(&output).await, ["out/thesis.parquet"]);
 }
 
-/// What a complete release of a run is made of.
+/// Returns the object names of a complete release of a run.
 fn complete(run_id: &str) -> Vec<String> {
     let names = ["_SUCCESS", "_throng/manifest.json", "_throng/metrics.json"].map(str::to_owned);
     let parts = ["00000", "00001"].map(|number| format!("part-{run_id}-{number}.parquet"));
@@ -252,12 +252,12 @@ async fn files_are_kept_while_the_store_may_still_take_their_manifest() {
     store.fail(Fault::Put, "manifest.json", usize::MAX);
     let error = commit(staged, R2).await.unwrap_err();
     assert!(error.to_string().contains("_throng/manifest.json names the run 2222"), "{error}");
-    // The manifest that comes late would list these. They are verified, and no mark says that a release is alone.
+    // The manifest may still arrive and would list these files. They are verified, and there is no `_SUCCESS`.
     let left = objects(&output).await;
     assert!(complete(R2)[3..].iter().all(|part| left.contains(part)), "{left:?}");
     assert!(!left.iter().any(|name| name.ends_with("_SUCCESS") || name.contains("staging")), "{left:?}");
     assert_eq!(run_of(&output, MANIFEST).await, R1);
-    // The next run sets all of it right.
+    // The next run restores a consistent state.
     store.heal();
     publish(&output, Mode::Overwrite, R3).await.unwrap();
     assert_eq!(objects(&output).await, complete(R3));
@@ -390,7 +390,7 @@ async fn files_that_a_manifest_may_list_are_kept() {
     let error = publish(&output, Mode::Error, R1).await.unwrap_err();
     assert_eq!(error.kind(), Kind::TemporaryIo);
     assert!(error.to_string().contains("_throng/manifest.json names the run 1111"), "{error}");
-    // What completes a release is missing, and nothing else.
+    // Only the objects that complete a release are missing.
     assert_eq!(objects(&output).await, [&complete(R1)[1..2], &complete(R1)[3..]].concat());
 }
 
@@ -418,7 +418,7 @@ async fn leftovers_of_dead_runs_block_nothing_and_go_after_the_commit() {
         assert!(objects(&output).await.contains(&format!("out/{leftover}")), "not before the commit");
         commit(staged, R2).await.unwrap();
         let mut expected = complete(R2);
-        // Whoever staged this a moment ago may be alive.
+        // The run that staged this a moment ago may be alive.
         expected.insert(3, format!("out/_throng/staging/{dead}/part-00000.parquet"));
         assert_eq!(objects(&output).await, expected);
     }
@@ -445,7 +445,7 @@ async fn objects_of_others_beside_a_release_are_never_touched() {
     }
 }
 
-/// Every file below a folder with its content.
+/// Returns every file below a folder with its content.
 fn tree(folder: &std::path::Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];

@@ -1,4 +1,4 @@
-//! Publish on an object store: unique names, and one conditional put of the manifest.
+//! Publishes on an object store: unique file names, and one conditional put of the manifest.
 
 use std::time::{Duration, SystemTime};
 
@@ -16,16 +16,16 @@ use crate::error::{JobError, Kind, store_reason};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::store_path::StorePath;
 
-/// How often a put is tried again that commits or completes a release, besides what the client of the store does.
+/// Retries of a put that commits or completes a release, besides those of the store's client.
 const RETRIES: u32 = 3;
 
-/// The wait before the first of them; each further one is twice as long.
+/// Wait before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
-/// How many files are copied at the same time.
+/// Number of files that are copied concurrently.
 const CONCURRENT_COPIES: usize = 8;
 
-/// A folder of staged objects below the output. It stays when this is dropped: [`commit`](Self::commit) or
+/// Staged objects below the output. They are not removed on drop: [`commit`](Self::commit) or
 /// [`abandon`](Self::abandon) must be awaited.
 #[derive(Debug)]
 pub(super) struct RemoteSite {
@@ -33,18 +33,18 @@ pub(super) struct RemoteSite {
     staging: StorePath,
     run_id: String,
     how: Commit,
-    /// The manifest that will be replaced, and the files that it lists.
+    /// Version of the manifest that will be replaced, and its content.
     replaced: Option<(UpdateVersion, Manifest)>,
-    /// What dead runs left behind. It was seen before the commit: whichever run might still need any of it goes by a
-    /// manifest that the commit replaces, and can't commit any more.
+    /// Orphans of dead runs, listed before the commit: a run that might still need one of them started from a manifest
+    /// that the commit replaces, and can't commit any more.
     leftovers: Vec<Path>,
 }
 
-/// Why a release did not become visible.
+/// The reason why a commit failed.
 enum CommitFailure {
-    /// It is certainly not published.
+    /// The release is certainly not published.
     Unpublished(JobError),
-    /// The store took the manifest or did not, or may take it yet.
+    /// The store may have accepted the manifest, or may still do so.
     Unknown(JobError),
 }
 
@@ -85,8 +85,9 @@ impl RemoteSite {
         self.staging.clone()
     }
 
-    /// Copies verified files to their unique names, and commits by the manifest. Answers the manifest with those names, and
-    /// the documents as they were at that moment. An error means that nothing is published, or says that this can't be told.
+    /// Copies verified files to their unique names, and commits by the manifest. Returns the manifest with these names,
+    /// and the documents as of the commit. On an error nothing is published, unless the message states that the outcome
+    /// is unknown.
     pub(super) async fn commit(
         &self,
         manifest: Manifest,
@@ -108,15 +109,15 @@ impl RemoteSite {
                 self.mark_what_stands().await;
                 error
             }
-            // A manifest that lists absent files would be worse than files that no manifest lists: those are removed by
-            // the next run that commits.
+            // A manifest that lists absent files would be worse than files that no manifest lists: the next run that
+            // commits removes those.
             CommitFailure::Unknown(error) => error,
         };
         self.abandon().await;
         Err(error)
     }
 
-    /// All that happens up to the commit, and the documents as they were at that moment.
+    /// Runs all steps up to and including the commit, and returns the documents as of the commit.
     async fn make_visible(
         &self,
         staged: &[String],
@@ -124,12 +125,12 @@ impl RemoteSite {
         sidecar: Finish<'_>,
     ) -> Result<Documents, CommitFailure> {
         let failed = |error: Error| CommitFailure::Unpublished(self.failed(&error));
-        // Whoever has lost already should not disturb the winner.
+        // A run that has already lost the race must not disturb the winner.
         if self.run_id_in(MANIFEST).await.map_err(failed)?.as_deref() != self.replaced_run() {
             return Err(CommitFailure::Unpublished(lost(&self.output)));
         }
         if self.replaced.is_some() {
-            // It says that the files of one release are there, and no others, which is about to change.
+            // The marker states that exactly the files of one release are there, which is about to change.
             match self.output.store.delete(&self.output.child(SUCCESS).path).await {
                 Ok(()) | Err(Error::NotFound { .. }) => {}
                 Err(error) => return Err(failed(error)),
@@ -137,7 +138,7 @@ impl RemoteSite {
         }
         let copies = staged.iter().zip(&manifest.files).map(|(from, to)| self.copy(from, to));
         let copies = futures::stream::iter(copies.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_COPIES);
-        // All of them end before any is taken back.
+        // Wait for all copies before any is removed.
         let copies: Vec<Result<(), JobError>> = copies.collect().await;
         copies.into_iter().collect::<Result<(), _>>().map_err(CommitFailure::Unpublished)?;
         let documents = Documents::of(&sidecar()).map_err(CommitFailure::Unpublished)?;
@@ -147,7 +148,7 @@ impl RemoteSite {
     async fn copy(&self, from: &str, to: &FileEntry) -> Result<(), JobError> {
         let (from, place) = (self.staging.child(from), self.output.child(&to.path));
         place.store.copy(&from.path, &place.path).await.map_err(|error| self.failed(&error))?;
-        // Some stores copy in the background, or break off.
+        // Some stores copy in the background, or truncate a copy.
         let copied = place.store.head(&place.path).await.map_err(|error| self.failed(&error))?;
         match copied.size == to.bytes {
             true => Ok(()),
@@ -158,11 +159,11 @@ impl RemoteSite {
         }
     }
 
-    /// The commit.
+    /// Commits by a put of the manifest.
     ///
-    /// An answer may be lost on its way, or come too late, while the store takes the manifest after all. As long as that is
-    /// possible the put is repeated: if it succeeds, the one in doubt can't any more; if it is refused, the manifest tells
-    /// which run it is of.
+    /// A response may be lost or late although the store accepts the manifest. While that is possible the put is
+    /// retried: if it succeeds, the one in doubt can no longer take effect; if it is refused, the manifest has the id
+    /// of the run that won.
     async fn put_manifest(&self, manifest: &Manifest) -> Result<(), CommitFailure> {
         let mode = match (&self.replaced, self.how) {
             (_, Commit::LastWriterWins) => PutMode::Overwrite,
@@ -182,7 +183,7 @@ impl RemoteSite {
             };
             match (stands, put) {
                 (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
-                // Without conditions, another run may have been last.
+                // Without conditions, another run may have written last.
                 (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
                     return Err(CommitFailure::Unknown(lost(&self.output)));
                 }
@@ -198,7 +199,7 @@ impl RemoteSite {
                     return Err(CommitFailure::Unpublished(self.failed(&error)));
                 }
                 (_, Err(error)) => {
-                    // A conflict without a winner was settled for nobody.
+                    // A refused condition has changed nothing, so it leaves no doubt.
                     in_doubt |= !matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
                     tracing::warn!(
                         error = store_reason(&error),
@@ -222,12 +223,12 @@ impl RemoteSite {
         Err(CommitFailure::Unknown(JobError::new(Kind::TemporaryIo, text)))
     }
 
-    /// Removes what the new release replaced and what dead runs left behind, and adds what is not needed to read the
-    /// release. It is published by now, so that a failure is only told.
+    /// Removes the replaced release and the orphans of dead runs, and adds the documents that readers of the release do
+    /// not need. The release is published already, so failures are only logged.
     pub(super) async fn clean(&self, documents: Documents) {
         let replaced = self.replaced.iter().flat_map(|(_, manifest)| &manifest.files);
         let replaced = replaced.map(|file| self.output.child(&file.path).path);
-        // That of the replaced release says nothing of this one.
+        // The report of the replaced release does not describe this one.
         let report = documents.report.is_none().then(|| self.output.child(REPORT).path);
         let report = report.filter(|_| self.replaced.is_some());
         let left = remove_all(&self.output, replaced.chain(self.leftovers.iter().cloned()).chain(report)).await;
@@ -241,7 +242,7 @@ impl RemoteSite {
             Ok(()) if left == 0 => self.put_persistently(SUCCESS, PutPayload::default()).await,
             Ok(()) => Ok(()),
             Err(error) => {
-                // That of the replaced release says nothing of this one.
+                // The metrics of the replaced release do not describe this one.
                 if self.replaced.is_some() {
                     remove_all(&self.output, [self.output.child(METRICS).path]).await;
                 }
@@ -272,8 +273,8 @@ impl RemoteSite {
         }
     }
 
-    /// Puts `_SUCCESS` back after a commit that failed, if the release that stands is complete and alone. One that is not,
-    /// by a run that was faster, is marked by that run.
+    /// Restores `_SUCCESS` after a failed commit, if the current release is complete and alone. A concurrent run that
+    /// won the race marks its own release.
     async fn mark_what_stands(&self) {
         if self.replaced.is_none() {
             return;
@@ -298,7 +299,7 @@ impl RemoteSite {
         self.replaced.as_ref().map(|(_, manifest)| manifest.run_id.as_str())
     }
 
-    /// The run that wrote a document of the release, if there is one.
+    /// Returns the run id in a document of the release, if there is one.
     async fn run_id_in(&self, name: &str) -> Result<Option<String>, Error> {
         run_id_in(&self.output, name).await
     }
@@ -307,7 +308,7 @@ impl RemoteSite {
         writing(format!("publishing {}", self.output), error)
     }
 
-    /// Removes what was staged.
+    /// Removes the staging.
     pub(super) async fn abandon(&self) {
         match self.staging.store.list(Some(&self.staging.path)).try_collect::<Vec<_>>().await {
             Ok(listed) => {
@@ -321,7 +322,7 @@ impl RemoteSite {
     }
 }
 
-/// The run that wrote a document of a release, if there is one.
+/// Returns the run id in a document of a release, if there is one.
 pub(crate) async fn run_id_in(output: &StorePath, name: &str) -> Result<Option<String>, Error> {
     #[derive(serde::Deserialize)]
     struct RunDocument {
@@ -331,7 +332,7 @@ pub(crate) async fn run_id_in(output: &StorePath, name: &str) -> Result<Option<S
     Ok(serde_json::from_slice(&found.bytes().await?).ok().map(|document: RunDocument| document.run_id))
 }
 
-/// Whether a store has certainly not done what it was asked to do. A failure of its server or of the way to it is none.
+/// Whether the store certainly did not perform the request. Failures of the server or the network are not certain.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,
@@ -344,7 +345,7 @@ fn is_refusal(error: &Error) -> bool {
     )
 }
 
-/// The object at a place, if there is one.
+/// Returns the object at a path, if there is one.
 async fn read(place: &StorePath) -> Result<Option<GetResult>, Error> {
     match place.store.get(&place.path).await {
         Ok(found) => Ok(Some(found)),

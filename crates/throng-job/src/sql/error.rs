@@ -1,7 +1,7 @@
-//! Errors of a statement, without a value of the data.
+//! Classification of the errors of a statement. They hold no value of the data.
 //!
-//! Before rows are read, an engine can only speak of the statement's own text and of names and types, so its message is shown.
-//! Afterwards it may quote values, and the error is classified and described in words of ours.
+//! Before rows are read, an engine error can only contain the statement's own text, names and types, so its message is
+//! shown. Afterwards it may quote values, and the error is classified and rephrased.
 
 use std::error::Error as StdError;
 
@@ -12,31 +12,31 @@ use throng_policy::PolicyError;
 
 use crate::error::{JobError, Kind};
 
-/// How a message calls the tables of a statement.
+/// Name of the tables of a statement in messages.
 const TABLES: &str = "a table of the statement";
 
-/// How far a statement came.
+/// Phase of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Parsing and planning.
     Plan,
-    /// Changing what the session knows: tables, views, settings. No rows are read.
+    /// Changing the session: tables, views, settings. No rows are read.
     Define,
     /// Reading and computing rows.
     Run,
 }
 
-/// Returns an error of the engine before it has read a row, as a caller may see it.
+/// Converts an engine error that occurred before any row was read.
 pub fn planning_failure(error: &DataFusionError) -> JobError {
     sorted(error, Phase::Plan)
 }
 
-/// Returns an error of the engine, or of Arrow or a file below it, on rows, as a caller may see it.
+/// Converts an error of the engine, or of Arrow or a file below it, that occurred while processing rows.
 pub fn running_failure(error: &(dyn StdError + 'static)) -> JobError {
     ours(error).unwrap_or_else(|| failed(error))
 }
 
-/// An error of the engine, as a caller may see it.
+/// Converts an engine error of a phase.
 pub(super) fn sorted(error: &DataFusionError, phase: Phase) -> JobError {
     if phase == Phase::Run {
         return running_failure(error);
@@ -53,7 +53,7 @@ pub(super) fn sorted(error: &DataFusionError, phase: Phase) -> JobError {
     }
 }
 
-/// Returns the error of ours that went through the engine, if there is one. It quotes no value.
+/// Returns the error of Throng that the engine has wrapped, if there is one. It quotes no value.
 pub(crate) fn ours(error: &(dyn StdError + 'static)) -> Option<JobError> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -71,7 +71,7 @@ pub(crate) fn ours(error: &(dyn StdError + 'static)) -> Option<JobError> {
     None
 }
 
-/// The engine's own words, where they speak of the statement.
+/// Returns the engine's own message, if it is about the statement.
 fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
     let plain = |text: &str| {
         let text = text.split(DataFusionError::BACK_TRACE_SEP).next().unwrap_or_default();
@@ -86,7 +86,7 @@ fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
             ParserError::RecursionLimitExceeded => plain("the statement is nested too deeply"),
         },
         DataFusionError::SchemaError(error, _) => plain(&error.to_string()),
-        // Names that are already there, or are not.
+        // Names that exist already, or do not exist.
         DataFusionError::Execution(text) if phase == Phase::Define => plain(text),
         DataFusionError::Context(_, error) | DataFusionError::Diagnostic(_, error) => words(error, phase),
         DataFusionError::Shared(error) => words(error, phase),
@@ -98,7 +98,7 @@ fn words(error: &DataFusionError, phase: Phase) -> Option<String> {
     }
 }
 
-/// A failure on the data or of storage.
+/// Classifies an error of the data or of storage.
 fn failed(error: &(dyn StdError + 'static)) -> JobError {
     let bad = |text: &str| JobError::new(Kind::BadData, text);
     match classify(error) {

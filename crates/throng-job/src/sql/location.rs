@@ -13,7 +13,7 @@ use throng_policy::Store;
 use crate::error::{JobError, Kind};
 use crate::input::{format_of, open_locations};
 
-/// Opens what looks like a location in the way of a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
+/// Opens locations as tables, in the same way as a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
 pub(super) struct LocationTables {
     session: SessionContext,
 }
@@ -47,18 +47,18 @@ impl UrlTableFactory for LocationTables {
     }
 }
 
-/// A name with a slash, or of a file that can be read. Others may be tables that are not there.
+/// Whether a table name is a location: it has a slash, or the extension of a supported format.
 fn is_location(name: &str) -> bool {
     name.contains('/') || format_of(&object_store::path::Path::from(name)).is_some()
 }
 
-/// Refuses credentials in a location. What is written in a statement ends up in a history and in messages.
+/// Rejects credentials in a location, because statements end up in a history and in messages.
 pub(super) fn check_location(location: &str) -> Result<(), JobError> {
     let refused = |error| JobError::new(Kind::BadQuery, format!("a location {error}"));
     throng_policy::check_location(location).map_err(refused)
 }
 
-/// Checks the locations that a statement names as such.
+/// Checks the locations in DDL and COPY statements.
 pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
     match plan {
         LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) => {

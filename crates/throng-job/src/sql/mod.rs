@@ -34,16 +34,16 @@ use crate::session::runtime;
 use error::{Phase, sorted};
 use location::{LocationTables, check_locations};
 
-/// A session in which statements run one after the other.
+/// A session that runs statements in sequence.
 ///
-/// Files are tables (`SELECT * FROM 'data/people.parquet'`), found in the way of a policy's input. Object stores are
-/// configured from the environment when a statement first names them. Errors hold no value of the data.
+/// Files are tables (`SELECT * FROM 'data/people.parquet'`), found in the same way as a policy's input. Object stores
+/// are configured from the environment when a statement first names them. Errors hold no value of the data.
 pub struct SqlSession {
     context: SessionContext,
 }
 
 impl SqlSession {
-    /// A session that computes with so many threads, and keeps the process within this many bytes of memory.
+    /// Returns a session with this number of threads, and this memory limit of the process in bytes.
     pub fn new(threads: usize, memory_limit: Option<u64>) -> Result<Self, JobError> {
         let failed = |_| JobError::internal("a session could not be started");
         let config = SessionConfig::new()
@@ -55,10 +55,10 @@ impl SqlSession {
         Ok(Self::over(SessionContext::new_with_config_rt(config, runtime)))
     }
 
-    /// A session over a context of somebody else, such as that of a cluster. Its functions and the tables of files are
-    /// registered here; its object stores are to be [`Stores`].
+    /// Returns a session over an existing context, such as that of a compute cluster. Registers our functions and the
+    /// tables of files; the context's object store registry must be [`Stores`].
     pub fn over(context: SessionContext) -> Self {
-        // Files are opened in a session of their own, on the same stores.
+        // Files are opened in a separate session on the same stores.
         let files = SessionContext::new_with_config_rt(context.copied_config(), context.runtime_env());
         let catalogs = Arc::clone(context.state().catalog_list());
         context
@@ -67,13 +67,13 @@ impl SqlSession {
         Self { context }
     }
 
-    /// The statements of a text. One that can't be parsed is an error in its place; nothing follows a text that ends
-    /// within a quote or comment.
+    /// Parses the statements of a text. One that can't be parsed is an error in its place; nothing follows a text that
+    /// ends within a quote or comment.
     pub fn parse(&self, text: &str) -> Vec<Result<Statement, JobError>> {
         statements::parse(text, &self.context.state().config_options().sql_parser)
     }
 
-    /// Runs a statement. What defines or sets something has no columns and no rows.
+    /// Runs a statement. A definition has no columns and no rows.
     pub async fn run(&self, statement: Statement) -> Result<StatementResult, JobError> {
         guarded(self.start(statement)).await
     }
@@ -82,7 +82,7 @@ impl SqlSession {
         let state = self.context.state();
         let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
         check_locations(&plan)?;
-        // This is the one definition that reads rows.
+        // The only definition that reads rows.
         let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
         let phase = if reads { Phase::Run } else { Phase::Define };
         let frame = self.context.execute_logical_plan(plan).await.map_err(|error| sorted(&error, phase))?;
@@ -94,26 +94,26 @@ impl SqlSession {
     }
 }
 
-/// What a statement gives, as it is made.
+/// Streaming result of a statement.
 pub struct StatementResult {
     schema: SchemaRef,
     batches: SendableRecordBatchStream,
 }
 
 impl StatementResult {
-    /// The columns; none when the statement asked for nothing.
+    /// Returns the schema; a definition or a setting has no columns.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
     }
 
-    /// The next rows, until there are none.
+    /// Returns the next batch; `None` at the end.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>, JobError> {
         let next = self.batches.try_next();
         guarded(async { next.await.map_err(|error| sorted(&error, Phase::Run)) }).await
     }
 }
 
-/// A panic of the engine, which damaged files can cause, ends the statement and not the session.
+/// Converts a panic of the engine, which damaged files can cause, into an error, so that the session stays usable.
 async fn guarded<T>(work: impl Future<Output = Result<T, JobError>>) -> Result<T, JobError> {
     let stopped = |_| Err(JobError::internal("the engine failed in the middle of this statement"));
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(stopped)

@@ -1,4 +1,4 @@
-//! A text, and the statements in it.
+//! Splits a text into statements.
 
 use datafusion::config::SqlParserOptions;
 use datafusion::error::DataFusionError;
@@ -10,15 +10,15 @@ use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use super::error::{Phase, sorted};
 use crate::error::{JobError, Kind};
 
-/// A statement that was parsed and not yet planned.
+/// A parsed statement that is not planned yet.
 #[derive(Clone, Debug)]
 pub struct Statement {
     pub(super) parsed: Parsed,
 }
 
-/// The tokens of each statement, without the semicolons, and what ended the text too early.
+/// Returns the tokens of each statement, without the semicolons, and the error of the tokenizer, if any.
 ///
-/// A semicolon within quotes or a comment is no token of its own, and no statement has one inside.
+/// A semicolon within quotes or a comment is not a token, and no statement contains one.
 fn split(text: &str, dialect: &dyn Dialect) -> (Vec<Vec<TokenWithSpan>>, Option<ParserError>) {
     let mut tokens = Vec::new();
     let failed = Tokenizer::new(dialect, text).tokenize_with_location_into_buf(&mut tokens).err();
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &str, options: &SqlParserOptions) -> Vec<Result<Statem
     };
     let (mut pieces, failed) = split(text, dialect.as_ref());
     if failed.is_some() {
-        // What was understood of the last statement is not all of it.
+        // The last statement is incomplete.
         pieces.pop();
     }
     let parse = |tokens: Vec<TokenWithSpan>| {
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str, options: &SqlParserOptions) -> Vec<Result<Statem
     statements.into_iter().map(|statement| statement.map_err(|error| sorted(&error, Phase::Plan))).collect()
 }
 
-/// Whether a text that is being typed can be run: its last statement ends with a semicolon.
+/// Whether entered text can be run: its last statement ends with a semicolon.
 pub fn is_complete(text: &str) -> bool {
     let (pieces, failed) = split(text, &GenericDialect {});
     failed.is_none() && pieces.last().is_none_or(|rest| !says_something(rest))

@@ -1,4 +1,4 @@
-//! Object stores that come into being when a statement names them, configured from the environment.
+//! Object stores that are opened when a statement first names them, configured from the environment.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::location::check_location;
 use crate::error::JobError;
 use crate::store_path::StorePath;
 
-/// The stores of a session or of a process. Its `Debug` shows none of them, because a store knows credentials.
+/// Object store registry of a session or a process. `Debug` shows no store, because a store holds credentials.
 #[derive(Default)]
 pub struct Stores {
     known: Mutex<HashMap<String, Arc<dyn ObjectStore>>>,
@@ -51,13 +51,13 @@ impl ObjectStoreRegistry for Stores {
     }
 }
 
-/// A store as the environment configures it.
+/// Opens a store as the environment configures it.
 fn open(url: &Url) -> Result<Arc<dyn ObjectStore>, JobError> {
     check_location(url.as_str())?;
     Ok(StorePath::parse(url.as_str())?.store)
 }
 
-/// The container of an Azure URL stands where others have a user, so it tells stores apart.
+/// Returns the key of a store. It includes the user part of the URL, which is the container of an Azure URL.
 fn key(url: &Url) -> String {
     let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
     format!("{}://{}@{host}", url.scheme(), url.username())

@@ -1,20 +1,20 @@
-//! Names of datasets, by the conventions of OpenLineage, so that lineage of several tools meets in a catalog.
+//! Dataset names by the conventions of OpenLineage, so that a catalog can join the lineage of several tools.
 
 use url::Url;
 
-/// A dataset: a namespace for the store, and a name within it.
+/// A dataset: the namespace of the store, and a name within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dataset {
     pub(super) namespace: String,
     pub(super) name: String,
 }
 
-/// The storage account of Azure, where a location names only a container.
+/// Variable with the Azure storage account, for locations that name only a container.
 const AZURE_ACCOUNT: &str = "AZURE_STORAGE_ACCOUNT_NAME";
 
 impl Dataset {
-    /// The dataset at a location of a policy. A pattern is named by the folder above its first wildcard. Queries of URLs
-    /// are left out, because they may hold a secret.
+    /// Returns the dataset at a location of a policy. A glob is named by the folder above its first wildcard. Queries
+    /// of URLs are dropped, because they may hold a secret.
     pub(super) fn at(location: &str) -> Self {
         Self::found(location, std::env::var(AZURE_ACCOUNT).ok())
     }
@@ -53,17 +53,18 @@ impl Dataset {
         Self { namespace, name: if name.is_empty() { "/" } else { name }.to_owned() }
     }
 
-    /// Where the store is, as a URI.
+    /// Returns the URI of the store.
     pub(super) fn uri(&self) -> String {
         if self.namespace == "file" { "file:///".to_owned() } else { self.namespace.clone() }
     }
 }
 
-/// A location up to the folder above its first wildcard. A local file may have such characters in its name.
+/// Truncates a location to the folder above its first wildcard. An existing local path is kept, because its name may
+/// contain such characters.
 fn without_pattern(location: &str) -> String {
     let is_wild = |part: &str| part.contains(['*', '?', '[']);
     let (scheme, path) = location.split_once("://").unwrap_or(("", location));
-    // Over HTTP a question mark begins a query.
+    // In a URL of a web server a question mark starts the query.
     let is_plain = matches!(scheme, "http" | "https") || (scheme.is_empty() && std::path::Path::new(path).exists());
     if is_plain || !is_wild(path) {
         return location.to_owned();

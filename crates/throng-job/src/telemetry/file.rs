@@ -1,4 +1,4 @@
-//! Files that other processes read at any moment: they see the old text or the new one, and never a part.
+//! Atomic replacement of files that other processes read: they see the old or the new text, and never a part.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// Why a file could not be written when a run is over.
+/// The reason why a file could not be written at the end of a run.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum TargetError {
-    /// Something else is in its place.
+    /// The path is a folder.
     #[error("is a folder; name a file")]
     Folder,
-    /// There is nowhere to put it.
+    /// The parent folder does not exist.
     #[error("lies in a folder that does not exist; create it first")]
     NoFolder,
 }
 
-/// Finds mistakes in the name of a file before a run begins, instead of after it.
+/// Checks the path of a file before a run begins, so that the run does not fail at its end.
 pub fn check_target(path: &Path) -> Result<(), TargetError> {
     if path.is_dir() || path.file_name().is_none() {
         return Err(TargetError::Folder);
@@ -25,8 +25,7 @@ pub fn check_target(path: &Path) -> Result<(), TargetError> {
     if folder(path).is_dir() { Ok(()) } else { Err(TargetError::NoFolder) }
 }
 
-/// Puts a text in the place of a file by one rename. The name that it has before is hidden and has no ending that a
-/// collector looks for.
+/// Replaces a file by one rename. The temporary name is hidden and has no extension that a collector reads.
 pub(super) fn replace(path: &Path, run_id: &str, text: &str) -> io::Result<()> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fresh = folder(path).join(format!(".{name}.{run_id}.new"));
@@ -36,7 +35,7 @@ pub(super) fn replace(path: &Path, run_id: &str, text: &str) -> io::Result<()> {
     });
     let replaced = written.and_then(|()| fs::rename(&fresh, path));
     if replaced.is_err() {
-        // What is told is the first error.
+        // The first error is returned.
         let _ = fs::remove_file(&fresh);
     }
     replaced

@@ -1,7 +1,7 @@
-//! The event of a run for OpenLineage (spec 2-0-2): what it read, what it wrote, and which column came from which.
+//! The OpenLineage event of a run (spec 2-0-2): inputs, outputs and column lineage.
 //!
-//! One event tells all of a run when it is over: COMPLETE, FAIL, or ABORT when it was stopped. Of a run that failed
-//! nothing is told of the release, because there is none.
+//! A run emits one event at its end: COMPLETE, FAIL, or ABORT if it was stopped. An event of a failed run has no
+//! outputs.
 
 use std::io;
 use std::path::Path;
@@ -16,22 +16,22 @@ use super::origins::{ColumnOrigin, ColumnOrigins, ColumnTreatment};
 use super::recorder::{PolicyFacts, Record};
 use crate::job::PublishedRelease;
 
-/// Who tells.
+/// URI of the producer.
 const PRODUCER: &str = concat!("urn:throng:", env!("CARGO_PKG_VERSION"));
 
 const SPEC: &str = "https://openlineage.io/spec/2-0-2/OpenLineage.json#/$defs/RunEvent";
 
-/// The schema of our own facet; `deploy/openlineage/` has the document.
+/// Schema of our own facet; the document is in `deploy/openlineage/`.
 const PRIVACY_FACET: &str = "urn:throng:openlineage:1-0-0:PrivacyDatasetFacet";
 
-/// Names the namespace of jobs, as it does for other tools that tell lineage.
+/// Variable with the namespace of jobs, shared with other OpenLineage producers.
 const NAMESPACE_VARIABLE: &str = "OPENLINEAGE_NAMESPACE";
 
-/// The namespace of jobs when the environment has none.
+/// Namespace of jobs if the variable is not set.
 const DEFAULT_NAMESPACE: &str = "throng";
 
 impl Record<'_> {
-    /// Writes the event of the run into a file as one line of JSON, in one step.
+    /// Writes the event of the run to a file as one line of JSON, atomically.
     pub fn write_lineage(&self, path: &Path) -> io::Result<()> {
         let namespace = std::env::var(NAMESPACE_VARIABLE).ok().filter(|name| !name.is_empty());
         let event = self.event(namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE));
@@ -73,7 +73,7 @@ impl Record<'_> {
             let mut facets = Map::from_iter([data_source(dataset)]);
             facets.extend(self.origins.iter().map(|origins| schema(&origins.input)));
             let mut input = named(dataset, facets);
-            // How rows are spread over several locations is not known.
+            // The distribution of rows over several locations is not known.
             if let (Some(released), [_]) = (&self.released, &policy.inputs[..]) {
                 let facts = &released.sidecar.input;
                 let counts = json!({ "rowCount": facts.rows, "size": facts.bytes, "fileCount": facts.files });
@@ -122,7 +122,7 @@ fn named(dataset: &Dataset, facets: Map<String, Value>) -> Value {
     json!({ "namespace": dataset.namespace, "name": dataset.name, "facets": facets })
 }
 
-/// A facet of the standard, with what each facet has.
+/// Returns a facet of the standard.
 fn facet(version: &str, name: &str, content: Value) -> Value {
     facet_of(&format!("https://openlineage.io/spec/facets/{version}/{name}.json#/$defs/{name}"), content)
 }
@@ -152,7 +152,7 @@ fn schema(schema: &Schema) -> (String, Value) {
     ("schema".to_owned(), facet("1-2-0", "SchemaDatasetFacet", fields))
 }
 
-/// Which column of the release comes from which column of the input, and which columns decide about classes.
+/// Returns the input column of each released column, and the columns that determine the classes.
 fn column_lineage(origins: &ColumnOrigins, inputs: &[Dataset]) -> Value {
     let input_fields = |field: &str, transformation: &Value| -> Vec<Value> {
         let of = |dataset: &Dataset| {
@@ -192,7 +192,7 @@ fn transformation(made: ColumnTreatment) -> Value {
     json!({ "type": "DIRECT", "subtype": subtype, "description": description, "masking": masking })
 }
 
-/// What was promised and reached; a facet of our own.
+/// Returns our own facet with required and achieved privacy.
 fn privacy(released: &PublishedRelease, origins: &ColumnOrigins) -> Value {
     let sidecar = &released.sidecar;
     let roles: Map<String, Value> = origins.roles.iter().map(|(name, role)| (name.clone(), (*role).into())).collect();
@@ -208,7 +208,7 @@ fn privacy(released: &PublishedRelease, origins: &ColumnOrigins) -> Value {
     facet_of(PRIVACY_FACET, content)
 }
 
-/// The run's name as the standard wants it.
+/// Returns the run id in the UUID format of the standard.
 fn hyphenated(run_id: &str) -> String {
     uuid::Uuid::try_parse(run_id).map_or_else(|_| run_id.to_owned(), |id| id.hyphenated().to_string())
 }

@@ -1,7 +1,7 @@
-//! The text of a run for Prometheus, as the textfile collector of node_exporter reads it.
+//! Metrics of a run in the Prometheus text format, for the textfile collector of node_exporter.
 //!
-//! Every sample carries the name of the job, so that the files of several jobs can lie in one folder. Samples have no
-//! time of their own, which the collector would refuse; the times of the run are metrics.
+//! Every sample is labelled with the name of the job, so that the files of several jobs can share a folder. Samples
+//! have no timestamps, which the collector would reject; the times of the run are metrics.
 
 use std::fmt::Write;
 use std::io;
@@ -13,17 +13,17 @@ use throng_report::document::{Quantity, Requirement};
 use super::file::replace;
 use super::recorder::Record;
 
-/// When a run of the job last succeeded. It outlives runs that fail, because a new file takes it from the old one.
+/// Time of the last successful run of the job. It survives failed runs, because a new file copies it from the old one.
 const LAST_SUCCESS: &str = "throng_run_last_success_timestamp_seconds";
 
 impl Record<'_> {
-    /// Writes the metrics of the run into a file, in one step.
+    /// Writes the metrics of the run to a file, atomically.
     pub fn write_metrics(&self, path: &Path) -> io::Result<()> {
         let earlier = std::fs::read_to_string(path).unwrap_or_default();
         replace(path, &self.run_id, &self.metrics(&earlier))
     }
 
-    /// The metrics of the run, given those of an earlier one.
+    /// Returns the metrics of the run; `earlier` is the text of the previous run.
     fn metrics(&self, earlier: &str) -> String {
         let mut text = Exposition::new(&self.job);
         text.gauge(
@@ -59,7 +59,7 @@ impl Record<'_> {
         text.text
     }
 
-    /// What the sidecar says of the release, if there is one.
+    /// Adds the figures of the sidecar, if there is a release.
     fn release_metrics(&self, text: &mut Exposition) {
         let Some(released) = &self.released else { return };
         let sidecar = &released.sidecar;
@@ -95,9 +95,9 @@ impl Record<'_> {
     }
 }
 
-/// A text in the exposition format, whose samples all are of one job.
+/// Text in the exposition format, with samples of one job.
 struct Exposition {
-    /// As a label.
+    /// The label of the job.
     policy: String,
     text: String,
 }
@@ -107,12 +107,12 @@ impl Exposition {
         Self { policy: format!("policy=\"{}\"", escaped(job)), text: String::new() }
     }
 
-    /// A metric with one sample.
+    /// Adds a metric with one sample.
     fn number(&mut self, name: &str, help: &str, value: impl ToString) {
         self.gauge(name, help, [(vec![], value.to_string())]);
     }
 
-    /// A metric with its samples; none at all where there are none.
+    /// Adds a metric with its samples, or nothing if there are none.
     fn gauge<'a>(
         &mut self,
         name: &str,
@@ -123,7 +123,7 @@ impl Exposition {
         if samples.peek().is_none() {
             return;
         }
-        // Writing into a string does not fail.
+        // Writing to a string can't fail.
         let _ = write!(self.text, "# HELP {name} {help}\n# TYPE {name} gauge\n");
         for (labels, value) in samples {
             let more: String = labels.iter().map(|(name, value)| format!(",{name}=\"{}\"", escaped(value))).collect();
@@ -131,7 +131,7 @@ impl Exposition {
         }
     }
 
-    /// The value of a metric with one sample in an earlier text of the same job.
+    /// Returns the value of a metric with one sample in an earlier text of the same job.
     fn sample_in(&self, earlier: &str, name: &str) -> Option<String> {
         let sample = format!("{name}{{{}}} ", self.policy);
         let value = earlier.lines().find_map(|line| line.strip_prefix(&sample))?;
@@ -139,7 +139,7 @@ impl Exposition {
     }
 }
 
-/// The value of a label, as it stands between quotes.
+/// Escapes a label value.
 fn escaped(value: &str) -> String {
     value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }

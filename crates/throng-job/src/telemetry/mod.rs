@@ -1,4 +1,4 @@
-//! What a run tells other systems about itself: metrics for Prometheus, lineage for catalogs.
+//! Telemetry of a run: metrics for Prometheus and lineage for catalogs.
 //!
 //! ```text
 //!  job ──► Recorder ──► Record ──► metrics.rs  text for the textfile collector of node_exporter
@@ -6,9 +6,9 @@
 //!          the run      run ended
 //! ```
 //!
-//! A [`Record`] is taken at the end of every run, also of one that failed or was stopped, so that the files tell of it.
-//! They hold what the sidecar may say (aggregates over the whole release), names of columns, locations, and the message
-//! of a failure; none of it holds a value of the data.
+//! A [`Record`] is taken at the end of every run, including failed and stopped ones. The files hold what the sidecar
+//! may publish (aggregates over the whole release), column names, locations, and the message of a failure, and no value
+//! of the data.
 
 mod dataset;
 mod file;

@@ -1,50 +1,50 @@
-//! Where the columns of a release come from.
+//! Origins of the columns of a release.
 
 use datafusion::arrow::datatypes::SchemaRef;
 use throng_datafusion::Anonymizer;
 use throng_policy::SensitiveRelease;
 
-/// What a release makes of the columns of its input.
+/// Mapping from the columns of the input to the columns of the release.
 #[derive(Clone, Debug)]
 pub struct ColumnOrigins {
-    /// The schema of the input.
+    /// Schema of the input.
     pub input: SchemaRef,
-    /// The schema of the release.
+    /// Schema of the release.
     pub output: SchemaRef,
-    /// For each column of the release the one that it is made of; in no particular order.
+    /// Origin of each column of the release, in no particular order.
     pub columns: Vec<ColumnOrigin>,
-    /// For each column of the input its role, in the order of the schema; `dropped` if it is not read.
+    /// Role of each column of the input, in the order of the schema; `dropped` if it is not read.
     pub roles: Vec<(String, &'static str)>,
-    /// The columns that decide which rows share a class.
+    /// Columns that determine the class of a row.
     pub deciding: Vec<String>,
 }
 
-/// A column of the release, and how it came to be.
+/// A column of the release and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnOrigin {
-    /// Its name in the release.
+    /// Name in the release.
     pub name: String,
-    /// Its name in the input.
+    /// Name in the input.
     pub from: String,
-    /// What was done to its values.
+    /// Treatment of its values.
     pub made: ColumnTreatment,
 }
 
-/// What was done to the values of a column.
+/// How the values of a column are transformed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnTreatment {
-    /// They are as they were.
+    /// Released unchanged.
     Kept,
-    /// Each stands for all values of its class.
+    /// Replaced by a label that covers all values of the class.
     Generalized,
-    /// One stand-in is shown for all rows of a class.
+    /// Replaced by one aggregate per class.
     Aggregated,
-    /// Each is shown as the category that it belongs to.
+    /// Replaced by the category of the value.
     Categorized,
 }
 
 impl ColumnOrigins {
-    /// Of a policy that is bound to its input.
+    /// Returns the origins for a policy that is bound to its input.
     pub(crate) fn of(anonymizer: &Anonymizer) -> Self {
         let binding = anonymizer.binding();
         let origin = |name: String, from: &str, made| ColumnOrigin { name, from: from.to_owned(), made };

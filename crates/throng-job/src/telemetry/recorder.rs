@@ -1,4 +1,4 @@
-//! Records a run while it goes on, so that it can be reported however it ends.
+//! Records a run in progress, so that it can be reported whatever its outcome.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,7 +12,7 @@ use crate::progress::Stage;
 use crate::resources::peak_memory_bytes;
 use crate::stage_timer::StageTimes;
 
-/// Records one run, if it is given to the job as [`JobOptions::recorder`](crate::JobOptions::recorder).
+/// Records one run; pass it to the job as [`JobOptions::recorder`](crate::JobOptions::recorder).
 #[derive(Debug)]
 pub struct Recorder {
     job: String,
@@ -21,7 +21,7 @@ pub struct Recorder {
     known: Mutex<RecordedRun>,
 }
 
-/// The facts about a run that are known so far.
+/// Facts about a run that are known so far.
 #[derive(Clone, Debug, Default)]
 struct RecordedRun {
     run_id: Option<String>,
@@ -31,7 +31,7 @@ struct RecordedRun {
     released: Option<PublishedRelease>,
 }
 
-/// The facts about a policy that telemetry reports.
+/// Facts about a policy that telemetry reports.
 #[derive(Clone, Debug)]
 pub(super) struct PolicyFacts {
     pub(super) digest: String,
@@ -39,18 +39,18 @@ pub(super) struct PolicyFacts {
     pub(super) output: String,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending<'a> {
-    /// The exit code of the process; zero means that a release is published.
+    /// Exit code of the process; zero if a release is published.
     pub exit_code: u8,
-    /// The message for people, if it failed.
+    /// Message for users, if the run failed.
     pub error: Option<&'a str>,
-    /// Whether it was stopped from outside.
+    /// Whether the run was stopped from outside.
     pub stopped: bool,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Record<'a> {
     pub(super) job: String,
@@ -60,37 +60,37 @@ pub struct Record<'a> {
     pub(super) stages: Vec<(Stage, Duration)>,
     pub(super) policy: Option<PolicyFacts>,
     pub(super) origins: Option<ColumnOrigins>,
-    /// None, unless the run has succeeded.
+    /// `None` unless the run has succeeded.
     pub(super) released: Option<PublishedRelease>,
     pub(super) peak_memory_bytes: Option<u64>,
     pub(super) ending: Ending<'a>,
 }
 
 impl Recorder {
-    /// A recorder for a run that begins now, of the job of this name.
+    /// Returns a recorder for a run of `job` that starts now.
     pub fn new(job: impl Into<String>) -> Self {
         Self { job: job.into(), start: SystemTime::now(), clock: Instant::now(), known: Mutex::default() }
     }
 
-    /// A run begins under this name.
+    /// Records the id of the run.
     pub(crate) fn started(&self, run_id: &str) {
         self.known().run_id = Some(run_id.to_owned());
     }
 
-    /// The policy fits the input; the origin of each column of the release is known.
+    /// Records the column origins, once the policy is bound to the input.
     pub(crate) fn bound(&self, origins: ColumnOrigins) {
         self.known().origins = Some(origins);
     }
 
-    /// A stage begins.
+    /// Records the start of a stage.
     pub(crate) fn begin(&self, stage: Stage) {
         self.known().stages.begin(stage);
     }
 
-    /// The policy is understood.
+    /// Records the policy, once it is parsed.
     pub fn policy(&self, policy: &Policy) {
         let facts = PolicyFacts {
-            // A run without a secret ends with an error that says so.
+            // A run without a secret fails later with an error about it.
             digest: policy_digest(policy).unwrap_or_default(),
             inputs: policy.input.locations.clone(),
             output: policy.output.location.clone(),
@@ -98,17 +98,17 @@ impl Recorder {
         self.known().policy = Some(facts);
     }
 
-    /// A release is published.
+    /// Records the published release.
     pub fn released(&self, released: &PublishedRelease) {
         self.known().released = Some(released.clone());
     }
 
-    /// The run as it is at its end.
+    /// Returns the record of the run at its end.
     pub fn record<'a>(&self, ending: Ending<'a>) -> Record<'a> {
         let RecordedRun { run_id, policy, origins, stages, released } = self.known().clone();
         Record {
             job: self.job.clone(),
-            // A run that failed before it had a name gets one here.
+            // A run that failed before it had an id gets one here.
             run_id: run_id.unwrap_or_else(|| uuid::Uuid::new_v4().simple().to_string()),
             start: self.start,
             time: self.clock.elapsed(),

@@ -1,7 +1,6 @@
-//! Writes a release to its staging place as Parquet: row groups are encoded in parallel, and sent to storage one by one.
+//! Writes a release to its staging as Parquet: row groups are encoded in parallel, and uploaded in order.
 //!
-//! Which row is in which file and row group follows from row counts alone, so the bytes are the same with any number of
-//! threads.
+//! The file and row group of a row follow from row counts alone, so the bytes are the same with any number of threads.
 
 mod rle_bit_packing;
 mod strings;
@@ -40,13 +39,13 @@ use upload::Upload;
 /// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
 pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
 
-/// Rows that are encoded at a time. Row groups are a multiple of it, but the last of a file.
+/// Rows that are encoded at a time. Row groups are a multiple of it, except for the last of a file.
 const BATCH_ROWS: usize = 8 * 1024;
 
-/// The level of zstd: most of the gain for little of the time.
+/// Compression level of zstd: most of the gain for little of the time.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Refuses columns whose type Parquet can't hold, before any work is done.
+/// Rejects columns whose type Parquet can't represent, before any work is done.
 pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
     match released.fields().iter().find(|field| !is_writable(field.data_type())) {
         None => Ok(()),
@@ -71,7 +70,7 @@ fn is_writable(data_type: &DataType) -> bool {
     }
 }
 
-/// Writes rows to `part-*.parquet` below a place, in the order in which they come, with so many rows per file.
+/// Writes rows to `part-*.parquet` in `staging`, in their order, with `rows_per_file` rows per file.
 pub(crate) async fn write(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
     schema: SchemaRef,
@@ -122,7 +121,7 @@ async fn write_files(
         SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
     };
     let groups = std::pin::pin!(row_groups(batches, rows_per_file).enumerate());
-    // One more than threads: while a row group is sent to storage, others are encoded.
+    // One more than threads: while a row group is uploaded, others are encoded.
     let mut encoded = groups.map(encode).buffered(options.threads + 1);
     let (mut files, mut file) = (Vec::new(), None);
     while let Some(group) = encoded.try_next().await? {
@@ -145,8 +144,8 @@ async fn write_files(
     Ok(files)
 }
 
-/// Batches that together are one row group, each of them of [`BATCH_ROWS`] but the last: the bytes of a file must not
-/// depend on how its rows were handed over. No row group goes over the end of a file.
+/// Splits batches into row groups, as batches of [`BATCH_ROWS`] rows except for the last: the bytes of a file must not
+/// depend on the batches of the input. No row group crosses the end of a file.
 fn row_groups(
     batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
     rows_per_file: usize,
@@ -192,19 +191,19 @@ fn together(batches: &[RecordBatch]) -> Result<RecordBatch, JobError> {
     }
 }
 
-/// The columns of a row group.
+/// Encoded columns of a row group.
 struct Encoded {
     rows: u64,
     chunks: Vec<Chunk>,
 }
 
-/// A column of a row group.
+/// An encoded column of a row group.
 enum Chunk {
     Library(Box<ArrowColumnChunk>),
     Strings(Box<StringChunk>),
 }
 
-/// What the Parquet writer has written and nobody has taken yet.
+/// Output of the Parquet writer that is not uploaded yet.
 #[derive(Clone, Default)]
 struct Buffer(Arc<Mutex<Vec<u8>>>);
 
@@ -225,7 +224,7 @@ impl Write for Buffer {
     }
 }
 
-/// One file on its way to storage, row group by row group.
+/// A file being uploaded, row group by row group.
 struct FileWriter {
     path: String,
     parquet: SerializedFileWriter<Buffer>,
@@ -280,7 +279,7 @@ fn parquet_writer<W: Write + Send>(
         .map_err(|error| unwritable(&error))
 }
 
-/// The digest of a file in hexadecimal.
+/// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -289,14 +288,14 @@ pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The columns of a row group, encoded in parallel.
+/// Encodes the columns of a row group in parallel.
 fn encode_group(
     batches: &[RecordBatch],
     number: usize,
     factory: &ArrowRowGroupWriterFactory,
     leaf_columns: &[ColumnDescPtr],
 ) -> Result<Vec<Chunk>, ParquetError> {
-    // Per batch, the leaves of all columns; per leaf there is one writer.
+    // The leaves of all columns per batch; there is one writer per leaf.
     let mut leaves = Vec::with_capacity(batches.len());
     for batch in batches {
         let fields = batch.schema_ref().fields().iter().zip(batch.columns());
@@ -304,7 +303,7 @@ fn encode_group(
         leaves.push(of_batch.into_iter().flatten().collect::<Vec<_>>());
     }
     let writers = factory.create_column_writers(number)?;
-    // The column of each leaf that is a column of its own.
+    // The column of each leaf that is not nested.
     let column_of = column_of_leaf(leaf_columns);
     let encode = |(index, mut writer): (usize, ArrowColumnWriter)| {
         if let Some(column) = column_of[index] {
@@ -314,7 +313,7 @@ fn encode_group(
             }
             let field = batches.first().map(|batch| batch.schema_ref().field(column));
             if let Some(field) = field.filter(|field| matches!(field.data_type(), DataType::Dictionary(_, _))) {
-                // The library cuts pages of a dictionary at other rows than pages of plain strings.
+                // The library splits pages of dictionary arrays at other rows than pages of plain strings.
                 for array in &arrays {
                     for leaf in
                         compute_leaves(&to_canonical_field(field), &to_canonical_array(array).map_err(external)?)?
@@ -335,12 +334,12 @@ fn external(error: throng_datafusion::AnonymizeError) -> ParquetError {
     ParquetError::External(Box::new(error))
 }
 
-/// For each leaf of the schema, the column that it is; none inside of nested columns.
+/// Returns the column of each leaf of the schema; `None` inside of nested columns.
 fn column_of_leaf(leaf_columns: &[ColumnDescPtr]) -> Vec<Option<usize>> {
     let name = |leaf: &ColumnDescPtr| leaf.path().parts().first().cloned();
     let (mut columns, mut last) = (0, None);
     let column_of = leaf_columns.iter().map(|leaf| {
-        // The leaves of a nested column lie side by side, and no two columns share a name.
+        // The leaves of a nested column are adjacent, and no two columns share a name.
         columns += usize::from(last != name(leaf));
         last = name(leaf);
         (leaf.path().parts().len() == 1).then_some(columns - 1)
@@ -372,7 +371,7 @@ fn properties() -> WriterProperties {
     properties.build()
 }
 
-/// The types of the input may go beyond what Parquet can hold.
+/// Converts an error of the Parquet writer; the input may have types that Parquet can't represent.
 fn unwritable(error: &ParquetError) -> JobError {
     let reason = match error {
         ParquetError::NYI(_) | ParquetError::ArrowError(_) => "a column has a type that Parquet can't hold",

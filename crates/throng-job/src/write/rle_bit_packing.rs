@@ -1,5 +1,5 @@
-//! Small numbers as Parquet writes them: runs of equal ones, and the others packed into as few bits as the largest needs
-//! (the RLE/bit-packing hybrid of the format).
+//! The RLE/bit-packing hybrid encoding of Parquet: runs of equal numbers, and the others packed into as few bits as the
+//! largest needs.
 
 /// Numbers are packed eight at a time.
 const PACKED: usize = 8;
@@ -19,7 +19,7 @@ pub(super) fn encode(numbers: &[u32], width: u32, bytes: &mut Vec<u8>) {
         while rest.get(end..end + PACKED).is_some_and(|next| next.iter().any(|number| *number != next[0])) {
             end += PACKED;
         }
-        // What is left after the last eight goes along with them.
+        // A remainder of fewer than eight is packed with the preceding ones.
         let end = if rest.len() < end + PACKED { rest.len() } else { end };
         let (packed, after) = rest.split_at(end);
         varint((packed.len().div_ceil(PACKED) as u64) << 1 | 1, bytes);
@@ -28,12 +28,12 @@ pub(super) fn encode(numbers: &[u32], width: u32, bytes: &mut Vec<u8>) {
     }
 }
 
-/// How many bits numbers below `count` have.
+/// Returns the bit width of numbers below `count`.
 pub(super) fn width(count: usize) -> u32 {
     usize::BITS - count.saturating_sub(1).leading_zeros()
 }
 
-/// Lowest bits first. The last eight are filled up with zeros.
+/// Packs numbers, lowest bits first. The last group of eight is padded with zeros.
 fn pack(numbers: &[u32], width: u32, bytes: &mut Vec<u8>) {
     let length = bytes.len() + numbers.len().div_ceil(PACKED) * width as usize;
     let (mut waiting, mut bits) = (0_u64, 0);
@@ -62,7 +62,7 @@ fn varint(mut number: u64, bytes: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// The other way round, as the format describes it.
+    /// Decodes numbers, as specified by the format.
     fn decode(mut bytes: &[u8], width: u32, count: usize) -> Vec<u32> {
         let mut numbers = Vec::new();
         while numbers.len() < count {

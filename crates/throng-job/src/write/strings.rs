@@ -1,9 +1,9 @@
-//! A column chunk of strings, which come as numbers and a dictionary as a rule.
+//! Encodes a column chunk of strings, which usually arrive as a dictionary array.
 //!
-//! The writer of the Parquet library looks every string up again, row by row. Here a string of a dictionary is looked at once
-//! per row group, and its rows are numbers all the way. Plain strings are looked up, so that a chunk has the same bytes
-//! whichever way its strings came. The dictionary of a chunk has the strings of the chunk and no other, in the
-//! order in which its rows have them first, so that a chunk says nothing of the rest of the release or of the input.
+//! The writer of the Parquet library hashes every string again, row by row. Here each string of a dictionary is looked
+//! up once per row group, and rows stay dictionary keys throughout. Plain strings are interned, so that a chunk has the
+//! same bytes in either case. The dictionary of a chunk has only the strings of the chunk, in the order of their first
+//! occurrence, so that a chunk reveals nothing of the rest of the release or of the input.
 
 use std::hash::BuildHasher;
 
@@ -25,13 +25,13 @@ use zstd::bulk::Compressor;
 
 use super::rle_bit_packing;
 
-/// A larger dictionary does not pay: the library writes such a chunk.
+/// Maximum size of a dictionary; larger chunks are left to the library.
 const MOST_DICTIONARY_BYTES: usize = 1 << 20;
 
 /// Rows of a data page.
 const PAGE_ROWS: usize = 1 << 15;
 
-/// Longer strings have no place in the statistics of a chunk.
+/// Maximum length of strings in the statistics of a chunk.
 const MOST_STATISTICS_BYTES: usize = 64;
 
 /// An encoded column chunk.
@@ -40,7 +40,7 @@ pub(super) struct StringChunk {
     pub(super) close: ColumnCloseResult,
 }
 
-/// Encodes a column, or leaves it to the library: where it is not of strings, or has too many of them.
+/// Encodes a column. Returns `None` to leave it to the library: if it has no strings, or too many.
 pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) -> Result<Option<StringChunk>> {
     let is_nullable = match (column.max_def_level(), column.max_rep_level()) {
         (0, 0) => false,
@@ -64,15 +64,15 @@ pub(super) fn encode(arrays: &[ArrayRef], column: &ColumnDescPtr, level: i32) ->
     pages.finish(&strings, column).map(Some)
 }
 
-/// The strings of a row group.
+/// Dictionary-encoded strings of a row group.
 struct Strings<'a> {
-    /// Each string once, in the order of its first row.
+    /// Distinct strings, in the order of their first row.
     entries: Vec<&'a str>,
-    /// The entries of the rows that are not null.
+    /// Dictionary keys of the rows that are not null.
     numbers: Vec<u32>,
-    /// One for each row that is not null, and zero for the others.
+    /// Definition levels: 1 for each row that is not null, 0 for the others.
     is_valid: Vec<u32>,
-    /// What the entries that came as plain strings take of a dictionary.
+    /// Size in the dictionary page of the entries that came from plain strings.
     plain_bytes: usize,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Strings<'a> {
             }
             let dictionary = array.as_dictionary_opt::<UInt32Type>()?;
             let values = dictionary.values().as_string_opt::<i32>().filter(|values| values.null_count() == 0)?;
-            // Batches share their dictionary, unless somebody has put them together anew.
+            // Consecutive batches usually share their dictionary, so its keys are looked up once.
             let (values, number_of) = match &mut known {
                 Some((last, number_of)) if std::ptr::eq(*last, values) => (*last, number_of),
                 _ => {
@@ -118,7 +118,7 @@ impl<'a> Strings<'a> {
         Some(strings)
     }
 
-    /// Adds strings that are looked up one by one. None when there are too many.
+    /// Interns plain strings. Returns `None` when there are too many.
     fn add_plain(&mut self, plain: &'a StringArray, index: &mut HashTable<u32>) -> Option<()> {
         for string in plain {
             self.is_valid.push(u32::from(string.is_some()));
@@ -135,7 +135,7 @@ impl<'a> Strings<'a> {
         Some(())
     }
 
-    /// Lengths and bytes, one string after the other.
+    /// Encodes the dictionary page: length and bytes of each string.
     fn dictionary_page(&self) -> Vec<u8> {
         let mut page = Vec::new();
         for entry in &self.entries {
@@ -166,7 +166,7 @@ fn intern<'a>(string: &'a str, entries: &mut Vec<&'a str>, index: &mut HashTable
     number
 }
 
-/// Whether each row has a value, and the entries of those that have one.
+/// Encodes a data page: definition levels, then the dictionary keys of the rows with a value.
 fn data_page(numbers: &[u32], entries: usize, is_valid: Option<&[u32]>) -> Vec<u8> {
     let mut page = Vec::with_capacity(numbers.len() * 2);
     if let Some(is_valid) = is_valid {
@@ -181,7 +181,7 @@ fn data_page(numbers: &[u32], entries: usize, is_valid: Option<&[u32]>) -> Vec<u
     page
 }
 
-/// The pages of a chunk, one after the other.
+/// Writer of the pages of a chunk.
 struct Pages {
     sink: TrackedWrite<Vec<u8>>,
     compressor: Compressor<'static>,

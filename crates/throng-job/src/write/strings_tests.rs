@@ -9,7 +9,7 @@ use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 use super::super::{Buffer, append, encode_group, parquet_writer};
 use super::*;
 
-/// A column of numbers and a dictionary.
+/// Returns a dictionary array.
 fn column(keys: Vec<Option<u32>>, values: &[&str]) -> ArrayRef {
     let values: ArrayRef = Arc::new(StringArray::from(values.to_vec()));
     Arc::new(DictionaryArray::<UInt32Type>::new(UInt32Array::from(keys), values))
@@ -20,7 +20,7 @@ fn batch(column: &ArrayRef, is_nullable: bool) -> RecordBatch {
     RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(column)]).unwrap()
 }
 
-/// Batches as the file that a release would have.
+/// Encodes batches as a file of a release.
 fn file(batches: &[RecordBatch], is_nullable: bool) -> Bytes {
     let schema = Arc::new(Schema::new(vec![Field::new("text", DataType::Utf8, is_nullable)]));
     let buffer = Buffer::default();
@@ -55,7 +55,7 @@ fn assert_comes_back(columns: &[ArrayRef], is_nullable: bool) -> Bytes {
     file
 }
 
-/// The same rows as plain strings.
+/// Returns the same rows as plain strings.
 fn plain_batches(columns: &[ArrayRef], is_nullable: bool) -> Vec<RecordBatch> {
     columns.iter().map(|column| batch(&cast(column, &DataType::Utf8).unwrap(), is_nullable)).collect()
 }
@@ -67,7 +67,7 @@ fn strings_and_nulls_come_back() {
     assert_comes_back(&[column(vec![Some(1), Some(0), Some(2)], &values)], false);
     assert_comes_back(&[column(vec![Some(1); 100_000], &values)], true);
     assert_comes_back(&[column(vec![None, None], &values), column(vec![Some(0)], &values)], true);
-    // Nothing but nulls is left to the library.
+    // A column of nulls is left to the library.
     assert_comes_back(&[column(vec![None; 20], &values)], true);
 }
 

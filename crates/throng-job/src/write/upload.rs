@@ -1,4 +1,4 @@
-//! The way of one file to storage, in parts where it is large.
+//! Uploads one file, in parts if it is large.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::error::JobError;
 use crate::publish::writing;
 use crate::store_path::StorePath;
 
-/// Uploads are cut into parts of this size.
+/// Size of the parts of an upload.
 const PART_BYTES: usize = 16 * 1024 * 1024;
 
-/// A file that is being sent. If it is dropped before it is finished, the store is told to forget the parts that it has:
-/// otherwise it would keep them, unseen and unverified.
+/// An upload in progress. Dropping it before it is finished aborts it, because the store would otherwise keep the
+/// parts, invisible and unverified.
 pub(super) struct Upload {
     place: StorePath,
     writer: Option<BufWriter>,
@@ -35,7 +35,7 @@ impl Upload {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         writer.shutdown().await.map_err(|error| {
             let doing = format!("writing {}", self.place);
-            // The error of the store is behind one of input and output.
+            // The store error is wrapped in an I/O error.
             match error.downcast::<object_store::Error>() {
                 Ok(error) => writing(doing, &error),
                 Err(error) => JobError::file_system(doing, &error),
@@ -49,7 +49,7 @@ impl Drop for Upload {
         if let Some(mut writer) = self.writer.take()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // What it can't remove, a rule of the bucket for incomplete uploads does.
+            // If this fails, the parts stay until a lifecycle rule of the bucket removes incomplete uploads.
             runtime.spawn(async move { writer.abort().await.ok() });
         }
     }

@@ -22,24 +22,24 @@ pub struct ReleaseFacts {
     pub input: InputFacts,
     /// Size of the release.
     pub output: OutputFacts,
-    /// Columns by their treatment.
+    /// Columns by treatment.
     pub columns: ColumnCounts,
     /// The methods and their settings.
     pub algorithm: AlgorithmFacts,
     /// Measures of information loss.
     pub utility: Utility,
-    /// The sizes of the classes of the input.
+    /// Class sizes of the input.
     pub cells: ClassSizes,
-    /// Rows that classes have borrowed.
+    /// Rows that classes borrow.
     pub borrowed: BorrowedRows,
 }
 
 /// Identity of a run.
 #[derive(Clone, Debug)]
 pub struct RunFacts {
-    /// The unique id of the run.
+    /// Unique id of the run.
     pub run_id: String,
-    /// The digest of the policy in effect.
+    /// Digest of the policy in effect.
     pub policy_digest: String,
     /// Whether the policy asks for a report.
     pub has_report: bool,
@@ -96,7 +96,7 @@ impl BorrowedFacts {
 }
 
 impl PrivacyFacts {
-    /// Requirements as the verifier found them in released values.
+    /// Requirements as the verifier found them in the released values.
     pub fn of(findings: &Findings) -> Self {
         let requirement = |found: &RequirementFindings| Requirement {
             model: found.model.into(),
@@ -158,7 +158,7 @@ impl From<Utility> for UtilityFacts {
     }
 }
 
-/// The steps, of which all but the last two are round.
+/// Pairs the upper bounds of the steps with their rows.
 fn detail_steps(rows: [u64; DETAIL_STEPS.len()]) -> Vec<DetailStep> {
     DETAIL_STEPS.into_iter().zip(rows).map(|(up_to, rows)| DetailStep { up_to, rows }).collect()
 }
@@ -170,13 +170,13 @@ impl From<DistributionShift> for DistributionFacts {
             before: round(slice.before),
             after: round(slice.after),
         };
-        // Two digits, so that the distance of a small table does not reveal single rows.
+        // Two digits, so that the distance does not reveal single rows of a small table.
         let distance = (change.distance * 100.0).round() / 100.0;
         Self { distance, slices: change.slices.into_iter().map(slice).collect() }
     }
 }
 
-/// Rounds to six digits after the point: as exact as a measure is meaningful, and less revealing about its parts.
+/// Rounds to six decimal places: precise enough for a measure, and less revealing about its terms.
 pub(super) fn round(measure: f64) -> f64 {
     (measure * 1e6).round() / 1e6
 }

@@ -1,27 +1,27 @@
-//! Counts of classes in a few bins. All of it is counted in the release, where every class has at least k rows.
+//! Histograms over classes. All counts are of the release, where every class has at least k rows.
 
 use serde::{Deserialize, Serialize};
 
 /// A bin of a histogram over classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
-    /// The least of what the bin holds.
+    /// Lower bound, inclusive.
     pub from: u64,
-    /// The most of it.
+    /// Upper bound, inclusive.
     pub to: u64,
-    /// Classes.
+    /// Number of classes.
     pub classes: u64,
-    /// Their rows.
+    /// Number of rows in these classes.
     pub rows: u64,
 }
 
-/// Where bins of class sizes begin, as multiples of k: narrow where most classes are, and wide where few are.
+/// Lower bounds of class size bins as multiples of k: narrow where most classes are, and wide where few are.
 const SIZE_STEPS: [f64; 5] = [1.0, 1.5, 2.0, 3.0, 5.0];
 
-/// The most bins of one value each.
+/// Maximum number of bins.
 const MOST_VALUES: u64 = 16;
 
-/// Class sizes in bins that begin at 1, 1.5, 2, 3 and 5 times k, and at ten, a hundred ... times as much.
+/// Bins class sizes. Bins start at 1, 1.5, 2, 3 and 5 times k, and at 10, 100, ... times these.
 pub(super) fn size_bins(sizes: impl Iterator<Item = (u64, u64)>, k: u64) -> Vec<Bin> {
     let mut starts = vec![k.max(1)];
     let mut bins: Vec<Bin> = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn size_bins(sizes: impl Iterator<Item = (u64, u64)>, k: u64) -> Vec<
     bins
 }
 
-/// Numbers of distinct values, each in a bin of its own, or in at most sixteen bins of the same width.
+/// Bins numbers of distinct values: one bin each, or at most sixteen bins of equal width.
 pub(super) fn value_bins(counts: impl Iterator<Item = (u64, (u64, u64))> + Clone) -> Vec<Bin> {
     let ends = counts.clone().map(|(values, _)| (values, values)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
     let Some((least, most)) = ends else { return Vec::new() };
@@ -57,7 +57,7 @@ pub(super) fn value_bins(counts: impl Iterator<Item = (u64, (u64, u64))> + Clone
     bins
 }
 
-/// Adds to the last bin, or begins one. What is counted comes in ascending order.
+/// Adds to the last bin, or appends one. Bins must arrive in ascending order.
 fn add(bins: &mut Vec<Bin>, more: Bin) {
     match bins.last_mut().filter(|last| last.from == more.from) {
         Some(last) => (last.classes, last.rows) = (last.classes + more.classes, last.rows + more.rows),

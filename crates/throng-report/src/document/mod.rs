@@ -16,25 +16,25 @@ pub use convert::{ReleaseFacts, RunFacts};
 pub use histogram::Bin;
 pub use risk::{AtRisk, AttackerRisk, MarketerRisk, RiskFacts, TableRisk};
 
-/// The version of the sidecar's shape.
+/// Version of the sidecar's schema.
 const SCHEMA_VERSION: u32 = 1;
 
-/// `_throng/metrics.json`.
+/// Content of `_throng/metrics.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sidecar {
-    /// The version of this shape.
+    /// Version of this schema.
     pub schema_version: u32,
-    /// The version of Throng.
+    /// Version of Throng.
     pub throng_version: String,
-    /// The run.
+    /// Id of the run.
     pub run_id: String,
-    /// The digest of the policy in effect, locations left out.
+    /// Digest of the policy in effect, without locations.
     pub policy_digest: String,
     /// Size of the input.
     pub input: InputFacts,
     /// Size of the release.
     pub output: OutputFacts,
-    /// Columns by their treatment. Absent in sidecars of earlier versions.
+    /// Columns by treatment. Absent in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<ColumnCounts>,
     /// Required and achieved privacy.
@@ -48,7 +48,7 @@ pub struct Sidecar {
     pub algorithm: AlgorithmFacts,
     /// Milliseconds by stage, and `total`.
     pub timing_ms: BTreeMap<Cow<'static, str>, u64>,
-    /// Use of resources.
+    /// Resource usage.
     pub resources: ResourceFacts,
     /// Whether a report is published beside it.
     #[serde(skip)]
@@ -58,37 +58,37 @@ pub struct Sidecar {
 /// Size of the input.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct InputFacts {
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// The size of the files.
+    /// Total size of the files.
     pub bytes: u64,
 }
 
 /// Size of the release.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct OutputFacts {
-    /// Rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// The size of the files.
+    /// Total size of the files.
     pub bytes: u64,
-    /// Rows of the input that were left out.
+    /// Number of suppressed rows.
     pub suppressed_rows: u64,
 }
 
-/// Columns of the input by their treatment.
+/// Numbers of input columns by treatment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnCounts {
-    /// Left out: identifiers, and what the policy drops.
+    /// Not released: identifiers, and columns that the policy drops.
     pub dropped: u64,
-    /// Generalized.
+    /// Quasi-identifiers.
     pub quasi: u64,
-    /// Released under a promise.
+    /// Sensitive columns.
     pub sensitive: u64,
-    /// Released as they are.
+    /// Released unchanged.
     pub unchanged: u64,
 }
 
@@ -101,42 +101,42 @@ pub struct PrivacyFacts {
     pub requirements: Vec<Requirement>,
     /// The highest homogeneity of a class; zero when every class is as diverse as required.
     pub homogeneity: f64,
-    /// How diverse the classes are in each sensitive column.
+    /// Diversity of the classes in each sensitive column.
     pub sensitive: Vec<SensitiveFacts>,
-    /// Classes that hide few people among borrowed rows; absent where no class has borrowed rows, and in sidecars of
-    /// earlier versions.
+    /// Classes with borrowed rows; absent where no class has any, and in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedFacts>,
 }
 
-/// What is left of the promise against an intruder who knows the quasi-identifiers of everyone in the table, and so may tell
-/// how many rows of a class are borrowed from elsewhere. Counts of rows are rounded up to the next multiple of k.
+/// Protection that remains against an intruder who knows the quasi-identifiers of everyone in the table, and can
+/// therefore infer how many rows of a class are borrowed. Row counts are rounded up to the next multiple of k.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BorrowedFacts {
     /// Classes that have borrowed rows, rounded up to the next multiple of k.
     pub classes: u64,
-    /// Rows of these classes that are their own.
+    /// Rows of these classes that are not borrowed.
     pub own_rows: u64,
-    /// Own rows in classes whose own rows alone would not be as diverse as required.
+    /// Own rows in classes whose own rows alone are not as diverse as required.
     pub own_rows_without_diversity: u64,
-    /// The fewest own rows of a class.
+    /// Minimum number of own rows of a class.
     pub effective_k: u64,
-    /// The fewest distinct values of a sensitive column among the own rows of a class; absent where no model counts values.
+    /// Minimum number of distinct values of a sensitive column among the own rows of a class; absent where no model
+    /// counts values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_p: Option<u64>,
 }
 
-/// One requirement.
+/// A requirement with its achieved value.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Requirement {
-    /// The model.
+    /// Name of the privacy model.
     pub model: Cow<'static, str>,
-    /// The sensitive column that it speaks of.
+    /// Sensitive column of the requirement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// The least value of every class; for a limit, the most rows that may lie beyond it.
+    /// Minimum over classes; for a limit, the maximum number of rows beyond it.
     pub required: Quantity,
-    /// The least value of a class in the released files; for a limit, the rows that lie beyond it.
+    /// Minimum over the classes in the released files; for a limit, the number of rows beyond it.
     pub achieved: Quantity,
 }
 
@@ -146,27 +146,27 @@ pub struct Requirement {
 pub enum Quantity {
     /// Rows or distinct values.
     Count(u64),
-    /// A total weight of categories.
+    /// Total weight of categories.
     Weight(f64),
 }
 
 /// Diversity of one sensitive column, with values counted as its privacy model counts them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SensitiveFacts {
-    /// The column.
+    /// Name of the column.
     pub column: String,
     /// The unit that is counted: `values`, `strong values` or `categories`.
     pub reading: Cow<'static, str>,
-    /// The fewest distinct values of a class.
+    /// Minimum number of distinct values in a class.
     pub fewest: u64,
-    /// The mean of the distinct values over classes.
+    /// Mean number of distinct values over classes.
     pub mean: f64,
-    /// Classes all of whose values are the same.
+    /// Classes whose values are all equal.
     pub disclosures: u64,
     /// The largest share of one value among the rows of a class; absent in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_share: Option<f64>,
-    /// How many classes have how many distinct values.
+    /// Histogram of distinct values per class.
     #[serde(default)]
     pub diversity: Vec<Bin>,
 }
@@ -174,116 +174,116 @@ pub struct SensitiveFacts {
 /// Utility of the release.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UtilityFacts {
-    /// Classes.
+    /// Number of classes.
     pub classes: u64,
-    /// The normalized average class size.
+    /// Normalized average class size.
     pub avg: f64,
-    /// The discernibility metric.
+    /// Discernibility metric.
     pub dm: u64,
-    /// The mean NCP over rows and quasi-identifiers.
+    /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
-    /// The same with the weights of the quasi-identifiers.
+    /// Mean NCP, weighted by the weights of the quasi-identifiers.
     pub weighted_ncp: f64,
-    /// The total information loss (Def. 9 and 10).
+    /// Total information loss (Def. 9 and 10).
     pub information_loss: f64,
-    /// The mean of SSE / SST over the quasi-identifiers that show means or medians, if there are any.
+    /// Mean SSE/SST over the quasi-identifiers released as means or medians, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
-    /// How many classes have how many rows.
+    /// Histogram of class sizes.
     #[serde(default)]
     pub class_sizes: Vec<Bin>,
-    /// The parts of each quasi-identifier.
+    /// Utility per quasi-identifier.
     pub columns: BTreeMap<String, ColumnFacts>,
 }
 
-/// The part of one quasi-identifier.
+/// Utility of one quasi-identifier.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ColumnFacts {
-    /// The mean NCP over rows.
+    /// Mean NCP over rows.
     pub ncp: f64,
-    /// Its part of the total information loss.
+    /// Its share of the total information loss.
     pub information_loss: f64,
-    /// SSE / SST, where it shows means or medians.
+    /// SSE/SST, for columns released as means or medians.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
-    /// The rows by how much of the column's domain their released value covers; none for stand-ins.
+    /// Rows by the share of the column's domain that their released value covers; empty for aggregates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub detail: Vec<DetailStep>,
-    /// How its distribution changed, where that can be published.
+    /// Change of its distribution, where that can be published.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distribution: Option<DistributionFacts>,
 }
 
-/// Rows whose released value covers a part of the column's domain.
+/// Rows whose released value covers a certain share of the column's domain.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DetailStep {
-    /// The most that is covered; more than the step before. Zero is a value as it was, and one is everything.
+    /// Upper bound of the share; the lower bound is that of the previous step. 0 is the exact value, 1 the whole
+    /// domain.
     pub up_to: f64,
-    /// The rows.
+    /// Number of rows.
     pub rows: u64,
 }
 
-/// How the distribution of a quasi-identifier changed.
+/// Change of the distribution of a quasi-identifier.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DistributionFacts {
-    /// The share of the rows that a reader of the release would put into another slice of the domain.
+    /// Share of the rows that a reader of the release would assign to another slice of the domain.
     pub distance: f64,
-    /// The shares of the slices of the domain, in steps of at least k rows and at least one in a hundred. Empty for a
-    /// table that is too small.
+    /// Shares by slice of the domain, in steps of at least k rows and at least 1%. Empty for a table that is too small.
     pub slices: Vec<SliceFacts>,
 }
 
 /// A slice of the domain of a quasi-identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SliceFacts {
-    /// Where it ends, as a share of the domain.
+    /// Upper end, as a share of the domain.
     pub end: f64,
-    /// The share of the rows of the input.
+    /// Share of the rows of the input.
     pub before: f64,
-    /// The share of the rows of the release, when each is spread evenly over what its value stands for.
+    /// Share of the rows of the release, each spread evenly over the values that its label covers.
     pub after: f64,
 }
 
-/// How the release was made.
+/// Methods of the release and their settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AlgorithmFacts {
-    /// How the table was cut into leaves.
+    /// Partition method.
     pub partition: Cow<'static, str>,
-    /// How classes were formed: what `auto` picked, where the policy says so.
+    /// Cluster method; the chosen one if the policy says `auto`.
     pub cluster: Cow<'static, str>,
-    /// Why.
+    /// Reason for the choice of the cluster method.
     pub reason: Cow<'static, str>,
-    /// The seed.
+    /// Random seed.
     pub seed: u64,
-    /// How long local search was allowed to go on.
+    /// Budget of local search.
     pub budget: String,
-    /// How many leaves there were.
+    /// Number of leaves.
     pub leaves: u64,
-    /// How many cycles local search has done; of several parts, the one that had fewest.
+    /// Cycles of local search; the minimum over parts.
     pub search_cycles: u32,
 }
 
-/// Use of resources by the job.
+/// Resource usage of the job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ResourceFacts {
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
     /// Peak memory of the process, where the system reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_memory_bytes: Option<u64>,
-    /// Use of the cluster, where it ran on one. Threads and memory are those of the driver then.
+    /// Usage of the compute cluster, for distributed runs. Threads and memory are then those of the driver.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cluster: Option<ClusterFacts>,
 }
 
-/// Use of a cluster by a job.
+/// Usage of a compute cluster by a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ClusterFacts {
-    /// Into how many partitions rows were sent.
+    /// Number of shuffle partitions.
     pub partitions: usize,
-    /// Groups: distinct combinations of quasi-identifiers and counted sensitive values.
+    /// Number of groups: distinct combinations of quasi-identifiers and counted sensitive values.
     pub groups: u64,
-    /// The size of the outline, which every executor reads.
+    /// Size of the outline, which every executor reads.
     pub outline_bytes: u64,
     /// Shuffled bytes in memory format, by the stage that received them.
     pub shuffle_bytes: BTreeMap<Cow<'static, str>, u64>,

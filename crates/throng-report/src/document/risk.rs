@@ -1,64 +1,64 @@
-//! The risk of finding a person, before and after.
+//! Re-identification risk before and after anonymization.
 
 use serde::{Deserialize, Serialize};
 use throng_core::risk::{COMMON_THRESHOLDS, ClassSizes, RiskSummary};
 
 use super::convert::round;
 
-/// The risk of finding a person by the quasi-identifiers.
+/// Re-identification risk by the quasi-identifiers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RiskFacts {
-    /// In the input: upper bounds, in which rows are counted up to the next multiple of k.
+    /// Risk in the input: upper bounds, with rows rounded up to the next multiple of k.
     pub before: TableRisk,
-    /// In the release, exactly.
+    /// Exact risk in the release.
     pub after: TableRisk,
 }
 
-/// The risk in one table.
+/// Re-identification risk in one table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableRisk {
-    /// Classes; of the input, the distinct combinations of quasi-identifiers.
+    /// Number of classes; for the input, of distinct quasi-identifier tuples.
     pub classes: u64,
-    /// The share of rows that are alone in their class.
+    /// Share of rows that are alone in their class.
     pub sample_uniques: f64,
-    /// Of an attacker who knows that the target is in the table.
+    /// Risk from an attacker who knows that the target is in the table.
     pub prosecutor: AttackerRisk,
-    /// Of an attacker who does not know that. How many people of the population look like each class is not known, so
-    /// that the table stands for the population: the true risk is at most this.
+    /// Risk from an attacker who does not know that. The class sizes of the population are unknown, so the table stands
+    /// for the population: this is an upper bound.
     pub journalist: AttackerRisk,
-    /// Of an attacker who looks for anybody.
+    /// Risk from an attacker who targets as many people as possible.
     pub marketer: MarketerRisk,
 }
 
-/// The risk that an attacker poses who looks for one person.
+/// Risk from an attacker who targets one person.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttackerRisk {
-    /// The highest risk of a row.
+    /// Maximum risk of a row.
     pub highest: f64,
-    /// The mean risk of a row.
+    /// Mean risk of a row.
     pub average: f64,
-    /// The rows whose risk is above 0.2, 0.09 and 1 / k, the highest threshold first.
+    /// Rows with a risk above 0.2, 0.09 and 1/k, in descending order of the threshold.
     pub at_risk: Vec<AtRisk>,
 }
 
-/// The rows whose risk is above a threshold.
+/// Share of rows with a risk above a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AtRisk {
-    /// The threshold.
+    /// Threshold, exclusive.
     pub above: f64,
-    /// The share of the rows.
+    /// Share of the rows.
     pub share: f64,
 }
 
-/// The risk that an attacker poses who looks for anybody.
+/// Risk from an attacker who targets as many people as possible.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MarketerRisk {
-    /// The share of rows that are found on average.
+    /// Expected share of re-identified rows.
     pub average: f64,
 }
 
 impl RiskFacts {
-    /// The risk by the sizes of the classes before and after.
+    /// Computes the risk from the class sizes before and after.
     pub(crate) fn of(before: &ClassSizes, after: &ClassSizes, k: u64) -> Self {
         let mut thresholds: Vec<f64> = COMMON_THRESHOLDS.into_iter().chain([1.0 / k.max(1) as f64]).collect();
         thresholds.sort_by(|a, b| b.total_cmp(a));

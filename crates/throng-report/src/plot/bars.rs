@@ -1,4 +1,4 @@
-//! Horizontal bars, one below the other, with their labels above them.
+//! Horizontal bars with their labels above them.
 
 use maud::{Markup, html};
 
@@ -8,9 +8,9 @@ use super::{Caption, Percent, bar_label, svg};
 #[derive(Clone, Debug)]
 pub(crate) struct Bar {
     pub(crate) label: String,
-    /// The text at the end of the line.
+    /// Text at the right end of the label line.
     pub(crate) value: String,
-    /// The length of the bar as a share of the width.
+    /// Length of the bar as a share of the width.
     pub(crate) length: f64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct PairedBar {
 const ROW: usize = 36;
 const PAIRED_ROW: usize = 44;
 
-/// Bars from the left.
+/// Draws one bar per label.
 pub(crate) fn bars(caption: Caption<'_>, bars: &[Bar]) -> Markup {
     let drawn = html! {
         @for (at, bar) in bars.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn bars(caption: Caption<'_>, bars: &[Bar]) -> Markup {
     svg(caption, bars.len() * ROW, &drawn)
 }
 
-/// Pairs of bars: a thin one for before and a thick one for after.
+/// Draws two bars per label: a thin one for before and a thick one for after.
 pub(crate) fn paired_bars(caption: Caption<'_>, bars: &[PairedBar]) -> Markup {
     let drawn = html! {
         @for (at, bar) in bars.iter().enumerate() {
@@ -57,7 +57,7 @@ fn track(top: usize, height: usize) -> Markup {
     html! { rect class="track" x="0" y=(top) width="100%" height=(height) rx="2" {} }
 }
 
-/// A bar; one of a length above zero is visible however short it is.
+/// Draws a bar; a length above zero is always visible.
 fn line(class: &str, top: usize, height: usize, length: f64) -> Markup {
     html! {
         @if length > 0.0 {

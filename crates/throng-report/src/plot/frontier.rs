@@ -1,19 +1,19 @@
-//! Risk over loss: a point for every policy that was tried, and the line of those that no other beats.
+//! Risk over loss: a point per policy, and the Pareto frontier.
 
 use maud::{Markup, html};
 
 use super::{Caption, Percent, Pixels, svg};
 
-/// A policy that was tried.
+/// A policy of the sweep.
 #[derive(Clone, Debug)]
 pub(crate) struct FrontierPoint {
-    /// Its loss, from 0 to 1.
+    /// Loss, from 0 to 1.
     pub(crate) loss: f64,
-    /// The highest risk of a row, greater than zero.
+    /// Maximum risk of a row, greater than zero.
     pub(crate) risk: f64,
     /// Index into [`SHAPES`], modulo their number.
     pub(crate) shape: usize,
-    /// The text beside it, where it is on the line.
+    /// Text beside the point, if it is on the frontier.
     pub(crate) label: Option<String>,
 }
 
@@ -21,11 +21,11 @@ pub(crate) struct FrontierPoint {
 #[derive(Clone, Debug)]
 pub(crate) struct Frontier {
     pub(crate) points: Vec<FrontierPoint>,
-    /// A loss that must not be exceeded.
+    /// Upper limit of the loss.
     pub(crate) budget: Option<f64>,
 }
 
-/// The shapes of points, drawn around the origin.
+/// Point shapes as SVG paths around the origin.
 pub(crate) const SHAPES: [&str; 5] = [
     "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z",
     "M-4.5 -4.5H4.5V4.5H-4.5Z",
@@ -34,20 +34,20 @@ pub(crate) const SHAPES: [&str; 5] = [
     "M-5.5 -4.5H5.5L0 5.5Z",
 ];
 
-/// The least end of the axis of losses.
+/// Minimum upper end of the loss axis.
 const LEAST_LOSS: f64 = 0.01;
 
 const TOP: f64 = 14.0;
 const HEIGHT: f64 = 260.0;
 const FOOT: f64 = 44.0;
-/// Room for the text left of the axis, and for the last label.
+/// Horizontal bounds of the plot area, which leave room for the axis labels.
 const LEFT: f64 = 0.12;
 const RIGHT: f64 = 0.96;
 
-/// Risks that are good to read, of which those within the plot are marked.
+/// Candidate tick marks of the risk axis.
 const RISKS: [f64; 11] = [1.0, 0.5, 0.333_333, 0.2, 0.1, 0.05, 0.033_333, 0.02, 0.01, 0.005, 0.002];
 
-/// Draws policies by their loss and, on a logarithmic scale, by their risk.
+/// Draws policies by loss and, on a logarithmic scale, by risk.
 pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
     let most = drawn.points.iter().map(|point| point.loss).chain(drawn.budget).fold(LEAST_LOSS, f64::max);
     let step = nice(most / 4.0);
@@ -94,7 +94,7 @@ pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
     svg(caption, (TOP + HEIGHT + FOOT) as usize, &plot)
 }
 
-/// The points that no other beats, by ascending loss: whatever loses less has a higher risk.
+/// Returns the Pareto frontier by ascending loss: every point with less loss has a higher risk.
 fn best(points: &[FrontierPoint]) -> Vec<&FrontierPoint> {
     let mut sorted: Vec<&FrontierPoint> = points.iter().collect();
     sorted.sort_by(|a, b| a.loss.total_cmp(&b.loss).then(a.risk.total_cmp(&b.risk)));
@@ -107,7 +107,7 @@ fn best(points: &[FrontierPoint]) -> Vec<&FrontierPoint> {
     line
 }
 
-/// The next of 1, 2, 5, 10, 20 ... times a power of ten.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     let power = 10_f64.powf(step.max(1e-6).log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= step);

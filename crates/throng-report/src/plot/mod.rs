@@ -1,8 +1,8 @@
-//! Plots as inline SVG that read well at any width.
+//! Plots as inline SVG, legible at any width.
 //!
-//! Lengths along the page are percentages and all others are pixels, so that a plot fills its column and its text keeps
-//! its size on a phone. Every plot has a title and a description, takes its colours from the page, and shows by shape or
-//! position whatever it shows by colour.
+//! Horizontal lengths are percentages and all others are pixels, so a plot fills its column and its text keeps its size
+//! on a phone. Every plot has a title and a description, takes its colours from the page, and encodes by shape or
+//! position whatever it encodes by colour.
 
 mod bars;
 mod frontier;
@@ -17,7 +17,7 @@ use maud::{Markup, Render, html};
 pub(crate) use shares::{ShareBar, shares};
 pub(crate) use slices::{SliceBar, slices};
 
-/// The name of a plot, and what it shows in words.
+/// Title and textual description of a plot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caption<'a> {
     /// Unique on the page.
@@ -26,7 +26,7 @@ pub(crate) struct Caption<'a> {
     pub(crate) description: &'a str,
 }
 
-/// A share of the width.
+/// Share of the width.
 #[derive(Clone, Copy, Debug)]
 struct Percent(f64);
 
@@ -38,7 +38,7 @@ impl Render for Percent {
     }
 }
 
-/// Pixels with one digit after the point.
+/// Pixels with one decimal place.
 #[derive(Clone, Copy, Debug)]
 struct Pixels(f64);
 
@@ -48,7 +48,7 @@ impl Render for Pixels {
     }
 }
 
-/// An SVG of this height with a title and a description.
+/// Renders an SVG of the given height with a title and a description.
 fn svg(caption: Caption<'_>, height: usize, content: &Markup) -> Markup {
     let (title, description) = (format!("{}-title", caption.id), format!("{}-description", caption.id));
     html! {
@@ -60,7 +60,7 @@ fn svg(caption: Caption<'_>, height: usize, content: &Markup) -> Markup {
     }
 }
 
-/// The line above a bar: a label on the left and a value on the right.
+/// Renders the line above a bar: a label on the left and a value on the right.
 fn bar_label(top: usize, label: &str, value: &str) -> Markup {
     html! {
         text class="label" x="0" y=(top + 13) { (label) }

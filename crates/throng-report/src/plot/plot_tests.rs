@@ -21,7 +21,7 @@ fn bars_have_the_lengths_of_their_shares() {
 
 #[test]
 fn the_areas_of_slices_are_their_shares() {
-    // The second slice is three times as wide and has three times the share, so that both are of the same height.
+    // The second slice is three times as wide and has three times the share, so both have the same height.
     let columns = [SliceBar { end: 0.25, before: 0.2, after: 0.25 }, SliceBar { end: 1.0, before: 0.8, after: 0.75 }];
     let svg = slices(CAPTION, &columns, ("low", "high")).into_string();
     let heights: Vec<&str> = svg.split("height=\"").skip(2).map(|rest| rest.split('"').next().unwrap()).collect();

@@ -1,21 +1,21 @@
-//! Bars that are divided into shares of a whole.
+//! Stacked bars of shares of a whole.
 
 use maud::{Markup, html};
 
 use super::{Caption, Percent, bar_label, svg};
 
-/// A labelled bar of shares.
+/// A labelled stacked bar.
 #[derive(Clone, Debug)]
 pub(crate) struct ShareBar {
     pub(crate) label: String,
     pub(crate) value: String,
-    /// In the order of the steps of the legend.
+    /// Shares in the order of the legend.
     pub(crate) shares: Vec<f64>,
 }
 
 const ROW: usize = 42;
 
-/// Whole bars in the colours `step-0`, `step-1` and so on.
+/// Draws stacked bars in the colours `step-0`, `step-1` and so on.
 pub(crate) fn shares(caption: Caption<'_>, rows: &[ShareBar]) -> Markup {
     let drawn = html! {
         @for (at, row) in rows.iter().enumerate() {

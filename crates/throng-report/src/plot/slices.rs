@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::{Caption, Percent, Pixels, svg};
 
-/// A part of the axis, from the end of the one before to its own.
+/// A slice of the axis, from the end of the previous slice to `end`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SliceBar {
     pub(crate) end: f64,
@@ -12,12 +12,12 @@ pub(crate) struct SliceBar {
     pub(crate) after: f64,
 }
 
-/// The height of the tallest column.
+/// Height of the tallest column.
 const HEIGHT: f64 = 64.0;
-/// Room for the words below the axis.
+/// Height of the labels below the axis.
 const FOOT: usize = 18;
 
-/// Columns whose areas are shares, with words at both ends of the axis.
+/// Draws columns whose areas are proportional to the shares, with labels at both ends of the axis.
 pub(crate) fn slices(caption: Caption<'_>, columns: &[SliceBar], ends: (&str, &str)) -> Markup {
     let starts = [0.0].into_iter().chain(columns.iter().map(|column| column.end));
     let density = |share: f64, width: f64| if width > 0.0 { share / width } else { 0.0 };

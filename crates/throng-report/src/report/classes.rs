@@ -26,7 +26,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
     }
 }
 
-/// Bars as long as the rows of each bin.
+/// Draws a bar per bin, proportional to its rows.
 pub(super) fn histogram(id: &str, title: &str, bins: &[Bin], unit: (&str, &str)) -> Markup {
     let most = bins.iter().map(|bin| bin.rows).max().unwrap_or(1).max(1);
     let bar = |bin: &Bin| Bar {
@@ -43,7 +43,7 @@ pub(super) fn histogram(id: &str, title: &str, bins: &[Bin], unit: (&str, &str))
     bars(Caption { id, title, description: &description }, &drawn)
 }
 
-/// The bins as a table.
+/// Renders the bins as a table.
 pub(super) fn figures(key: &str, caption: &str, bins: &[Bin]) -> Markup {
     let columns = [("From", true), ("To", true), ("Classes", true), ("Rows", true)];
     let fields = |bin: &Bin| [("from", bin.from), ("to", bin.to), ("classes", bin.classes), ("rows", bin.rows)];

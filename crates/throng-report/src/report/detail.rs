@@ -7,11 +7,11 @@ use crate::numbers::{cell, count, figure, percent};
 use crate::page::{captioned, head, row_head};
 use crate::plot::{Bar, Caption, ShareBar, SliceBar, bars, shares, slices};
 
-/// Names of the steps of detail.
+/// Labels of the detail steps.
 const STEPS: [&str; 6] =
     ["exactly as it was", "up to 5% of the range", "up to 20%", "up to 50%", "more than 50%", "nothing"];
 
-/// A quasi-identifier with its figures.
+/// A quasi-identifier and its figures.
 type Named<'a> = (&'a String, &'a ColumnFacts);
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {

@@ -1,7 +1,7 @@
-//! `throng report` and `report = true`: one page that a privacy officer reads without knowing the code.
+//! The report of `throng report` and `report = true`: one page for privacy officers.
 //!
-//! It is rendered from the sidecar alone, so that it contains nothing that is not published already, and every figure
-//! carries its path in the sidecar (`data-key`). No script, font or picture is loaded.
+//! It is rendered from the sidecar alone, so it contains nothing that is not published already, and every figure has
+//! its path in the sidecar (`data-key`). No script, font or image is loaded.
 
 mod borrowed;
 mod classes;

@@ -1,4 +1,4 @@
-//! The promise in one sentence, and the key figures.
+//! The promise of the release in one sentence, and the key figures.
 
 use maud::{Markup, html};
 use throng_core::verify::CONSTRAINED;
@@ -34,7 +34,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
     }
 }
 
-/// The promise of the release in words.
+/// Returns the promise of the release in words.
 fn sentence(sidecar: &Sidecar) -> String {
     let requirements = &sidecar.privacy.requirements;
     let k =

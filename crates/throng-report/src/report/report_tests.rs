@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A sidecar as an earlier version wrote it.
+/// A sidecar of an earlier version.
 fn early() -> Value {
     json!({
         "schema_version": 1, "throng_version": "0.1.0", "run_id": "r", "policy_digest": "d",
@@ -29,7 +29,7 @@ fn early() -> Value {
     })
 }
 
-/// The same as it is written now.
+/// The same sidecar in the current version.
 fn sidecar() -> Value {
     let mut sidecar = early();
     let table = |highest: f64| {
@@ -59,7 +59,7 @@ fn page_of(sidecar: &Value) -> String {
     report(&Sidecar::parse(sidecar.to_string().as_bytes()).unwrap())
 }
 
-/// Every figure of a page: its place in the sidecar, and its value.
+/// Returns every figure of a page: its path in the sidecar and its value.
 fn figures(page: &str) -> Vec<(String, String)> {
     let parts = page.split("data-key=\"").skip(1).map(|rest| rest.split('"').collect::<Vec<_>>());
     parts.map(|parts| (parts[0].to_owned(), parts[2].to_owned())).collect()

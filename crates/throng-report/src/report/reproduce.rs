@@ -1,4 +1,4 @@
-//! How to produce the release again, and how to check it.
+//! How to reproduce the release and how to verify it.
 
 use maud::{Markup, html};
 

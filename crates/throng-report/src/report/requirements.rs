@@ -63,6 +63,6 @@ fn holds(requirement: &Requirement) -> bool {
         Quantity::Weight(weight) => weight,
     };
     let (required, achieved) = (number(requirement.required), number(requirement.achieved));
-    // A weight is rounded to six digits.
+    // Weights are rounded to six digits.
     if requirement.model == CONSTRAINED { achieved <= required } else { achieved + 1e-6 >= required }
 }

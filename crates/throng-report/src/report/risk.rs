@@ -1,4 +1,4 @@
-//! The risk of being found, before and after.
+//! Re-identification risk before and after.
 
 use maud::{Markup, html};
 
@@ -97,7 +97,7 @@ fn attacker(name: &str, before: &AttackerRisk, after: &AttackerRisk) -> Markup {
     }
 }
 
-/// A share before and after; `bound` marks the one before as an upper bound.
+/// Renders a share before and after; `bound` marks the one before as an upper bound.
 fn pair(label: &str, key: &str, before: f64, after: f64, bound: &str) -> Markup {
     let bound = if before > 0.0 { bound } else { "" };
     html! {

@@ -1,4 +1,4 @@
-//! Rows and columns that were left out.
+//! Suppressed rows and dropped columns.
 
 use maud::{Markup, html};
 

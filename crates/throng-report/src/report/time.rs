@@ -7,7 +7,7 @@ use crate::numbers::{bytes, counted, time};
 use crate::page::captioned;
 use crate::plot::{Bar, Caption, bars};
 
-/// The stages in their order, by their keys in `timing_ms`, and what they do.
+/// Stages in order: key in `timing_ms` and description.
 const STAGES: [(&str, &str); 7] = [
     ("survey", "read the input"),
     ("partition", "cut it into parts"),

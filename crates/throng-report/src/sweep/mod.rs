@@ -6,57 +6,57 @@ pub use page::sweep_page;
 
 use crate::numbers::percent;
 
-/// The result of one trial.
+/// Result of one trial.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Its k.
+    /// Parameter k of the trial.
     pub k: u64,
-    /// Its p.
+    /// Parameter p of the trial.
     pub p: u64,
-    /// The name of its algorithm.
+    /// Name of the algorithm.
     pub algorithm: String,
-    /// Figures of the release, or the reason why there can be none.
+    /// Figures of the release, or the reason why the policy can't be satisfied.
     pub outcome: Result<Figures, String>,
 }
 
 /// Figures of a release that was not published.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
-    /// Classes.
+    /// Number of classes.
     pub classes: u64,
-    /// The mean NCP over rows and quasi-identifiers.
+    /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
-    /// The highest risk of a row.
+    /// Maximum risk of a row.
     pub highest_risk: f64,
-    /// The mean risk of a row.
+    /// Mean risk of a row.
     pub average_risk: f64,
-    /// The rows that would be left out.
+    /// Number of suppressed rows.
     pub suppressed_rows: u64,
-    /// How classes were formed.
+    /// Name of the cluster method.
     pub cluster: &'static str,
-    /// How long that took, without reading the input.
+    /// Duration without reading the input.
     pub milliseconds: u64,
 }
 
-/// The result of a grid.
+/// Result of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepReport {
-    /// The rows of the input that the trials are about.
+    /// Rows of the input.
     pub rows: u64,
-    /// The trials, in their order.
+    /// Trials in order.
     pub attempts: Vec<Attempt>,
-    /// The loss that must not be exceeded, and the index of the best trial within it.
+    /// Upper limit of the loss, and the index of the best trial within it.
     pub budget: Option<(f64, Option<usize>)>,
 }
 
 impl SweepReport {
-    /// The result of `attempts` on `rows` rows, with the best of them within `loss`.
+    /// Collects `attempts` on `rows` rows and selects the best one within `loss`.
     pub fn new(rows: u64, attempts: Vec<Attempt>, loss: Option<f64>) -> Self {
         let budget = loss.map(|loss| (loss, best(&attempts, loss)));
         Self { rows, attempts, budget }
     }
 
-    /// The best policy for the loss budget in one line, where there is a budget.
+    /// Returns the best policy within the loss budget in one line, if there is a budget.
     pub fn advice(&self) -> Option<String> {
         let (loss, best) = self.budget?;
         let found = best.and_then(|at| {
@@ -75,7 +75,7 @@ impl SweepReport {
         Some(found.unwrap_or_else(|| format!("no policy of the grid loses at most {}", percent(loss))))
     }
 
-    /// The reason why the first policy of the grid can't be kept, where none can.
+    /// Returns the reason why the first policy can't be satisfied, if none can.
     pub fn refusal(&self) -> Option<&str> {
         match self.attempts.iter().any(|attempt| attempt.outcome.is_ok()) {
             true => None,
@@ -86,8 +86,8 @@ impl SweepReport {
     }
 }
 
-/// The trial with the lowest highest risk within a loss; among equals the one with the highest p, and then with the least
-/// loss.
+/// Returns the trial within `loss` that has the lowest maximum risk; ties are broken by the highest p, then by the
+/// lowest loss.
 fn best(attempts: &[Attempt], loss: f64) -> Option<usize> {
     let within =
         attempts.iter().enumerate().filter_map(|(at, attempt)| Some((at, attempt, attempt.outcome.as_ref().ok()?)));

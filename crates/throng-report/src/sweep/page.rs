@@ -1,4 +1,4 @@
-//! The page of a sweep: the frontier of risk and loss, and every policy that was tried.
+//! The page of a sweep: the frontier of risk and loss, and a table of all policies.
 
 use maud::{Markup, html};
 

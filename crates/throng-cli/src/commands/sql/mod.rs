@@ -1,4 +1,4 @@
-//! `throng sql`: statements from the command line, from files, from standard input, or typed in a shell.
+//! `throng sql`: statements from the command line, files, standard input, or an interactive shell.
 
 mod print;
 mod shell;
@@ -26,7 +26,7 @@ pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>
     }
 }
 
-/// Runs scripts one after the other, up to the first error.
+/// Runs scripts in order, up to the first error.
 async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]) -> Result<(), PrintError> {
     let mut before = 0;
     for script in scripts {
@@ -51,7 +51,7 @@ async fn run_scripts(session: &SqlSession, printer: &Printer, scripts: &[Script]
     Ok(())
 }
 
-/// Runs a statement and prints its result. Returns the number of rows; none for a definition.
+/// Runs a statement and prints its result. Returns the number of rows; `None` for a definition.
 async fn show(session: &SqlSession, printer: &Printer, statement: Statement) -> Result<Option<usize>, PrintError> {
     let mut rows = session.run(statement).await?;
     printer.print(&mut rows).await

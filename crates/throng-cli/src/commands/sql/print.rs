@@ -1,4 +1,4 @@
-//! Results on stdout, in the format that was asked for.
+//! Prints results to stdout in the selected format.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use throng_job::{JobError, Kind, StatementResult};
 use crate::args::{SqlArgs, SqlFormat};
 use crate::outcome::eprint_line;
 
-/// How many rows of a table a terminal shows, unless told otherwise.
+/// Default number of rows that a table shows on a terminal.
 const TERMINAL_ROWS: usize = 100;
 
-/// Why results were not printed to their end.
+/// The reason why a result was not printed completely.
 #[derive(Debug)]
 pub(super) enum PrintError {
     Job(JobError),
-    /// Nobody reads them any more.
+    /// The reader has closed the pipe.
     Closed,
 }
 
@@ -34,7 +34,7 @@ impl From<JobError> for PrintError {
 }
 
 impl From<ArrowError> for PrintError {
-    /// The error may quote a value.
+    /// Drops the text of the error, which may quote a value.
     fn from(_: ArrowError) -> Self {
         JobError::new(Kind::BadData, "a value of the result can't be written in this format; cast it to text").into()
     }
@@ -53,8 +53,8 @@ impl Printer {
         Self { format: args.format, max_rows: args.max_rows.or_else(usual) }
     }
 
-    /// Prints rows as they come, and a table when all of them are there. Gives their number; none for a statement that
-    /// has no columns.
+    /// Prints rows as they arrive, or a table once it is complete. Returns the number of rows; `None` for a statement
+    /// without columns.
     pub(super) async fn print(&self, rows: &mut StatementResult) -> Result<Option<usize>, PrintError> {
         let schema = Arc::clone(rows.schema());
         if schema.fields().is_empty() {
@@ -73,7 +73,7 @@ impl Printer {
 
     async fn print_table(&self, rows: &mut StatementResult, schema: SchemaRef) -> Result<usize, PrintError> {
         let most = self.max_rows.unwrap_or(usize::MAX);
-        // A result without rows has a header all the same.
+        // A result without rows still has a header.
         let (mut batches, mut count, mut more) = (vec![RecordBatch::new_empty(schema)], 0, false);
         while let Some(batch) = rows.next().await? {
             let taken = batch.num_rows().min(most - count);
@@ -126,7 +126,7 @@ async fn print_json<F: JsonFormat>(rows: &mut StatementResult, end: &str) -> Res
     Ok(count)
 }
 
-/// Lists and structs as the text that a table shows, since CSV has no form for them.
+/// Formats lists and structs as text as in a table, because CSV can't represent them.
 fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     let options = FormatOptions::default();
     let (mut fields, mut columns) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The shell: statements are typed, and errors do not end it.
+//! The interactive shell. Errors do not end it.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -28,11 +28,11 @@ const HELP: &str = "  statement;   runs it; it may go over several lines
 Ctrl-C clears what is typed, or stops the statement that runs.
 Files are tables: SELECT * FROM 'data/people.parquet';";
 
-/// The tables that somebody made.
+/// Query for user-defined tables.
 const TABLES: &str = "SELECT table_schema AS schema, table_name AS name, table_type AS type \
     FROM information_schema.tables WHERE table_schema <> 'information_schema' ORDER BY 1, 2";
 
-/// Reads and runs statements until somebody leaves.
+/// Reads and runs statements until the user quits.
 pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(), PrintError> {
     let mut typed = LineInput::new()?;
     eprint_line(GREETING);
@@ -63,7 +63,7 @@ pub(super) async fn shell(session: &SqlSession, printer: &Printer) -> Result<(),
     }
 }
 
-/// Runs what was typed, up to the first error.
+/// Runs the entered statements, up to the first error.
 async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), PrintError> {
     let statements: Result<Vec<_>, JobError> = session.parse(text).into_iter().collect();
     let statements = match statements {
@@ -89,7 +89,7 @@ async fn run(session: &SqlSession, printer: &Printer, text: &str) -> Result<(), 
     Ok(())
 }
 
-/// What somebody types, with a history.
+/// Line editor with a history.
 struct LineInput {
     editor: Editor<Statements, DefaultHistory>,
     history: Option<PathBuf>,
@@ -97,7 +97,7 @@ struct LineInput {
 
 impl LineInput {
     fn new() -> Result<Self, JobError> {
-        // A line that begins with a space is not remembered.
+        // A line that begins with a space is not added to the history.
         let config = Config::builder().history_ignore_space(true).build();
         let mut editor = Editor::with_config(config).map_err(|error| no_terminal(&error))?;
         editor.set_helper(Some(Statements));
@@ -107,7 +107,7 @@ impl LineInput {
         Ok(Self { editor, history })
     }
 
-    /// The next statements or command; none at the end.
+    /// Returns the next statements or command; `None` at the end of the input.
     fn next(&mut self) -> Result<Option<String>, JobError> {
         loop {
             match self.editor.readline(PROMPT) {
@@ -129,7 +129,7 @@ fn no_terminal(error: &ReadlineError) -> JobError {
     JobError::new(Kind::TemporaryIo, format!("the terminal can't be read: {error}; use -c or -f"))
 }
 
-/// In the user's folder for state, which is made when it is not there.
+/// Returns the history file in the user's state folder, which is created if it does not exist.
 fn history_file() -> Option<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
     let state = folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
@@ -138,7 +138,7 @@ fn history_file() -> Option<PathBuf> {
     Some(folder.join("history"))
 }
 
-/// Lets a statement go over several lines.
+/// Lets a statement span several lines.
 struct Statements;
 
 impl Validator for Statements {
