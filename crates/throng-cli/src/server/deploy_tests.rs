@@ -251,7 +251,7 @@ fn the_image_is_made_like_the_other_one() {
     let as_other = |(word, rest): &(String, String)| {
         let rest = rest
             .replace("--package throng-cli --features cluster --bin throng-cluster ", "")
-            .replace("&& install -m 0755 target/release/throng-cluster /image/usr/bin/throng-cluster", "")
+            .replace("&& install -m 0755 target/dist/throng-cluster /image/usr/bin/throng-cluster", "")
             .replace("throng-cluster", "throng");
         (word.clone(), rest.split_whitespace().collect::<Vec<_>>().join(" "))
     };
