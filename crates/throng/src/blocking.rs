@@ -25,6 +25,7 @@
 //! ```
 
 use datafusion::arrow::array::RecordBatch;
+use throng_core::risk::Risk;
 use throng_core::verify::Findings;
 use throng_policy::Policy;
 use tokio::runtime::{Builder, Handle};
@@ -39,6 +40,11 @@ pub fn anonymize(table: impl IntoTable, policy: &Policy) -> Result<VerifiedRelea
 /// Verifies a table, as [`throng::verify`](crate::verify()) does.
 pub fn verify(table: impl IntoTable, policy: &Policy) -> Result<Findings, ThrongError> {
     wait(crate::verify(table, policy))
+}
+
+/// Measures the risk of a table, as [`throng::risk`](crate::risk()) does.
+pub fn risk(table: impl IntoTable, policy: &Policy) -> Result<Risk, ThrongError> {
+    wait(crate::risk(table, policy))
 }
 
 /// Returns all rows of a release, as [`VerifiedRelease::collect`] does.

@@ -8,7 +8,7 @@ use throng_core::verify::VerifyError;
 use throng_datafusion::AnonymizeError;
 use throng_policy::PolicyError;
 
-/// An error of this crate. Neither its text nor that of its sources quotes a value of the data, except where a variant says so.
+/// An error of this crate. Neither its text nor that of its sources quotes a value of the data.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ThrongError {
@@ -65,8 +65,8 @@ pub enum ThrongError {
         /// The check that failed.
         reason: &'static str,
     },
-    /// The table can't be read. The source has lost the values that it may have quoted; [`classify`](crate::classify) returns its
-    /// cause.
+    /// The table can't be read. [`classify`](crate::classify) returns the cause. The values that its message may have quoted are not
+    /// in the source any more.
     #[error("the table can't be read")]
     Read(#[source] DataFusionError),
     /// The memory pool of the session does not suffice.
@@ -77,7 +77,7 @@ pub enum ThrongError {
     },
     /// Rows could not be spilled to disk or read back.
     #[error("rows can't be spilled to disk; check the space in the temporary folder")]
-    Spill(#[source] AnonymizeError),
+    Spill(#[source] DataFusionError),
     /// The table has changed while it was read.
     #[error("the table has changed while it was read; try again")]
     Changed,
@@ -90,9 +90,12 @@ pub enum ThrongError {
     /// The threads of a blocking call can't be started.
     #[error("the threads of a blocking call can't be started: {0}")]
     Threads(#[source] std::io::Error),
-    /// A bug of Throng, or a failure below it. The texts of its sources may quote values.
-    #[error("the release could not be made; please report this with the policy and the schema")]
-    Internal(#[source] AnonymizeError),
+    /// A bug of Throng, or a failure below it. Has no source, because the message of one may quote values.
+    #[error("{reason}")]
+    Internal {
+        /// The part of the work that failed.
+        reason: String,
+    },
 }
 
 fn joined(shortfalls: &[Shortfall]) -> String {
@@ -106,13 +109,18 @@ impl ThrongError {
     }
 }
 
+/// Takes the values out of an error of the engine: its conversion does.
+fn redacted(error: AnonymizeError) -> DataFusionError {
+    error.into()
+}
+
 impl From<CoreError> for ThrongError {
     fn from(error: CoreError) -> Self {
         match error {
             CoreError::Infeasible(shortfalls) => Self::Infeasible { shortfalls },
             CoreError::NoRows { suppressed } => Self::NoRows { suppressed },
             error @ (CoreError::Kernel(..) | CoreError::Misplaced { .. } | CoreError::Beyond { .. }) => {
-                Self::Internal(error.into())
+                Self::Internal { reason: error.to_string() }
             }
             error => Self::Data(error),
         }
@@ -127,14 +135,14 @@ impl From<AnonymizeError> for ThrongError {
             AnonymizeError::Suppression { rows, suppressed, limit, .. } => {
                 Self::TooManySuppressed { rows, suppressed, limit }
             }
-            // The conversion into an error of the engine takes the values out.
-            error @ AnonymizeError::Read(_) => Self::Read(error.into()),
+            error @ AnonymizeError::Read(_) => Self::Read(redacted(error)),
             AnonymizeError::Memory(part) => Self::Memory { part },
-            error @ (AnonymizeError::Spill(_) | AnonymizeError::Store(_)) => Self::Spill(error),
+            AnonymizeError::Spill(source) => Self::Spill(redacted(AnonymizeError::Read(source))),
+            AnonymizeError::Store(source) => Self::Spill(source.into()),
             AnonymizeError::Refused(reason) => Self::Refused { reason },
             AnonymizeError::Changed => Self::Changed,
             AnonymizeError::Cancelled => Self::Cancelled,
-            error => Self::Internal(error),
+            error => Self::Internal { reason: error.to_string() },
         }
     }
 }

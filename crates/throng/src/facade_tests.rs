@@ -200,3 +200,29 @@ async fn intervals_are_released_as_text_and_kept_columns_in_their_type() {
         assert!(batch.columns().iter().zip(&expected).all(|(column, field)| column.data_type() == field.data_type()));
     }
 }
+
+#[tokio::test]
+async fn risk_is_that_of_the_values_as_they_are() {
+    let risk = crate::risk(stream(people()), &policy()).await.unwrap();
+    assert_eq!((risk.rows, risk.classes, risk.uniques, risk.rows_at_risk), (6, 6, 6, 6));
+    assert_eq!((risk.columns.len(), risk.sensitive.len(), risk.threshold), (1, 1, 1.0 / 3.0));
+    let release = crate::anonymize(people(), &policy()).await.unwrap();
+    let released = crate::risk(release.table(), &builder_of_release()).await.unwrap();
+    assert_eq!((released.classes, released.rows_at_risk, released.highest()), (2, 0, release.risk(&[]).highest));
+}
+
+/// A policy for the columns of a release, which have no identifier.
+fn builder_of_release() -> Policy {
+    let builder = Policy::builder().with_k(3).quasi("age", |age| age);
+    builder.sensitive("illness", |illness| illness).build().unwrap()
+}
+
+#[test]
+fn work_can_be_spawned() {
+    fn is_send<T: Send>(work: T) {
+        drop(work);
+    }
+    is_send(crate::anonymize(people(), &policy()));
+    is_send(crate::verify(stream(people()), &policy()));
+    is_send(crate::risk(memory(people()), &policy()));
+}

@@ -111,7 +111,8 @@
 //!
 //! # Verification
 //!
-//! [`verify()`] recomputes the promise of a policy on any table, from its values alone:
+//! [`verify()`] recomputes the promise of a policy on any table, from its values alone. [`risk()`] measures the risk of a table as it
+//! is.
 //!
 //! ```
 //! # use throng::prelude::*;
@@ -140,7 +141,9 @@ pub mod blocking;
 mod error;
 mod input;
 pub mod prelude;
+mod read;
 mod release;
+mod risk;
 mod verify;
 
 pub use datafusion;
@@ -160,7 +163,7 @@ pub use throng_core::feasibility::Shortfall;
 pub use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide};
 pub use throng_core::key::ReleaseKey;
 pub use throng_core::metrics::{ColumnUtility, DistributionShift, DomainSlice, Utility};
-pub use throng_core::risk::{BorrowedRows, ClassSizes, RiskSummary};
+pub use throng_core::risk::{BorrowedRows, ClassSizes, ColumnRisk, Risk, RiskSummary, SensitiveRisk, SizeBand};
 pub use throng_core::row_hash::Checksum;
 pub use throng_core::verify::{
     AllowedValues, Amount, Diversity, Findings, LabelColumn, LabelFindings, LimitPromise, Promise, RequirementFindings,
@@ -211,6 +214,31 @@ pub async fn verify_in(
     policy: &Policy,
 ) -> Result<Findings, ThrongError> {
     verify::verify(session, table, policy).await
+}
+
+/// Measures the risk that people are found in a table as it is, by the quasi-identifiers and sensitive columns of a policy.
+///
+/// Classes are rows with the same values, before any generalization, and rows with a risk above `1/k` are counted. The figures are
+/// those of the data controller: some concern fewer than k rows, and so must not be published.
+///
+/// ```
+/// # use throng::prelude::*;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let people = RecordBatch::try_from_iter([("age", create_array!(Int32, [25, 25, 25, 64]) as ArrayRef)])?;
+/// let policy = Policy::builder().with_k(2).quasi("age", |age| age).build()?;
+/// let risk = throng::risk(people, &policy).await?;
+/// assert_eq!((risk.rows, risk.classes, risk.uniques, risk.rows_at_risk), (4, 2, 1, 1));
+/// # Ok(())
+/// # }
+/// ```
+pub async fn risk(table: impl IntoTable, policy: &Policy) -> Result<Risk, ThrongError> {
+    risk_in(&SessionContext::new(), table, policy).await
+}
+
+/// Measures the risk of a table in a session, as [`risk()`] does.
+pub async fn risk_in(session: &SessionContext, table: impl IntoTable, policy: &Policy) -> Result<Risk, ThrongError> {
+    risk::risk(session, table, policy).await
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
 //! Recomputes the promise of a policy on a table that claims to keep it.
 
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::physical_plan::{SendableRecordBatchStream, execute_stream_partitioned};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use throng_core::verify::{Findings, Promise, Verifier};
-use throng_datafusion::{catch_decode_panic, catch_decode_panics};
+use throng_datafusion::{AnonymizeError, catch_decode_panic, catch_decode_panics};
 use throng_policy::Policy;
 use tokio::task::JoinSet;
 
+use crate::read::scan;
 use crate::{IntoTable, ThrongError};
 
 /// Verifies a table in a session.
@@ -28,14 +27,8 @@ pub(crate) async fn verify(
     if !unexpected.is_empty() {
         return Err(ThrongError::UnexpectedColumns { columns: unexpected });
     }
-    let read = promise.columns();
-    let columns = schema.fields().iter().enumerate().filter(|(_, field)| read.contains(&field.name().as_str()));
-    let columns = columns.map(|(index, _)| index).collect();
-    let plan = async {
-        let scan = LogicalPlanBuilder::scan("release", provider_as_source(table), Some(columns))?.build()?;
-        let plan = session.state().create_physical_plan(&scan).await?;
-        execute_stream_partitioned(plan, session.task_ctx())
-    };
+    let names = promise.columns();
+    let plan = async { execute_stream_partitioned(scan(session, table, &names).await?, session.task_ctx()) };
     let streams = catch_decode_panic(plan).await.map_err(ThrongError::from_engine)?;
     let mut tasks = JoinSet::new();
     for stream in streams {
@@ -43,7 +36,7 @@ pub(crate) async fn verify(
     }
     let mut whole: Option<Verifier> = None;
     while let Some(counted) = tasks.join_next().await {
-        let counted = counted.map_err(|_| ThrongError::Internal(throng_datafusion::AnonymizeError::Task))??;
+        let counted = counted.map_err(|_| ThrongError::from(AnonymizeError::Task))??;
         match &mut whole {
             None => whole = Some(counted),
             Some(whole) => whole.merge(counted),
