@@ -80,16 +80,11 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
 }
 
 fn quasi_json(quasi: &Quasi) -> Value {
-    let nulls = match quasi.nulls {
-        Nulls::Value => "value",
-        Nulls::Suppress => "suppress",
-        Nulls::Error => "error",
-    };
     let mut text = json!({
         "role": "quasi",
         "release": quasi.release.map(|release| RawRelease::from(release).as_str()),
         "weight": quasi.weight,
-        "nulls": nulls,
+        "nulls": nulls_name(quasi.nulls),
         "hierarchy": quasi.hierarchy.as_deref().map(hierarchy_json),
     });
     if let Some(limit) = &quasi.limit {
@@ -117,7 +112,17 @@ fn hierarchy_json(hierarchy: &HierarchySpec) -> Value {
     }
 }
 
-fn date_part(part: DatePart) -> &'static str {
+/// The name of a treatment of nulls in the policy file.
+pub(crate) fn nulls_name(nulls: Nulls) -> &'static str {
+    match nulls {
+        Nulls::Value => "value",
+        Nulls::Suppress => "suppress",
+        Nulls::Error => "error",
+    }
+}
+
+/// The name of a part of the calendar in the policy file.
+pub(crate) fn date_part(part: DatePart) -> &'static str {
     match part {
         DatePart::Day => "day",
         DatePart::Month => "month",

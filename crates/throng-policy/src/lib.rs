@@ -31,11 +31,13 @@
 
 mod bind;
 mod budget;
+mod builder;
 mod canonical;
 mod check_fields;
 mod draft;
 mod field_path;
 mod hierarchy;
+mod json_document;
 mod load;
 mod location;
 mod open_question;
@@ -52,6 +54,7 @@ mod settings;
 mod spanned_toml;
 mod store;
 mod suggest;
+mod table_at_hand;
 mod text_position;
 mod time_span;
 mod toml_quote;
@@ -59,6 +62,7 @@ mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
 pub use budget::Budget;
+pub use builder::{PolicyBuilder, QuasiBuilder, SensitiveBuilder};
 pub use draft::PolicyDraft;
 pub use hierarchy::{
     HierarchyError, HierarchyOutline, NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,

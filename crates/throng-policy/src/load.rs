@@ -13,7 +13,7 @@ use crate::validate::{ValidationContext, validate};
 use crate::{check_fields, raw, schema};
 
 /// Name of a policy without a file, in error messages.
-const UNNAMED: &str = "policy";
+pub(crate) const UNNAMED: &str = "policy";
 
 impl Policy {
     /// Reads a policy file. Hierarchy files are relative to its folder.
@@ -33,7 +33,7 @@ impl Policy {
     }
 }
 
-fn environment_variable(name: &str) -> Option<String> {
+pub(crate) fn environment_variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
@@ -55,7 +55,15 @@ pub(crate) fn read_within(
     overrides: &Overrides,
     surroundings: &ValidationContext<'_>,
 ) -> Result<Policy, PolicyError> {
-    let mut document = SpannedToml::parse(name, text)?;
+    read_document(SpannedToml::parse(name, text)?, overrides, surroundings)
+}
+
+/// Makes a policy of a document, whatever it was read from. The caller has checked its syntax.
+pub(crate) fn read_document(
+    mut document: SpannedToml,
+    overrides: &Overrides,
+    surroundings: &ValidationContext<'_>,
+) -> Result<Policy, PolicyError> {
     overrides.apply(&mut document);
     let document = Arc::new(document);
 
@@ -73,7 +81,8 @@ pub(crate) fn read_within(
         Err(_) => {
             // Unreachable unless the structural check has a bug. The error may quote a location, so it is dropped.
             let message = "the policy does not have the structure that its schema describes";
-            Err(PolicyError::new(name, vec![Problem { path: String::new(), place: None, message: message.to_owned() }]))
+            let problem = Problem { path: String::new(), place: None, message: message.to_owned() };
+            Err(PolicyError::new(document.name(), vec![problem]))
         }
     }
 }

@@ -141,7 +141,7 @@ impl<'a> Report<'a> {
     pub fn flag(&self, path: &FieldPath) -> Option<&'static str> {
         match self.document.origin(path) {
             ValueOrigin::Flag(flag) => Some(flag),
-            ValueOrigin::File { .. } => None,
+            ValueOrigin::File { .. } | ValueOrigin::Unplaced => None,
         }
     }
 
@@ -158,6 +158,7 @@ impl<'a> Report<'a> {
         let (path, place) = match self.document.origin(path) {
             ValueOrigin::File { key, value } => (path.to_string(), Some(place(key, value))),
             ValueOrigin::Flag(flag) => (flag.to_owned(), None),
+            ValueOrigin::Unplaced => (path.to_string(), None),
         };
         self.problems.push(Problem { path, place, message });
     }

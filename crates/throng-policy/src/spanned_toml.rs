@@ -23,6 +23,8 @@ pub enum ValueOrigin {
     },
     /// Set by a command-line flag.
     Flag(&'static str),
+    /// A builder or a JSON text, whose values are known by their path alone.
+    Unplaced,
 }
 
 /// A value and its origin.
@@ -73,6 +75,11 @@ impl SpannedToml {
             name: name.to_owned(),
             root: SpannedNode { value: table_value(table.get_ref(), &LineIndex::of(text)), origin },
         })
+    }
+
+    /// Returns a document with this root. `name` stands for the file in messages.
+    pub fn of_root(name: &str, root: SpannedNode) -> Self {
+        Self { name: name.to_owned(), root }
     }
 
     /// Returns the name of the file in error messages.
@@ -129,6 +136,11 @@ impl SpannedToml {
 }
 
 impl SpannedNode {
+    /// A value that is known by its path alone.
+    pub fn unplaced(value: SpannedValue) -> Self {
+        Self { value, origin: ValueOrigin::Unplaced }
+    }
+
     fn child(&self, step: &PathStep) -> Option<&SpannedNode> {
         match (&self.value, step) {
             (SpannedValue::Table(entries), PathStep::Key(name)) => {
@@ -140,7 +152,7 @@ impl SpannedNode {
     }
 
     /// Returns the entry of a table, inserting it if missing; `None` if this is not a table.
-    fn entry(
+    pub fn entry(
         &mut self,
         name: &str,
         origin: ValueOrigin,

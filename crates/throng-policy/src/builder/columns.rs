@@ -1,0 +1,220 @@
+//! The fields of one column of a policy that is written in Rust.
+
+use throng_core::columns::{ColumnRecoding, Nulls};
+use throng_core::hierarchy::{DatePart, MaskSide};
+
+use crate::canonical::{date_part, nulls_name};
+use crate::policy::SensitiveRelease;
+use crate::raw::RawRelease;
+use crate::spanned_toml::{SpannedNode, SpannedValue, ValueOrigin};
+
+use super::{list, put, text, texts};
+
+/// The fields of a column as the policy file has them.
+#[derive(Clone, Debug)]
+pub(super) struct ColumnFields(SpannedNode);
+
+impl ColumnFields {
+    /// A column with a role and nothing else.
+    pub(super) fn of_role(role: &str) -> Self {
+        Self(SpannedNode::unplaced(SpannedValue::Table(Vec::new()))).with("role", text(role))
+    }
+
+    pub(super) fn into_table(self) -> SpannedValue {
+        self.0.value
+    }
+
+    fn with(mut self, field: &str, value: SpannedValue) -> Self {
+        put(&mut self.0, field, value);
+        self
+    }
+
+    /// Sets a field of the hierarchy, beside what it has: whether the fields go together is for validation to say.
+    fn with_hierarchy(mut self, field: &str, value: SpannedValue) -> Self {
+        let table = || SpannedValue::Table(Vec::new());
+        if let Some(hierarchy) = self.0.entry("hierarchy", ValueOrigin::Unplaced, table) {
+            put(hierarchy, field, value);
+        }
+        self
+    }
+
+    /// Adds an element to a list.
+    fn with_element(mut self, field: &str, value: SpannedValue) -> Self {
+        let entry = self.0.entry(field, ValueOrigin::Unplaced, || SpannedValue::List(Vec::new()));
+        if let Some(SpannedNode { value: SpannedValue::List(items), .. }) = entry {
+            items.push(SpannedNode::unplaced(value));
+        }
+        self
+    }
+}
+
+/// One level of groups with their values.
+fn tree<G, V, T>(groups: impl IntoIterator<Item = (G, V)>) -> SpannedValue
+where
+    G: Into<String>,
+    V: IntoIterator<Item = T>,
+    T: Into<String>,
+{
+    let groups = groups.into_iter().map(|(group, values)| (group.into(), SpannedNode::unplaced(texts(values))));
+    SpannedValue::Table(groups.collect())
+}
+
+fn numbers(values: impl IntoIterator<Item = f64>) -> SpannedValue {
+    list(values.into_iter().map(SpannedValue::Float))
+}
+
+/// Writes the fields of a quasi-identifier; see [`PolicyBuilder::quasi`](crate::PolicyBuilder::quasi).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct QuasiBuilder {
+    pub(super) fields: ColumnFields,
+}
+
+impl QuasiBuilder {
+    pub(super) fn new() -> Self {
+        Self { fields: ColumnFields::of_role("quasi") }
+    }
+
+    /// Sets how the column is written into the release. By default its type and its hierarchy decide.
+    pub fn with_release(self, release: ColumnRecoding) -> Self {
+        self.with("release", text(RawRelease::from(release).as_str()))
+    }
+
+    /// Sets how much the detail of this column counts against that of others. 1 by default.
+    pub fn with_weight(self, weight: f64) -> Self {
+        self.with("weight", SpannedValue::Float(weight))
+    }
+
+    /// Sets what happens to a row without a value.
+    pub fn with_nulls(self, nulls: Nulls) -> Self {
+        self.with("nulls", text(nulls_name(nulls)))
+    }
+
+    /// Reads the hierarchy from a file in the convention of ARX: one line per value, from the value to the root.
+    pub fn with_hierarchy_file(self, path: impl Into<String>) -> Self {
+        self.with_hierarchy("file", text(path))
+    }
+
+    /// Gives the lines of a hierarchy file: `value;group;*`, one line per value.
+    pub fn with_hierarchy_lines(self, lines: impl Into<String>) -> Self {
+        self.with_hierarchy("lines", text(lines))
+    }
+
+    /// Gives a hierarchy of one level of groups below the root `*`. Deeper ones are written as lines.
+    pub fn with_hierarchy_groups<G, V, T>(self, groups: impl IntoIterator<Item = (G, V)>) -> Self
+    where
+        G: Into<String>,
+        V: IntoIterator<Item = T>,
+        T: Into<String>,
+    {
+        self.with_hierarchy("tree", tree(groups))
+    }
+
+    /// Generalizes numbers to intervals of these widths, from fine to coarse, each a multiple of the one before.
+    pub fn with_intervals(self, widths: impl IntoIterator<Item = f64>) -> Self {
+        self.with_hierarchy("intervals", numbers(widths))
+    }
+
+    /// Sets a number at which an interval of every level begins. 0 by default.
+    pub fn with_origin(self, origin: f64) -> Self {
+        self.with_hierarchy("origin", SpannedValue::Float(origin))
+    }
+
+    /// Generalizes dates and timestamps to these parts of the calendar, from fine to coarse.
+    pub fn with_date_parts(self, parts: impl IntoIterator<Item = DatePart>) -> Self {
+        self.with_hierarchy("date", texts(parts.into_iter().map(date_part)))
+    }
+
+    /// Generalizes codes by hiding one character more at each level, from this side.
+    pub fn with_mask(self, side: MaskSide) -> Self {
+        self.with_hierarchy(
+            "mask",
+            text(match side {
+                MaskSide::Right => "right",
+                MaskSide::Left => "left",
+            }),
+        )
+    }
+
+    /// Sets the highest level of the hierarchy that may be released; level 0 is the value itself.
+    pub fn with_limit_level(self, level: u32) -> Self {
+        self.with("limit", SpannedValue::Integer(level.into()))
+    }
+
+    /// Sets the most general values of the hierarchy that may be released.
+    pub fn with_limit_values<T: Into<String>>(self, values: impl IntoIterator<Item = T>) -> Self {
+        self.with("limit", texts(values))
+    }
+
+    /// Sets ascending numbers, each of which begins a band that no released range crosses.
+    pub fn with_limit_bands(self, borders: impl IntoIterator<Item = f64>) -> Self {
+        self.with("limit", numbers(borders))
+    }
+
+    fn with(self, field: &str, value: SpannedValue) -> Self {
+        Self { fields: self.fields.with(field, value) }
+    }
+
+    fn with_hierarchy(self, field: &str, value: SpannedValue) -> Self {
+        Self { fields: self.fields.with_hierarchy(field, value) }
+    }
+}
+
+/// Writes the fields of a sensitive column; see [`PolicyBuilder::sensitive`](crate::PolicyBuilder::sensitive).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SensitiveBuilder {
+    pub(super) fields: ColumnFields,
+}
+
+impl SensitiveBuilder {
+    pub(super) fn new() -> Self {
+        Self { fields: ColumnFields::of_role("sensitive") }
+    }
+
+    /// Sets the p of this column, in place of that of the policy. From 1 to k.
+    pub fn with_p(self, p: u64) -> Self {
+        self.with("p", SpannedValue::Integer(p.into()))
+    }
+
+    /// Gives the lines of a hierarchy file, of which [`SensitiveBuilder::with_protected`] names values.
+    pub fn with_hierarchy_lines(self, lines: impl Into<String>) -> Self {
+        Self { fields: self.fields.with_hierarchy("lines", text(lines)) }
+    }
+
+    /// Reads the hierarchy from a file in the convention of ARX.
+    pub fn with_hierarchy_file(self, path: impl Into<String>) -> Self {
+        Self { fields: self.fields.with_hierarchy("file", text(path)) }
+    }
+
+    /// Gives a hierarchy of one level of groups below the root `*`. Deeper ones are written as lines.
+    pub fn with_hierarchy_groups<G, V, T>(self, groups: impl IntoIterator<Item = (G, V)>) -> Self
+    where
+        G: Into<String>,
+        V: IntoIterator<Item = T>,
+        T: Into<String>,
+    {
+        Self { fields: self.fields.with_hierarchy("tree", tree(groups)) }
+    }
+
+    /// Sets the values of the hierarchy that must not be learned either. All values below one of them count as one.
+    pub fn with_protected<T: Into<String>>(self, values: impl IntoIterator<Item = T>) -> Self {
+        self.with("protected", texts(values))
+    }
+
+    /// Adds a category of values, after those that are more sensitive. Then p counts categories in place of values.
+    pub fn with_category<T: Into<String>>(self, name: impl Into<String>, values: impl IntoIterator<Item = T>) -> Self {
+        let fields = [("name".to_owned(), text(name)), ("values".to_owned(), texts(values))];
+        let category = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
+        Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
+    }
+
+    /// Sets how a column with categories is written into the release: by default as the category.
+    pub fn with_release(self, release: SensitiveRelease) -> Self {
+        self.with("release", text(RawRelease::from(release).as_str()))
+    }
+
+    fn with(self, field: &str, value: SpannedValue) -> Self {
+        Self { fields: self.fields.with(field, value) }
+    }
+}

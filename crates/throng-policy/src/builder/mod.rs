@@ -1,0 +1,252 @@
+//! A policy that a host writes in Rust.
+//!
+//! ```text
+//!  PolicyBuilder ──> the document that a policy file is read into ──> raw ──> Policy
+//! ```
+//!
+//! The builder only writes fields. It checks none of them, so that a policy is valid under the same rules wherever it comes from,
+//! and a problem names the field of the policy file that it concerns.
+
+mod columns;
+
+use std::path::PathBuf;
+
+use crate::budget::Budget;
+use crate::field_path::FieldPath;
+use crate::load::{UNNAMED, environment_variable, read_document};
+use crate::policy::Policy;
+use crate::preset::Preset;
+use crate::problem::{PolicyError, Problem};
+use crate::raw::VERSION;
+use crate::secret::Secret;
+use crate::settings::{ClusterSetting, PartitionSetting};
+use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
+use crate::table_at_hand::locations_if_missing;
+use crate::validate::ValidationContext;
+
+use columns::ColumnFields;
+pub use columns::{QuasiBuilder, SensitiveBuilder};
+
+impl Policy {
+    /// Starts a policy in Rust, for hosts that have no policy file.
+    ///
+    /// ```
+    /// # use throng_policy::{Policy, Secret};
+    /// let policy = Policy::builder()
+    ///     .with_k(10)
+    ///     .with_p(3)
+    ///     .identifier("name")
+    ///     .quasi("age", |age| age.with_weight(2.0))
+    ///     .quasi("zip", |zip| zip.with_hierarchy_lines("10115;10***;*\n20095;20***;*\n"))
+    ///     .sensitive("illness", |illness| illness)
+    ///     .insensitive("hours")
+    ///     .with_secret(Secret::new("an example, and no secret at all")?)
+    ///     .build()?;
+    /// assert_eq!((policy.privacy.k, policy.columns.by_name.len()), (10, 5));
+    ///
+    /// let error = Policy::builder().with_k(5).with_p(9).quasi("age", |age| age).build().unwrap_err();
+    /// assert_eq!(error.problems()[0].path, "privacy.p");
+    /// # Ok::<(), throng_policy::PolicyError>(())
+    /// ```
+    pub fn builder() -> PolicyBuilder {
+        PolicyBuilder::default()
+    }
+}
+
+/// Writes the fields of a policy; made by [`Policy::builder`]. A field that is set twice has the last value.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct PolicyBuilder {
+    /// The values of `[table] field`, in the order in which they were set.
+    settings: Vec<(&'static str, &'static str, SpannedValue)>,
+    columns: Vec<(String, ColumnFields)>,
+    drop_unlisted: bool,
+    folder: PathBuf,
+    secret: Option<Secret>,
+}
+
+impl PolicyBuilder {
+    /// Sets `privacy.k`: the least number of rows in a class.
+    pub fn with_k(self, k: u64) -> Self {
+        self.with("privacy", "k", SpannedValue::Integer(k.into()))
+    }
+
+    /// Sets `privacy.p`: the least number of distinct values of each sensitive column in a class. 1 by default.
+    pub fn with_p(self, p: u64) -> Self {
+        self.with("privacy", "p", SpannedValue::Integer(p.into()))
+    }
+
+    /// Sets `privacy.preset`: a k with a reason, in place of [`PolicyBuilder::with_k`]. It needs an explicit p.
+    pub fn with_preset(self, preset: Preset) -> Self {
+        self.with("privacy", "preset", text(preset.as_str()))
+    }
+
+    /// Sets `privacy.alpha`: the least weight of the categories of a class.
+    pub fn with_alpha(self, alpha: f64) -> Self {
+        self.with("privacy", "alpha", SpannedValue::Float(alpha))
+    }
+
+    /// Sets `privacy.suppression_limit`: the largest share of the rows that may be suppressed, from 0 to 1.
+    pub fn with_suppression_limit(self, share: f64) -> Self {
+        self.with("privacy", "suppression_limit", SpannedValue::Float(share))
+    }
+
+    /// Sets `algorithm.partition`.
+    pub fn with_partition(self, partition: PartitionSetting) -> Self {
+        self.with("algorithm", "partition", text(partition.as_str()))
+    }
+
+    /// Sets `algorithm.cluster`.
+    pub fn with_cluster(self, cluster: ClusterSetting) -> Self {
+        self.with("algorithm", "cluster", text(cluster.as_str()))
+    }
+
+    /// Sets `algorithm.budget`: how long the search for better classes may go on, to the millisecond.
+    pub fn with_budget(self, budget: Budget) -> Self {
+        self.with("algorithm", "budget", text(budget.text()))
+    }
+
+    /// Sets `algorithm.seed`, which drives every random choice together with the secret.
+    pub fn with_seed(self, seed: u64) -> Self {
+        self.with("algorithm", "seed", SpannedValue::Integer(seed.into()))
+    }
+
+    /// Sets `input.location`, for a job that reads files. A policy for a table at hand needs none.
+    pub fn with_input<T: Into<String>>(self, locations: impl IntoIterator<Item = T>) -> Self {
+        self.with("input", "location", texts(locations))
+    }
+
+    /// Sets `output.location`, for a job that writes files. A policy for a table at hand needs none.
+    pub fn with_output(self, location: impl Into<String>) -> Self {
+        self.with("output", "location", text(location))
+    }
+
+    /// Uses this secret in place of that of the environment or of the state folder, as [`Policy::with_secret`] does.
+    pub fn with_secret(self, secret: Secret) -> Self {
+        Self { secret: Some(secret), ..self }
+    }
+
+    /// Sets the folder at which the paths of hierarchy files start: by default the working folder of the process.
+    pub fn with_folder(self, folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), ..self }
+    }
+
+    /// Adds a quasi-identifier, which is generalized.
+    pub fn quasi(self, name: impl Into<String>, options: impl FnOnce(QuasiBuilder) -> QuasiBuilder) -> Self {
+        let column = options(QuasiBuilder::new());
+        self.column(name, column.fields)
+    }
+
+    /// Adds a sensitive column, which p counts.
+    pub fn sensitive(
+        self,
+        name: impl Into<String>,
+        options: impl FnOnce(SensitiveBuilder) -> SensitiveBuilder,
+    ) -> Self {
+        let column = options(SensitiveBuilder::new());
+        self.column(name, column.fields)
+    }
+
+    /// Adds a column that says nothing that needs protection and is released as it is.
+    pub fn insensitive(self, name: impl Into<String>) -> Self {
+        self.column(name, ColumnFields::of_role("insensitive"))
+    }
+
+    /// Adds a column that names the person and is left out of the release.
+    pub fn identifier(self, name: impl Into<String>) -> Self {
+        self.column(name, ColumnFields::of_role("identifier"))
+    }
+
+    /// Leaves columns that the policy does not name out of the release. Without it they are an error.
+    pub fn default_drop(self) -> Self {
+        Self { drop_unlisted: true, ..self }
+    }
+
+    /// Validates the policy. Returns all problems at once, each with the field that it concerns.
+    pub fn build(self) -> Result<Policy, PolicyError> {
+        let problems = self.repeated_columns();
+        if !problems.is_empty() {
+            return Err(PolicyError::new(UNNAMED, problems));
+        }
+        let surroundings = ValidationContext { folder: Some(&self.folder), environment: &environment_variable };
+        let document = self.document();
+        let policy = read_document(document.clone(), &locations_if_missing(&document), &surroundings)?;
+        Ok(match self.secret {
+            Some(secret) => policy.with_secret(secret),
+            None => policy,
+        })
+    }
+
+    fn with(mut self, table: &'static str, field: &'static str, value: SpannedValue) -> Self {
+        self.settings.push((table, field, value));
+        self
+    }
+
+    fn column(mut self, name: impl Into<String>, fields: ColumnFields) -> Self {
+        self.columns.push((name.into(), fields));
+        self
+    }
+
+    /// A document can't hold two fields of one name, so that validation would see the last of them only.
+    fn repeated_columns(&self) -> Vec<Problem> {
+        let mut seen = std::collections::HashSet::new();
+        let problem = |name: &str, message: &str| {
+            let path = FieldPath::of(&["columns", name]).to_string();
+            Problem { path, place: None, message: message.to_owned() }
+        };
+        let names = self.columns.iter().map(|(name, _)| name.as_str());
+        names
+            .filter_map(|name| match (seen.insert(name), name) {
+                (false, name) => Some(problem(name, "the column is named twice; give it one role")),
+                (true, "default") if self.drop_unlisted => Some(problem(
+                    name,
+                    "a column of this name can't have a role where columns without one are dropped; name all columns, or \
+                     rename this one",
+                )),
+                (true, _) => None,
+            })
+            .collect()
+    }
+
+    /// The document that a policy file with these fields is read into.
+    fn document(&self) -> SpannedToml {
+        let mut root = SpannedNode::unplaced(SpannedValue::Table(Vec::new()));
+        put(&mut root, "version", SpannedValue::Integer(VERSION.into()));
+        // The table is required: a `k` that is missing in it is reported by its own name.
+        put(&mut root, "privacy", SpannedValue::Table(Vec::new()));
+        for (table, field, value) in &self.settings {
+            if let Some(table) = root.entry(table, ValueOrigin::Unplaced, || SpannedValue::Table(Vec::new())) {
+                put(table, field, value.clone());
+            }
+        }
+        let default = self.drop_unlisted.then(|| ("default".to_owned(), text("drop")));
+        let named = self.columns.iter().map(|(name, fields)| (name.clone(), fields.clone().into_table()));
+        let columns = default.into_iter().chain(named);
+        let columns = columns.map(|(name, value)| (name, SpannedNode::unplaced(value))).collect();
+        put(&mut root, "columns", SpannedValue::Table(columns));
+        SpannedToml::of_root(UNNAMED, root)
+    }
+}
+
+/// Sets a field of a table.
+fn put(table: &mut SpannedNode, field: &str, value: SpannedValue) {
+    if let Some(node) = table.entry(field, ValueOrigin::Unplaced, || SpannedValue::Boolean(false)) {
+        *node = SpannedNode::unplaced(value);
+    }
+}
+
+fn text(string: impl Into<String>) -> SpannedValue {
+    SpannedValue::String(string.into())
+}
+
+fn texts<T: Into<String>>(strings: impl IntoIterator<Item = T>) -> SpannedValue {
+    list(strings.into_iter().map(text))
+}
+
+fn list(values: impl IntoIterator<Item = SpannedValue>) -> SpannedValue {
+    SpannedValue::List(values.into_iter().map(SpannedNode::unplaced).collect())
+}
+
+#[cfg(test)]
+#[path = "../builder_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+//! The reasons for which there is no release, as a host can match on them.
+
+use datafusion::error::DataFusionError;
+use thiserror::Error;
+use throng_core::CoreError;
+use throng_core::feasibility::Shortfall;
+use throng_core::verify::VerifyError;
+use throng_datafusion::AnonymizeError;
+use throng_policy::PolicyError;
+
+/// An error of this crate. Neither its text nor that of its sources quotes a value of the data.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ThrongError {
+    /// The policy is invalid, does not fit the columns of the table, or has no secret.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// No release of this table can keep the promise of the policy.
+    #[error("the privacy target can't be met: {}", joined(.shortfalls))]
+    Infeasible {
+        /// Everything that stands in the way, with columns and counts.
+        shortfalls: Vec<Shortfall>,
+    },
+    /// More rows would have to be suppressed than the policy allows.
+    #[error("{suppressed} of {rows} rows would have to be suppressed, and the policy allows a share of {limit}")]
+    TooManySuppressed {
+        /// Rows of the table.
+        rows: u64,
+        /// Rows that would be suppressed.
+        suppressed: u64,
+        /// The largest share of the rows that the policy allows.
+        limit: f64,
+    },
+    /// The table has no rows that can be released.
+    #[error("the table has no rows to release ({suppressed} were suppressed for nulls)")]
+    NoRows {
+        /// Rows that were there and had to be suppressed.
+        suppressed: u64,
+    },
+    /// A value of the table does not fit its policy: NaN, null, or outside of a hierarchy or of the categories. Names the column,
+    /// and counts.
+    #[error(transparent)]
+    Data(CoreError),
+    /// There are no batches, and so no schema.
+    #[error("there are no batches; a table needs at least one, which may be empty")]
+    NoBatches,
+    /// The batches differ in their schemas.
+    #[error("batch {batch} has another schema than the first")]
+    SchemaMismatch {
+        /// The first batch that differs, counted from zero.
+        batch: usize,
+    },
+    /// The table that is verified has not the columns of the promise, or not in a form that can be compared.
+    #[error(transparent)]
+    Unverifiable(#[from] VerifyError),
+    /// The table that is verified has columns that the policy does not release.
+    #[error("the table has columns that the policy does not release: {}", columns.join(", "))]
+    UnexpectedColumns {
+        /// Their names.
+        columns: Vec<String>,
+    },
+    /// A release was made and did not pass verification, which is a bug of Throng. None of it was given.
+    #[error("the release was refused before any of it was given: {reason}; please report this")]
+    Refused {
+        /// The check that failed.
+        reason: &'static str,
+    },
+    /// The table can't be read. [`classify`](crate::classify) returns the cause. The values that its message may have quoted are not
+    /// in the source any more.
+    #[error("the table can't be read")]
+    Read(#[source] DataFusionError),
+    /// The memory pool of the session does not suffice.
+    #[error("the memory of the session does not leave enough room for {part}; raise its limit")]
+    Memory {
+        /// The part of the work that did not fit.
+        part: &'static str,
+    },
+    /// Rows could not be spilled to disk or read back.
+    #[error("rows can't be spilled to disk; check the space in the temporary folder")]
+    Spill(#[source] DataFusionError),
+    /// The table has changed while it was read.
+    #[error("the table has changed while it was read; try again")]
+    Changed,
+    /// The caller has dropped the work.
+    #[error("the work was cancelled")]
+    Cancelled,
+    /// A function of [`blocking`](crate::blocking) was called by an asynchronous task.
+    #[error("this thread runs asynchronous tasks, which must not block; call the asynchronous function instead")]
+    WouldBlock,
+    /// The threads of a blocking call can't be started.
+    #[error("the threads of a blocking call can't be started: {0}")]
+    Threads(#[source] std::io::Error),
+    /// A bug of Throng, or a failure below it. Has no source, because the message of one may quote values.
+    #[error("{reason}")]
+    Internal {
+        /// The part of the work that failed.
+        reason: String,
+    },
+}
+
+fn joined(shortfalls: &[Shortfall]) -> String {
+    shortfalls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl ThrongError {
+    /// Sorts an error of the engine, which may wrap one of ours and may quote values.
+    pub(crate) fn from_engine(error: DataFusionError) -> Self {
+        AnonymizeError::from(error).into()
+    }
+}
+
+/// Takes the values out of an error of the engine: its conversion does.
+fn redacted(error: AnonymizeError) -> DataFusionError {
+    error.into()
+}
+
+impl From<CoreError> for ThrongError {
+    fn from(error: CoreError) -> Self {
+        match error {
+            CoreError::Infeasible(shortfalls) => Self::Infeasible { shortfalls },
+            CoreError::NoRows { suppressed } => Self::NoRows { suppressed },
+            error @ (CoreError::Kernel(..) | CoreError::Misplaced { .. } | CoreError::Beyond { .. }) => {
+                Self::Internal { reason: error.to_string() }
+            }
+            error => Self::Data(error),
+        }
+    }
+}
+
+impl From<AnonymizeError> for ThrongError {
+    fn from(error: AnonymizeError) -> Self {
+        match error {
+            AnonymizeError::Core(error) => error.into(),
+            AnonymizeError::Policy(error) => Self::Policy(error),
+            AnonymizeError::Suppression { rows, suppressed, limit, .. } => {
+                Self::TooManySuppressed { rows, suppressed, limit }
+            }
+            error @ AnonymizeError::Read(_) => Self::Read(redacted(error)),
+            AnonymizeError::Memory(part) => Self::Memory { part },
+            AnonymizeError::Spill(source) => Self::Spill(redacted(AnonymizeError::Read(source))),
+            AnonymizeError::Store(source) => Self::Spill(source.into()),
+            AnonymizeError::Refused(reason) => Self::Refused { reason },
+            AnonymizeError::Changed => Self::Changed,
+            AnonymizeError::Cancelled => Self::Cancelled,
+            error => Self::Internal { reason: error.to_string() },
+        }
+    }
+}
