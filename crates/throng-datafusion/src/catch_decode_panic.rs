@@ -30,14 +30,14 @@ pub fn is_decoding() -> bool {
     DECODING.get()
 }
 
-/// Awaits a decoder. Returns [`DecodePanic`] if it panics.
+/// Awaits a decoder. Returns `DecodePanic` if it panics.
 pub async fn catch_decode_panic<T>(decoder: impl Future<Output = Result<T>>) -> Result<T> {
     let mut decoder = pin!(decoder);
     poll_fn(|context| poll_decoder(|| decoder.as_mut().poll(context)).unwrap_or_else(|error| Poll::Ready(Err(error))))
         .await
 }
 
-/// Wraps the stream of a decoder. A panic becomes [`DecodePanic`], after which the stream ends.
+/// Wraps the stream of a decoder. A panic becomes `DecodePanic`, after which the stream ends.
 pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
     let schema = rows.schema();
     let mut rows = Some(rows);
