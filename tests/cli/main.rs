@@ -60,6 +60,7 @@ mod properties;
 mod report;
 mod risk;
 mod run;
+mod secret;
 mod sidecar;
 mod sql;
 mod sweep;
