@@ -17,6 +17,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use arrow::record_batch::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
+use throng::testing::{check_recoding, most_general};
 use throng_core::CoreError;
 use throng_core::anonymize::{ClusterChoice, IgnoreProgress, Method, PartitionChoice};
 use throng_core::cluster::{Class, Portion};
@@ -48,21 +49,6 @@ fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &FeasibleRe
 
 fn cells(table: &Table) -> std::ops::Range<u32> {
     0..table.cell_count() as u32
-}
-
-/// Returns the worst release: every value is generalized as far as its limit allows.
-fn worst(table: &Table, allowed: &FeasibleRegions) -> Recoding {
-    let class = |cells: &Vec<u32>| {
-        let cover = table.quasi().iter().enumerate().map(|(column, quasi)| {
-            let domain = &quasi.domain;
-            let block = domain.block(table.positions(cells[0])[column]);
-            let mut positions = (0..domain.len() as u32).filter(|position| domain.block(*position) == block);
-            let first = positions.next().unwrap();
-            (first, positions.next_back().unwrap_or(first))
-        });
-        Class { cover: Some(cover.collect()), ..Class::of_cells(table, cells) }
-    };
-    Recoding::without(table, &allowed.classes.iter().map(class).collect::<Vec<_>>(), &allowed.suppressed_cells).unwrap()
 }
 
 /// A release and the input row of each of its rows.
@@ -110,17 +96,6 @@ fn shown(batch: &RecordBatch) -> Vec<Vec<Option<String>>> {
     batch.columns().iter().map(texts).collect()
 }
 
-/// Returns the tally of each class, from the shares of the groups.
-fn tallies(table: &Table, recoding: &Recoding) -> Vec<Tally> {
-    let mut tallies = vec![Tally::empty(table.sensitive().len()); recoding.class_rows().len()];
-    for group in 0..table.group_count() as u32 {
-        for share in recoding.shares(group) {
-            tallies[share.class as usize].add(table.codes(group), u64::from(share.rows));
-        }
-    }
-    tallies
-}
-
 /// Returns a permutation of the rows that depends on the seed only.
 fn shuffled(rows: usize, seed: u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..rows as u32).collect();
@@ -155,21 +130,15 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             continue;
         }
         let out: HashSet<u32> = allowed.suppressed_cells.iter().flat_map(|cell| table.groups(*cell)).collect();
-        let worst = Utility::of(table, &worst(table, &allowed), k);
+        let worst = Utility::of(table, &most_general(table, &allowed).unwrap(), k);
         for method in Method::ALL {
             let context = format!("{method:?}, {}, k = {k}, p = {p}", model.name);
             let recoding = recode(method, table, &privacy, &allowed);
-            // No row is lost or duplicated.
-            for group in 0..table.group_count() as u32 {
-                let placed: u64 = recoding.shares(group).iter().map(|share| u64::from(share.rows)).sum();
-                let expected = if out.contains(&group) { 0 } else { u64::from(table.group_rows(group)) };
-                prop_assert_eq!(placed, expected, "{}", context);
-            }
-            let tallies = tallies(table, &recoding);
-            let sizes: Vec<u64> = tallies.iter().map(Tally::rows).collect();
-            prop_assert_eq!(sizes.as_slice(), recoding.class_rows(), "{}", context);
-            // Every class satisfies the model, and there are no more of them than Condition 2 allows.
-            prop_assert!(tallies.iter().all(|class| privacy.is_satisfied(class)), "{}", context);
+            // No row is lost or doubled, and every class satisfies the model.
+            let checked = check_recoding(table, &privacy, &allowed.suppressed_cells, &recoding);
+            prop_assert_eq!(checked, Ok(()), "{}", context);
+            // There are no more classes than Condition 2 allows.
+            let sizes = recoding.class_rows();
             prop_assert!(sizes.len() as u64 <= feasibility.max_classes, "{}", context);
             // The independent verifier agrees.
             let released = release(&input, &groups, &recoding);

@@ -134,6 +134,10 @@
 //!
 //! The functions here are asynchronous and run on the Tokio runtime of the caller; [`blocking`] has them for plain threads. The
 //! search for classes uses the global thread pool of rayon.
+//!
+//! # Extensions
+//!
+//! With the feature `testing`, the module `testing` checks that a clustering or a privacy model of your own keeps its contract.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -144,6 +148,8 @@ pub mod prelude;
 mod read;
 mod release;
 mod risk;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod verify;
 
 pub use datafusion;

@@ -1,0 +1,83 @@
+//! The contract of a privacy model.
+
+use throng_core::domain::NULL;
+use throng_core::model::{Model, Tally};
+
+use super::{ContractViolation, next_number, rule};
+
+/// In how many orders rows join a class.
+const ORDERS: u64 = 8;
+
+/// Returns rows by the codes of their sensitive columns, as [`Table::codes`](throng_core::table::Table::codes) has them: each code is
+/// below `distinct`, or null. The first codes are the most frequent.
+pub fn rows_of_codes(columns: usize, distinct: u32, rows: usize) -> Vec<Vec<u32>> {
+    let mut state = u64::from(distinct);
+    let mut code = || match next_number(&mut state) % 10 {
+        0 => NULL,
+        1..=4 => 0,
+        _ => (next_number(&mut state) % u64::from(distinct.max(1))) as u32,
+    };
+    (0..rows).map(|_| (0..columns).map(|_| code()).collect()).collect()
+}
+
+/// Checks that the answers of a model fit each other while rows with these codes join a class and leave it.
+///
+/// A row brings as many units as the model says and never takes one away, the deficit is zero if and only if the class has what is
+/// required, and a row can leave if and only if the class satisfies the model without it.
+pub fn check_model(model: &dyn Model, rows: &[Vec<u32>]) -> Result<(), ContractViolation> {
+    let columns = rows.first().map_or(0, Vec::len);
+    for seed in 0..ORDERS {
+        let mut class = Tally::empty(columns);
+        let mut order: Vec<&Vec<u32>> = rows.iter().collect();
+        let mut state = seed;
+        order.sort_by_cached_key(|_| next_number(&mut state));
+        for (joined, codes) in order.iter().enumerate() {
+            let context = || format!("model {}, order {seed}, after {joined} rows", model.name());
+            check_gain(model, &class, codes, context)?;
+            class.add(codes, 1);
+            check_loss(model, &class, &order[..=joined], context)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks what the model says of a row that joins a class.
+fn check_gain(
+    model: &dyn Model,
+    class: &Tally,
+    codes: &[u32],
+    context: impl Fn() -> String,
+) -> Result<(), ContractViolation> {
+    let (before, gain) = (model.achieved(class), model.gain(class, codes));
+    let mut after = class.clone();
+    after.add(codes, 1);
+    rule(model.achieved(&after) == before + gain, "a row brings as many units as the model says", &context)?;
+    rule(gain <= model.max_gain_per_row(), "no row brings more units than the model allows", &context)?;
+    rule(!model.counts_rows() || gain == 1, "every row brings one unit to a model that counts rows", &context)?;
+    let is_satisfied = before >= model.required();
+    rule((model.deficit(class) == 0) == is_satisfied, "the deficit is zero where the model is satisfied", &context)?;
+    rule((model.shortage(class) == 0) == is_satisfied, "the shortage is zero where the model is satisfied", &context)
+}
+
+/// Checks what the model says of each row that could leave a class that satisfies it.
+fn check_loss(
+    model: &dyn Model,
+    class: &Tally,
+    members: &[&Vec<u32>],
+    context: impl Fn() -> String,
+) -> Result<(), ContractViolation> {
+    if model.achieved(class) < model.required() {
+        return Ok(());
+    }
+    for codes in members {
+        let mut without = class.clone();
+        without.remove(codes, 1);
+        let is_satisfied = model.achieved(&without) >= model.required();
+        rule(
+            model.can_lose(class, codes) == is_satisfied,
+            "a row can leave where the class can do without it",
+            &context,
+        )?;
+    }
+    Ok(())
+}
