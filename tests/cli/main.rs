@@ -35,6 +35,8 @@ mod configs;
 mod csv;
 mod deploy;
 mod determinism;
+mod exit_codes;
+mod foreign_files;
 mod fuzzed;
 mod generate;
 mod guide;

@@ -75,6 +75,11 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     let there = with(COLUMNS);
     there.run(&[]);
     cases.push(("a release that is already there", there, run()));
+    let full = with(COLUMNS);
+    full.run(&[]);
+    std::os::unix::fs::symlink("/dev/full", full.path("full.html")).unwrap();
+    let report = vec!["report", "out/release/_throng/metrics.json", "-o", "full.html"];
+    cases.push(("a full disk", full, report));
     let wide = Workshop::new();
     let names = |row: usize| format!("{row:0>200}");
     let ids = Arc::new(Int64Array::from_iter_values(0..60_000));

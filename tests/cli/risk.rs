@@ -175,6 +175,6 @@ fn a_table_that_does_not_fit_says_what_to_do() {
     workshop.throng(&["generate", "census", "--rows", "200000", "-o", "census"]).done();
     let quasi = "person_id,name,age,sex,marital_status,race,birth_place,region";
     let risk = ["risk", "census", "--quasi", quasi, "--memory-limit", "16MiB"];
-    let message = workshop.throng(&risk).refused(75);
+    let message = workshop.throng(&risk).refused(78);
     assert_says(&message, &["--memory-limit"]);
 }

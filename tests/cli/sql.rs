@@ -224,7 +224,7 @@ fn object_stores_are_configured_from_the_environment() {
         let output = command.envs(environment).env("AWS_ENDPOINT", endpoint).output().unwrap();
         let ended = Ended::from(output);
         assert_says(&heard.join().unwrap(), &["some-bucket/x.parquet"]);
-        assert_eq!(ended.code, Some(75), "{ended:?}");
+        assert_eq!(ended.code, Some(78), "{ended:?}");
         assert_says(&ended.stderr, &["credentials in the environment"]);
         assert!(!ended.said().contains("secret"), "{ended:?}");
     }

@@ -178,12 +178,12 @@ fn a_server_that_repeats_credentials_is_not_quoted() {
     for location in ["s3://bucket/one.parquet", "s3://bucket/data/", "s3://bucket/data/*.parquet"] {
         let ended = with_credentials(&workshop, &server, &["run", "policy.toml", "-i", location, "-vv"]);
         assert_silent(&ended);
-        assert_says(&ended.refused(75), &["403 Forbidden", "check the credentials"]);
+        assert_says(&ended.refused(78), &["403 Forbidden", "check the credentials"]);
     }
     workshop.write("input/people.parquet", parquet(&people(100)));
     let ended = with_credentials(&workshop, &server, &["run", "policy.toml", "-o", "s3://bucket/out", "-vv"]);
     assert_silent(&ended);
-    assert_says(&ended.refused(75), &["s3://bucket/out", "403 Forbidden", "check the credentials"]);
+    assert_says(&ended.refused(78), &["s3://bucket/out", "403 Forbidden", "check the credentials"]);
 }
 
 #[test]

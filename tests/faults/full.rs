@@ -99,7 +99,7 @@ fn a_process_that_may_open_few_files_publishes_all_or_nothing() {
                 fs::remove_dir_all(trial.workshop.release()).unwrap();
             }
             _ => {
-                ended.refused(75);
+                assert_says(&ended.refused(78), &["ulimit -n"]);
                 failed += 1;
             }
         }

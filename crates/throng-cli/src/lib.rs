@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use throng_job::Stopper;
+use throng_job::{JobError, Stopper};
 
 use args::{Args, Command};
 use logging::LogScope;
@@ -48,7 +48,7 @@ pub fn throng() -> ExitCode {
     };
     let threads = args.threads();
     let outcome = block_on(threads, LAST_WORK, until_stopped(args.command, threads, args.memory_limit, &files))
-        .unwrap_or_else(|error| Outcome::failure(75, &no_threads(&error)));
+        .unwrap_or_else(|error| no_threads(&error));
     files.write(&outcome);
     spans.finish();
     exit_with(&outcome)
@@ -65,8 +65,9 @@ fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output =
     Ok(output)
 }
 
-fn no_threads(error: &std::io::Error) -> String {
-    format!("no threads could be started: {error}")
+fn no_threads(error: &std::io::Error) -> Outcome {
+    let error = JobError::creating("starting threads", error);
+    Outcome::failure(error.kind().exit_code(), error.message())
 }
 
 /// Prints the outcome and returns the exit code.

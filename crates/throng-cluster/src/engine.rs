@@ -198,7 +198,7 @@ mod tests {
             (DataFusionError::ObjectStore(Box::new(generic)), true, 75),
             (DataFusionError::IoError(io::ErrorKind::ConnectionReset.into()), true, 75),
             (DataFusionError::ObjectStore(Box::new(missing)), false, 66),
-            (memory, false, 75),
+            (memory, false, 78),
             (infeasible.into(), false, 3),
             (DataFusionError::ArrowError(Box::new(ArrowError::DivideByZero), None), false, 65),
         ];

@@ -79,7 +79,18 @@ pub enum CoreError {
         /// The column.
         column: String,
     },
-    /// The type of a column does not support its role.
+    /// A value that a release can't hold.
+    #[error(
+        "column `{column}` is {data_type} and has values that a release can't hold: a time beyond milliseconds of 64 bits, \
+         or a decimal with more digits than its type has; correct them, or make the column an `identifier` to drop it"
+    )]
+    OutOfRange {
+        /// The column.
+        column: String,
+        /// Its type.
+        data_type: String,
+    },
+    /// A type that can't be a quasi-identifier or sensitive.
     #[error("column `{column}` is {data_type}, which can't be a {role}; drop it, or keep it as `insensitive`")]
     Type {
         /// The column.

@@ -4,9 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, make_array};
+use datafusion::arrow::compute::{CastOptions, cast_with_options};
+use datafusion::arrow::datatypes::{
+    DataType, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType, Field, FieldRef,
+    Time32SecondType, TimeUnit, TimestampSecondType,
+};
 
 use crate::AnonymizeError;
 
@@ -38,11 +41,80 @@ fn canonical_type(data_type: &DataType) -> DataType {
     }
 }
 
-/// Casts an array to its canonical type.
+/// The values in plain form. A value that the plain type can't hold is an error: none becomes null or another value.
 pub fn to_canonical_array(array: &ArrayRef) -> Result<ArrayRef, AnonymizeError> {
     let data_type = canonical_type(array.data_type());
     if &data_type == array.data_type() {
         return Ok(Arc::clone(array));
     }
-    cast(array, &data_type).map_err(|source| AnonymizeError::Kernel("cast", source))
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(array, &data_type, &options).map_err(|source| AnonymizeError::Kernel("cast", source))
+}
+
+/// Whether a release can hold all values of a column, also of nested ones. Arrow lets a time or a decimal be larger than
+/// its type says, and Parquet would write other digits in its place.
+pub(crate) fn fits_canonical(array: &dyn Array) -> bool {
+    match array.data_type() {
+        DataType::Decimal32(precision, _) => is_within::<Decimal32Type>(array, *precision),
+        DataType::Decimal64(precision, _) => is_within::<Decimal64Type>(array, *precision),
+        DataType::Decimal128(precision, _) => is_within::<Decimal128Type>(array, *precision),
+        DataType::Decimal256(precision, _) => is_within::<Decimal256Type>(array, *precision),
+        DataType::Timestamp(TimeUnit::Second, _) => {
+            let values = array.as_primitive::<TimestampSecondType>();
+            values.iter().flatten().all(|seconds| seconds.checked_mul(1000).is_some())
+        }
+        DataType::Time32(TimeUnit::Second) => {
+            let values = array.as_primitive::<Time32SecondType>();
+            values.iter().flatten().all(|seconds| seconds.checked_mul(1000).is_some())
+        }
+        data_type if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) => {
+            array.to_data().child_data().iter().all(|child| fits_canonical(&make_array(child.clone())))
+        }
+        _ => true,
+    }
+}
+
+fn is_within<T: DecimalType>(array: &dyn Array, precision: u8) -> bool {
+    array.as_primitive::<T>().validate_decimal_precision(precision).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::array::{
+        Decimal128Array, DictionaryArray, Int32Array, ListArray, Time32SecondArray, TimestampSecondArray,
+    };
+    use datafusion::arrow::buffer::OffsetBuffer;
+    use datafusion::arrow::datatypes::Int32Type;
+
+    use super::*;
+
+    fn columns_of(value: i64) -> Vec<ArrayRef> {
+        let seconds: ArrayRef = Arc::new(TimestampSecondArray::from(vec![None, Some(value), Some(1)]));
+        let keys = Int32Array::from(vec![0, 1, 1]);
+        let item = Arc::new(Field::new("item", seconds.data_type().clone(), true));
+        let list = ListArray::new(item, OffsetBuffer::from_lengths([1, 2]), Arc::clone(&seconds), None);
+        let cents = Decimal128Array::from(vec![i128::from(value)]).with_precision_and_scale(16, 2).unwrap();
+        vec![
+            Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(&seconds))),
+            seconds,
+            Arc::new(list),
+            Arc::new(cents),
+        ]
+    }
+
+    #[test]
+    fn values_beyond_the_range_of_a_release_are_found_in_every_form() {
+        let largest = i64::MAX / 1000;
+        for column in columns_of(largest) {
+            assert!(fits_canonical(&column), "{}", column.data_type());
+            to_canonical_array(&column).unwrap();
+        }
+        for column in columns_of(largest + 1).into_iter().take(3) {
+            assert!(!fits_canonical(&column), "{}", column.data_type());
+            assert!(to_canonical_array(&column).is_err(), "{}", column.data_type());
+        }
+        assert!(columns_of(i64::MAX).iter().all(|column| !fits_canonical(column)));
+        let day = |seconds| Time32SecondArray::from(vec![seconds]);
+        assert!(fits_canonical(&day(86_399)) && !fits_canonical(&day(i32::MAX)));
+    }
 }

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use datafusion::error::{DataFusionError, Result};
@@ -15,10 +16,13 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use thiserror::Error as ThisError;
 
-/// A decoder panicked. The panic message may quote bytes of the file and is dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ThisError)]
+/// A decoder panicked. Its message may quote bytes of the file, and is dropped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, ThisError)]
 #[error("a file is damaged in a way that its decoder does not expect")]
-pub struct DecodePanic;
+pub struct DecodePanic {
+    /// The file, or the files of the scan, where they are known.
+    pub(crate) files: Option<Arc<str>>,
+}
 
 thread_local! {
     static DECODING: Cell<bool> = const { Cell::new(false) };
@@ -33,18 +37,34 @@ pub fn is_decoding() -> bool {
 /// Awaits a decoder. Returns `DecodePanic` if it panics.
 pub async fn catch_decode_panic<T>(decoder: impl Future<Output = Result<T>>) -> Result<T> {
     let mut decoder = pin!(decoder);
-    poll_fn(|context| poll_decoder(|| decoder.as_mut().poll(context)).unwrap_or_else(|error| Poll::Ready(Err(error))))
-        .await
+    poll_fn(|context| {
+        poll_decoder(|| decoder.as_mut().poll(context), None).unwrap_or_else(|error| Poll::Ready(Err(error)))
+    })
+    .await
 }
 
 /// Wraps the stream of a decoder. A panic becomes `DecodePanic`, after which the stream ends.
 pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    catch_panics_of(rows, None)
+}
+
+/// The rows of a scan of these files; `DecodePanic` with their name when its decoder panics, also at the beginning.
+pub(crate) fn catch_scan_panics(
+    files: &Arc<str>,
+    scan: impl FnOnce() -> Result<SendableRecordBatchStream>,
+) -> Result<SendableRecordBatchStream> {
+    let files = Some(Arc::clone(files));
+    let rows = poll_decoder(scan, files.as_ref()).flatten()?;
+    Ok(catch_panics_of(rows, files))
+}
+
+fn catch_panics_of(rows: SendableRecordBatchStream, files: Option<Arc<str>>) -> SendableRecordBatchStream {
     let schema = rows.schema();
     let mut rows = Some(rows);
     let guarded = futures::stream::poll_fn(move |context| {
         let Some(stream) = &mut rows else { return Poll::Ready(None) };
-        poll_decoder(|| stream.poll_next_unpin(context)).unwrap_or_else(|error| {
-            // The decoder is in an unknown state after a panic and must not be polled again.
+        poll_decoder(|| stream.poll_next_unpin(context), files.as_ref()).unwrap_or_else(|error| {
+            // What panicked is in an unknown state, and is not asked again.
             rows = None;
             Poll::Ready(Some(Err(error)))
         })
@@ -52,11 +72,11 @@ pub fn catch_decode_panics(rows: SendableRecordBatchStream) -> SendableRecordBat
     Box::pin(RecordBatchStreamAdapter::new(schema, guarded))
 }
 
-fn poll_decoder<T>(poll: impl FnOnce() -> T) -> Result<T> {
+fn poll_decoder<T>(poll: impl FnOnce() -> T, files: Option<&Arc<str>>) -> Result<T> {
     let outer = DECODING.replace(true);
     let polled = catch_unwind(AssertUnwindSafe(poll));
     DECODING.set(outer);
-    polled.map_err(|_| DataFusionError::External(Box::new(DecodePanic)))
+    polled.map_err(|_| DataFusionError::External(Box::new(DecodePanic { files: files.cloned() })))
 }
 
 #[cfg(test)]

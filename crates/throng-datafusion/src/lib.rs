@@ -33,6 +33,7 @@ mod exec;
 mod external;
 pub mod functions;
 mod groups;
+mod guard_decoders;
 #[cfg(feature = "leaky")]
 mod leaky;
 mod passthrough;
@@ -58,6 +59,7 @@ pub use dry_run::{DryRun, Prediction};
 pub use error::AnonymizeError;
 pub use exec::AnonymizeExec;
 pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
+pub use guard_decoders::GuardDecoders;
 pub use passthrough::passthrough_names;
 pub use progress::{NoProgress, Progress, Stage};
 pub use redact::{EngineFailure, ParquetDamage, classify};

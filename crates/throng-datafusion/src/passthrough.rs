@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use throng_core::CoreError;
 use throng_core::columns::Categories;
 use throng_core::dictionary_encode::{DictionaryEncoder, dictionary_type, is_text};
 use throng_core::sensitive_coding::category_names;
 use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease};
 
+use crate::canonical_types::fits_canonical;
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 
 /// A pass-through column and the input column that it comes from.
@@ -56,7 +58,18 @@ impl PassthroughColumn {
                 compactor.compact(&names).map_err(|source| AnonymizeError::Kernel("compact", source))
             }
             None if is_text(column.data_type()) => Ok(Arc::clone(column)),
-            None => to_canonical_array(column),
+            None if fits_canonical(column) => match to_canonical_array(column)? {
+                // Strings that were run-end encoded.
+                text if is_text(text.data_type()) => {
+                    compactor.compact(&text).map_err(|source| AnonymizeError::Kernel("compact", source))
+                }
+                plain => Ok(plain),
+            },
+            None => Err(CoreError::OutOfRange {
+                column: self.source.name.clone(),
+                data_type: self.source.data_type.to_string(),
+            }
+            .into()),
         }
     }
 
@@ -72,9 +85,9 @@ impl PassthroughColumn {
     pub(crate) fn data_type(&self) -> DataType {
         match &self.categories {
             Some(_) => dictionary_type(),
-            None if is_text(&self.source.data_type) => dictionary_type(),
             None => {
-                to_canonical_field(&Field::new(&self.name, self.source.data_type.clone(), true)).data_type().clone()
+                let plain = to_canonical_field(&Field::new(&self.name, self.source.data_type.clone(), true));
+                if is_text(plain.data_type()) { dictionary_type() } else { plain.data_type().clone() }
             }
         }
     }

@@ -24,10 +24,9 @@ pub enum EngineFailure<'a> {
     UnterminatedQuote,
     /// A Parquet file can't be read.
     Parquet(ParquetDamage),
-    /// A decoder panicked.
-    DecoderPanic,
-    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. The line is 1-based, if
-    /// known.
+    /// A decoder panicked. The name of the file, or of the files of its scan, where it is known.
+    DecoderPanic(Option<&'a str>),
+    /// A line of a CSV file has another number of fields than the first, or is not UTF-8. Counted from one, where it is known.
     CsvLine(Option<u64>),
     /// A value of a text file does not fit the type of its column. Column and line are 0-based, if known.
     TextValue(Option<(u64, u64)>),
@@ -76,8 +75,8 @@ pub fn classify<'a>(error: &'a (dyn StdError + 'static)) -> EngineFailure<'a> {
                 object_store::Error::Generic { store: "LineDelimiter", .. } => Failure::UnterminatedQuote,
                 error => Failure::Storage(error),
             };
-        } else if error.is::<DecodePanic>() {
-            return Failure::DecoderPanic;
+        } else if let Some(panic) = error.downcast_ref::<DecodePanic>() {
+            return Failure::DecoderPanic(panic.files.as_deref());
         } else if let Some(error) = error.downcast_ref::<ParquetError>() {
             found = Failure::Parquet(parquet_damage(error));
         } else if let Some(error) = error.downcast_ref::<ArrowError>() {
@@ -157,7 +156,7 @@ pub(crate) fn redacted(error: DataFusionError) -> DataFusionError {
     match classify(&error) {
         EngineFailure::Storage(_)
         | EngineFailure::UnterminatedQuote
-        | EngineFailure::DecoderPanic
+        | EngineFailure::DecoderPanic(_)
         | EngineFailure::Memory => error,
         EngineFailure::Parquet(damage) => Engine::ParquetError(Box::new(match damage {
             ParquetDamage::Truncated => ParquetError::EOF("the file ends too early".to_owned()),

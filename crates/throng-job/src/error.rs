@@ -5,7 +5,7 @@
 
 mod storage;
 
-pub(crate) use storage::{NO_CREDENTIALS, lacks_credentials, store_reason};
+pub(crate) use storage::{is_bucket_missing, storage_kind, store_reason};
 
 use std::error::Error;
 use std::fmt;
@@ -17,7 +17,7 @@ use throng_core::verify::VerifyError;
 use throng_datafusion::{EngineFailure, ParquetDamage, classify};
 use throng_policy::PolicyError;
 
-use storage::storage_kind;
+use storage::io_kind;
 
 /// The reason why a job ended without a release, or a statement without its rows. Nothing has been published, unless the
 /// message states that the outcome of the commit is unknown.
@@ -47,9 +47,9 @@ pub enum Kind {
     Internal,
     /// The caller asked the job to stop.
     Stopped,
-    /// Storage or network failed: retry.
+    /// Storage or network failed, and another attempt may succeed: try again.
     TemporaryIo,
-    /// The policy is invalid, or does not match the output location: correct it.
+    /// The policy, a limit or the environment is wrong, or does not fit the output location: correct it.
     BadPolicy,
     /// The SQL can't be parsed or planned: correct it.
     BadQuery,
@@ -134,7 +134,17 @@ impl JobError {
 
     /// Returns an error of the local file system; `doing` names the operation.
     pub(crate) fn file_system(doing: impl fmt::Display, error: &std::io::Error) -> Self {
-        Self::new(Kind::TemporaryIo, format!("{doing}: {error}; check space and permissions, then run again"))
+        let (kind, advice) = io_kind(error);
+        Self::new(kind, format!("{doing}: {error}; {advice}"))
+    }
+
+    /// An error of the local file system while a file or folder was created: where the folder above is missing, it can't be
+    /// created either.
+    pub fn creating(doing: impl fmt::Display, error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => Self::new(Kind::BadPolicy, format!("{doing}: {error}; check the location")),
+            _ => Self::file_system(doing, error),
+        }
     }
 
     /// Returns an internal error; `what` names the violated invariant.
@@ -155,7 +165,10 @@ impl JobError {
             Failure::Parquet(damage) => {
                 bad(format!("{what} is not readable as Parquet: {}; write the file again", parquet_reason(damage)))
             }
-            Failure::DecoderPanic => bad(format!("{what} is not readable: it is damaged; write the file again")),
+            Failure::DecoderPanic(files) => {
+                let what = files.unwrap_or(what);
+                bad(format!("{what} is not readable: it is damaged; write the file again"))
+            }
             Failure::CsvLine(line) => {
                 let line = line.map(|line| format!(" at line {line}")).unwrap_or_default();
                 bad(format!(
@@ -177,7 +190,12 @@ impl JobError {
             Failure::UnterminatedQuote => {
                 bad(format!("{what} is not readable as CSV: a quoted value does not end; write the file again"))
             }
-            Failure::Memory => Self::new(Kind::TemporaryIo, format!("reading {what} ran out of memory")),
+            Failure::Memory => Self::new(
+                Kind::BadPolicy,
+                format!(
+                    "reading {what} needs more memory than the limit leaves; raise the memory limit (`--memory-limit`)"
+                ),
+            ),
             _ => bad(format!("{what} could not be read; check its format and schema")),
         }
     }
@@ -192,10 +210,10 @@ impl JobError {
             Operator::Core(error) => return Self::from_core(error),
             Operator::Read(error) => return read(error),
             Operator::Store(error) => return Self::storage("making the release", error),
-            Operator::Policy(_) => Kind::BadPolicy,
+            Operator::Policy(_) | Operator::Memory(_) => Kind::BadPolicy,
             Operator::Suppression { .. } => Kind::Infeasible,
             Operator::Refused(_) => Kind::Verification,
-            Operator::Memory(_) | Operator::Spill(_) | Operator::Changed => Kind::TemporaryIo,
+            Operator::Spill(_) | Operator::Changed => Kind::TemporaryIo,
             Operator::Cancelled => Kind::Stopped,
             _ => Kind::Internal,
         };
@@ -269,6 +287,7 @@ fn column_of(error: &throng_core::CoreError) -> Option<&str> {
         | Core::Limit { column }
         | Core::Uncategorized { column, .. }
         | Core::NoText { column }
+        | Core::OutOfRange { column, .. }
         | Core::Type { column, .. }
         | Core::Beyond { column, .. } => Some(column),
         Core::Infeasible(shortfalls) => match shortfalls.as_slice() {

@@ -35,6 +35,7 @@ mod stage_timer;
 mod stop;
 mod store;
 mod store_path;
+mod store_variables;
 mod summary;
 mod sweep;
 pub mod telemetry;

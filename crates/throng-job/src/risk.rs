@@ -95,7 +95,7 @@ impl GroupCounting<'_> {
         let full = |_| {
             let text = "the distinct combinations of these columns do not fit into the memory limit; raise \
                         --memory-limit, or name fewer columns";
-            RiskFailure::Job(JobError::new(Kind::TemporaryIo, text))
+            RiskFailure::Job(JobError::new(Kind::BadPolicy, text))
         };
         let mut survey = Survey::new(Arc::new(spec(&stream.schema(), asked)))?;
         let mut compactor = DictionaryEncoder::default();

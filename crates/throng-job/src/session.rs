@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::memory_pool::{GreedyMemoryPool, TrackConsumersPool};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use throng_datafusion::GuardDecoders;
 
 use crate::error::JobError;
 use crate::job::JobOptions;
@@ -40,7 +42,18 @@ fn config(streams: usize) -> SessionConfig {
 fn with_runtime(config: SessionConfig, options: &JobOptions) -> Result<SessionContext, JobError> {
     let runtime = runtime(options.memory_limit).build();
     let runtime = runtime.map_err(|error| JobError::reading("the spill folder", &error))?;
-    Ok(SessionContext::new_with_config_rt(config, Arc::new(runtime)))
+    Ok(guarded_context(config, Arc::new(runtime)))
+}
+
+/// A context in which a panic of a decoder is an error of the file, in whatever thread it is decoded.
+pub(crate) fn guarded_context(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> SessionContext {
+    let state = SessionStateBuilder::new()
+        .with_config(config)
+        .with_runtime_env(runtime)
+        .with_default_features()
+        .with_physical_optimizer_rule(Arc::new(GuardDecoders))
+        .build();
+    SessionContext::new_with_state(state)
 }
 
 /// Returns a runtime builder with the memory limit.

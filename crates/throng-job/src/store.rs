@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use throng_policy::Store;
 use url::Url;
 
 use crate::error::{JobError, Kind};
+use crate::store_variables::check_variable;
 
 /// A kind of object store.
 struct StoreFamily {
@@ -25,6 +26,8 @@ struct StoreFamily {
     prefix: &'static str,
     /// Variables that usually must be set.
     usual: &'static str,
+    /// Whether the client reads an option, by its name in small letters.
+    knows: fn(&str) -> bool,
     open: fn(&Url, Vec<(String, String)>, RetryConfig) -> OpenResult,
 }
 
@@ -41,18 +44,21 @@ const FAMILIES: [StoreFamily; 3] = [
         schemes: &["s3", "s3a"],
         prefix: "AWS_",
         usual: "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL",
+        knows: |name| name.parse::<AmazonS3ConfigKey>().is_ok(),
         open: open_s3,
     },
     StoreFamily {
         schemes: &["gs"],
         prefix: "GOOGLE_",
         usual: "GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT",
+        knows: |name| name.parse::<GoogleConfigKey>().is_ok(),
         open: open_google,
     },
     StoreFamily {
         schemes: &["az", "adl", "azure", "abfs", "abfss"],
         prefix: "AZURE_",
         usual: "AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY",
+        knows: |name| name.parse::<AzureConfigKey>().is_ok(),
         open: open_azure,
     },
 ];
@@ -91,9 +97,14 @@ fn open_in(
         options.extend(settings.endpoint.iter().map(|endpoint| ("endpoint".to_owned(), endpoint.clone())));
         options.extend(settings.region.iter().map(|region| ("region".to_owned(), region.clone())));
     }
-    // Later options take precedence.
-    let set = variables.filter(|(name, _)| name.starts_with(family.prefix));
-    options.extend(set.map(|(name, value)| (name.to_ascii_lowercase(), value)));
+    // What comes later wins.
+    for (name, value) in variables.filter(|(name, _)| name.starts_with(family.prefix)) {
+        let key = name.to_ascii_lowercase();
+        if (family.knows)(&key) {
+            check_variable(&name, &value)?;
+        }
+        options.push((key, value));
+    }
     (family.open)(url, options, retry).map_err(|unopened| match unopened {
         OpenFailure::Unconfigured => {
             bad(format!("its store is not configured in the environment; look at {}", family.usual))

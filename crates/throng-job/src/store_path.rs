@@ -38,6 +38,11 @@ pub(crate) struct Location {
 impl Location {
     /// Parses a local path, a URL, or a glob of either.
     pub(crate) fn parse_with(text: &str, settings: &Store) -> Result<Self, JobError> {
+        // A query of a web server is refused below, in other words.
+        if !is_web(text) || !text.contains('?') {
+            let refused = |error| JobError::new(Kind::BadPolicy, format!("a location {error}"));
+            throng_policy::check_location(text).map_err(refused)?;
+        }
         let is_wild = |part: &str| part.contains(['*', '?', '[']);
         // The name of a local file may contain such characters.
         if !is_wild(text) || (!text.contains("://") && FilePath::new(text).exists()) {

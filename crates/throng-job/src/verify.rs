@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::error::DataFusionError;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
@@ -156,7 +157,30 @@ pub(crate) enum ScanResult {
     ClassesNotContiguous,
 }
 
-/// Counts the classes of a table, and computes the checksum of the columns that must be unchanged.
+/// The reason for which a stream was not examined to its end.
+pub(crate) enum ExamineFailure {
+    /// The engine failed. Its message may quote values.
+    Engine(DataFusionError),
+    /// Anything else.
+    Job(JobError),
+}
+
+impl From<JobError> for ExamineFailure {
+    fn from(error: JobError) -> Self {
+        Self::Job(error)
+    }
+}
+
+impl From<ExamineFailure> for JobError {
+    fn from(failure: ExamineFailure) -> Self {
+        match failure {
+            ExamineFailure::Engine(error) => Self::reading("the release", &error),
+            ExamineFailure::Job(error) => error,
+        }
+    }
+}
+
+/// Counts the classes of a table, and sums the content of the columns that must be unchanged.
 pub(crate) async fn examine(
     session: &SessionContext,
     input: &dyn JobInput,
@@ -183,7 +207,11 @@ pub(crate) async fn examine(
     }
     let mut whole: Option<(Verifier, Checksum)> = None;
     while let Some(done) = tasks.join_next().await {
-        let (verifier, checksum) = done.map_err(|_| JobError::internal("verification stopped"))??;
+        let (verifier, checksum) = match done.map_err(|_| JobError::internal("verification stopped"))? {
+            Ok(examined) => examined,
+            Err(ExamineFailure::Job(error)) => return Err(error),
+            Err(ExamineFailure::Engine(error)) => return Err(input.locate(session, &names, &error).await),
+        };
         whole = Some(match whole {
             None => (verifier, checksum),
             Some((mut known, mut sum)) => {
@@ -205,17 +233,21 @@ pub(crate) async fn examine_stream(
     mut verifier: Verifier,
     unchanged: Option<PassthroughCheck>,
     observer: Arc<dyn Progress>,
-) -> Result<(Verifier, Checksum), JobError> {
+) -> Result<(Verifier, Checksum), ExamineFailure> {
     let schema = stream.schema();
     let mut checksum = Checksum::default();
     let mut hasher = match &unchanged {
-        Some(unchanged) => Some(RowHasher::new(&plain_types(&schema, &unchanged.columns), unchanged.seed)?),
+        Some(unchanged) => {
+            let hasher = RowHasher::new(&plain_types(&schema, &unchanged.columns), unchanged.seed);
+            Some(hasher.map_err(JobError::from)?)
+        }
         None => None,
     };
-    while let Some(batch) = stream.try_next().await.map_err(|error| JobError::reading("the release", &error))? {
-        verifier.push(&batch)?;
+    while let Some(batch) = stream.try_next().await.map_err(ExamineFailure::Engine)? {
+        verifier.push(&batch).map_err(JobError::from)?;
         if let (Some(hasher), Some(unchanged)) = (&mut hasher, &unchanged) {
-            checksum.add(hasher.hash(&plain_columns(&batch, &unchanged.columns)?, batch.num_rows())?);
+            let hashes = hasher.hash(&plain_columns(&batch, &unchanged.columns)?, batch.num_rows());
+            checksum.add(hashes.map_err(JobError::from)?);
         }
         observer.advance(batch.num_rows() as u64);
     }

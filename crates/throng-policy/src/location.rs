@@ -8,7 +8,10 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// URL schemes in which the part before `@` is a container, not a user.
 const CONTAINER_SCHEMES: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
 
-/// A location is invalid. Messages do not contain it, since it may hold a secret.
+/// Parts of queries that sign a URL of S3, Google or Azure, in small letters.
+const SIGNING_PARAMETERS: [&str; 6] = ["x-amz-", "x-goog-", "signature=", "sig=", "token=", "accesskeyid="];
+
+/// Why a location can't be used. The location itself stays out of the message, since it may hold a secret.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LocationError {
     /// The location is empty.
@@ -29,6 +32,9 @@ pub enum LocationError {
     /// The URL has a query string, which may contain signatures or tokens.
     #[error("has a query (`?`), which may hold a secret; name a file of the server without one")]
     Query,
+    /// A query with a signature or a token, in the URL of an object store.
+    #[error("has a query (`?`) with a signature or a token; secrets come only from the environment, so take it out")]
+    Signed,
 }
 
 /// Replaces `${NAME}` by the value of an environment variable, and `$$` by `$`.
@@ -62,11 +68,19 @@ pub fn check(location: &str) -> Result<(), LocationError> {
     match location.split_once("://") {
         Some((scheme, rest)) if holds_credentials(scheme, rest) => Err(LocationError::Credentials),
         Some((_, rest)) if is_web(location) && rest.contains('?') => Err(LocationError::Query),
+        Some((_, rest)) if is_signed(rest) => Err(LocationError::Signed),
         _ => Ok(()),
     }
 }
 
-/// Returns whether a location is an HTTP URL, which can only be read.
+/// Whether a URL of an object store ends in a query that signs it. A question mark alone is part of a glob.
+fn is_signed(rest: &str) -> bool {
+    let Some((_, query)) = rest.split_once('?') else { return false };
+    let query = query.to_ascii_lowercase();
+    SIGNING_PARAMETERS.iter().any(|name| query.contains(name))
+}
+
+/// Whether a location is on a web server, which can be read only.
 pub fn is_web(location: &str) -> bool {
     let scheme = location.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))

@@ -41,6 +41,9 @@ fn credentials_are_refused_wherever_a_url_can_hold_them() {
     for location in ["https://host/a.parquet?X-Amz-Signature=abc", "HTTP://host/a?b"] {
         assert_eq!(check(location), Err(LocationError::Query), "{location}");
     }
+    for location in ["s3://b/a.parquet?X-Amz-Signature=abc", "az://b/a?sv=1&sig=x", "gs://b/a?X-Goog-Signature=a"] {
+        assert_eq!(check(location), Err(LocationError::Signed), "{location}");
+    }
     assert_eq!(check(""), Err(LocationError::Empty));
 }
 
@@ -51,6 +54,7 @@ fn containers_ports_and_plain_paths_are_fine() {
         "a:b@c/d.parquet",
         "s3://bucket/me@home.csv",
         "s3://bucket/part-?.parquet",
+        "s3://bucket/year=202?/month=?/part-*.parquet",
         "http://localhost:9000/bucket/",
         "http://[::1]:9000/bucket/",
         "file:///data/x.parquet",

@@ -294,6 +294,7 @@ def ended(arguments):
         return [type(error).__name__, str(error)]
 
 told = [ended(["check", "policy.toml"]), ended(["run", "none.toml"]),
+        ended(["run", "policy.toml", "--input", "s3://bucket/people.parquet"]),
         ended(["run", "policy.toml", "--output", "/proc/none/release"])]
 operator = throng_dag.ThrongOperator(task_id="x", arguments=["generate", "census", "--rows", "100000000", "-o", "big"])
 def stopped():
@@ -316,7 +317,8 @@ fn airflow_tries_again_only_what_may_pass() {
     if !has("python3") {
         return;
     }
-    let workshop = Workshop::with(&crate::fixture_table::people(60), 3, 1, crate::fixture_table::COLUMNS);
+    let columns = format!("{}\n[store]\nretries = 0\n", crate::fixture_table::COLUMNS);
+    let workshop = Workshop::with(&crate::fixture_table::people(60), 3, 1, &columns);
     let binary = Path::new(env!("CARGO_BIN_EXE_throng"));
     let search = format!("{}:{}", binary.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let ran = Command::new("python3")
@@ -324,6 +326,9 @@ fn airflow_tries_again_only_what_may_pass() {
         .arg(path("deploy/airflow"))
         .current_dir(workshop.path(""))
         .env("PATH", search)
+        // A store that does not answer.
+        .envs([("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_ALLOW_HTTP", "true")])
+        .envs([("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")])
         .output()
         .unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
@@ -335,7 +340,9 @@ fn airflow_tries_again_only_what_may_pass() {
     assert!(told[1][1].as_str().unwrap().starts_with("throng ended with 78: none.toml"), "{told}");
     assert_eq!(told[2][0], "AirflowException", "75 is tried again: {told}");
     assert!(told[2][1].as_str().unwrap().starts_with("throng ended with 75: "), "{told}");
-    assert_eq!(told[3], serde_json::json!(["stopped"]));
-    let by_signal = &told[4][0];
+    assert_eq!(told[3][0], "AirflowFailException", "a folder that can't be created stays so: {told}");
+    assert!(told[3][1].as_str().unwrap().starts_with("throng ended with 78: creating "), "{told}");
+    assert_eq!(told[4], serde_json::json!(["stopped"]));
+    let by_signal = &told[5][0];
     assert!(by_signal == 143 || by_signal == -15, "{told}");
 }

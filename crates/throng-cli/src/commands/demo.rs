@@ -66,7 +66,7 @@ fn write_policy(folder: &Path) -> Result<(), JobError> {
     for (name, text) in FILES {
         let path = folder.join(name);
         let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
-        written.map_err(|error| JobError::new(Kind::TemporaryIo, format!("writing {}: {error}", path.display())))?;
+        written.map_err(|error| JobError::creating(format!("writing {}", path.display()), &error))?;
     }
     Ok(())
 }

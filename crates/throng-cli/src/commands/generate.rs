@@ -38,6 +38,7 @@ pub(super) async fn write(folder: PathBuf, options: CensusOptions) -> Result<Gen
     written.map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?.map_err(|error| match error {
         // A retry would not help.
         GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
-        GenerateError::Io { .. } | GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
+        GenerateError::Io { ref source, .. } => JobError::creating(&error, source),
+        GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
     })
 }

@@ -111,9 +111,6 @@ pub(super) fn write_new(file: &Path, text: &str) -> Result<(), JobError> {
         std::io::ErrorKind::AlreadyExists => {
             JobError::new(Kind::BadPolicy, format!("{name} is already there, and is not replaced; choose another name"))
         }
-        _ => JobError::new(
-            Kind::TemporaryIo,
-            format!("writing {name}: {error}; check the folder, space and permissions"),
-        ),
+        _ => JobError::creating(format!("writing {name}"), &error),
     })
 }

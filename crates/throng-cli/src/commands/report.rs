@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use throng_job::{JobError, Kind};
+use throng_job::JobError;
 
 use crate::args::ReportArgs;
 use crate::outcome::Outcome;
@@ -18,8 +18,5 @@ pub(super) async fn report(args: &ReportArgs) -> Result<Outcome, JobError> {
 
 /// Writes a page to a file.
 pub(super) fn write(path: &Path, page: &str) -> Result<(), JobError> {
-    std::fs::write(path, page).map_err(|error| {
-        let text = format!("writing {}: {error}; check the folder and its permissions", path.display());
-        JobError::new(Kind::TemporaryIo, text)
-    })
+    std::fs::write(path, page).map_err(|error| JobError::creating(format!("writing {}", path.display()), &error))
 }

@@ -40,7 +40,7 @@ pub fn throng_cluster() -> ExitCode {
     exit_with(&match ended {
         Ok(Ok(())) => Outcome::success(String::new(), json!({ "outcome": "success" })),
         Ok(Err(error)) => error.into(),
-        Err(error) => Outcome::failure(75, &no_threads(&error)),
+        Err(error) => no_threads(&error),
     })
 }
 

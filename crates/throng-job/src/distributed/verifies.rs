@@ -77,8 +77,8 @@ impl Task for Verifies {
         Ok(emitted(self.schema(), |to| async move {
             let verifier = Verifier::new(promise, &rows.schema()).map_err(|error| failed(error.into()))?;
             let rows = catch_decode_panics(rows);
-            let (verifier, checksum) =
-                examine_stream(rows, verifier, Some(unchanged), Arc::new(NoProgress)).await.map_err(failed)?;
+            let examined = examine_stream(rows, verifier, Some(unchanged), Arc::new(NoProgress)).await;
+            let (verifier, checksum) = examined.map_err(|failure| failed(failure.into()))?;
             let sum = [checksum.sum() as u64, (checksum.sum() >> 64) as u64, checksum.rows()];
             let numbers = sum.into_iter().chain(verifier.summary());
             let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();

@@ -1,39 +1,110 @@
 //! Classification and redaction of object store errors.
 
+use std::error::Error;
+use std::io;
+
 use super::Kind;
 
-/// Returns the kind of a store error, and the advice to show.
-pub(super) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
+/// Returns what the caller should do about an error of a store, and the advice to show. Only what another attempt can fix is
+/// [`Kind::TemporaryIo`].
+pub(crate) fn storage_kind(error: &object_store::Error) -> (Kind, &'static str) {
     use object_store::Error as Store;
-    let says = |words: &str| error.to_string().contains(words);
+    let text = error.to_string();
+    let says = |words: &str| text.contains(words);
     match error {
         Store::Precondition { .. } => (Kind::TemporaryIo, "it has changed while it was read; try again"),
         _ if says("non-partial response") || says("Range request not supported") => {
             (Kind::BadData, "its server does not send parts of files; copy the file, and read the copy")
         }
-        _ if lacks_credentials(error) => (Kind::TemporaryIo, NO_CREDENTIALS),
-        // Denied list requests do not return `PermissionDenied` or `Unauthenticated`.
-        _ if says("status code: 401") || says("status code: 403") => {
-            (Kind::TemporaryIo, "check the credentials in the environment")
+        _ if lacks_credentials(&text) => (Kind::BadPolicy, no_credentials(error)),
+        // Listing is refused in other words than reading.
+        _ if says("status code: 401") || says("status code: 403") => (Kind::BadPolicy, WRONG_CREDENTIALS),
+        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } if !is_local(error) => {
+            (Kind::BadPolicy, WRONG_CREDENTIALS)
         }
+        _ if is_bucket_missing(error) => (Kind::NoInput, "there is no such bucket or container; check the location"),
         Store::NotFound { .. } => (Kind::NoInput, "check the location"),
-        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => {
-            (Kind::TemporaryIo, "check the credentials in the environment")
-        }
-        _ => (Kind::TemporaryIo, "try again"),
+        _ if says("status code: 404") => (Kind::NoInput, "check the location"),
+        _ => io_cause(error).map_or((Kind::TemporaryIo, "try again"), io_kind),
     }
 }
 
-/// Address that clients query for credentials if the environment has none.
-const METADATA_SERVER: &str = "http://169.254.169.254";
+/// Returns what the caller should do about an error of the local file system, and the advice to show.
+pub(crate) fn io_kind(error: &io::Error) -> (Kind, &'static str) {
+    use io::ErrorKind as Io;
+    // The number is the same on Linux, the BSDs and macOS.
+    const TOO_MANY_OPEN_FILES: i32 = 24;
+    match error.kind() {
+        _ if cfg!(unix) && error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) => {
+            (Kind::BadPolicy, "the process may not open so many files at once; raise the limit (`ulimit -n`)")
+        }
+        Io::PermissionDenied | Io::ReadOnlyFilesystem => (Kind::BadPolicy, "check the permissions"),
+        Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename | Io::InvalidInput | Io::AlreadyExists => {
+            (Kind::BadPolicy, "check the location")
+        }
+        Io::StorageFull | Io::QuotaExceeded => (Kind::TemporaryIo, "make space, then run again"),
+        _ => (Kind::TemporaryIo, "check space and permissions, then run again"),
+    }
+}
 
-/// Advice when no credentials are found there either.
-pub(crate) const NO_CREDENTIALS: &str = "the environment holds no credentials for the store; set them, such as AWS_ACCESS_KEY_ID and \
-                              AWS_SECRET_ACCESS_KEY";
+/// Whether a store says that it has no such bucket or container.
+pub(crate) fn is_bucket_missing(error: &object_store::Error) -> bool {
+    let text = error.to_string();
+    ["NoSuchBucket", "ContainerNotFound", "bucket does not exist"].iter().any(|words| text.contains(words))
+}
 
-/// Whether a request was not sent because there are no credentials.
-pub(crate) fn lacks_credentials(error: &object_store::Error) -> bool {
-    error.to_string().contains(METADATA_SERVER)
+const WRONG_CREDENTIALS: &str = "check the credentials in the environment";
+
+/// The error of the file system below one of a store. A server that can't be reached has none: its errors are those of a
+/// connection.
+fn io_cause(error: &object_store::Error) -> Option<&io::Error> {
+    if !is_local(error) {
+        return None;
+    }
+    let mut next: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = next {
+        if let Some(error) = error.downcast_ref::<io::Error>() {
+            return Some(error);
+        }
+        next = error.source();
+    }
+    None
+}
+
+fn is_local(error: &object_store::Error) -> bool {
+    use object_store::Error as Store;
+    match error {
+        Store::Generic { store, .. } => *store == "LocalFileSystem",
+        // A client of a server puts the request first.
+        _ => !error.to_string().contains("Error performing "),
+    }
+}
+
+/// Addresses where clients look for credentials when the environment has none.
+const METADATA_SERVERS: [&str; 2] = ["http://169.254.169.254", "http://metadata"];
+
+/// Whether a request was not even sent, for want of credentials.
+fn lacks_credentials(text: &str) -> bool {
+    METADATA_SERVERS.iter().any(|server| text.contains(server))
+}
+
+/// The advice when they find none there.
+fn no_credentials(error: &object_store::Error) -> &'static str {
+    match error {
+        object_store::Error::Generic { store: "S3", .. } => {
+            "the environment holds no credentials for the store; set them, such as AWS_ACCESS_KEY_ID and \
+             AWS_SECRET_ACCESS_KEY"
+        }
+        object_store::Error::Generic { store: "GCS", .. } => {
+            "the environment holds no credentials for the store; set them, such as GOOGLE_APPLICATION_CREDENTIALS or \
+             GOOGLE_SERVICE_ACCOUNT"
+        }
+        object_store::Error::Generic { store: "MicrosoftAzure", .. } => {
+            "the environment holds no credentials for the store; set them, such as AZURE_STORAGE_ACCOUNT_NAME and \
+             AZURE_STORAGE_ACCOUNT_KEY"
+        }
+        _ => "the environment holds no credentials for the store; set those of its cloud (AWS_, GOOGLE_ or AZURE_)",
+    }
 }
 
 /// Returns the message of a store error without the body of the server's response, which may repeat the key, the
@@ -74,5 +145,63 @@ mod tests {
         let answer = "Server returned error response: <Error><Code>canary canary</Code></Error>";
         let message = store_reason(&object_store::Error::Generic { store: "S3", source: answer.into() });
         assert!(!message.contains("canary"), "{message}");
+    }
+
+    #[test]
+    fn only_what_another_attempt_can_fix_is_temporary() {
+        let generic = |store: &'static str, text: &str| object_store::Error::Generic { store, source: text.into() };
+        let answer =
+            |status: &str| format!("Error performing list request: Server returned non-2xx status code: {status}");
+        let forbidden = object_store::Error::PermissionDenied {
+            path: "a".to_owned(),
+            source: "Error performing GET http://host/a".into(),
+        };
+        for (error, kind) in [
+            (generic("S3", &answer("404 Not Found: <Error><Code>NoSuchBucket</Code></Error>")), Kind::NoInput),
+            (generic("MicrosoftAzure", &answer("404 Not Found: ContainerNotFound")), Kind::NoInput),
+            (generic("GCS", &answer("404 Not Found: The specified bucket does not exist.")), Kind::NoInput),
+            (generic("MicrosoftAzure", &answer("403 Forbidden")), Kind::BadPolicy),
+            (forbidden, Kind::BadPolicy),
+            (generic("S3", &answer("503 Slow Down")), Kind::TemporaryIo),
+            (generic("S3", "Error performing GET http://host/a: connection reset"), Kind::TemporaryIo),
+        ] {
+            assert_eq!(storage_kind(&error).0, kind, "{error}");
+        }
+    }
+
+    #[test]
+    fn the_advice_for_missing_credentials_is_that_of_the_store() {
+        let text = "Error performing PUT http://169.254.169.254/latest/api/token in 1s";
+        for (store, variable) in [
+            ("S3", "AWS_ACCESS_KEY_ID"),
+            ("GCS", "GOOGLE_SERVICE_ACCOUNT"),
+            ("MicrosoftAzure", "AZURE_STORAGE_ACCOUNT_KEY"),
+        ] {
+            let (kind, advice) = storage_kind(&object_store::Error::Generic { store, source: text.into() });
+            assert_eq!(kind, Kind::BadPolicy);
+            assert!(advice.contains(variable), "{advice}");
+            assert_eq!(advice.contains("AWS_"), store == "S3", "{advice}");
+        }
+    }
+
+    #[test]
+    fn errors_of_the_file_system_say_whether_to_try_again() {
+        let local = |error: io::Error| object_store::Error::Generic { store: "LocalFileSystem", source: error.into() };
+        #[cfg(unix)]
+        {
+            let (kind, advice) = storage_kind(&local(io::Error::from_raw_os_error(24)));
+            assert!(kind == Kind::BadPolicy && advice.contains("ulimit -n"), "{advice}");
+        }
+        for (error, kind) in [
+            (io::ErrorKind::PermissionDenied, Kind::BadPolicy),
+            (io::ErrorKind::NotADirectory, Kind::BadPolicy),
+            (io::ErrorKind::InvalidFilename, Kind::BadPolicy),
+            (io::ErrorKind::ReadOnlyFilesystem, Kind::BadPolicy),
+            (io::ErrorKind::StorageFull, Kind::TemporaryIo),
+            (io::ErrorKind::TimedOut, Kind::TemporaryIo),
+        ] {
+            assert_eq!(storage_kind(&local(error.into())).0, kind, "{error}");
+            assert_eq!(JobError::file_system("writing a", &error.into()).kind(), kind, "{error}");
+        }
     }
 }

@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
-use throng_policy::{Policy, Store};
+use throng_policy::{Format, Policy, Store};
 
 pub(crate) use file_input::{FileInput, InputFile};
 pub(crate) use find::format_of;
@@ -95,4 +95,16 @@ pub(crate) async fn open_locations(
     settings: &Store,
 ) -> Result<Arc<dyn JobInput>, JobError> {
     Ok(Arc::new(FileInput::open(session, locations, settings).await?))
+}
+
+/// Checks the Arrow files at these locations, which the engine is to open by itself. No files are no error.
+pub(crate) async fn check_arrow_files(locations: &[String]) -> Result<(), JobError> {
+    let found = match find::find(locations, Some(Format::Arrow), &Store::default()).await {
+        Err(error) if error.kind() == Kind::NoInput => return Ok(()),
+        found => found?,
+    };
+    for file in &found.0 {
+        names::check_arrow(file).await?;
+    }
+    Ok(())
 }

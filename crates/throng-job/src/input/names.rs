@@ -9,8 +9,7 @@ use std::io::Cursor;
 use arrow::csv::reader::Format as CsvReader;
 use arrow::datatypes::Schema;
 use arrow::ipc::convert::fb_to_schema;
-use arrow::ipc::reader::StreamReader;
-use arrow::ipc::root_as_footer;
+use arrow::ipc::{Endianness, Schema as ArrowSchema, root_as_footer, root_as_message};
 use bytes::Bytes;
 use object_store::ObjectStoreExt;
 use throng_datafusion::catch_decode_panic;
@@ -23,6 +22,8 @@ use crate::error::{JobError, Kind};
 const BEGINNING: u64 = 4 << 20;
 /// Size of the end of an Arrow file: the length of its footer, and the magic bytes.
 const ARROW_TAIL: u64 = 10;
+/// The letters at both ends of an Arrow file. A stream has none.
+const ARROW_MAGIC: &[u8] = b"ARROW1";
 
 /// Rejects repeated names, and a table without columns.
 pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a str>) -> Result<(), JobError> {
@@ -50,33 +51,59 @@ pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<(
     }
 }
 
-/// Checks the schema of an Arrow file or stream.
+/// Checks the schema of an Arrow file or stream. The engine takes for a file what begins as one, so the same is checked here.
 pub(super) async fn check_arrow(file: &InputFile) -> Result<(), JobError> {
-    let size = file.meta.size;
-    let tail = read(file, size.saturating_sub(ARROW_TAIL), size).await?;
-    let footer = match tail.as_ref() {
-        [l0, l1, l2, l3, magic @ ..] if magic == b"ARROW1" => {
-            let length = u64::from(u32::from_le_bytes([*l0, *l1, *l2, *l3]));
-            let start = (size - ARROW_TAIL).checked_sub(length);
-            let start = start.ok_or_else(|| {
-                let text = format!("{} is damaged: its footer claims to be longer than the file", file.place);
-                JobError::new(Kind::BadData, format!("{text}; write the file again"))
-            })?;
-            Some(read(file, start, size - ARROW_TAIL).await?)
-        }
-        _ => None,
+    let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
+    let bytes = match beginning.starts_with(ARROW_MAGIC) {
+        true => read_arrow_footer(file).await?,
+        false => Some(beginning.clone()),
     };
-    let beginning = if footer.is_none() { read(file, 0, size.min(BEGINNING)).await? } else { Bytes::new() };
-    let schema = catch_decode_panic(async {
-        Ok(match &footer {
-            Some(footer) => root_as_footer(footer).ok().and_then(|footer| footer.schema()).map(fb_to_schema),
-            None => StreamReader::try_new(Cursor::new(beginning), None).ok().map(|rows| rows.schema().as_ref().clone()),
+    let Some(bytes) = bytes else { return Ok(()) };
+    let decoded = catch_decode_panic(async {
+        Ok(match beginning.starts_with(ARROW_MAGIC) {
+            true => root_as_footer(&bytes).ok().and_then(|footer| footer.schema()).map(declared),
+            false => first_message(&bytes)
+                .and_then(|message| root_as_message(message).ok()?.header_as_schema().map(declared)),
         })
     });
-    match schema.await.map_err(|error| JobError::reading(&file.place.to_string(), &error))? {
-        Some(schema) => check_schema(file, &schema),
+    match decoded.await.map_err(|error| JobError::reading(&file.place.to_string(), &error))? {
+        Some((Endianness::Little, schema)) => check_schema(file, &schema),
+        Some(_) => {
+            let text = format!("{} is not readable: its numbers are big-endian, which is not supported", file.place);
+            Err(JobError::new(Kind::BadData, format!("{text}; write it on a little-endian machine, or as Parquet")))
+        }
+        // The reader of the file reports the fault.
         None => Ok(()),
     }
+}
+
+/// The order of bytes and the columns that an Arrow file or stream declares.
+fn declared(schema: ArrowSchema<'_>) -> (Endianness, Schema) {
+    (schema.endianness(), fb_to_schema(schema))
+}
+
+async fn read_arrow_footer(file: &InputFile) -> Result<Option<Bytes>, JobError> {
+    let size = file.meta.size;
+    let tail = read(file, size.saturating_sub(ARROW_TAIL), size).await?;
+    let [l0, l1, l2, l3, magic @ ..] = tail.as_ref() else { return Ok(None) };
+    if magic != ARROW_MAGIC {
+        return Ok(None);
+    }
+    let length = u64::from(u32::from_le_bytes([*l0, *l1, *l2, *l3]));
+    let start = (size - ARROW_TAIL).checked_sub(length);
+    let start = start.ok_or_else(|| {
+        let text = format!("{} is damaged: its footer claims to be longer than the file", file.place);
+        JobError::new(Kind::BadData, format!("{text}; write the file again"))
+    })?;
+    read(file, start, size - ARROW_TAIL).await.map(Some)
+}
+
+/// The metadata of the first message of a stream: its length comes before it, and since version 0.15 of the format a marker
+/// before the length. Both are little-endian in every stream.
+fn first_message(stream: &[u8]) -> Option<&[u8]> {
+    let rest = stream.strip_prefix(&[0xff; 4]).unwrap_or(stream);
+    let (length, rest) = rest.split_first_chunk()?;
+    rest.get(..usize::try_from(i32::from_le_bytes(*length)).ok()?)
 }
 
 fn check_schema(file: &InputFile, schema: &Schema) -> Result<(), JobError> {

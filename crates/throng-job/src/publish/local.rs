@@ -59,7 +59,7 @@ impl LocalSite {
         let made = parent.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
         let mut site = Self { output, folder, mode, seen, made, _alive: None, attempts: OnceLock::new() };
         site._alive = orphans::create_guarded(&site.folder)
-            .map_err(|error| JobError::file_system(format!("creating {}", site.folder.display()), &error))?;
+            .map_err(|error| JobError::creating(format!("creating {}", site.folder.display()), &error))?;
         for dead in orphans::find_local(&site.output, orphans::LIFETIME).dead {
             let folder = dead.path.clone();
             match dead.remove() {
@@ -84,7 +84,7 @@ impl LocalSite {
         let parent = self.output.parent().unwrap_or(Path::new("/"));
         let folder = parent.join(orphans::staging_name(&self.output, &uuid::Uuid::new_v4().simple().to_string()));
         let guard = orphans::create_guarded(&folder)
-            .map_err(|error| JobError::file_system(format!("creating {}", folder.display()), &error))?;
+            .map_err(|error| JobError::creating(format!("creating {}", folder.display()), &error))?;
         StorePath::local(&self.attempts.get_or_init(|| (folder, guard)).0)
     }
 

@@ -39,7 +39,7 @@ use throng_policy::{Commit, Mode};
 use throng_report::document::RunFacts;
 use throng_report::{Sidecar, report};
 
-use crate::error::{JobError, Kind, NO_CREDENTIALS, lacks_credentials, store_reason};
+use crate::error::{JobError, Kind, is_bucket_missing, storage_kind, store_reason};
 use crate::manifest::{self, FileEntry, Manifest};
 use crate::readback::ReadBack;
 use crate::store_path::StorePath;
@@ -221,14 +221,15 @@ fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, JobError> {
 
 /// Classifies a store error while the output was written or inspected. `NotFound` then does not refer to the input.
 pub(crate) fn writing(doing: impl std::fmt::Display, error: &object_store::Error) -> JobError {
-    use object_store::Error as Store;
-    let advice = match error {
-        Store::NotFound { .. } => "check that the output location exists, then run again",
-        Store::PermissionDenied { .. } | Store::Unauthenticated { .. } => "check the credentials in the environment",
-        _ if lacks_credentials(error) => NO_CREDENTIALS,
-        _ => "try again",
+    let (kind, advice) = match (error, storage_kind(error)) {
+        (object_store::Error::Precondition { .. }, _) => (Kind::TemporaryIo, "try again"),
+        (_, (Kind::NoInput, _)) if is_bucket_missing(error) => {
+            (Kind::BadPolicy, "there is no such bucket or container; create it, or check the location")
+        }
+        (_, (Kind::NoInput, _)) => (Kind::TemporaryIo, "check that the output location exists, then run again"),
+        (_, known) => known,
     };
-    JobError::new(Kind::TemporaryIo, format!("{doing}: {}; {advice}", store_reason(error)))
+    JobError::new(kind, format!("{doing}: {}; {advice}", store_reason(error)))
 }
 
 fn already_there(output: &impl std::fmt::Display) -> JobError {

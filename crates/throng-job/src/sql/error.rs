@@ -108,10 +108,7 @@ fn failed(error: &(dyn StdError + 'static)) -> JobError {
         EngineFailure::DivideByZero => bad("a number is divided by zero"),
         EngineFailure::Overflow => bad("a result is too large for its type; cast to a wider one"),
         EngineFailure::Internal => JobError::internal("the engine failed on this statement"),
-        EngineFailure::Io(kind) => {
-            let text = format!("reading or writing failed: {kind}; check locations and permissions");
-            JobError::new(Kind::TemporaryIo, text)
-        }
+        EngineFailure::Io(kind) => JobError::file_system("reading or writing", &kind.into()),
         EngineFailure::Other => {
             bad("the statement failed on the data; the engine's message may quote values, so that it is not shown")
         }

@@ -11,7 +11,7 @@ use datafusion::prelude::SessionContext;
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::input::{format_of, open_locations};
+use crate::input::{check_arrow_files, format_of, open_locations};
 
 /// Opens locations as tables, in the same way as a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
 pub(super) struct LocationTables {
@@ -65,6 +65,16 @@ pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
             table.locations.iter().try_for_each(|location| check_location(location))
         }
         LogicalPlan::Copy(copy) => check_location(&copy.output_url),
+        _ => Ok(()),
+    }
+}
+
+/// Checks the files of an external table for faults that the engine does not notice.
+pub(super) async fn check_files(plan: &LogicalPlan) -> Result<(), JobError> {
+    match plan {
+        LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) if table.file_type.eq_ignore_ascii_case("arrow") => {
+            check_arrow_files(&table.locations).await
+        }
         _ => Ok(()),
     }
 }

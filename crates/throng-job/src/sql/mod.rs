@@ -28,11 +28,12 @@ use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::{FutureExt, TryStreamExt};
+use throng_datafusion::catch_decode_panic;
 
 use crate::error::JobError;
-use crate::session::runtime;
+use crate::session::{guarded_context, runtime};
 use error::{Phase, sorted};
-use location::{LocationTables, check_locations};
+use location::{LocationTables, check_files, check_locations};
 
 /// A session that runs statements in sequence.
 ///
@@ -52,7 +53,7 @@ impl SqlSession {
             .with_information_schema(true);
         let stores = Arc::new(Stores::default());
         let runtime = runtime(memory_limit).with_object_store_registry(stores).build_arc().map_err(failed)?;
-        Ok(Self::over(SessionContext::new_with_config_rt(config, runtime)))
+        Ok(Self::over(guarded_context(config, runtime)))
     }
 
     /// Returns a session over an existing context, such as that of a compute cluster. Registers our functions and the
@@ -82,10 +83,15 @@ impl SqlSession {
         let state = self.context.state();
         let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
         check_locations(&plan)?;
-        // The only definition that reads rows.
+        let opens = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateExternalTable(_)));
+        check_files(&plan).await?;
+        // This is the one definition that reads rows.
         let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
         let phase = if reads { Phase::Run } else { Phase::Define };
-        let frame = self.context.execute_logical_plan(plan).await.map_err(|error| sorted(&error, phase))?;
+        let executed = self.context.execute_logical_plan(plan);
+        // A table of files is opened here, and no rows are computed: what panics is the decoder of a footer.
+        let frame = if opens { catch_decode_panic(executed).await } else { executed.await };
+        let frame = frame.map_err(|error| sorted(&error, phase))?;
         let task = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await.map_err(|error| sorted(&error, Phase::Plan))?;
         let schema = plan.schema();

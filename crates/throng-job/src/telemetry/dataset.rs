@@ -2,7 +2,9 @@
 
 use url::Url;
 
-/// A dataset: the namespace of the store, and a name within it.
+use crate::store_variables::check_variable;
+
+/// A dataset: a namespace for the store, and a name within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dataset {
     pub(super) namespace: String,
@@ -16,7 +18,8 @@ impl Dataset {
     /// Returns the dataset at a location of a policy. A glob is named by the folder above its first wildcard. Queries
     /// of URLs are dropped, because they may hold a secret.
     pub(super) fn at(location: &str) -> Self {
-        Self::found(location, std::env::var(AZURE_ACCOUNT).ok())
+        let account = std::env::var(AZURE_ACCOUNT).ok();
+        Self::found(location, account.filter(|account| check_variable(AZURE_ACCOUNT, account).is_ok()))
     }
 
     fn found(location: &str, azure_account: Option<String>) -> Self {

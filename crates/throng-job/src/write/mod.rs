@@ -60,7 +60,7 @@ pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
 
 fn is_writable(data_type: &DataType) -> bool {
     match data_type {
-        DataType::Union(_, _) | DataType::Interval(_) => false,
+        DataType::Union(_, _) | DataType::Interval(_) | DataType::FixedSizeBinary(0) => false,
         DataType::Struct(fields) => fields.iter().all(|field| is_writable(field.data_type())),
         DataType::List(item)
         | DataType::LargeList(item)

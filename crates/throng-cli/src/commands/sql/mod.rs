@@ -70,8 +70,12 @@ fn text(script: &Script) -> Result<String, JobError> {
     let name = name.display();
     let bytes = read.map_err(|error| {
         let missing = error.kind() == std::io::ErrorKind::NotFound;
-        let kind = if missing { Kind::NoInput } else { Kind::TemporaryIo };
-        JobError::new(kind, format!("reading {name}: {error}"))
+        let doing = format!("reading {name}");
+        if missing {
+            JobError::new(Kind::NoInput, format!("{doing}: {error}"))
+        } else {
+            JobError::creating(doing, &error)
+        }
     })?;
     String::from_utf8(bytes).map_err(|_| JobError::new(Kind::BadData, format!("{name} is not UTF-8 text")))
 }

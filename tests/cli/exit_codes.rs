@@ -1,0 +1,179 @@
+//! Exit codes that a scheduler can go by: 75 only for what another attempt can fix.
+
+use std::fs;
+
+use crate::fixture_table::{COLUMNS, people};
+use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::web::{Response, Server};
+
+const SECRET: &str = "hunter2";
+
+fn workshop() -> Workshop {
+    Workshop::with(&people(60), 3, 1, &format!("{COLUMNS}\n[store]\nretries = 0\n"))
+}
+
+/// Runs a command with dummy credentials of every cloud and these variables. No request leaves the machine.
+fn with_environment(workshop: &Workshop, arguments: &[&str], variables: &[(&str, &str)]) -> Ended {
+    let mut command = workshop.command(arguments);
+    command
+        .envs([("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_REGION", "eu-west-1")])
+        .envs([("AWS_ENDPOINT_URL", "http://127.0.0.1:9"), ("AWS_ALLOW_HTTP", "true")])
+        .envs([("AZURE_STORAGE_ACCOUNT_NAME", "people"), ("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")])
+        .envs([("AZURE_ENDPOINT", "http://127.0.0.1:9"), ("AZURE_ALLOW_HTTP", "true")])
+        .envs(variables.iter().copied());
+    command.output().unwrap().into()
+}
+
+#[test]
+fn a_variable_that_no_client_can_use_is_named_and_its_value_is_not_shown() {
+    let workshop = workshop();
+    let [bare, newline] = [format!("{SECRET}.example.org:9000"), format!("{SECRET}\n")];
+    let password = format!("http://key:{SECRET}@127.0.0.1:9");
+    for (scheme, variable, value) in [
+        ("s3", "AWS_ENDPOINT_URL", ""),
+        ("s3", "AWS_ENDPOINT_URL", &bare),
+        ("s3", "AWS_ENDPOINT_URL", &password),
+        ("s3", "AWS_REGION", &newline),
+        ("s3", "AWS_SESSION_TOKEN", &newline),
+        ("s3", "AWS_ACCESS_KEY_ID", &newline),
+        ("az", "AZURE_STORAGE_ACCOUNT_NAME", &newline),
+        ("az", "AZURE_STORAGE_TOKEN", &newline),
+    ] {
+        let location = format!("{scheme}://bucket/people.parquet");
+        let select = format!("SELECT * FROM '{location}'");
+        let lineage = ["--lineage-file", "lineage.json"];
+        for arguments in [
+            [&["run", "policy.toml", "--input", &location][..], &lineage].concat(),
+            [&["run", "policy.toml", "--output", &location][..], &lineage].concat(),
+            vec!["sql", "-c", &select],
+        ] {
+            let ended = with_environment(&workshop, &arguments, &[(variable, value)]);
+            assert_eq!(ended.code, Some(78), "{variable}: {ended:?}");
+            assert_says(&ended.stderr, &[variable]);
+            let lineage = fs::read_to_string(workshop.path("lineage.json")).unwrap_or_default();
+            assert!(!ended.said().contains(SECRET) && !lineage.contains(SECRET), "{ended:?} {lineage}");
+        }
+    }
+    assert!(workshop.out().is_empty());
+}
+
+#[test]
+fn a_signed_location_is_refused_and_not_shown() {
+    let workshop = workshop();
+    let location = format!("s3://bucket/people.parquet?X-Amz-Signature={SECRET}");
+    let select = format!("SELECT * FROM '{location}'");
+    for arguments in [
+        &["run", "policy.toml", "--input", &location][..],
+        &["run", "policy.toml", "--output", &location],
+        &["init", &location, "-o", "drafted.toml"],
+        &["risk", &location, "--quasi", "age"],
+        &["verify", &location, "--quasi", "age", "--k", "2"],
+        &["sql", "-c", &select],
+    ] {
+        let ended = with_environment(&workshop, arguments, &[]);
+        assert!(matches!(ended.code, Some(2 | 78)), "{arguments:?}: {ended:?}");
+        assert_says(&ended.stderr, &["signature"]);
+        assert!(!ended.said().contains(SECRET), "{ended:?}");
+    }
+}
+
+#[test]
+fn an_output_that_can_not_be_created_is_not_tried_again() {
+    let workshop = workshop();
+    workshop.write("file", "not a folder");
+    let long = format!("out/{}", "x".repeat(300));
+    for output in ["file/release", "file", &long] {
+        workshop.run_refused(78, &["--output", output]);
+    }
+    #[cfg(target_os = "linux")]
+    assert_says(&workshop.run_refused(78, &["--output", "/proc/none/release"]), &["creating", "check the location"]);
+    for arguments in [
+        &["generate", "census", "--rows", "10", "-o", "file/census"][..],
+        &["demo", "-o", "file/demo"],
+        &["risk", "input", "--quasi", "age", "-o", "none/risk.html"],
+    ] {
+        workshop.throng(arguments).refused(78);
+    }
+}
+
+#[test]
+fn an_input_that_can_not_be_there_is_not_tried_again() {
+    let workshop = workshop();
+    let long = format!("input/{}.parquet", "x".repeat(300));
+    for input in ["input/people.parquet/x.parquet", &long] {
+        let ended = workshop.throng(&["run", "policy.toml", "--input", input]);
+        assert!(matches!(ended.code, Some(66 | 78)), "{ended:?}");
+    }
+}
+
+#[test]
+fn a_bucket_that_is_not_there_is_not_tried_again() {
+    let workshop = workshop();
+    let server = Server::start(|_| Response {
+        status: "404 Not Found",
+        headers: vec![("Content-Type", "application/xml".to_owned())],
+        body: b"<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code></Error>".to_vec(),
+    });
+    let endpoint = [("AWS_ENDPOINT_URL", server.url.as_str())];
+    for location in ["s3://bucket/people.parquet", "s3://bucket/data/", "s3://bucket/*.parquet"] {
+        let ended = with_environment(&workshop, &["run", "policy.toml", "--input", location], &endpoint);
+        assert_says(&ended.refused(66), &["NoSuchBucket", "no such bucket"]);
+    }
+    let ended = with_environment(&workshop, &["run", "policy.toml", "--output", "s3://bucket/release"], &endpoint);
+    assert_says(&ended.refused(78), &["no such bucket"]);
+}
+
+#[test]
+fn a_memory_limit_that_can_not_do_is_not_tried_again() {
+    let workshop = workshop();
+    let select = "SELECT array_agg(lpad(value::varchar, 200, '0') ORDER BY value DESC) FROM generate_series(1, 200000)";
+    let ended = workshop.throng(&["sql", "-c", select, "--memory-limit", "16MiB"]);
+    assert_eq!(ended.code, Some(78), "{ended:?}");
+    assert_says(&ended.stderr, &["--memory-limit"]);
+}
+
+/// The page for schedulers has every code, and names one that is worth another attempt.
+#[test]
+fn the_guide_has_every_exit_code() {
+    let page = fs::read_to_string("../../docs/src/reference/exit-codes.md").unwrap();
+    let rows: Vec<Vec<&str>> =
+        page.lines().filter(|line| line.starts_with("| ")).map(|row| row.split(" | ").collect()).collect();
+    let codes = |row: &[&str]| -> Vec<u8> {
+        row[0].trim_start_matches("| ").split(", ").filter_map(|code| code.parse().ok()).collect()
+    };
+    let listed: Vec<u8> = rows.iter().flat_map(|row| codes(row)).collect();
+    let known = (1..=u8::MAX).filter(|code| throng_job::Kind::from_exit_code(*code).is_some());
+    let expected: Vec<u8> = [0].into_iter().chain(known).chain([143]).collect();
+    assert_eq!(listed, expected);
+    let again: Vec<u8> = rows.iter().filter(|row| row[2].starts_with("try again")).flat_map(|row| codes(row)).collect();
+    assert_eq!(again, [75]);
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_tried_again() {
+    let workshop = workshop();
+    for (option, location) in [("--input", "s3://bucket/people.parquet"), ("--output", "s3://bucket/release")] {
+        with_environment(&workshop, &["run", "policy.toml", option, location], &[]).refused(75);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn too_many_open_files_name_the_limit() {
+    let workshop = workshop();
+    let sound = fs::read(workshop.path("input/people.parquet")).unwrap();
+    for number in 0..400 {
+        workshop.write(&format!("input/part-{number}.parquet"), &sound);
+    }
+    let script = format!("ulimit -n 40; exec {} run policy.toml", env!("CARGO_BIN_EXE_throng"));
+    let ended: Ended = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(workshop.path(""))
+        .env("THRONG_SECRET", crate::sandbox::SECRET)
+        .output()
+        .unwrap()
+        .into();
+    if ended.code != Some(0) {
+        assert_says(&ended.refused(78), &["ulimit -n"]);
+    }
+}

@@ -1,0 +1,215 @@
+//! Files that other programs write and Throng can't carry, and files at which a decoder panics: refused by name in every
+//! command that reads them, before anything is released.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow::array::{
+    Array, ArrayRef, AsArray, Decimal128Array, FixedSizeBinaryArray, Int32Array, Int64Array, RecordBatch, RunArray,
+    StringArray, Time32SecondArray, TimestampSecondArray,
+};
+use arrow::buffer::Buffer;
+use arrow::datatypes::{Int32Type, TimestampMillisecondType};
+use arrow::ipc::{Endianness, root_as_message};
+use parquet::basic::Encoding;
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+use crate::release_files::read;
+use crate::sandbox::{Ended, Workshop, assert_says};
+use crate::tables::{table, texts, write_ipc};
+
+const BUILDER: &str = "mask = \"right\"";
+const AGE: &str = "[columns.age]\nrole = \"quasi\"\n";
+
+fn ages(rows: i64) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(0..rows))
+}
+
+/// A workshop with `age` and another column in an Arrow file, and a policy that keeps the other column.
+fn beside_age(name: &str, column: ArrayRef) -> Workshop {
+    let workshop = Workshop::new();
+    write_ipc(&workshop.path("input/people.arrow"), &table(vec![("age", ages(column.len() as i64)), (name, column)]));
+    workshop.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"insensitive\"\n"));
+    workshop
+}
+
+/// Every command that reads a table ends with 65 and this message.
+fn assert_refused_everywhere(workshop: &Workshop, file: &str, column: &str, parts: &[&str]) {
+    assert_says(&workshop.run_refused(65, &[]), parts);
+    let select = format!("SELECT {column}, count(*) FROM '{file}' GROUP BY {column} ORDER BY {column}");
+    let of_format = if file.ends_with("arrow") { "ARROW" } else { "PARQUET" };
+    let external =
+        format!("CREATE EXTERNAL TABLE t STORED AS {of_format} LOCATION '{file}'; SELECT max({column}) FROM t");
+    for arguments in [
+        &["check", "policy.toml"][..],
+        &["init", file, "-o", "drafted.toml"],
+        &["risk", file, "--quasi", column],
+        &["verify", file, "--quasi", column, "--k", "2"],
+        &["hierarchy", "make", file, "--column", column, "--builder", BUILDER, "-o", "ages.csv"],
+        &["sql", "-c", &select],
+        &["sql", "-c", &external],
+    ] {
+        let ended: Ended = workshop.throng(arguments);
+        assert_eq!(ended.code, Some(65), "{arguments:?}: {ended:?}");
+        assert_says(&ended.stderr, parts);
+        assert!(!ended.said().contains("internal error") && !ended.said().contains("panicked"), "{ended:?}");
+    }
+}
+
+/// Declares in a stream that its numbers are big-endian. The field is left out where it has its default, so that its place
+/// in the table of the schema is taken from another number that is one: the length of the name `x`.
+fn declare_big_endian(stream: &mut [u8]) {
+    let metadata = 8 + i32::from_le_bytes(stream[4..8].try_into().unwrap()) as usize;
+    let message = &mut stream[8..metadata];
+    let at = |message: &[u8], place: usize| i32::from_le_bytes(message[place..place + 4].try_into().unwrap());
+    let slot = |message: &[u8], place: usize| usize::from(u16::from_le_bytes([message[place], message[place + 1]]));
+    let root = at(message, 0) as usize;
+    let fields = (root as i32 - at(message, root)) as usize;
+    let header = root + slot(message, fields + 8);
+    let schema = header + at(message, header) as usize;
+    let fields = (schema as i32 - at(message, schema)) as usize;
+    assert_eq!(slot(message, fields + 4), 0, "the order of bytes is declared");
+    let mut places =
+        (schema..message.len() - 5).step_by(4).filter(|place| message[*place..*place + 5] == *b"\x01\0\0\0x");
+    let one = (places.next().unwrap() - schema) as u16;
+    message[fields + 4..fields + 6].copy_from_slice(&one.to_le_bytes());
+    let declared = root_as_message(message).unwrap().header_as_schema().unwrap().endianness();
+    assert_eq!(declared, Endianness::Big);
+}
+
+fn write_stream(path: &Path, batch: &RecordBatch) {
+    let mut writer = arrow::ipc::writer::StreamWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    writer.write(batch).unwrap();
+    writer.finish().unwrap();
+}
+
+#[test]
+fn big_endian_streams_are_refused_and_not_read_as_little_endian() {
+    let workshop = Workshop::new();
+    let path = workshop.path("input/people.arrow");
+    write_stream(&path, &table(vec![("age", ages(12)), ("x", ages(12))]));
+    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    assert_eq!(workshop.run(&["--output", "out/little"])["rows"], 12);
+    let mut stream = fs::read(&path).unwrap();
+    declare_big_endian(&mut stream);
+    // What looks like the end of a file does not make a file of a stream.
+    for end in [&b""[..], b"\x10\0\0\0ARROW1"] {
+        fs::write(&path, [&stream, end].concat()).unwrap();
+        assert_refused_everywhere(&workshop, "input/people.arrow", "age", &["input/people.arrow", "big-endian"]);
+    }
+}
+
+#[test]
+fn times_beyond_milliseconds_are_refused_and_never_become_null() {
+    let largest = i64::MAX / 1000;
+    let workshop =
+        beside_age("seen", Arc::new(TimestampSecondArray::from(vec![Some(largest), None, Some(1), Some(-1)])));
+    workshop.run(&[]);
+    let released = read(&workshop.release());
+    let seen = released.column_by_name("seen").unwrap().as_primitive::<TimestampMillisecondType>();
+    let mut values: Vec<Option<i64>> = seen.iter().collect();
+    values.sort_unstable();
+    assert_eq!(values, [None, Some(-1000), Some(1000), Some(largest * 1000)]);
+    for column in [
+        Arc::new(TimestampSecondArray::from(vec![largest + 1, 1, 2, 3])) as ArrayRef,
+        Arc::new(TimestampSecondArray::from(vec![1, 2, i64::MIN, 3])),
+        Arc::new(Time32SecondArray::from(vec![1, 2, 3, i32::MAX])),
+    ] {
+        let message = beside_age("seen", column).run_refused(65, &[]);
+        assert_says(&message, &["column `seen`", "values that a release can't hold"]);
+    }
+}
+
+#[test]
+fn decimals_with_more_digits_than_their_type_are_refused() {
+    let money =
+        Decimal128Array::from(vec![1, 99_999, 100_000, 10_i128.pow(30)]).with_precision_and_scale(5, 2).unwrap();
+    let message = beside_age("money", Arc::new(money.clone())).run_refused(65, &[]);
+    assert_says(&message, &["column `money` is Decimal128(5, 2)", "values that a release can't hold"]);
+    assert_eq!(beside_age("money", Arc::new(money.slice(0, 2))).run(&[])["rows"], 2);
+}
+
+#[test]
+fn run_end_encoded_columns_are_carried() {
+    let ends = Int32Array::from(vec![3, 8, 12]);
+    let runs =
+        |values: &dyn Array| -> ArrayRef { RunArray::<Int32Type>::try_new(&ends, values).map(Arc::new).unwrap() };
+    let values: [ArrayRef; 3] = [
+        Arc::new(Int64Array::from(vec![Some(7), None, Some(9)])),
+        Arc::new(StringArray::from(vec![Some("a"), None, Some("c")])),
+        Arc::new(Decimal128Array::from(vec![1, 2, 3]).with_precision_and_scale(5, 2).unwrap()),
+    ];
+    for values in values {
+        let workshop = beside_age("other", runs(&values));
+        workshop.run(&[]);
+        let released = read(&workshop.release());
+        let mut found = texts(released.column_by_name("other").unwrap());
+        let at = |run: usize, rows: usize| vec![texts(&values)[run].clone(); rows];
+        let mut expected = [at(0, 3), at(1, 5), at(2, 4)].concat();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn run_end_encoded_columns_of_other_roles_are_released_or_refused_by_name() {
+    let values = Int64Array::from(vec![7, 8, 9]);
+    let runs = RunArray::<Int32Type>::try_new(&Int32Array::from(vec![3, 8, 12]), &values).unwrap();
+    for role in ["quasi", "sensitive"] {
+        let workshop = beside_age("other", Arc::new(runs.clone()));
+        workshop.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"{role}\"\n"));
+        let ended = workshop.throng(&["run", "policy.toml"]);
+        if ended.code != Some(0) {
+            assert!(matches!(ended.code, Some(65 | 78)), "{ended:?}");
+            assert_says(&ended.stderr, &["other"]);
+        }
+    }
+}
+
+#[test]
+fn columns_that_can_not_be_carried_are_refused_by_name() {
+    let nothing = FixedSizeBinaryArray::try_new_with_len(0, Buffer::from_vec(Vec::<u8>::new()), None, 12).unwrap();
+    let message = beside_age("other", Arc::new(nothing)).run_refused(78, &[]);
+    assert_says(&message, &["column `other` is FixedSizeBinary(0)", "identifier"]);
+}
+
+/// Four texts, of which each has a length of -1 but the first. The decoder adds it to a place and slices beyond it.
+fn write_negative_lengths(path: &Path) {
+    let schema = parse_message_type("message people { required int64 age; required binary city (UTF8); }").unwrap();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let properties = properties.set_column_encoding("city".into(), Encoding::DELTA_BYTE_ARRAY).build();
+    let file = File::create(path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[1, 2, 3, 4], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let cities = ["Rome", "Oslo", "Bern", "Nice"].map(ByteArray::from);
+    column.typed::<ByteArrayType>().write_batch(&cities, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let metadata = ParquetMetaDataReader::new().parse_and_finish(&File::open(path).unwrap()).unwrap();
+    let page = metadata.row_group(0).column(1).data_page_offset() as usize;
+    let mut bytes = fs::read(path).unwrap();
+    // Four lengths, the first of them 4, and a difference of 0 to the next; it becomes one of -5.
+    let at = bytes[page..].windows(3).position(|window| window == [4, 8, 0]).expect("the page looks otherwise");
+    bytes[page + at + 2] = 9;
+    fs::write(path, bytes).unwrap();
+}
+
+#[test]
+fn a_panic_of_a_decoder_is_a_fault_of_the_file_in_every_command() {
+    let workshop = Workshop::new();
+    write_negative_lengths(&workshop.path("input/people.parquet"));
+    workshop.policy(2, 1, "[columns]\nage.role = \"insensitive\"\ncity.role = \"quasi\"\n");
+    let parts = ["input/people.parquet is not readable: it is damaged", "write the file again"];
+    assert_refused_everywhere(&workshop, "input/people.parquet", "city", &parts);
+}
