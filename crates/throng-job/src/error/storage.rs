@@ -36,7 +36,7 @@ pub(crate) fn io_kind(error: &io::Error) -> (Kind, &'static str) {
     const TOO_MANY_OPEN_FILES: i32 = 24;
     match error.kind() {
         _ if cfg!(unix) && error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) => {
-            (Kind::BadPolicy, "the process may not open so many files at once; raise the limit (`ulimit -n`)")
+            (Kind::BadPolicy, "the process has reached its limit of open files; raise it (`ulimit -n`)")
         }
         Io::PermissionDenied | Io::ReadOnlyFilesystem => (Kind::BadPolicy, "check the permissions"),
         Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename | Io::InvalidInput | Io::AlreadyExists => {
