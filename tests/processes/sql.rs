@@ -6,6 +6,7 @@ use arrow::json::WriterBuilder;
 use arrow::json::writer::{JsonArray, Writer};
 use serde_json::Value;
 use throng_job::SqlSession;
+use throng_policy::Secret;
 
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
@@ -49,7 +50,8 @@ pub fn tables(place: impl Fn(&str) -> String) -> String {
 pub fn embedded(bucket: &Bucket, query: &str) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let session = SqlSession::new(2, None).unwrap();
+        let secret = Secret::new(crate::process::SECRET).unwrap();
+        let session = SqlSession::new(2, None).unwrap().with_secret(secret);
         let mut writer: Writer<_, JsonArray> = WriterBuilder::new().with_explicit_nulls(true).build(Vec::new());
         for statement in session.parse(&(tables(|table| bucket.path(table)) + query)) {
             let mut answer = session.run(statement.unwrap()).await.unwrap();

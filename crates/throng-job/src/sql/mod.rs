@@ -29,6 +29,7 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::{FutureExt, TryStreamExt};
 use throng_datafusion::catch_decode_panic;
+use throng_policy::Secret;
 
 use crate::error::JobError;
 use crate::session::{guarded_context, runtime};
@@ -66,6 +67,13 @@ impl SqlSession {
             .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
         throng_datafusion::register_all(&context);
         Self { context }
+    }
+
+    /// Uses this secret in place of that of the user for the releases of this session.
+    #[must_use]
+    pub fn with_secret(self, secret: Secret) -> Self {
+        self.context.state_ref().write().config_mut().set_extension(Arc::new(secret));
+        self
     }
 
     /// Parses the statements of a text. One that can't be parsed is an error in its place; nothing follows a text that
