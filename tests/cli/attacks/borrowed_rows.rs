@@ -278,6 +278,42 @@ fn a_census_does_not_tell_whose_value_is_whose() {
     census(10, 3);
 }
 
+const ADULT_QUASI: [&str; 6] = ["age", "workclass", "marital-status", "race", "sex", "native-country"];
+
+#[test]
+fn adult_does_not_tell_whose_value_is_whose() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/adult.csv");
+    let Ok(text) = fs::read_to_string(data) else {
+        throng_testkit::skip("the Adult data is not there");
+        return;
+    };
+    let workshop = Workshop::new();
+    let numbered = text.lines().take(30_163).enumerate();
+    let lines = numbered.map(|(row, line)| if row == 0 { format!("row,{line}\n") } else { format!("{row},{line}\n") });
+    workshop.write("adult.csv", lines.collect::<String>());
+    let configs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+    let policy = fs::read_to_string(Path::new(configs).join("adult.toml")).unwrap();
+    let policy = policy.replace("hierarchies/", &format!("{configs}/hierarchies/"));
+    workshop.write("adult.toml", policy + "\n[columns.row]\nrole = \"insensitive\"\n");
+    let original: Vec<Vec<&str>> =
+        text.lines().take(30_163).map(|line| line.split(',').map(str::trim).collect()).collect();
+    let quasi = ADULT_QUASI.map(|name| original[0].iter().position(|known| *known == name).unwrap());
+    for (k, p) in [(5, 2), (10, 3)] {
+        let (k_text, p_text) = (k.to_string(), p.to_string());
+        let run = ["run", "adult.toml", "--input", "adult.csv", "--output", "out/release", "--overwrite"];
+        workshop.throng(&[&run[..], &["-k", &k_text, "-p", &p_text]].concat()).done();
+        let release = Rows::of(&read(&workshop.release()));
+        let classes = release.tuples(&ADULT_QUASI).into_iter().map(|tuple| format!("{tuple:?}"));
+        let person = |(at, class): (usize, String)| {
+            let row: usize = release.column("row")[at].as_deref().unwrap().parse().unwrap();
+            let cell = format!("{:?}", quasi.map(|column| original[row][column]));
+            Person { cell, class, value: release.column("occupation")[at].clone().unwrap() }
+        };
+        let people: Vec<Person> = classes.enumerate().map(person).collect();
+        withstands("adult", &people, k, p);
+    }
+}
+
 /// Generates single people between large cells, with values whose shares differ strongly between these cells.
 fn lonely_people() -> (Vec<i64>, Vec<String>) {
     let mut draws = Draws::new(11);
