@@ -184,10 +184,13 @@ impl<'a> Component<'a> {
             }
         }
         let Self { cells, mut classes, .. } = self;
-        for shared in &cells {
-            for segment in &shared.segments {
-                let rows = shared.rows[segment.start..segment.end].iter();
-                classes[segment.class].own.extend(rows.map(|group| Portion { group: *group, rows: 1 }));
+        for SharedCell { mut rows, segments, .. } in cells {
+            for segment in segments {
+                let rows = &mut rows[segment.start..segment.end];
+                rows.sort_unstable();
+                let portions = rows.chunk_by(|a, b| a == b);
+                let portions = portions.map(|run| Portion { group: run[0], rows: run.len() as u32 });
+                classes[segment.class].own.extend(portions);
             }
         }
         let class = |SharingClass { number, own, cover, .. }| (number, Class { cover, ..Class::of_portions(own) });

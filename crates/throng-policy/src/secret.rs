@@ -82,16 +82,12 @@ impl Secret {
         let Some(path) = state_file(environment) else {
             return Err(not_kept("neither XDG_STATE_HOME nor HOME names a folder"));
         };
-        let kept = || format!("{} can't be used ({})", path.display(), "{}");
-        match read_private(&path) {
-            Ok(text) => Self::named(&path.display().to_string(), &text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let made = make(&path).and_then(|()| read_private(&path));
-                let text = made.map_err(|error| not_kept(&kept().replace("{}", &reason(&error))))?;
-                Self::named(&path.display().to_string(), &text)
-            }
-            Err(error) => Err(not_kept(&kept().replace("{}", &reason(&error)))),
-        }
+        let text = match read_private(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make(&path).and_then(|()| read_private(&path)),
+            read => read,
+        };
+        let text = text.map_err(|error| not_kept(&format!("{} can't be used ({})", path.display(), reason(&error))))?;
+        Self::named(&path.display().to_string(), &text)
     }
 }
 
