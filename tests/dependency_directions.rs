@@ -8,23 +8,33 @@ use std::process::Command;
 use serde_json::Value;
 
 /// Crates that each crate may depend on, except in its tests.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("throng-core", &[]),
     ("throng-policy", &["throng-core"]),
     ("throng-datafusion", &["throng-core", "throng-policy"]),
     ("throng", &["throng-core", "throng-policy", "throng-datafusion"]),
     ("throng-report", &["throng-core"]),
-    ("throng-job", &["throng-core", "throng-policy", "throng-datafusion", "throng-report"]),
+    // The lab shares nothing with what makes releases.
+    ("throng-lab", &[]),
+    ("throng-job", &["throng-core", "throng-policy", "throng-datafusion", "throng-report", "throng-lab"]),
     ("throng-synthetic", &[]),
     ("throng-cluster", &["throng-core", "throng-policy", "throng-datafusion", "throng-job"]),
-    ("throng-cli", &["throng-core", "throng-policy", "throng-job", "throng-cluster", "throng-synthetic"]),
+    ("throng-studio", &["throng", "throng-job", "throng-report"]),
+    (
+        "throng-cli",
+        &["throng-core", "throng-policy", "throng-job", "throng-cluster", "throng-studio", "throng-synthetic"],
+    ),
+    (
+        "throng-python",
+        &["throng-core", "throng-policy", "throng-datafusion", "throng-job", "throng-cli", "throng-synthetic"],
+    ),
     ("throng-testkit", &["throng-core"]),
 ];
 
 /// Dependencies that the core must not have.
-const ENGINES: [&str; 6] = ["datafusion", "tokio", "object_store", "parquet", "toml", "serde"];
+const ENGINES: [&str; 5] = ["datafusion", "tokio", "object_store", "parquet", "toml"];
 
-/// Dependencies that the pages must not have: they are rendered from documents alone.
+/// Dependencies that the pages and the lab must not have: they use documents and batches alone.
 const INPUT_OUTPUT: [&str; 4] = ["datafusion", "tokio", "object_store", "parquet"];
 
 /// Returns the names of the dependencies of each crate.
@@ -60,7 +70,8 @@ fn arrows_between_crates_point_down_only() {
         .keys()
         .filter(|name| {
             !known.contains(&name.as_str())
-                && !["throng-tests", "throng-benches", "throng-loss", "throng-papers"].contains(&name.as_str())
+                && !["throng-tests", "throng-benches", "throng-loss", "throng-nights", "throng-papers"]
+                    .contains(&name.as_str())
         })
         .collect();
     assert!(new.is_empty(), "say in this test what {new:?} may depend on");
@@ -81,9 +92,17 @@ fn pages_are_rendered_without_an_engine_and_without_storage() {
 }
 
 #[test]
+fn the_lab_reads_batches_and_no_files() {
+    let used = &dependencies()["throng-lab"];
+    let wrong: Vec<_> = used.iter().filter(|name| INPUT_OUTPUT.contains(&name.as_str())).collect();
+    assert!(wrong.is_empty(), "throng-lab must not depend on {wrong:?}");
+}
+
+#[test]
 fn the_testkit_is_for_tests_only() {
     for (package, used) in dependencies() {
-        let is_test = ["throng-tests", "throng-benches", "throng-loss", "throng-papers"].contains(&package.as_str());
+        let is_test = ["throng-tests", "throng-benches", "throng-loss", "throng-nights", "throng-papers"]
+            .contains(&package.as_str());
         assert!(
             is_test || !used.iter().any(|name| name == "throng-testkit"),
             "{package} uses throng-testkit outside of tests"

@@ -74,7 +74,7 @@ impl RowTable<'_> {
     /// Grows the class of a seed; also returns whether it satisfies the model.
     fn class(&self, seed: usize, pool: &mut Pool, pace: Pace) -> (Growing, bool) {
         let mut class = Growing { span: self.span(pool.rows[seed]), rows: Vec::new() };
-        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut tally = Tally::empty(self.table.tally_shape());
         let mut next = Some(seed);
         let mut has_grown = true;
         while let Some(at) = next {

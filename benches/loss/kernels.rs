@@ -14,8 +14,8 @@ use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::DataType;
 use criterion::{BatchSize, Criterion, Throughput};
-use throng_core::anonymize::{ClusterChoice, IgnoreProgress, Method, PartitionChoice};
-use throng_core::cluster::{ClusterMethod, Greedy};
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::cluster::{ClusterMethod, Greedy, IgnoreProgress};
 use throng_core::columns::SensitiveSpec;
 use throng_core::domain::DomainKind;
 use throng_core::local_search::{Effort, improve};
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     let data_set = DataSet::make(&choice)?.context("a generated data set")?;
     let (table, privacy) = (data_set.table(), Privacy::p_sensitive_k_anonymity(K, P, data_set.sensitive));
     let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Greedy);
-    let leaves = method.leaves(&FeasibleRegions::of(table, &privacy), table, &privacy)?;
+    let leaves = method.leaves(&FeasibleRegions::of(table, &privacy), table)?;
     let classes = method.classes(&leaves, table, &privacy, &IgnoreProgress).classes;
     let recoding = Recoding::new(table, &classes)?;
     let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
@@ -78,6 +78,7 @@ fn main() -> Result<()> {
         k: K,
         sensitive: table.sensitive().iter().map(|column| SensitivePromise::plain(&column.name, P)).collect(),
         limits: Vec::new(),
+        unit: None,
     };
     group.bench_function("verify", |bencher| {
         bencher.iter(|| {

@@ -1,5 +1,6 @@
 //! Parts of the loss comparison: data sets, literal baselines, timed trials and plots.
 
+mod cpu;
 mod grow;
 mod leaves;
 mod plot;
@@ -7,6 +8,7 @@ mod rows;
 mod tables;
 mod trial;
 
+pub use cpu::cpu_seconds;
 pub use plot::svg;
 pub use rows::RowTable;
 pub use tables::DataSet;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use throng_core::anonymize::IgnoreProgress;
+use throng_core::cluster::IgnoreProgress;
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
 use throng_loss::{
@@ -124,7 +124,7 @@ fn compare_threads(choice: &Choice) -> Result<()> {
     let table = data_set.table();
     let (k, p) = PICTURED;
     let privacy = Privacy::p_sensitive_k_anonymity(k, p, data_set.sensitive);
-    let leaves = THRONG.leaves(&FeasibleRegions::of(table, &privacy), table, &privacy)?;
+    let leaves = THRONG.leaves(&FeasibleRegions::of(table, &privacy), table)?;
     let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pools = [pool(1)?, pool(2)?];
     let cluster = |at: usize| {

@@ -77,7 +77,7 @@ impl<'a> RowTable<'a> {
 
     /// Whether these rows satisfy the model. Stops as soon as they do.
     pub(crate) fn is_satisfied(&self, rows: &[u32]) -> bool {
-        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut tally = Tally::empty(self.table.tally_shape());
         rows.iter().any(|row| {
             tally.add(self.codes(*row), 1);
             self.privacy.is_satisfied(&tally)

@@ -15,6 +15,7 @@ const ADULT_ROWS: usize = 30_162;
 const CENSUS_ROWS: usize = 100_000;
 const RICH_ROWS: usize = 20_000;
 const RICH_COLUMNS: usize = 10;
+const FEW_COLUMNS: usize = 3;
 const SEED: u64 = 1;
 
 /// A data set. Numbers are released as intervals, except for methods that need a hierarchy.
@@ -49,8 +50,20 @@ impl DataSet {
                 adult(&People::read(folder)?, rows(ADULT_ROWS), choice.name == "adult-three")?
             }
             "census" => census(rows(CENSUS_ROWS))?,
-            "rich" => rich(rows(RICH_ROWS))?,
-            name => bail!("there is no data set `{name}`; expected adult, adult-three, census or rich"),
+            "rich" => rich(rows(RICH_ROWS), RICH_COLUMNS)?,
+            "adult-few" => {
+                let Some(folder) = data_or_skip() else { return Ok(None) };
+                let (mut quasi, sensitive) = adult(&People::read(folder)?, rows(ADULT_ROWS), false)?;
+                quasi.truncate(FEW_COLUMNS);
+                (quasi, sensitive)
+            }
+            "numbers-2" => rich(rows(RICH_ROWS), 2)?,
+            "numbers-4" => rich(rows(RICH_ROWS), 4)?,
+            "deep" => deep(rows(RICH_ROWS))?,
+            name => bail!(
+                "there is no data set `{name}`; expected adult, adult-few, adult-three, census, deep, numbers-2, numbers-4 \
+                 or rich"
+            ),
         };
         let as_intervals = |name: &str, quasi: &Quasi| match quasi {
             Quasi::Category(hierarchy) => category(name, hierarchy.clone()),
@@ -158,10 +171,10 @@ const ORIGINS: [&str; 12] = [
 ];
 
 /// Nearly unique numbers. Half of each is a common value per person, so that they correlate.
-fn rich(rows: usize) -> Result<Columns> {
+fn rich(rows: usize, width: usize) -> Result<Columns> {
     const NAMES: [&str; RICH_COLUMNS] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     let mut draws = SampleRng::new(SEED);
-    let mut measures: Vec<Vec<i64>> = vec![Vec::new(); RICH_COLUMNS];
+    let mut measures: Vec<Vec<i64>> = vec![Vec::new(); width];
     let mut diagnoses = Vec::new();
     for _ in 0..rows {
         let common = draws.share();
@@ -176,6 +189,29 @@ fn rich(rows: usize) -> Result<Columns> {
     };
     let quasi = NAMES.into_iter().zip(measures).map(column).collect();
     Ok((quasi, vec![("diagnosis", Arc::new(StringArray::from(diagnoses)) as ArrayRef)]))
+}
+
+/// Skewed categories in deep and in wide hierarchies, and one number with few values.
+fn deep(rows: usize) -> Result<Columns> {
+    let mut draws = SampleRng::new(SEED);
+    let (mut places, mut codes, mut jobs, mut years) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut diagnoses = Vec::new();
+    for _ in 0..rows {
+        let place = skewed(&mut draws, 4096);
+        places.push(format!("{place:06o}"));
+        codes.push(format!("{:02}{:02}", skewed(&mut draws, 30), (place + draws.below(20)) % 40));
+        jobs.push(format!("job {}", skewed(&mut draws, 200)));
+        years.push(1930 + 80 - skewed(&mut draws, 80) as i64);
+        diagnoses.push(format!("diagnosis {}", skewed(&mut draws, 20)));
+    }
+    let texts = |texts: Vec<String>| Arc::new(StringArray::from(texts)) as ArrayRef;
+    let quasi = vec![
+        ("place", Quasi::Category(HierarchySpec::Mask(MaskSide::Right)), texts(places)),
+        ("code", Quasi::Category(HierarchySpec::Mask(MaskSide::Right)), texts(codes)),
+        ("job", Quasi::Category(HierarchySpec::Flat), texts(jobs)),
+        ("year", Quasi::Number(intervals(&[5.0, 20.0])), Arc::new(Int64Array::from(years)) as ArrayRef),
+    ];
+    Ok((quasi, vec![("diagnosis", texts(diagnoses))]))
 }
 
 /// Returns a number below `end`, skewed towards low ones.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use arrow::array::{Array, ArrayRef};
-use throng_core::anonymize::{IgnoreProgress, Method};
-use throng_core::cluster::Class;
+use throng_core::anonymize::Method;
+use throng_core::cluster::{Class, IgnoreProgress};
 use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::metrics::{Utility, avg, dm};
@@ -96,7 +96,7 @@ impl Formed {
 pub fn form(table: &Table, method: Method, privacy: &Privacy, k: u64) -> Result<Formed> {
     let start = Instant::now();
     let allowed = FeasibleRegions::of(table, privacy);
-    let leaves = method.leaves(&allowed, table, privacy)?;
+    let leaves = method.leaves(&allowed, table)?;
     let clusters = method.classes(&leaves, table, privacy, &IgnoreProgress).classes;
     let time = start.elapsed();
     let recoding = Recoding::without(table, &clusters, &allowed.suppressed_cells)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 use throng_policy::{Overrides, Policy};
 
 use super::job::{Texts, run};
+use super::read::NAMES;
 
 const POLICY: &str = "\
 version = 1
@@ -28,7 +29,7 @@ role = 'sensitive'
 /// Releases what bytes hold.
 pub fn check(bytes: &[u8]) {
     let Some((format, bytes)) = bytes.split_first() else { return };
-    let name = ["people.parquet", "people.arrow", "people.csv"][usize::from(*format) % 3];
+    let name = NAMES[usize::from(*format) % NAMES.len()];
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["input", "out"] {
         fs::create_dir(folder.path().join(name)).expect("a folder");

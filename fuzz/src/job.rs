@@ -16,8 +16,13 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("threads")
 });
 
+/// Runs a future to its end.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(future)
+}
+
 /// A panic of a decoder becomes an error of its file, and is no finding.
-fn expect_decoders_to_panic() {
+pub fn expect_decoders_to_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let others = std::panic::take_hook();
@@ -34,7 +39,7 @@ fn expect_decoders_to_panic() {
 pub fn run(policy: &Policy, folder: &Path) -> Option<PublishedRelease> {
     expect_decoders_to_panic();
     let options = JobOptions { threads: 1, ..JobOptions::default() };
-    match RUNTIME.block_on(throng_job::run(policy, &options)) {
+    match block_on(throng_job::run(policy, &options)) {
         Ok(released) => Some(released),
         Err(error) => {
             check_refusal(&error);

@@ -7,12 +7,27 @@
 pub mod file;
 pub mod hierarchy;
 pub mod job;
+pub mod mutate;
 pub mod policy;
+pub mod read;
 pub mod table;
 
 /// Panics when something is wrong with what bytes lead to.
 pub type Check = fn(&[u8]);
 
 /// The checks by the names of their targets.
-pub const TARGETS: [(&str, Check); 4] =
-    [("policy", policy::check), ("hierarchy", hierarchy::check), ("table", table::check), ("file", file::check)];
+pub const TARGETS: [(&str, Check); 8] = [
+    ("policy", policy::check),
+    ("hierarchy", hierarchy::check),
+    ("table", table::check),
+    ("file", file::check),
+    ("init", read::init),
+    ("risk", read::risk),
+    ("verify", read::verify),
+    ("sql", read::sql),
+];
+
+/// Returns the target whose corpus a target uses: those that read files share one.
+pub fn corpus_of(target: &str) -> &str {
+    if ["init", "risk", "verify", "sql"].contains(&target) { "file" } else { target }
+}

@@ -33,7 +33,7 @@ fn check_error(error: &PolicyError, text: &str) {
 }
 
 fn check_policy(policy: &Policy) {
-    let privacy = policy.privacy;
+    let privacy = &policy.privacy;
     assert!(privacy.k >= 2 && (1..=privacy.k).contains(&privacy.p), "{privacy:?}");
     let quasi = policy.columns.by_name.iter().filter_map(|(_, role)| match role {
         Role::Quasi(quasi) => Some(quasi),

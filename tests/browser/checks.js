@@ -45,6 +45,8 @@
   const width = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth > width) problems.push(`the page is wider than ${width}px`);
   for (const element of document.querySelectorAll('body *')) {
+    // What scrolls on its own, is folded away or is for screen readers only may lie anywhere.
+    if (element.closest('.scroll, .hidden, .skip, details:not([open]), dialog:not([open])')) continue;
     const box = element.getBoundingClientRect();
     if (box.width && (box.right > width + 0.5 || box.left < -0.5)) {
       problems.push(`<${element.tagName} class="${element.getAttribute('class')}"> sticks out: ${words(element.textContent)}`);

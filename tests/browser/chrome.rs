@@ -137,15 +137,65 @@ impl Browser {
 
     /// Opens a file in a window of this size, and waits until it is loaded.
     pub fn open(&mut self, file: &Path, width: u32, height: u32, scheme: &str) {
-        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
-        self.ask("Emulation.setDeviceMetricsOverride", screen);
-        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.ask("Emulation.setEmulatedMedia", json!({ "media": "", "features": features }));
+        self.resize(width, height, scheme);
         self.events.clear();
         self.ask("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.hear();
             self.events.push(event);
+        }
+    }
+
+    /// Opens an address of the loopback interface, which is allowed from then on, and waits until it is loaded.
+    pub fn visit(&mut self, address: &str, width: u32, height: u32, scheme: &str) {
+        let others = json!({ "urls": ["https://*", "ws://*", "wss://*", "ftp://*"] });
+        self.ask("Network.setBlockedURLs", others);
+        self.resize(width, height, scheme);
+        self.events.clear();
+        self.ask("Page.navigate", json!({ "url": address }));
+        while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
+            let event = self.hear();
+            self.events.push(event);
+        }
+    }
+
+    /// Changes the size of the window and the colours that its user prefers.
+    pub fn resize(&mut self, width: u32, height: u32, scheme: &str) {
+        let screen = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500 });
+        self.ask("Emulation.setDeviceMetricsOverride", screen);
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.ask("Emulation.setEmulatedMedia", json!({ "media": "", "features": features }));
+    }
+
+    /// Waits until an expression is true in the page.
+    pub fn wait(&mut self, expression: &str) {
+        let start = std::time::Instant::now();
+        while self.evaluate(&format!("Boolean({expression})")) != true {
+            let shown = || format!("{expression} does not come true");
+            assert!(start.elapsed() < PATIENCE, "{}: {}", shown(), self.evaluate("document.body.innerText"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Clicks with the mouse on the middle of the element that an expression returns.
+    pub fn click(&mut self, element: &str) {
+        let place = self.evaluate(&format!(
+            "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'center', behavior: 'instant' }});
+             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        ));
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({ "type": kind, "x": place[0], "y": place[1], "button": "left", "clickCount": 1 });
+            self.ask("Input.dispatchMouseEvent", event);
+        }
+    }
+
+    /// Presses a key.
+    pub fn press(&mut self, key: &str, code: u32) {
+        for kind in ["keyDown", "keyUp"] {
+            self.ask(
+                "Input.dispatchKeyEvent",
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code }),
+            );
         }
     }
 

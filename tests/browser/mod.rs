@@ -7,6 +7,7 @@
 //! ```
 
 mod chrome;
+mod studio;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -135,3 +135,48 @@ fn two_runs_to_one_output_leave_one_release() {
     assert_eq!(workshop.out(), ["release"]);
     assert_eq!(crate::release_files::read(&workshop.release()).num_rows(), 2000);
 }
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let workshop = workshop();
+    let made = std::process::Command::new("mkfifo").arg(workshop.path("pipe.parquet")).status().unwrap();
+    assert!(made.success());
+    assert_says(
+        &workshop.run_refused(78, &["--input", "pipe.parquet"]),
+        &["pipe.parquet", "neither a file nor a folder"],
+    );
+    let ended = workshop.throng(&["sql", "-c", "SELECT * FROM 'pipe.parquet'"]);
+    assert_eq!(ended.code, Some(78), "{ended:?}");
+}
+
+#[test]
+fn folders_that_hold_values_of_a_column_are_refused_by_its_name() {
+    let workshop = workshop();
+    for year in ["2020", "2021"] {
+        let folder = workshop.path(&format!("years/year={year}"));
+        fs::create_dir_all(&folder).unwrap();
+        write_parquet(&folder.join("people.parquet"), &people(50));
+    }
+    let said = ["partitioned by `year`", "PARTITIONED BY"];
+    assert_says(&workshop.run_refused(78, &["--input", "years/"]), &said);
+    let ended = workshop.throng(&["sql", "-c", "SELECT count(*) FROM 'years/'"]);
+    assert_eq!(ended.code, Some(78), "{ended:?}");
+    assert_says(&ended.stderr, &said);
+    // One folder is a table without the column.
+    workshop.run(&["--input", "years/year=2020/"]);
+}
+
+#[test]
+fn files_that_are_compressed_as_a_whole_are_refused_by_name() {
+    let workshop = workshop();
+    fs::create_dir(workshop.path("texts")).unwrap();
+    workshop.write("texts/people.csv.gz", b"\x1f\x8b\x08");
+    workshop.write("texts/people.csv", "age,sex\n34,f\n");
+    for input in ["texts/people.csv.gz", "texts/"] {
+        assert_says(&workshop.run_refused(78, &["--input", input]), &["people.csv.gz", "compressed", "decompress"]);
+    }
+    let ended = workshop.throng(&["sql", "-c", "SELECT * FROM 'texts/people.csv.gz'"]);
+    assert_eq!(ended.code, Some(78), "{ended:?}");
+    assert_says(&ended.stderr, &["compressed"]);
+}

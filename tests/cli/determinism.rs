@@ -106,6 +106,42 @@ fn parquet_csv_and_arrow_files_of_the_same_rows_give_the_same_bytes() {
     }
 }
 
+/// Encodings of text, and the width of offsets and of whole numbers that are generalized, are matters of the writer.
+#[test]
+fn the_types_in_which_values_are_stored_do_not_change_a_byte() {
+    use arrow::array::{ArrayRef, AsArray};
+    use arrow::compute::cast;
+    use arrow::datatypes::DataType::{self, Dictionary, Int16, Int32, LargeUtf8, UInt8, Utf8, Utf8View};
+    let people = people(600);
+    let released = |text: &DataType, number: &DataType| {
+        let column = |(field, column): (&std::sync::Arc<arrow::datatypes::Field>, &ArrayRef)| {
+            let is_generalized = QUASI.contains(&field.name().as_str());
+            let stored = match field.data_type() {
+                Utf8 => cast(column, text).unwrap(),
+                whole if is_generalized && whole.is_integer() => cast(column, number).unwrap(),
+                _ => column.clone(),
+            };
+            assert_eq!(stored.null_count(), column.null_count());
+            (field.name().clone(), stored, true)
+        };
+        let columns = people.schema_ref().fields().iter().zip(people.columns()).map(column);
+        let stored = RecordBatch::try_from_iter_with_nullable(columns.collect::<Vec<_>>()).unwrap();
+        assert!(stored.columns().iter().any(|column| column.as_string_opt::<i32>().is_some()) == (text == &Utf8));
+        let workshop = Workshop::new();
+        write_ipc(&workshop.path("input/people.arrow"), &stored);
+        workshop.policy(K, 2, COLUMNS);
+        workshop.run(&[]);
+        release_bytes(&workshop)
+    };
+    let expected = released(&Utf8, &DataType::Int64);
+    for text in [LargeUtf8, Utf8View, Dictionary(Box::new(Int32), Box::new(Utf8))] {
+        assert!(released(&text, &DataType::Int64) == expected, "{text} gives other bytes");
+    }
+    for number in [Int16, Int32, UInt8] {
+        assert!(released(&Utf8, &number) == expected, "{number} gives other bytes");
+    }
+}
+
 #[test]
 fn another_seed_gives_another_order_and_without_a_search_classes_of_the_same_sizes() {
     let workshop = Workshop::with(&people(800), K, 2, COLUMNS);

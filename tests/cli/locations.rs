@@ -35,7 +35,7 @@ fn three_files(names: [&str; 3]) -> Workshop {
 
 #[test]
 fn a_folder_is_read_with_the_folders_in_it() {
-    let workshop = three_files(["a.parquet", "year=2024/b.parquet", "year=2025/deep/c.parquet"]);
+    let workshop = three_files(["a.parquet", "2024/b.parquet", "2025/deep/c.parquet"]);
     assert_eq!(workshop.run(&[])["rows"], 300);
     assert_eq!(ids(&workshop), expected(0..300));
 }

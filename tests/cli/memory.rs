@@ -1,10 +1,16 @@
 //! `--memory-limit`: rows are spilled, the release is the same, and no spill files are left.
 
 use std::fs;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, StringArray};
+use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
 use crate::sandbox::{Workshop, assert_says, names};
+use crate::tables::{Draws, table, write_parquet};
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
 
@@ -25,16 +31,114 @@ fn a_run_with_little_memory_gives_the_same_bytes_and_leaves_no_spill_file() {
     fs::create_dir(workshop.path("spill")).unwrap();
     workshop.throng(&["generate", "census", "--rows", "150000", "-o", "input/census"]).done();
     let expected = release(&workshop, "out/unlimited", &[]);
-    assert_eq!(release(&workshop, "out/limited", &["--memory-limit", "32MiB"]), expected);
+    assert_eq!(release(&workshop, "out/limited", &["--memory-limit", "160MiB"]), expected);
     assert_eq!(names(&workshop.path("spill")), Vec::<String>::new());
 }
 
 #[test]
 fn a_limit_under_which_nothing_can_be_done_is_named() {
     let workshop = Workshop::with(&people(100), 5, 2, COLUMNS);
-    for (limit, says) in [("5", "16MiB"), ("512 elephants", "like 512MiB"), ("-1GB", "like 512MiB")] {
+    for (limit, says) in
+        [("5", "160MiB"), ("16MiB", "160MiB"), ("512 elephants", "like 512MiB"), ("-1GB", "like 512MiB")]
+    {
         let ended = workshop.throng(&["run", "policy.toml", &format!("--memory-limit={limit}")]);
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert_says(&ended.stderr, &["--memory-limit", says]);
     }
+}
+
+/// Limit of the tests of wide rows, and their number: the values take several times as much.
+const LIMIT: u64 = 288 << 20;
+const WIDE_ROWS: i64 = 40_000;
+
+/// Memory of a process of a debug build above that of an optimized one.
+const DEBUG_BYTES: u64 = 48 << 20;
+
+/// Writes rows with 10 kB of text each, which compress well.
+fn write_wide(workshop: &Workshop) {
+    for file in 0..10 {
+        let rows = || file * WIDE_ROWS / 10..(file + 1) * WIDE_ROWS / 10;
+        let mut draws = Draws::new(file as u64);
+        let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(rows().map(|row| row * 7 % 80)));
+        let note = |row: i64| format!("{row} {:x} ", draws.below(u64::MAX)).repeat(400);
+        let notes: ArrayRef = Arc::new(StringArray::from_iter_values(rows().map(note)));
+        let properties = WriterProperties::builder().set_max_row_group_row_count(Some(1000)).build();
+        let (file, rows) =
+            (workshop.path(&format!("input/{file}.parquet")), table(vec![("age", ages), ("note", notes)]));
+        let mut writer =
+            ArrowWriter::try_new(fs::File::create(file).unwrap(), rows.schema(), Some(properties)).unwrap();
+        writer.write(&rows).unwrap();
+        writer.close().unwrap();
+    }
+    workshop.policy(5, 1, "[columns.age]\nrole = \"quasi\"\n[columns.note]\nrole = \"insensitive\"\n");
+}
+
+/// Runs a command in a shell that reports its peak memory.
+fn peak_of(workshop: &Workshop, arguments: &[&str]) -> (u64, crate::sandbox::Ended) {
+    let mut child = workshop.start(arguments);
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let read = |from: &mut dyn std::io::Read| {
+        let mut text = String::new();
+        from.read_to_string(&mut text).map(|_| text).unwrap()
+    };
+    let (stdout, stderr) = std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| read(&mut out));
+        let stderr = scope.spawn(|| read(&mut err));
+        while child.try_wait().unwrap().is_none() {
+            let status = fs::read_to_string(&status).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+            peak = peak.max(kibibytes.unwrap_or(0) << 10);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        (stdout.join().unwrap(), stderr.join().unwrap())
+    });
+    let code = child.wait().unwrap().code();
+    (peak, crate::sandbox::Ended { code, stdout, stderr })
+}
+
+/// The values of a row may take any size: what is read, held, written and verified at a time follows bytes, in every command.
+#[test]
+fn wide_rows_stay_within_the_limit_in_every_command() {
+    let workshop = Workshop::new();
+    write_wide(&workshop);
+    let limit = format!("{}MiB", LIMIT >> 20);
+    let grouped = "SELECT max(length(note)), age FROM 'input/' GROUP BY age ORDER BY age";
+    let copied = "COPY (SELECT note, age FROM 'input/') TO 'copy.parquet' STORED AS PARQUET";
+    for arguments in [
+        &["run", "policy.toml"][..],
+        &["check", "policy.toml"],
+        &["init", "input/", "-o", "drafted.toml"],
+        &["risk", "input/", "--quasi", "age"],
+        &["verify", "out/release", "--quasi", "age", "--k", "2"],
+        &["sql", "-c", grouped],
+        &["sql", "-c", copied],
+    ] {
+        let (peak, ended) = peak_of(&workshop, &[arguments, &["--memory-limit", &limit, "--threads", "2"]].concat());
+        assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
+        assert!(peak <= LIMIT + DEBUG_BYTES, "{arguments:?}: {} MiB", peak >> 20);
+    }
+    let limited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();
+    workshop.run(&["--overwrite"]);
+    let unlimited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();
+    assert!(limited == unlimited, "the limit changes bytes");
+}
+
+#[test]
+fn a_row_group_that_no_limit_can_hold_is_refused_before_any_work() {
+    let workshop = Workshop::new();
+    let mut draws = Draws::new(1);
+    let noise: String = (0..40_000_000).map(|_| char::from(b' ' + draws.below(90) as u8)).collect();
+    let notes: ArrayRef = Arc::new(StringArray::from_iter_values([&noise[..20_000_000], &noise[20_000_000..]]));
+    let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(0..2));
+    write_parquet(&workshop.path("input/people.parquet"), &table(vec![("age", ages), ("note", notes)]));
+    workshop.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n[columns.note]\nrole = \"insensitive\"\n");
+    let message = workshop.run_refused(78, &["--memory-limit", "200MiB"]);
+    assert_says(&message, &["a row group of the input", "to at least ", "MiB"]);
+    let least = message.rsplit_once(' ').unwrap().1.to_owned();
+    workshop.run(&["--memory-limit", &least]);
+    // What is not read needs no memory.
+    workshop.throng(&["risk", "input/", "--quasi", "age", "--memory-limit", "200MiB"]).done();
 }

@@ -82,13 +82,17 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     cases.push(("a full disk", full, report));
     let wide = Workshop::new();
     let names = |row: usize| format!("{row:0>200}");
-    let ids = Arc::new(Int64Array::from_iter_values(0..60_000));
+    let ids = Arc::new(Int64Array::from_iter_values(0..300_000));
     write_parquet(
         &wide.path("input/people.parquet"),
-        &table(vec![("age", ids), ("name", strings((0..60_000).map(names)))]),
+        &table(vec![("age", ids), ("name", strings((0..300_000).map(names)))]),
     );
     wide.policy(3, 1, "[columns]\nage.role = \"quasi\"\nname.role = \"quasi\"\n");
-    cases.push(("a limit of memory that is too low", wide, vec!["run", "policy.toml", "--memory-limit", "16MiB"]));
+    cases.push((
+        "a limit of memory that is too low",
+        wide,
+        vec!["run", "policy.toml", "--threads", "1", "--memory-limit", "160MiB"],
+    ));
     cases
 }
 

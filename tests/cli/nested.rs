@@ -117,6 +117,15 @@ fn assert_kept(input: &RecordBatch, release: &RecordBatch) {
     }
 }
 
+/// Returns the type in which a column is released: offsets have 32 bits.
+fn short(data_type: &DataType) -> DataType {
+    match data_type {
+        DataType::LargeBinary => DataType::Binary,
+        DataType::LargeList(item) => DataType::List(Arc::clone(item)),
+        other => other.clone(),
+    }
+}
+
 #[test]
 fn nested_columns_come_through_unchanged() {
     let input = with_ages(plain());
@@ -128,9 +137,7 @@ fn nested_columns_come_through_unchanged() {
     assert_kept(&input, &release);
     for (name, column) in plain() {
         let found = release.schema().field_with_name(name).unwrap().data_type().clone();
-        let bytes = |data_type: &DataType| matches!(data_type, DataType::Binary | DataType::LargeBinary);
-        let same = found == *column.data_type() || bytes(&found) && bytes(column.data_type());
-        assert!(same, "{name}: {} came out as {found}", column.data_type());
+        assert_eq!(found, short(column.data_type()), "{name}");
     }
 }
 
@@ -144,7 +151,7 @@ fn nested_columns_of_arrow_files_come_through_unchanged() {
     let release = read(&workshop.release());
     assert_kept(&input, &release);
     for (name, column) in plain() {
-        assert_eq!(release.schema().field_with_name(name).unwrap().data_type(), column.data_type(), "{name}");
+        assert_eq!(release.schema().field_with_name(name).unwrap().data_type(), &short(column.data_type()), "{name}");
     }
 }
 

@@ -172,9 +172,9 @@ fn a_table_without_rows_has_no_risk_to_tell() {
 #[test]
 fn a_table_that_does_not_fit_says_what_to_do() {
     let workshop = Workshop::new();
-    workshop.throng(&["generate", "census", "--rows", "200000", "-o", "census"]).done();
+    workshop.throng(&["generate", "census", "--rows", "300000", "-o", "census"]).done();
     let quasi = "person_id,name,age,sex,marital_status,race,birth_place,region";
-    let risk = ["risk", "census", "--quasi", quasi, "--memory-limit", "16MiB"];
+    let risk = ["risk", "census", "--quasi", quasi, "--memory-limit", "160MiB"];
     let message = workshop.throng(&risk).refused(78);
-    assert_says(&message, &["--memory-limit"]);
+    assert_says(&message, &["distinct combinations", "--memory-limit", "to at least "]);
 }

@@ -68,7 +68,7 @@ impl Workshop {
         for variable in ["THRONG_LOG", "THRONG_LOG_FORMAT", "THRONG_CLUSTER", "THRONG_SHUFFLE_PARTITIONS"] {
             command.env_remove(variable);
         }
-        command.env("THRONG_SECRET", SECRET);
+        command.env("THRONG_SECRET", SECRET).env("THRONG_LEDGER_KEY", SECRET);
         command
     }
 

@@ -243,3 +243,20 @@ fn a_reader_that_leaves_early_is_no_error() {
         assert!(!line.is_empty());
     }
 }
+
+/// What is printed may be long, and its reader may not read: a signal ends the command meanwhile.
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_a_table_that_is_being_printed() {
+    let workshop = Workshop::new();
+    for format in ["table", "csv", "ndjson"] {
+        let select = "SELECT repeat('x', 1000000) FROM generate_series(1, 20)";
+        let mut child = workshop.start(&["sql", "-c", select, "--format", format]);
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        assert!(child.try_wait().unwrap().is_none(), "{format}: nobody has read the pipe");
+        std::process::Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap();
+        let start = std::time::Instant::now();
+        assert_eq!(child.wait().unwrap().code(), Some(143), "{format}");
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{format}: {:?}", start.elapsed());
+    }
+}

@@ -119,7 +119,7 @@ fn written(column: &ArrayRef) -> Vec<Option<String>> {
 fn plain(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, value) => plain(value),
-        DataType::Utf8View => DataType::Utf8,
+        DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
         DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
         DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
         DataType::Time32(TimeUnit::Second) => DataType::Time32(TimeUnit::Millisecond),

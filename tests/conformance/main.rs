@@ -19,8 +19,8 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
 use throng::testing::{check_recoding, most_general};
 use throng_core::CoreError;
-use throng_core::anonymize::{ClusterChoice, IgnoreProgress, Method, PartitionChoice};
-use throng_core::cluster::{Class, Portion};
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::cluster::{Class, IgnoreProgress, Portion};
 use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
 use throng_core::metrics::Utility;
@@ -41,9 +41,9 @@ fn k_and_p() -> impl Strategy<Value = (u64, u64)> {
     (2_u64..=8).prop_flat_map(|k| (Just(k), 1..=k))
 }
 
-fn recode(method: Method, table: &Table, privacy: &Privacy, allowed: &FeasibleRegions) -> Recoding {
-    let leaves = method.leaves(allowed, table, privacy).unwrap();
-    let classes = method.classes(&leaves, table, privacy, &IgnoreProgress).classes;
+fn recode(method: Method, table: &Table, allowed: &FeasibleRegions) -> Recoding {
+    let leaves = method.leaves(allowed, table).unwrap();
+    let classes = method.classes(&leaves, table, &allowed.privacy, &IgnoreProgress).classes;
     Recoding::without(table, &classes, &allowed.suppressed_cells).unwrap()
 }
 
@@ -63,7 +63,8 @@ fn release(table: &RandomTable, groups: &[u32], recoding: &Recoding) -> Released
     let sensitive: Vec<ArrayRef> = table.sensitive.iter().map(|(_, column)| column.clone()).collect();
     let types: Vec<DataType> = sensitive.iter().map(|column| column.data_type().clone()).collect();
     let content = RowHasher::new(&types, 42).unwrap().hash(&sensitive, table.rows).unwrap();
-    let order = ReleaseOrder::new(recoding, groups, &content, ReleaseKey::new(&[4; 32], 42));
+    let (shares, sizes) = (recoding.all_shares(), recoding.class_rows());
+    let order = ReleaseOrder::new(shares, sizes, groups, &content, ReleaseKey::new(&[4; 32], 42));
     let (mut fields, mut columns) = (Vec::new(), Vec::new());
     for (index, labels) in recoding.columns().iter().enumerate() {
         let class = |row: &u32| order.class_of[*row as usize];
@@ -133,7 +134,7 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
         let worst = Utility::of(table, &most_general(table, &allowed).unwrap(), k);
         for method in Method::ALL {
             let context = format!("{method:?}, {}, k = {k}, p = {p}", model.name);
-            let recoding = recode(method, table, &privacy, &allowed);
+            let recoding = recode(method, table, &allowed);
             // No row is lost or doubled, and every class satisfies the model.
             let checked = check_recoding(table, &privacy, &allowed.suppressed_cells, &recoding);
             prop_assert_eq!(checked, Ok(()), "{}", context);
@@ -162,12 +163,12 @@ fn check(whole: &RandomTable, k: u64, p: u64, seed: u64) -> Result<(), TestCaseE
             prop_assert!((0.0..=1.0 + 1e-6).contains(&utility.ncp), "{}: {}", context, utility.ncp);
             prop_assert_eq!(utility.dm, findings.sum_of_squares, "{}", context);
             // The result depends neither on threads nor on the order of rows.
-            let again = one_thread.install(|| recode(method, table, &privacy, &allowed));
+            let again = one_thread.install(|| recode(method, table, &allowed));
             prop_assert_eq!(shown(&release(&input, &groups, &again).batch), shown(&released.batch), "{}", context);
             let other = input.reordered(&shuffled(input.rows, seed));
             let (other_merged, other_groups) = other.survey().unwrap();
             let other_allowed = FeasibleRegions::of(&other_merged.table, &privacy);
-            let other_recoding = recode(method, &other_merged.table, &privacy, &other_allowed);
+            let other_recoding = recode(method, &other_merged.table, &other_allowed);
             let other_released = release(&other, &other_groups, &other_recoding);
             prop_assert_eq!(shown(&other_released.batch), shown(&released.batch), "{}", context);
         }
@@ -266,7 +267,7 @@ fn tiny_tables_come_close_to_the_optimum() {
             let allowed = FeasibleRegions::of(table, &privacy);
             let least = optimum(table, &groups, &privacy, k);
             for (index, method) in Method::ALL.into_iter().enumerate() {
-                let found = Utility::of(table, &recode(method, table, &privacy, &allowed), k).ncp;
+                let found = Utility::of(table, &recode(method, table, &allowed), k).ncp;
                 prop_assert!(found >= least - 1e-6, "{:?} beats the optimum: {} < {}", method, found, least);
                 if least < 1e-9 {
                     prop_assert!(found < 1e-9 || !keeps_cells_whole(method), "{:?} loses {}", method, found);

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use throng_core::columns::{ColumnRecoding, Limit, QuasiSpec, SensitiveCoding};
 use throng_core::hierarchy::{HierarchySpec, Tree};
-use throng_core::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy};
+use throng_core::model::{
+    CategoryWeight, CodeMeaning, FrequencyRequirement, GroundDistance, KAnonymity, Model, PSensitive, Privacy,
+    frequency_model,
+};
 use throng_core::verify::{AllowedValues, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 use throng_testkit::{RandomCoding, RandomTable};
 
@@ -25,15 +28,31 @@ struct Ask {
     /// The p of the column as a function of the p of the case.
     p: fn(u64) -> u64,
     alpha: Option<f64>,
+    frequencies: &'static [FrequencyRequirement],
 }
 
-const VALUES: Ask = Ask { look: RandomCoding::Values, p: |p| p, alpha: None };
-const TWO_VALUES: Ask = Ask { look: RandomCoding::Values, p: |_| 2, alpha: None };
-const STRONG: Ask = Ask { look: RandomCoding::Strong, p: |p| p, alpha: None };
-const CATEGORIES: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), alpha: None };
-const WEIGHTED: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), alpha: Some(1.5) };
+const VALUES: Ask = Ask { look: RandomCoding::Values, p: |p| p, alpha: None, frequencies: &[] };
+const TWO_VALUES: Ask = Ask { p: |_| 2, ..VALUES };
+const STRONG: Ask = Ask { look: RandomCoding::Strong, ..VALUES };
+const CATEGORIES: Ask = Ask { look: RandomCoding::Categories, p: |p| p.min(3), ..VALUES };
+const WEIGHTED: Ask = Ask { alpha: Some(1.5), ..CATEGORIES };
 
-pub const MODELS: [ModelCase; 11] = [
+/// Requires frequencies of values beside k alone.
+const fn frequencies(frequencies: &'static [FrequencyRequirement]) -> Ask {
+    Ask { p: |_| 1, frequencies, ..VALUES }
+}
+
+const SHARES: Ask = frequencies(&[FrequencyRequirement::MaxShare(0.7)]);
+const ENTROPY: Ask = frequencies(&[FrequencyRequirement::EntropyDiversity { l: 1.6 }]);
+const RECURSIVE: Ask = frequencies(&[FrequencyRequirement::RecursiveDiversity { c: 3.0, l: 2 }]);
+const CLOSE: Ask = frequencies(&[FrequencyRequirement::Closeness { t: 0.35, distance: GroundDistance::Equal }]);
+const ALIKE: Ask = frequencies(&[FrequencyRequirement::Likeness { beta: 2.0 }]);
+const SEVERAL: Ask = Ask {
+    frequencies: &[FrequencyRequirement::MaxShare(0.8), FrequencyRequirement::EntropyDiversity { l: 1.4 }],
+    ..VALUES
+};
+
+pub const MODELS: [ModelCase; 18] = [
     ModelCase { name: "k-anonymity", asks: &[], limited: false },
     ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false },
     ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false },
@@ -45,6 +64,13 @@ pub const MODELS: [ModelCase; 11] = [
     ModelCase { name: "constrained k-anonymity", asks: &[], limited: true },
     ModelCase { name: "constrained p-sensitive", asks: &[VALUES], limited: true },
     ModelCase { name: "extended, (p+, alpha) and limits", asks: &[STRONG, WEIGHTED], limited: true },
+    ModelCase { name: "(alpha, k)", asks: &[SHARES], limited: false },
+    ModelCase { name: "entropy l", asks: &[ENTROPY], limited: false },
+    ModelCase { name: "recursive (c, l)", asks: &[RECURSIVE], limited: false },
+    ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false },
+    ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false },
+    ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false },
+    ModelCase { name: "t-closeness and limits", asks: &[CLOSE], limited: true },
 ];
 
 impl ModelCase {
@@ -69,6 +95,7 @@ impl ModelCase {
             if let Some(alpha) = ask.alpha {
                 models.push(Arc::new(CategoryWeight::new(alpha, column, 3)));
             }
+            models.extend(ask.frequencies.iter().map(|requirement| frequency_model(*requirement, column)));
         }
         Privacy::new(models)
     }
@@ -80,19 +107,22 @@ impl ModelCase {
             reading: reading(&spec.facets[0]),
             p: (ask.p)(p),
             alpha: ask.alpha,
+            frequencies: ask.frequencies.to_vec(),
         });
         Promise {
             quasi: table.quasi.iter().flat_map(|(spec, _)| spec.released_names()).collect(),
             k,
             sensitive: sensitive.collect(),
             limits: table.quasi.iter().filter_map(|(spec, _)| limit(spec)).collect(),
+            unit: None,
         }
     }
 }
 
 fn reading(facet: &SensitiveCoding) -> SensitiveReading {
     match facet {
-        SensitiveCoding::Values => SensitiveReading::Values,
+        SensitiveCoding::Values | SensitiveCoding::Units => SensitiveReading::Values,
+        SensitiveCoding::Bands(borders) => SensitiveReading::Bands(Arc::clone(borders)),
         SensitiveCoding::Strong(protection) => {
             let HierarchySpec::Tree(tree) = &*protection.hierarchy else {
                 return SensitiveReading::Strong(Arc::default());

@@ -37,7 +37,7 @@ fn an_executor_is_killed_in_the_survey() {
 
 #[test]
 fn an_executor_is_killed_in_the_shuffle() {
-    kill_in("ThrongDeal", "killed-shuffle");
+    kill_in("ThrongAssign", "killed-shuffle");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn the_scheduler_is_killed() {
     let mut cluster = Cluster::start(&census.bucket, 2);
     let arguments = census.arguments("released");
     let job = cluster.start_client(&text(&arguments));
-    cluster.wait_for_task("ThrongDeal");
+    cluster.wait_for_task("ThrongAssign");
     cluster.kill_scheduler();
     let ended = job.wait();
     assert_eq!(ended.code, Some(75), "{ended:?}");

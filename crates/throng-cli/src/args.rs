@@ -1,28 +1,34 @@
 //! The command line, as it was written.
 
+mod bound;
 mod clean;
 mod cluster;
 mod document;
 mod hierarchy;
 mod init;
+mod lab;
 mod logs;
 mod report;
 mod risk;
 mod run;
 mod sql;
+mod studio;
 mod sweep;
 mod values;
 
+pub(crate) use bound::BoundArgs;
 pub(crate) use clean::CleanArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;
+pub(crate) use lab::{AttackArgs, DiffArgs, RoleArgs, UtilityArgs};
 pub(crate) use logs::{LogArgs, LogFormat};
 pub(crate) use report::ReportArgs;
 pub(crate) use risk::{RiskArgs, RiskFormat};
 pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
+pub(crate) use studio::StudioArgs;
 pub(crate) use sweep::SweepArgs;
 pub(crate) use values::bytes;
 use values::{page, share};
@@ -53,6 +59,7 @@ const EVERY: &str = "Options of every command";
     arg_required_else_help = true,
     after_help = "Start here:\n  \
         throng demo                  release a synthetic census and verify it\n  \
+        throng studio people.parquet write a policy by looking, in the browser\n  \
         throng init people.parquet   draft a policy for a table of your own\n  \
         throng check policy.toml     tell what is open or wrong in it, write nothing\n  \
         throng run policy.toml       release\n\n\
@@ -120,11 +127,40 @@ pub(crate) enum Command {
     /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
     /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.
     Risk(RiskArgs),
+    /// Measure how well a release answers the questions that the original would answer
+    ///
+    /// Random counts with one to three conditions, distributions of columns, association of pairs, models that are trained on
+    /// the release and tested on the original. Values inside a label are spread evenly. Works on any release, also on one
+    /// that Throng has not made.
+    Utility(UtilityArgs),
+    /// Attack a release as an intruder would, and measure the gain
+    ///
+    /// Each attack has a chance of success without what it adds (prior), with the release, and with the original in place of
+    /// the release. Gain is release / prior. With `[privacy.attacks] max_gain` in the policy, or --max-gain, a larger gain is
+    /// an error, and `throng run` publishes nothing.
+    Attack(AttackArgs),
+    /// Find out what two releases of the same people reveal together
+    ///
+    /// Counts people with fewer than k candidates, or fewer than p possible values, for an intruder who compares the classes
+    /// that cover a person in both. Works on released files alone, also on those that Throng has not made, and on releases
+    /// under two policies.
+    Diff(DiffArgs),
     /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
     ///
     /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
     /// policy. A combination that can't be kept says why.
     Sweep(SweepArgs),
+    /// Prove how much any release under a policy loses at least, and how near to that its own release comes
+    ///
+    /// Reads the input and publishes nothing. Forms the classes of the policy in memory, and computes a lower bound of the
+    /// loss of every release that keeps the policy. `bound = true` under `[algorithm]` puts both into the sidecar and the report.
+    Bound(BoundArgs),
+    /// Open a page on this machine on which a policy is written by looking at its effects
+    ///
+    /// Shows the columns of a table with their counts, and for every choice of roles, hierarchies, k and p the risk and the loss: on a
+    /// sample first, exact soon after. Its product is a policy file next to the table. The page is served on 127.0.0.1 only, below a
+    /// random path, and fetches nothing. The first line on stdout is a JSON object with its address; Ctrl-C ends it.
+    Studio(StudioArgs),
     /// Tell what a run would do: the plan, leaves, memory, and about how much would be lost
     ///
     /// Reads the input and clusters a few of its leaves; writes nothing.
@@ -244,6 +280,24 @@ pub(crate) struct VerifyArgs {
     /// At least so many distinct values of each sensitive column in each class
     #[arg(short, long, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) p: Option<u64>,
+
+    /// Count the different values of this column, such as people, in place of rows
+    #[arg(long, value_name = "COLUMN", requires = "quasi")]
+    pub(crate) unit: Option<String>,
+
+    /// Compare with this earlier release as an intruder would, from released files alone; may be repeated
+    ///
+    /// Rows that are equal in every released column are followed from one release to the other. What stayed in a class, moved
+    /// from one to another, left or came must be empty or satisfy k and p.
+    #[arg(long, value_name = "PREVIOUS")]
+    pub(crate) against: Vec<String>,
+
+    /// Compare with the ledger of the series, whose key is in THRONG_LEDGER_KEY
+    ///
+    /// The release at the output of the policy must have the rows that the ledger remembers, and the remembered releases must
+    /// be safe together.
+    #[arg(long, requires = "policy")]
+    pub(crate) ledger: bool,
 }
 
 #[derive(Debug, Subcommand)]

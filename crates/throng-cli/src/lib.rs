@@ -6,6 +6,7 @@
 mod args;
 mod backend;
 mod commands;
+mod limits;
 mod logging;
 #[cfg(feature = "otel")]
 mod otel;
@@ -17,11 +18,12 @@ mod server;
 mod signals;
 mod telemetry;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use throng_job::{JobError, Stopper};
+use throng_job::Stopper;
 
 use args::{Args, Command};
 use logging::LogScope;
@@ -29,14 +31,26 @@ use outcome::Outcome;
 use signals::stop_signal;
 use telemetry::RunFiles;
 
+pub use panics::hide_panic_messages;
 #[cfg(feature = "cluster")]
 pub use server::throng_cluster;
+
+/// The JSON documents of the commands, for hosts that give the same ones.
+pub mod documents {
+    pub use crate::commands::{check_json, risk_json, sweep_json, verify_json};
+}
 
 /// Runs `throng` with the arguments of this process, and returns its exit code. Sets the panic hook, rayon's global
 /// pool and the logger of the process.
 pub fn throng() -> ExitCode {
+    ExitCode::from(throng_with(std::env::args_os()))
+}
+
+/// Runs `throng` with these arguments, of which the first is its name, and returns its exit code. Changes the process as [`throng`]
+/// does.
+pub fn throng_with(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> u8 {
     panics::hide_panic_messages("throng");
-    let args = match Args::try_parse() {
+    let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => return report_usage_error(&error),
     };
@@ -47,6 +61,9 @@ pub fn throng() -> ExitCode {
         Err(outcome) => return exit_with(&outcome),
     };
     let threads = args.threads();
+    if let Err(error) = limits::check(threads) {
+        return exit_with(&Outcome::from(error));
+    }
     let outcome = block_on(threads, LAST_WORK, until_stopped(args.command, threads, args.memory_limit, &files))
         .unwrap_or_else(|error| no_threads(&error));
     files.write(&outcome);
@@ -57,8 +74,9 @@ pub fn throng() -> ExitCode {
 /// Runs a future on a new runtime. Threads that are still computing afterwards have `last_work` to remove their spill
 /// files.
 fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output = T>) -> std::io::Result<T> {
-    // Fails if the pool exists already: it is set once per process, and no other code sets it.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    // The pool is set once per process, and no other code sets it: what fails is a thread.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    pool.map_err(|error| std::io::Error::new(std::io::ErrorKind::WouldBlock, error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let output = runtime.block_on(future);
     runtime.shutdown_timeout(last_work);
@@ -66,21 +84,20 @@ fn block_on<T>(threads: usize, last_work: Duration, future: impl Future<Output =
 }
 
 fn no_threads(error: &std::io::Error) -> Outcome {
-    let error = JobError::creating("starting threads", error);
-    Outcome::failure(error.kind().exit_code(), error.message())
+    Outcome::from(limits::no_threads(error))
 }
 
 /// Prints the outcome and returns the exit code.
-fn exit_with(outcome: &Outcome) -> ExitCode {
+fn exit_with(outcome: &Outcome) -> u8 {
     outcome.print();
-    ExitCode::from(outcome.exit_code())
+    outcome.exit_code()
 }
 
 /// Prints help if requested, and the usage error otherwise.
-fn report_usage_error(error: &clap::Error) -> ExitCode {
+fn report_usage_error(error: &clap::Error) -> u8 {
     let _ = error.print();
     if !error.use_stderr() {
-        return ExitCode::SUCCESS;
+        return 0;
     }
     let text = error.render().to_string();
     // The error ends at the first empty line; the usage follows it.
@@ -97,8 +114,10 @@ const GRACE: Duration = Duration::from_secs(10);
 /// Runs a command, or stops it on a signal. A job then removes its staging; one that is already committing completes
 /// its release, and its outcome is returned.
 async fn until_stopped(command: Command, threads: usize, memory_limit: Option<u64>, files: &RunFiles) -> Outcome {
+    // What is written must fail with an error, so that the staging is removed.
+    signals::ignore_file_size_signal();
     let (stopper, stop) = Stopper::new();
-    let stages = matches!(command, Command::Run(_) | Command::Demo(_));
+    let stages = matches!(command, Command::Run(_) | Command::Demo(_) | Command::Studio(_));
     let sql = matches!(command, Command::Sql(_));
     if matches!(&command, Command::Sql(args) if args.is_shell()) {
         // A signal ends a statement of the shell, but not the shell.

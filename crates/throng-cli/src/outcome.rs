@@ -45,6 +45,20 @@ impl Outcome {
         Self { exit_code, text, json: Some(json) }
     }
 
+    /// Adds text and a field of the JSON. A finding that does not hold turns a success into a failure with this exit code.
+    pub(crate) fn with_finding(mut self, text: &str, field: &str, value: Value, failure: Option<u8>) -> Self {
+        self.text = format!("{}\n{text}", self.text);
+        if let Some(json) = &mut self.json {
+            json[field] = value;
+            if failure.is_some() {
+                json["outcome"] = "refused".into();
+                json["satisfied"] = false.into();
+            }
+        }
+        self.exit_code = if self.exit_code == 0 { failure.unwrap_or(0) } else { self.exit_code };
+        self
+    }
+
     pub(crate) fn exit_code(&self) -> u8 {
         self.exit_code
     }

@@ -6,7 +6,7 @@ use crate::outcome::eprint_line;
 
 /// Reports panics by source location only, because a message may quote data. A decoder panic that becomes an error is
 /// not reported.
-pub(crate) fn hide_panic_messages(binary: &'static str) {
+pub fn hide_panic_messages(binary: &'static str) {
     std::panic::set_hook(Box::new(move |panic| {
         if !throng_job::is_decoding() {
             eprint_line(&report(binary, panic.location()));

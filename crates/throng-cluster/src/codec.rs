@@ -13,11 +13,11 @@ use throng_datafusion::{ThrongLogicalCodec, ThrongPhysicalCodec};
 /// Codec of logical plans, which the client sends to the scheduler.
 pub fn logical() -> Arc<dyn LogicalExtensionCodec> {
     let ballista = Arc::new(BallistaLogicalExtensionCodec::default());
-    Arc::new(ThrongLogicalCodec::new(ballista).with_tasks(throng_job::read_task))
+    Arc::new(ThrongLogicalCodec::new(ballista).with_tasks(&throng_job::JOB_TASKS))
 }
 
 /// Codec of physical plans, which the scheduler sends to the executors.
 pub fn physical() -> Arc<dyn PhysicalExtensionCodec> {
     let ballista = Arc::new(BallistaPhysicalExtensionCodec::default());
-    Arc::new(ThrongPhysicalCodec::new(ballista).with_tasks(throng_job::read_task))
+    Arc::new(ThrongPhysicalCodec::new(ballista).with_tasks(&throng_job::JOB_TASKS))
 }

@@ -7,22 +7,19 @@ use async_trait::async_trait;
 use ballista_core::config::BallistaConfig;
 use ballista_core::planner::BallistaQueryPlanner;
 use datafusion::catalog::Session;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::context::QueryPlanner;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use datafusion::physical_planner::{DefaultPhysicalPlanner, PhysicalPlanner};
 use datafusion_proto::protobuf::LogicalPlanNode;
 use futures::TryStreamExt;
+use throng_datafusion::single_input_methods;
 use throng_job::{JobError, Kind, planning_failure};
 
 use crate::codec;
@@ -77,6 +74,12 @@ struct ErrorDecodingExec {
     cluster: Arc<str>,
 }
 
+impl ErrorDecodingExec {
+    fn with_input(&self, inner: Arc<dyn ExecutionPlan>) -> Self {
+        Self { inner, cluster: Arc::clone(&self.cluster) }
+    }
+}
+
 impl DisplayAs for ErrorDecodingExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ErrorDecodingExec: {}", self.cluster)
@@ -92,31 +95,7 @@ impl ExecutionPlan for ErrorDecodingExec {
         self.inner.properties()
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.inner]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(inner), true) = (children.pop(), children.is_empty()) else {
-            return internal_err!("ErrorDecodingExec has one input");
-        };
-        Ok(Arc::new(Self { inner, cluster: Arc::clone(&self.cluster) }))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
+    single_input_methods!(inner);
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let cluster = Arc::clone(&self.cluster);

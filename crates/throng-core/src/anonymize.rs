@@ -1,39 +1,55 @@
 //! From a table to its classes: feasible regions, partition into leaves, and clustering of the leaves in parallel.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use rayon::prelude::*;
 
-use crate::cluster::centroid;
-use crate::cluster::{Class, ClusterMethod, EnhancedPk, Greedy, GreedyPk, Mdav, RandomSeed, Switching};
+use crate::cluster::{
+    Centroid, ClusterContext, ClusterMethod, DEFAULT_CYCLES, EnhancedPk, FormedClasses, Greedy, GreedyPk, Mdav,
+    OneClass, ProgressSink, RandomSeed, Switching,
+};
 use crate::error::Result;
 use crate::key::ReleaseKey;
-use crate::local_search::{Effort, improve};
+use crate::local_search::LocalSearch;
 use crate::model::Privacy;
 use crate::partition::{BasicMondrian, FeasibleRegions, Incognito, Leaf, Mdr, Mondrian, NoPartition, PartitionMethod};
 use crate::redistribute::redistribute;
 use crate::table::Table;
 
-/// Default number of cycles of local search.
-pub const DEFAULT_CYCLES: u32 = 1;
-
-/// Budget of centroid search per cycle, in cells times rounds. A round takes far longer than everything else, so large
-/// tables get none.
-const CENTROID_ROW_ROUNDS: u64 = 1 << 17;
-
-/// Partition method: how a table is cut into leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the table is first cut into parts.
+// [LeFevre 2006], [Liu 2018] for basic Mondrian and MDR trees, [LeFevre 2005] for Incognito.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Partition"))]
 pub enum PartitionChoice {
-    /// Mondrian [LeFevre 2006].
+    /// Cuts along one quasi-identifier at a time, while every part still satisfies the privacy model.
+    #[default]
     Mondrian,
-    /// Basic Mondrian, as in [Liu 2018].
+    /// Mondrian as in the literature: numbers are cut at the median, categories into the children of their node in the
+    /// hierarchy.
     BasicMondrian,
-    /// Basic Mondrian with priority weights and MDR trees of numeric columns [Liu 2018].
+    /// Mondrian with regular intervals (MDR trees) for numbers, dates and times without a hierarchy, and with the order
+    /// of the columns found by trial.
     Mdr,
-    /// Full-domain generalization [LeFevre 2005].
+    /// Full-domain generalization: every value of a column is released on the same level of its hierarchy. Goes with
+    /// the cluster methods `auto` and `none` only, and forms no smaller classes.
     Incognito,
-    /// The whole table is one leaf.
+    /// Leaves the table in one part. With `auto` it is the same as `mondrian`.
     None,
+}
+
+impl PartitionChoice {
+    /// All methods, in the order of the enumeration.
+    pub const ALL: [Self; 5] = [Self::Mondrian, Self::BasicMondrian, Self::Mdr, Self::Incognito, Self::None];
+
+    /// Returns the name of the choice in policies and reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mondrian => "mondrian",
+            Self::BasicMondrian => "basic-mondrian",
+            Self::Mdr => "mdr",
+            Self::Incognito => "incognito",
+            Self::None => "none",
+        }
+    }
 }
 
 /// Cluster method: how the classes of a leaf are formed.
@@ -90,39 +106,6 @@ pub struct Method {
     pub cycles: u32,
 }
 
-/// The classes of a table, and the search effort spent.
-#[derive(Clone, Debug)]
-pub struct FormedClasses {
-    /// The classes.
-    pub classes: Vec<Class>,
-    /// Least number of completed cycles over the blocks that local search could change; zero if there were none.
-    pub cycles: u32,
-}
-
-/// Receives progress and can stop a method.
-pub trait ProgressSink: Sync {
-    /// Called when a leaf with `cells` cells is done. Once it returns false, no further leaf is started and the result
-    /// is unusable.
-    fn leaf_done(&self, cells: usize) -> bool;
-
-    /// Whether local search may continue. Once it returns false, the search ends with its best result.
-    fn may_search(&self) -> bool;
-}
-
-/// Ignores progress and never stops.
-#[derive(Clone, Copy, Debug)]
-pub struct IgnoreProgress;
-
-impl ProgressSink for IgnoreProgress {
-    fn leaf_done(&self, _cells: usize) -> bool {
-        true
-    }
-
-    fn may_search(&self) -> bool {
-        true
-    }
-}
-
 impl Method {
     /// Combinations that cover every partition and every clustering, for tests that must hold for all of them.
     pub const ALL: [Self; 19] = [
@@ -162,8 +145,9 @@ impl Method {
         Self { cycles, ..self }
     }
 
-    /// Cuts the feasible regions into leaves that satisfy the model.
-    pub fn leaves(&self, allowed: &FeasibleRegions, table: &Table, privacy: &Privacy) -> Result<Vec<Leaf>> {
+    /// Cuts the feasible regions into leaves that satisfy their models.
+    pub fn leaves(&self, allowed: &FeasibleRegions, table: &Table) -> Result<Vec<Leaf>> {
+        let privacy = &allowed.privacy;
         // Leaves that no clustering refines are cut as long as a cut is allowed.
         let is_final = self.cluster == ClusterChoice::None;
         let partition: Box<dyn PartitionMethod> = match self.partition {
@@ -199,63 +183,35 @@ impl Method {
         leaves: &[Leaf],
         table: &Table,
         privacy: &Privacy,
-        watch: &dyn ProgressSink,
+        progress: &dyn ProgressSink,
     ) -> FormedClasses {
-        let mut formed = self.formed(leaves, table, privacy, watch);
+        let mut formed = self.formed(leaves, table, privacy, progress);
         redistribute(table, privacy, &mut formed.classes, self.key);
         formed
     }
 
-    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, watch: &dyn ProgressSink) -> FormedClasses {
+    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, progress: &dyn ProgressSink) -> FormedClasses {
         let clustering = self.clustering();
-        let is_stopped = AtomicBool::new(false);
-        let classes = |leaf: &Leaf| {
-            if is_stopped.load(Ordering::Relaxed) {
-                return Vec::new();
-            }
-            let classes = match &clustering {
-                _ if self.cluster == ClusterChoice::Centroid => {
-                    return self.centroid_classes(leaf, table, privacy, watch);
-                }
-                Some(clustering) => clustering.cluster(&leaf.cells, table, privacy),
-                None => vec![Class { cover: leaf.cover.clone(), ..Class::of_cells(table, &leaf.cells) }],
-            };
-            if !watch.leaf_done(leaf.cells.len()) {
-                is_stopped.store(true, Ordering::Relaxed);
-            }
-            classes
-        };
-        if self.cluster != ClusterChoice::Search || self.cycles == 0 {
-            return FormedClasses { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 };
-        }
-        let may_continue = || watch.may_search() && !is_stopped.load(Ordering::Relaxed);
-        let seed = self.key.seed("search");
-        let blocks: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
-        let search = |leaves: &&[Leaf]| {
-            let classes = leaves.par_iter().flat_map_iter(classes).collect();
-            improve(table, privacy, classes, Effort { cycles: self.cycles, seed, may_continue: &may_continue })
-        };
-        let found: Vec<(Vec<Class>, u32)> = blocks.par_iter().map(search).collect();
-        let cycles = found.iter().map(|(_, cycles)| *cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
-        FormedClasses { classes: found.into_iter().flat_map(|(classes, _)| classes).collect(), cycles }
+        let context = ClusterContext::new(self.cycles, progress);
+        let regions: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
+        let formed = regions.par_iter().map(|leaves| clustering.cluster_region(leaves, table, privacy, &context));
+        let formed: Vec<FormedClasses> = formed.collect();
+        let cycles = formed.iter().map(|region| region.cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
+        FormedClasses { classes: formed.into_iter().flat_map(|region| region.classes).collect(), cycles }
     }
 
-    fn centroid_classes(&self, leaf: &Leaf, table: &Table, privacy: &Privacy, watch: &dyn ProgressSink) -> Vec<Class> {
-        let most = u64::from(self.cycles) * CENTROID_ROW_ROUNDS / (leaf.cells.len() as u64).max(1);
-        let rounds = most.min(u64::from(self.cycles) * u64::from(centroid::DEFAULT_ROUNDS));
-        let may_continue = |cells: usize| watch.leaf_done(cells) && watch.may_search();
-        centroid::classes(table, &leaf.cells, privacy, u32::try_from(rounds).unwrap_or(u32::MAX), &may_continue)
-    }
-
-    fn clustering(&self) -> Option<Box<dyn ClusterMethod>> {
+    fn clustering(&self) -> Box<dyn ClusterMethod> {
+        let greedy = Greedy { seed: self.key.seed("greedy") };
         match self.cluster {
-            ClusterChoice::Search | ClusterChoice::Greedy => Some(Box::new(Greedy { seed: self.key.seed("greedy") })),
-            ClusterChoice::GreedyPk => Some(Box::new(GreedyPk)),
-            ClusterChoice::EnhancedPk => Some(Box::new(EnhancedPk)),
-            ClusterChoice::Switching => Some(Box::new(Switching)),
-            ClusterChoice::Mdav => Some(Box::new(Mdav)),
-            ClusterChoice::RandomSeed => Some(Box::new(RandomSeed { seed: self.key.seed("random seeds") })),
-            ClusterChoice::Centroid | ClusterChoice::None => None,
+            ClusterChoice::Search => Box::new(LocalSearch { start: greedy, seed: self.key.seed("search") }),
+            ClusterChoice::Greedy => Box::new(greedy),
+            ClusterChoice::GreedyPk => Box::new(GreedyPk),
+            ClusterChoice::EnhancedPk => Box::new(EnhancedPk),
+            ClusterChoice::Switching => Box::new(Switching),
+            ClusterChoice::Mdav => Box::new(Mdav),
+            ClusterChoice::RandomSeed => Box::new(RandomSeed { seed: self.key.seed("random seeds") }),
+            ClusterChoice::Centroid => Box::new(Centroid::default()),
+            ClusterChoice::None => Box::new(OneClass),
         }
     }
 }

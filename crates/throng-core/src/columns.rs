@@ -52,15 +52,17 @@ pub enum Limit {
     Bands(Arc<[f64]>),
 }
 
-/// Treatment of rows whose quasi-identifier is null.
+/// What happens to a row whose quasi-identifier has no value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Nulls {
-    /// Null is an ordinary value, released as null if a class has nothing else.
+    /// The missing value is a value like any other.
     #[default]
     Value,
-    /// The row is suppressed and counted.
+    /// The row is left out of the release, and counted.
     Suppress,
-    /// The run fails.
+    /// The run stops.
     Error,
 }
 
@@ -121,6 +123,11 @@ pub enum SensitiveCoding {
     Strong(Arc<Protection>),
     /// Values have the code of their sensitive category ((p+, alpha)-sensitivity, [Sun 2008]).
     Categories(Arc<Categories>),
+    /// Numbers and dates have the code of their band; the ascending borders are the lower bounds of all bands but the
+    /// first. Dates are days since 1970.
+    Bands(Arc<[f64]>),
+    /// The column has units of privacy; units with a single row share a code.
+    Units,
 }
 
 impl SensitiveCoding {
@@ -130,6 +137,8 @@ impl SensitiveCoding {
             Self::Values => "values",
             Self::Strong(_) => "strong values",
             Self::Categories(_) => "categories",
+            Self::Bands(_) => "bands",
+            Self::Units => "units",
         }
     }
 }

@@ -73,8 +73,18 @@ pub enum CoreError {
         /// Maximum number of nodes.
         limit: u128,
     },
+    /// Bands or a range are required of a column that has neither numbers nor dates.
+    #[error(
+        "sensitive column `{column}` has neither numbers nor dates, so that it has no bands and no range; leave them out"
+    )]
+    NoNumbers {
+        /// The column.
+        column: String,
+    },
     /// A value cannot be formatted, such as a date out of range.
-    #[error("column `{column}` has values that can't be written as text, such as dates beyond the calendar; mend them")]
+    #[error(
+        "column `{column}` has values that can't be written as text, such as dates beyond the calendar; correct them"
+    )]
     NoText {
         /// The column.
         column: String,

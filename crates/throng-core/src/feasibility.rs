@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::model::{Model, Privacy, Tally};
+use crate::model::{Privacy, Tally};
 use crate::partition::FeasibleRegions;
 use crate::table::{SensitiveColumn, Table};
 
@@ -40,6 +40,29 @@ pub enum Shortfall {
         /// The sensitive column.
         column: String,
     },
+    /// Fewer units of privacy than `k`.
+    Units {
+        /// Number of units of the table.
+        units: u64,
+        /// The requirement.
+        k: u64,
+    },
+    /// Fewer values than `p` that different units carry.
+    Carriers {
+        /// The sensitive column.
+        column: String,
+        /// Number of values that different units carry, which is the highest feasible `p`.
+        carried: u64,
+        /// The requirement.
+        p: u64,
+    },
+    /// The frequencies of all rows together violate a model.
+    Frequency {
+        /// The sensitive column.
+        column: String,
+        /// Name of the model.
+        model: &'static str,
+    },
     /// Under the constraints of the quasi-identifiers, no class satisfies the model.
     Limits {
         /// Number of rows of the table, all of which would have to be suppressed.
@@ -62,6 +85,18 @@ impl fmt::Display for Shortfall {
             Self::Weight { column } => write!(
                 f,
                 "the categories of sensitive column `{column}` weigh less than alpha even in all rows together; lower alpha"
+            ),
+            Self::Units { units, k } => {
+                write!(f, "the rows to release belong to {units} units, and k = {k} needs at least that many")
+            }
+            Self::Carriers { column, carried, p } => write!(
+                f,
+                "only {carried} values of sensitive column `{column}` are carried by different units, and p = {p} needs at \
+                 least that many; the highest p that works for it is {carried}"
+            ),
+            Self::Frequency { column, model } => write!(
+                f,
+                "sensitive column `{column}` violates {model} even in all rows together; relax that requirement"
             ),
             Self::Limits { rows } => write!(
                 f,
@@ -101,8 +136,8 @@ pub struct ColumnFeasibility {
 }
 
 impl Feasibility {
-    /// Computes the feasibility of a table. Models are row-monotone, so a class of the maximum allowed microdata can be
-    /// released if and only if the class as a whole satisfies the models.
+    /// Computes the feasibility of a table. Models are closed under merging, so a class of the maximum allowed microdata
+    /// can be released if and only if the class as a whole satisfies the models.
     pub fn of(table: &Table, privacy: &Privacy, allowed: &FeasibleRegions) -> Self {
         let mut examined = FeasibilityCounts::new(table);
         examined.add(table, allowed);
@@ -127,7 +162,7 @@ impl FeasibilityCounts {
     pub fn new(table: &Table) -> Self {
         let is_limited = table.quasi().iter().any(|quasi| quasi.domain.is_limited());
         let sensitive = Arc::clone(table.sensitive_columns());
-        let whole = Tally::empty(sensitive.len());
+        let whole = Tally::empty(table.tally_shape());
         Self { sensitive, whole, suppressed: 0, classes: Vec::new(), is_limited }
     }
 
@@ -135,9 +170,9 @@ impl FeasibilityCounts {
     /// that satisfies the models by itself.
     pub fn add(&mut self, part: &Table, allowed: &FeasibleRegions) {
         self.suppressed += allowed.suppressed_rows(part);
-        self.whole.merge(&tally(part, &allowed.suppressed_cells));
+        self.whole.merge(&tally(part, allowed.suppressed_cells.iter().copied()));
         for cells in &allowed.classes {
-            let class = tally(part, cells);
+            let class = tally(part, cells.iter().copied());
             self.whole.merge(&class);
             match self.classes.first_mut() {
                 Some(one) if !self.is_limited => one.merge(&class),
@@ -148,10 +183,14 @@ impl FeasibilityCounts {
 
     /// Returns the feasibility over all parts.
     pub fn conclude(&self, privacy: &Privacy) -> Feasibility {
+        let privacy = &privacy.for_release(&self.sensitive, &self.whole);
         let mut shortfalls: Vec<Shortfall> = privacy
             .models()
-            .filter(|model| model.shortage(&self.whole) > 0)
-            .map(|model| shortfall(model, &self.whole, &self.sensitive))
+            .filter(|model| model.deficit(&self.whole) > 0)
+            .map(|model| {
+                let column = model.column().map_or("", |column| self.sensitive[column].name.as_str());
+                model.shortfall(column, &self.whole)
+            })
             .collect();
         if shortfalls.is_empty() && self.classes.is_empty() {
             shortfalls.push(Shortfall::Limits { rows: self.whole.rows() });
@@ -159,17 +198,18 @@ impl FeasibilityCounts {
         let most = |column: usize| {
             let of_class = |class: &Tally| {
                 let models = privacy.models().filter(|model| model.column() == Some(column));
-                models.map(|model| self.most_classes(class, model)).fold(class.rows(), u64::min)
+                models.map(|model| model.max_classes(class)).fold(class.rows(), u64::min)
             };
             self.classes.iter().map(of_class).sum()
         };
-        let columns = self.sensitive.iter().enumerate().map(|(index, column)| ColumnFeasibility {
+        let columns = self.sensitive.iter().enumerate().filter(|(_, column)| !column.is_unit);
+        let columns = columns.map(|(index, column)| ColumnFeasibility {
             name: column.name.clone(),
             counted: column.counted,
             distinct: self.whole.distinct(index),
             max_classes: most(index),
         });
-        let most_of_class = |class: &Tally| privacy.models().map(|model| self.most_classes(class, model)).min();
+        let most_of_class = |class: &Tally| privacy.models().map(|model| model.max_classes(class)).min();
         Feasibility {
             rows: self.whole.rows(),
             suppressed: self.suppressed,
@@ -177,27 +217,6 @@ impl FeasibilityCounts {
             max_classes: self.classes.iter().map(|class| most_of_class(class).unwrap_or(0)).sum(),
             shortfalls,
         }
-    }
-
-    /// Returns an upper bound of the number of classes by one model.
-    fn most_classes(&self, class: &Tally, model: &dyn Model) -> u64 {
-        match (model.column(), model.distinct_values()) {
-            (Some(column), Some(p)) => {
-                let counts = (0..self.sensitive[column].distinct).map(|code| class.count(column, code));
-                max_classes(counts.filter(|count| *count > 0).collect(), p)
-            }
-            // Requirements of other models add up over classes.
-            _ => model.achieved(class).checked_div(model.required()).unwrap_or(class.rows()),
-        }
-    }
-}
-
-fn shortfall(model: &dyn Model, whole: &Tally, sensitive: &[SensitiveColumn]) -> Shortfall {
-    let name = |column: usize| sensitive[column].name.clone();
-    match (model.column(), model.distinct_values()) {
-        (Some(column), Some(p)) => Shortfall::Distinct { column: name(column), distinct: whole.distinct(column), p },
-        (Some(column), None) => Shortfall::Weight { column: name(column) },
-        (None, _) => Shortfall::Rows { rows: whole.rows(), k: model.required() },
     }
 }
 
@@ -219,13 +238,14 @@ pub fn max_classes(mut counts: Vec<u64>, p: u64) -> u64 {
 }
 
 /// Tallies many cells in parallel.
-fn tally(table: &Table, cells: &[u32]) -> Tally {
+pub(crate) fn tally(table: &Table, cells: impl IntoIterator<Item = u32>) -> Tally {
+    let cells: Vec<u32> = cells.into_iter().collect();
     let of_chunk = |cells: &[u32]| Tally::of_cells(table, cells.iter().copied());
     let merged = |mut a: Tally, b: Tally| {
         a.merge(&b);
         a
     };
-    cells.par_chunks(CHUNK_CELLS).map(of_chunk).reduce(|| Tally::empty(table.sensitive().len()), merged)
+    cells.par_chunks(CHUNK_CELLS).map(of_chunk).reduce(|| Tally::empty(table.tally_shape()), merged)
 }
 
 #[cfg(test)]

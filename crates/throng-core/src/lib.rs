@@ -22,6 +22,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod anonymize;
+pub mod bound;
 pub mod cluster;
 pub mod columns;
 pub mod dictionary_encode;
@@ -44,6 +45,7 @@ mod redistribute;
 pub mod risk;
 pub mod row_hash;
 pub mod sensitive_coding;
+pub mod series;
 pub mod survey;
 pub mod table;
 #[cfg(test)]

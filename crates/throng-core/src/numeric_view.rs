@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, UInt64Array};
 use arrow::buffer::ScalarBuffer;
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Decimal128Type, Float64Type, Int64Type, TimeUnit, UInt64Type};
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
@@ -33,6 +33,25 @@ pub fn distances(values: &ArrayRef) -> Option<Vec<f64>> {
 pub fn coordinates(values: &ArrayRef) -> Option<Vec<f64>> {
     let numbers = values.data_type().is_numeric().then(|| cast(values, &DataType::Float64).ok())??;
     Some(numbers.as_primitive::<Float64Type>().values().to_vec())
+}
+
+/// Numbers as doubles, and dates and times as days since 1970; none for other types.
+pub fn linear_numbers(values: &ArrayRef) -> Option<Vec<f64>> {
+    match values.data_type() {
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => {
+            let millis = cast(values, &DataType::Timestamp(TimeUnit::Millisecond, None)).ok()?;
+            let millis = cast(&millis, &DataType::Int64).ok()?;
+            Some(
+                millis
+                    .as_primitive::<Int64Type>()
+                    .values()
+                    .iter()
+                    .map(|millis| *millis as f64 / 86_400_000.0)
+                    .collect(),
+            )
+        }
+        _ => coordinates(values),
+    }
 }
 
 /// Ascending values as numbers, of which means can be taken.

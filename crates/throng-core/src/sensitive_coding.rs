@@ -9,16 +9,50 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::columns::{Categories, Protection, SensitiveCoding};
 use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::{Node, Tree, build_tree};
-use crate::numeric_view::labels;
+use crate::model::SINGLE;
+use crate::numeric_view::{labels, linear_numbers};
 
 /// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by
-/// category, depending on the sensitive coding.
-pub(crate) fn codes(facet: &SensitiveCoding, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+/// category, depending on the sensitive coding. `rows` has the number of rows of each value, which only units need.
+pub(crate) fn codes(
+    facet: &SensitiveCoding,
+    column: &str,
+    values: &ArrayRef,
+    rows: Option<&[u64]>,
+) -> Result<(Vec<u32>, u32)> {
     match facet {
         SensitiveCoding::Values => Ok((ranks(values)?, values.len() as u32)),
         SensitiveCoding::Strong(protection) => strong_codes(protection, column, values),
         SensitiveCoding::Categories(categories) => category_codes(categories, column, values),
+        SensitiveCoding::Bands(borders) => band_codes(borders, column, values),
+        SensitiveCoding::Units => Ok(unit_codes(&ranks(values)?, rows.unwrap_or_default())),
     }
+}
+
+/// Returns the numbers behind the codes of [`SensitiveCoding::Values`]; `None` if values are not numbers or dates.
+pub(crate) fn numbers_by_code(values: &ArrayRef) -> Result<Option<Arc<[f64]>>> {
+    let Some(numbers) = linear_numbers(values) else { return Ok(None) };
+    let mut by_code = vec![0.0; numbers.len()];
+    ranks(values)?.iter().zip(numbers).for_each(|(rank, number)| by_code[*rank as usize] = number);
+    Ok(Some(by_code.into()))
+}
+
+fn band_codes(borders: &[f64], column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+    let numbers = linear_numbers(values).ok_or_else(|| CoreError::NoNumbers { column: column.to_owned() })?;
+    let band = |number: &f64| borders.partition_point(|border| border <= number) as u32;
+    Ok((numbers.iter().map(band).collect(), borders.len() as u32 + 1))
+}
+
+/// Returns the code of each unit: [`SINGLE`] for units with one row, and consecutive codes for the others.
+fn unit_codes(ranks: &[u32], rows: &[u64]) -> (Vec<u32>, u32) {
+    let mut by_rank = vec![SINGLE; ranks.len()];
+    ranks.iter().zip(rows).filter(|(_, rows)| **rows > 1).for_each(|(rank, _)| by_rank[*rank as usize] = 1);
+    let mut codes = SINGLE + 1;
+    for code in by_rank.iter_mut().filter(|code| **code != SINGLE) {
+        *code = codes;
+        codes += 1;
+    }
+    (ranks.iter().map(|rank| by_rank[*rank as usize]).collect(), codes)
 }
 
 /// Returns the rank of each value in ascending order.

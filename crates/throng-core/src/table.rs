@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::columns::QuasiSpec;
 use crate::domain::Domain;
+use crate::model::TallyShape;
 use crate::survey::Domains;
 
 /// A quasi-identifier column of a table.
@@ -30,6 +31,10 @@ pub struct SensitiveColumn {
     pub counted: &'static str,
     /// Number of codes, without null. Some of them may not occur.
     pub distinct: u32,
+    /// Number behind each code, for numbers and dates whose codes are values.
+    pub numbers: Option<Arc<[f64]>>,
+    /// Whether the codes are units of privacy, which are counted and never released.
+    pub is_unit: bool,
 }
 
 /// Cells and groups. A cell is a distinct quasi-identifier tuple, encoded as positions; a group is a cell with one
@@ -211,6 +216,11 @@ impl Table {
         &self.sensitive
     }
 
+    /// Returns which columns the tallies of this table count.
+    pub fn tally_shape(&self) -> TallyShape {
+        TallyShape { columns: self.sensitive.len(), unit: self.sensitive.iter().position(|column| column.is_unit) }
+    }
+
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
@@ -246,6 +256,11 @@ impl Table {
     pub(crate) fn cells_of_groups(&self) -> Vec<u32> {
         let cells = (0..self.cell_count() as u32).into_par_iter();
         cells.flat_map_iter(|cell| std::iter::repeat_n(cell, self.groups(cell).len())).collect()
+    }
+
+    /// Returns the cell of a group.
+    pub(crate) fn cell_of(&self, group: u32) -> u32 {
+        self.first_group.partition_point(|first| *first <= group) as u32 - 1
     }
 
     /// Returns the sensitive codes of a group, one per sensitive column; [`crate::domain::NULL`] for null.

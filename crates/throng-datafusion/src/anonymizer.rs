@@ -86,8 +86,10 @@ impl Anonymizer {
         let quasi = self.binding.quasi.iter().map(|quasi| quasi.column.index);
         let sensitive = self.binding.sensitive.iter().map(|sensitive| sensitive.column.index);
         let insensitive = self.binding.insensitive.iter().map(|column| column.index);
-        let mut columns: Vec<usize> = quasi.chain(sensitive).chain(insensitive).collect();
+        let unit = self.binding.unit.iter().flat_map(|unit| unit.columns.iter().map(|column| column.index));
+        let mut columns: Vec<usize> = quasi.chain(sensitive).chain(insensitive).chain(unit).collect();
         columns.sort_unstable();
+        columns.dedup();
         columns
     }
 

@@ -1,5 +1,5 @@
-//! Canonical types of released columns: no dictionaries, no views, no metadata of the input, and no type that Parquet
-//! stores only as a hint for Arrow, since other readers would see bare integers.
+//! Canonical types of released columns: no dictionaries, no views, no wide offsets of text, no metadata of the input, and no
+//! type that Parquet stores only as a hint for Arrow, since other readers would see bare integers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,8 +24,9 @@ fn to_canonical_ref(field: &FieldRef) -> FieldRef {
 
 fn canonical_type(data_type: &DataType) -> DataType {
     match data_type {
-        DataType::Utf8View => DataType::Utf8,
-        DataType::BinaryView => DataType::Binary,
+        // The length of offsets is a matter of how rows were batched, and Parquet has none.
+        DataType::Utf8View | DataType::LargeUtf8 => DataType::Utf8,
+        DataType::BinaryView | DataType::LargeBinary => DataType::Binary,
         // Parquet has no unit coarser than milliseconds.
         DataType::Timestamp(TimeUnit::Second, zone) => DataType::Timestamp(TimeUnit::Millisecond, zone.clone()),
         DataType::Date64 => DataType::Timestamp(TimeUnit::Millisecond, None),
@@ -33,8 +34,9 @@ fn canonical_type(data_type: &DataType) -> DataType {
         DataType::Dictionary(_, value) => canonical_type(value),
         DataType::RunEndEncoded(_, value) => canonical_type(value.data_type()),
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(to_canonical_ref).collect()),
-        DataType::List(item) | DataType::ListView(item) => DataType::List(to_canonical_ref(item)),
-        DataType::LargeList(item) | DataType::LargeListView(item) => DataType::LargeList(to_canonical_ref(item)),
+        DataType::List(item) | DataType::ListView(item) | DataType::LargeList(item) | DataType::LargeListView(item) => {
+            DataType::List(to_canonical_ref(item))
+        }
         DataType::FixedSizeList(item, size) => DataType::FixedSizeList(to_canonical_ref(item), *size),
         DataType::Map(entries, sorted) => DataType::Map(to_canonical_ref(entries), *sorted),
         other => other.clone(),
@@ -67,11 +69,19 @@ pub(crate) fn fits_canonical(array: &dyn Array) -> bool {
             let values = array.as_primitive::<Time32SecondType>();
             values.iter().flatten().all(|seconds| seconds.checked_mul(1000).is_some())
         }
+        DataType::LargeUtf8 => has_short_offsets(array.as_string::<i64>().offsets()),
+        DataType::LargeBinary => has_short_offsets(array.as_binary::<i64>().offsets()),
+        DataType::LargeList(_) if !has_short_offsets(array.as_list::<i64>().offsets()) => false,
         data_type if data_type.is_nested() || matches!(data_type, DataType::Dictionary(..)) => {
             array.to_data().child_data().iter().all(|child| fits_canonical(&make_array(child.clone())))
         }
         _ => true,
     }
+}
+
+/// Whether all values of a batch together fit 32-bit offsets.
+fn has_short_offsets(offsets: &[i64]) -> bool {
+    offsets.last().is_none_or(|last| i32::try_from(*last).is_ok())
 }
 
 fn is_within<T: DecimalType>(array: &dyn Array, precision: u8) -> bool {
@@ -81,7 +91,8 @@ fn is_within<T: DecimalType>(array: &dyn Array, precision: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use datafusion::arrow::array::{
-        Decimal128Array, DictionaryArray, Int32Array, ListArray, Time32SecondArray, TimestampSecondArray,
+        Decimal128Array, DictionaryArray, Int32Array, LargeStringArray, ListArray, Time32SecondArray,
+        TimestampSecondArray,
     };
     use datafusion::arrow::buffer::OffsetBuffer;
     use datafusion::arrow::datatypes::Int32Type;
@@ -100,6 +111,13 @@ mod tests {
             Arc::new(list),
             Arc::new(cents),
         ]
+    }
+
+    #[test]
+    fn a_release_does_not_show_how_wide_the_offsets_of_text_were() {
+        let text: ArrayRef = Arc::new(LargeStringArray::from(vec![Some("flu"), None]));
+        let plain = to_canonical_array(&text).unwrap();
+        assert_eq!((plain.data_type(), plain.null_count(), plain.len()), (&DataType::Utf8, 1, 2));
     }
 
     #[test]

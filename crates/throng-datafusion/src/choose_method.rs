@@ -1,19 +1,14 @@
 //! Maps the algorithm settings of a policy to a method, and resolves `auto`.
 
-use throng_core::anonymize::{ClusterChoice, DEFAULT_CYCLES, Method, PartitionChoice};
+use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
+use throng_core::cluster::DEFAULT_CYCLES;
 use throng_core::columns::ColumnRecoding;
 use throng_core::local_search::WITHOUT_LIMIT;
-use throng_policy::{Algorithm, Binding, Budget, ClusterSetting, PartitionSetting};
+use throng_policy::{Algorithm, Binding, Budget, ClusterSetting};
 
 /// Returns the method for a bound policy, and the reason for its choice.
 pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
-    let partition = match algorithm.partition {
-        PartitionSetting::Mondrian => PartitionChoice::Mondrian,
-        PartitionSetting::BasicMondrian => PartitionChoice::BasicMondrian,
-        PartitionSetting::Mdr => PartitionChoice::Mdr,
-        PartitionSetting::Incognito => PartitionChoice::Incognito,
-        PartitionSetting::None => PartitionChoice::None,
-    };
+    let partition = algorithm.partition;
     let (cluster, reason) = match algorithm.cluster {
         ClusterSetting::Auto => auto(partition, binding),
         ClusterSetting::Greedy => (ClusterChoice::Greedy, SET),
@@ -35,7 +30,7 @@ pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method
 }
 
 /// Cycles of a thorough search. The first one is that of a balanced search, so its loss is never higher.
-const THOROUGH_CYCLES: u32 = 8 * DEFAULT_CYCLES;
+const THOROUGH_CYCLES: u32 = 16 * DEFAULT_CYCLES;
 
 const SET: &str = "set in the policy";
 

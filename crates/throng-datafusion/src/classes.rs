@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use datafusion::execution::memory_pool::MemoryReservation;
-use throng_core::anonymize::{Method, ProgressSink};
-use throng_core::cluster::Class;
+use throng_core::anonymize::Method;
+use throng_core::bound::{BoundEffort, LowerBound, lower_bound};
+use throng_core::cluster::{Class, ProgressSink};
 use throng_core::feasibility::FeasibilityCounts;
 use throng_core::key::ReleaseKey;
 use throng_core::metrics::{Marginals, Utility};
@@ -14,7 +15,7 @@ use throng_core::recode::{Recoder, Recoding};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::survey::Domains;
 use throng_core::table::Table;
-use throng_policy::Budget;
+use throng_policy::{BoundSetting, Budget};
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
@@ -53,9 +54,10 @@ impl Classes {
     ) -> Result<Self, AnonymizeError> {
         let privacy = anonymizer.binding().privacy();
         let parts = groups.len();
-        let work = PartJob::new(anonymizer, &privacy, parts, &snapshot.workspace, progress);
-        let mut gathered = GatheredClasses::new(anonymizer, &groups.domains, &snapshot.workspace);
+        let work = PartJob::new(anonymizer, parts, &snapshot.workspace, progress);
+        let mut gathered = GatheredClasses::new(&groups.domains, &snapshot.workspace);
         let mut of_part = Vec::new();
+        let mut bound = None;
         if parts > 1 {
             progress.begin(Stage::Cluster, Some(groups.count));
         }
@@ -73,6 +75,9 @@ impl Classes {
             let span = tracing::Span::current();
             gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)))?;
             of_part.push(numbers);
+            if parts == 1 {
+                bound = bound_of(anonymizer, &table, &privacy, &snapshot.workspace);
+            }
             hand_on(table);
         }
         if parts > 1 {
@@ -82,11 +87,28 @@ impl Classes {
         let _recode = Stage::Recode.begin(progress, None).entered();
         let group_of = groups.in_order(of_part);
         drop(groups);
-        let classes = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
+        let mut classes = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
+        classes.utility.bound = bound;
         let size = classes.reservation.size() + group_of.len() * 4;
         reserve(&classes.reservation, size, WHAT)?;
         Ok(Self { group_of, ..classes })
     }
+}
+
+/// Computes the lower bound that the policy asks for. Classes of other releases cross the borders of parts, so a table
+/// of several parts has none.
+fn bound_of(anonymizer: &Anonymizer, table: &Table, privacy: &Privacy, workspace: &Resources) -> Option<LowerBound> {
+    let may_continue = || workspace.may_continue();
+    let bound = match anonymizer.policy().algorithm.bound {
+        BoundSetting::Off => return None,
+        BoundSetting::On => lower_bound(table, privacy, BoundEffort::once(&may_continue)),
+        BoundSetting::Time(time) => {
+            let until = Instant::now() + time;
+            lower_bound(table, privacy, BoundEffort::until(&|| may_continue() && Instant::now() < until))
+        }
+    };
+    tracing::info!(lower_bound = bound.value, sweeps = bound.sweeps, "loss bounded from below");
+    Some(bound)
 }
 
 /// Name of the resource in the out-of-memory error.
@@ -99,7 +121,6 @@ pub(crate) struct GatheredClasses {
     recoder: Recoder,
     counted: PartTotals,
     borrowed: BorrowedRows,
-    privacy: Privacy,
     leaves: u64,
     cycles: u32,
     /// Total number of groups.
@@ -131,7 +152,7 @@ pub(crate) struct FormedPart {
 
 impl GatheredClasses {
     /// Creates an accumulator without parts.
-    pub(crate) fn new(anonymizer: &Anonymizer, domains: &Domains, workspace: &Resources) -> Self {
+    pub(crate) fn new(domains: &Domains, workspace: &Resources) -> Self {
         let like = Table::empty(domains);
         let counted = PartTotals { marginals: Marginals::new(&like), cells: ClassSizes::default() };
         Self {
@@ -139,7 +160,6 @@ impl GatheredClasses {
             recoder: Recoder::new(&like),
             counted,
             borrowed: BorrowedRows::default(),
-            privacy: anonymizer.binding().privacy(),
             like,
             leaves: 0,
             cycles: u32::MAX,
@@ -167,11 +187,11 @@ impl GatheredClasses {
         allowed: &FeasibleRegions,
         form: impl FnOnce() -> Result<FormedPart, AnonymizeError> + Send,
     ) -> Result<(), AnonymizeError> {
-        let Self { recoder, counted, borrowed, privacy, .. } = self;
+        let Self { recoder, counted, borrowed, .. } = self;
         let formed = || {
             let formed = form()?;
             recoder.add(table, &formed.classes, &allowed.suppressed_cells)?;
-            borrowed.add(table, privacy, &formed.classes);
+            borrowed.add(table, &allowed.privacy, &formed.classes);
             Ok::<_, AnonymizeError>((formed.leaves, formed.cycles))
         };
         let (formed, ()) = rayon::join(formed, || counted.add(table));
@@ -209,7 +229,6 @@ impl GatheredClasses {
 /// Shared context of the work on all parts.
 pub(crate) struct PartJob<'a> {
     method: Method,
-    privacy: &'a Privacy,
     workspace: &'a Resources,
     progress: &'a dyn Progress,
     /// Time budget of the local search in each part, if the policy sets one.
@@ -239,7 +258,6 @@ impl<'a> PartJob<'a> {
     /// Creates the context for `parts` parts. A time budget is divided evenly among them.
     pub(crate) fn new(
         anonymizer: &Anonymizer,
-        privacy: &'a Privacy,
         parts: usize,
         workspace: &'a Resources,
         progress: &'a dyn Progress,
@@ -248,7 +266,7 @@ impl<'a> PartJob<'a> {
             Budget::Time(time) => Some(time / parts.max(1) as u32),
             _ => None,
         };
-        Self { method: anonymizer.method().0, privacy, workspace, progress, time, is_one_of_several: parts > 1 }
+        Self { method: anonymizer.method().0, workspace, progress, time, is_one_of_several: parts > 1 }
     }
 
     /// Partitions and clusters one part.
@@ -258,7 +276,7 @@ impl<'a> PartJob<'a> {
             false => stage.begin(self.progress, total),
         };
         let leaves = begin(Stage::Partition, None).in_scope(|| {
-            let leaves = self.method.leaves(allowed, table, self.privacy)?;
+            let leaves = self.method.leaves(allowed, table)?;
             if !self.is_one_of_several {
                 tracing::info!(leaves = leaves.len(), "table cut into leaves");
             }
@@ -266,7 +284,7 @@ impl<'a> PartJob<'a> {
         })?;
         let formed = begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
             let watch = PartProgress { work: self, search_until: self.time.map(|time| Instant::now() + time) };
-            let formed = self.method.classes(&leaves, table, self.privacy, &watch);
+            let formed = self.method.classes(&leaves, table, &allowed.privacy, &watch);
             if !self.is_one_of_several {
                 tracing::info!(clusters = formed.classes.len(), cycles = formed.cycles, "clusters formed");
             }

@@ -1,6 +1,6 @@
 //! Dry run: which privacy models an input can satisfy, and the estimated cost and loss of its release.
 
-use throng_core::anonymize::ProgressSink;
+use throng_core::cluster::ProgressSink;
 use throng_core::feasibility::{Feasibility, FeasibilityCounts};
 use throng_core::metrics::estimated_ncp;
 use throng_core::partition::{FeasibleRegions, Leaf};
@@ -71,12 +71,13 @@ impl DryRun {
             cells += table.cell_count() as u64;
             examined.add(&table, &allowed);
             if is_predicted {
-                let leaves = method.leaves(&allowed, &table, &privacy)?;
+                let leaves = method.leaves(&allowed, &table)?;
                 leaf_count += leaves.len() as u64;
                 let step = leaves.len().div_ceil((TRIED_LEAVES / parts).max(1)).max(1);
                 let some: Vec<Leaf> =
                     leaves.into_iter().step_by(step).filter(|leaf| leaf.cells.len() <= TRIED_CELLS).collect();
-                let classes = method.classes(&some, &table, &privacy, &StopOnCancel(&snapshot.workspace)).classes;
+                let classes =
+                    method.classes(&some, &table, &allowed.privacy, &StopOnCancel(&snapshot.workspace)).classes;
                 let (of_part, rows) = estimated_ncp(&table, &classes);
                 loss += of_part;
                 tried += rows;

@@ -36,13 +36,21 @@ pub enum AnonymizeError {
     #[error("rows could not be spilled to disk; check the space in the temporary folder (`TMPDIR`), then try again")]
     Spill(#[source] DataFusionError),
     /// The memory pool of the session is exhausted.
-    #[error("the memory limit does not leave enough room for {0}; raise the memory limit (`--memory-limit`)")]
-    Memory(&'static str),
+    #[error("the memory limit does not leave enough room for {part}; raise the memory limit (`--memory-limit`)")]
+    Memory {
+        /// The part of the work that did not fit.
+        part: &'static str,
+        /// Size in bytes that the pool would need at least to go on, if it is known.
+        least: Option<u64>,
+    },
     /// The verifier rejected a release before any of its rows was emitted. This is a bug in Throng.
     #[error(
         "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
     )]
     Refused(&'static str),
+    /// A release can't be compared with its promise.
+    #[error(transparent)]
+    Verify(#[from] throng_core::verify::VerifyError),
     /// An object could not be written to or read from an object store.
     #[error("a store failed while the release was made")]
     Store(#[source] datafusion::object_store::Error),

@@ -3,26 +3,22 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{
     BaselineMetrics, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet, RecordOutput, Time,
 };
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties,
-    ReplaceChildrenOptions,
-};
+use datafusion::physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
 use crate::anonymizer::Anonymizer;
 use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
-use crate::verify_release::verify_release;
+use crate::single_input_methods;
 
 /// The release of a table, computed at most once and shared by all plans over the table.
 pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
@@ -101,6 +97,10 @@ impl AnonymizeExec {
         Self { anonymizer, input, release, watch, properties: Arc::new(properties), metrics }
     }
 
+    fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::sharing(Arc::clone(&self.anonymizer), input, Arc::clone(&self.release), self.watch.clone())
+    }
+
     /// Returns the bound policy.
     pub fn anonymizer(&self) -> &Arc<Anonymizer> {
         &self.anonymizer
@@ -129,7 +129,7 @@ impl AnonymizeExec {
                 count(&metrics, made.facts());
                 let made = Arc::new(made);
                 if !has_external_verification {
-                    verify_release(&made, &anonymizer, size, ahead).await?;
+                    made.verify(&anonymizer, size, ahead).await?;
                 }
                 Ok::<_, crate::AnonymizeError>(made)
             };
@@ -181,32 +181,7 @@ impl ExecutionPlan for AnonymizeExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(input), true) = (children.pop(), children.is_empty()) else {
-            return internal_err!("AnonymizeExec has one input");
-        };
-        let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
-        Ok(Arc::new(Self::sharing(anonymizer, input, release, self.watch.clone())))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
+    single_input_methods!(input);
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         if partition != 0 {

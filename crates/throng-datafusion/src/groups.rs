@@ -94,8 +94,10 @@ impl Groups {
         sizes: PartSizes,
     ) -> Result<Self, AnonymizeError> {
         let reservation = snapshot.workspace.reservation("groups");
-        // Only Mondrian starts with cuts that can be made on a sample; other methods need the whole table.
-        let most = if method.partition == PartitionChoice::Mondrian { sizes.most_groups } else { usize::MAX };
+        // Only Mondrian starts with cuts that can be made on a sample, and only for models that further rows can't break.
+        // Everything else needs the whole table.
+        let is_cut = method.partition == PartitionChoice::Mondrian && privacy.is_closed_under_adding_rows();
+        let most = if is_cut && !privacy.needs_release() { sizes.most_groups } else { usize::MAX };
         if let Some(grouped) = gathered(snapshot, &domains, most, &reservation)? {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
         }

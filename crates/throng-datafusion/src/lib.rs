@@ -36,6 +36,7 @@ mod groups;
 mod guard_decoders;
 #[cfg(feature = "leaky")]
 mod leaky;
+mod memory_refusal;
 mod passthrough;
 mod policy_text;
 mod progress;
@@ -43,23 +44,27 @@ mod project_stream;
 mod redact;
 mod register;
 mod release;
+mod release_plan;
 mod resources;
+mod single_input;
 mod snapshot;
 mod spill_buffer;
 mod strip_statistics;
 mod sweep;
 mod table;
-mod verify_release;
+mod unit_column;
+mod verification;
 
 pub use anonymizer::Anonymizer;
 pub use canonical_types::{to_canonical_array, to_canonical_field};
 pub use catch_decode_panic::{catch_decode_panic, catch_decode_panics, is_decoding};
-pub use codec::{CodecError, TaskReader, ThrongLogicalCodec, ThrongPhysicalCodec};
+pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use dry_run::{DryRun, Prediction};
 pub use error::AnonymizeError;
 pub use exec::AnonymizeExec;
 pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
 pub use guard_decoders::GuardDecoders;
+pub use memory_refusal::memory_refusal;
 pub use passthrough::passthrough_names;
 pub use progress::{NoProgress, Progress, Stage};
 pub use redact::{EngineFailure, ParquetDamage, classify};
@@ -67,6 +72,7 @@ pub use register::register_all;
 pub use release::{Facts, Release, released_schema};
 pub use sweep::{Candidate, SweepResult};
 pub use table::AnonymizedTable;
+pub use verification::{Verification, VerifiedTable};
 
 #[cfg(test)]
 mod operator_tests;

@@ -189,9 +189,14 @@ async fn a_release_in_parts_depends_on_the_data_alone_and_keeps_the_promise() {
         assert_eq!(found, expected, "{partitions} partitions of batches of {batch_rows}, {memory} MiB");
     }
     let quasi = vec!["age".to_owned(), "zip".to_owned()];
-    let illness =
-        SensitivePromise { column: "illness".to_owned(), reading: SensitiveReading::Values, p: 2, alpha: None };
-    let promise = Promise { quasi, k: 5, sensitive: vec![illness], limits: Vec::new() };
+    let illness = SensitivePromise {
+        column: "illness".to_owned(),
+        reading: SensitiveReading::Values,
+        p: 2,
+        alpha: None,
+        frequencies: Vec::new(),
+    };
+    let promise = Promise { quasi, k: 5, sensitive: vec![illness], limits: Vec::new(), unit: None };
     let mut verifier = Verifier::new(promise, &expected.schema()).unwrap().expecting_classes_together();
     verifier.push(&expected).unwrap();
     assert!(!verifier.is_scattered());

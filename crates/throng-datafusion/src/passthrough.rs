@@ -8,9 +8,10 @@ use throng_core::CoreError;
 use throng_core::columns::Categories;
 use throng_core::dictionary_encode::{DictionaryEncoder, dictionary_type, is_text};
 use throng_core::sensitive_coding::category_names;
-use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease};
+use throng_policy::{Binding, BoundColumn, BoundSensitive, SensitiveRelease, UNIT_COLUMN};
 
 use crate::canonical_types::fits_canonical;
+use crate::unit_column::unit_source;
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 
 /// A pass-through column and the input column that it comes from.
@@ -22,12 +23,13 @@ pub(crate) struct PassthroughColumn {
     categories: Option<Arc<Categories>>,
 }
 
-/// Returns the names of the pass-through columns, in release order.
+/// Returns the names of the released pass-through columns, in release order.
 pub fn passthrough_names(binding: &Binding) -> Vec<String> {
-    passthrough_columns(binding).into_iter().map(|kept| kept.name).collect()
+    passthrough_columns(binding).into_iter().map(|kept| kept.name).filter(|name| name != UNIT_COLUMN).collect()
 }
 
-/// Returns the pass-through columns in input order. The category of a value follows the value.
+/// Returns the pass-through columns in input order. The category of a value follows the value. The unit of privacy comes
+/// last.
 pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
     let as_it_is = |column: &BoundColumn| PassthroughColumn {
         name: column.name.clone(),
@@ -46,6 +48,7 @@ pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
     });
     let mut kept: Vec<PassthroughColumn> = insensitive.chain(sensitive).collect();
     kept.sort_by_key(|kept| kept.source.index);
+    kept.extend(binding.unit.as_ref().map(|_| as_it_is(&unit_source())));
     kept
 }
 
@@ -77,7 +80,10 @@ impl PassthroughColumn {
     pub(crate) fn field(&self, input: &Schema) -> Field {
         match &self.categories {
             Some(_) => Field::new(&self.name, DataType::Utf8, true),
-            None => to_canonical_field(input.field(self.source.index)),
+            None => match input.fields().get(self.source.index) {
+                Some(field) => to_canonical_field(field),
+                None => Field::new(&self.name, self.source.data_type.clone(), true),
+            },
         }
     }
 

@@ -13,6 +13,7 @@ use datafusion::object_store;
 use datafusion::parquet::errors::ParquetError;
 
 use crate::catch_decode_panic::DecodePanic;
+use crate::memory_refusal::least_in;
 
 /// The cause of an engine error. Holds no value of the data.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +39,8 @@ pub enum EngineFailure<'a> {
     DivideByZero,
     /// A result is too large for its type.
     Overflow,
-    /// The memory pool of the session is exhausted.
-    Memory,
+    /// The memory pool of the session is exhausted. The size in bytes that the pool would need at least, if it is known.
+    Memory(Option<u64>),
     /// Reading or writing a local file failed.
     Io(io::ErrorKind),
     /// The engine reports a bug of its own.
@@ -83,7 +84,7 @@ pub fn classify<'a>(error: &'a (dyn StdError + 'static)) -> EngineFailure<'a> {
             found = arrow_failure(error, found);
         } else if let Some(error) = error.downcast_ref::<DataFusionError>() {
             match (error, found) {
-                (DataFusionError::ResourcesExhausted(_), _) => return Failure::Memory,
+                (DataFusionError::ResourcesExhausted(text), _) => return Failure::Memory(least_in(text)),
                 (DataFusionError::Internal(_) | DataFusionError::ExecutionJoin(_), Failure::Other) => {
                     found = Failure::Internal;
                 }
@@ -157,7 +158,7 @@ pub(crate) fn redacted(error: DataFusionError) -> DataFusionError {
         EngineFailure::Storage(_)
         | EngineFailure::UnterminatedQuote
         | EngineFailure::DecoderPanic(_)
-        | EngineFailure::Memory => error,
+        | EngineFailure::Memory(_) => error,
         EngineFailure::Parquet(damage) => Engine::ParquetError(Box::new(match damage {
             ParquetDamage::Truncated => ParquetError::EOF("the file ends too early".to_owned()),
             ParquetDamage::Unsupported => {

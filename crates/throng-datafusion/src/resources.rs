@@ -12,6 +12,7 @@ use datafusion::physical_plan::SpillManager;
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
 
 use crate::AnonymizeError;
+use crate::memory_refusal::least_in;
 
 /// Divisor of the pool size: the share that buffered rows may use before they are spilled. The rest is for unspillable
 /// state.
@@ -85,7 +86,7 @@ pub(crate) fn reserve(reservation: &MemoryReservation, bytes: usize, what: &'sta
 /// Converts an error of the pool to [`AnonymizeError::Memory`], which names the setting to raise.
 pub(crate) fn out_of_memory(error: DataFusionError, what: &'static str) -> AnonymizeError {
     match error.find_root() {
-        DataFusionError::ResourcesExhausted(_) => AnonymizeError::Memory(what),
+        DataFusionError::ResourcesExhausted(text) => AnonymizeError::Memory { part: what, least: least_in(text) },
         _ => error.into(),
     }
 }

@@ -17,7 +17,7 @@ use futures::TryStreamExt;
 use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::row_hash::RowHasher;
 use throng_core::survey::{CountedTuples, Domains, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
-use throng_policy::Binding;
+use throng_policy::{Binding, UNIT_COLUMN};
 use tokio::task::JoinSet;
 
 use crate::AnonymizeError;
@@ -27,6 +27,7 @@ use crate::passthrough::{PassthroughColumn, passthrough_columns};
 use crate::progress::{NoProgress, Progress};
 use crate::resources::{Resources, reserve};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::unit_column::{UnitColumn, unit_spec};
 
 /// Number of groups after which a stream ends its chunk and restarts group numbering.
 ///
@@ -86,6 +87,8 @@ struct SnapshotColumns {
     columns: Vec<String>,
     /// Quasi-identifiers, then sensitive columns, as indices into `columns`.
     surveyed: Vec<usize>,
+    /// Unit of each row, which is derived and follows `columns`.
+    unit: Option<UnitColumn>,
     /// Pass-through columns, with their indices into `columns`.
     kept: Vec<(usize, PassthroughColumn)>,
     /// Whether rows are buffered; otherwise they are only surveyed.
@@ -266,15 +269,22 @@ impl SnapshotColumns {
                 columns.len() - 1
             }
         };
-        let surveyed = surveyed.map(&mut place).collect();
+        let mut surveyed: Vec<usize> = surveyed.map(&mut place).collect();
         let kept = if are_rows_kept { passthrough_columns(binding) } else { Vec::new() };
         let rows = row_schema(&kept);
-        let kept = kept.into_iter().map(|kept| (place(&kept.source.name), kept)).collect();
+        let unit = binding.unit.as_ref().map(|unit| UnitColumn::new(unit, seed, &mut place));
+        let of_input = kept.iter().filter(|kept| kept.source.name != UNIT_COLUMN);
+        let mut places: Vec<usize> = of_input.map(|kept| place(&kept.source.name)).collect();
+        // The derived unit comes last.
+        surveyed.extend(unit.as_ref().map(|_| columns.len()));
+        places.resize(kept.len(), columns.len());
+        let kept = places.into_iter().zip(kept).collect();
         let allowance = SharedQuota::new(workspace.memory_for_rows());
         Self {
             spec: Arc::new(spec),
             columns,
             surveyed,
+            unit,
             rows,
             kept,
             are_rows_kept,
@@ -290,7 +300,12 @@ impl SnapshotColumns {
 pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
     SurveySpec {
         quasi: binding.quasi.iter().map(|q| (q.spec.clone(), q.column.data_type.clone())).collect(),
-        sensitive: binding.sensitive.iter().map(|s| (s.spec.clone(), s.column.data_type.clone())).collect(),
+        sensitive: binding
+            .sensitive
+            .iter()
+            .map(|s| (s.spec.clone(), s.column.data_type.clone()))
+            .chain(binding.unit.as_ref().map(|_| unit_spec()))
+            .collect(),
     }
 }
 
@@ -312,7 +327,9 @@ struct StreamSurvey {
 impl StreamSurvey {
     async fn read(mut stream: SendableRecordBatchStream, reading: &SnapshotColumns) -> Result<Self, AnonymizeError> {
         let workspace = &reading.workspace;
-        let types: Vec<DataType> = reading.kept.iter().map(|(_, kept)| kept.data_type()).collect();
+        // The unit is not released, so neither order nor checksum of the rows may depend on it. It comes last.
+        let released = reading.kept.iter().filter(|(_, kept)| kept.source.name != UNIT_COLUMN);
+        let types: Vec<DataType> = released.map(|(_, kept)| kept.data_type()).collect();
         let mut read = Self {
             survey: Survey::new(Arc::clone(&reading.spec))?,
             compactor: DictionaryEncoder::default(),
@@ -341,7 +358,10 @@ impl StreamSurvey {
             let column = batch.column_by_name(name).ok_or_else(missing)?;
             self.compactor.compact(column).map_err(|source| AnonymizeError::Kernel("compact", source))
         });
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
+        if let Some(unit) = &reading.unit {
+            columns.push(unit.of(&columns, batch.num_rows())?);
+        }
         let surveyed: Vec<ArrayRef> = reading.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect();
         let groups = self.survey.push(&surveyed)?;
         reserve(&self.reservation, self.survey.size(), VALUES)?;

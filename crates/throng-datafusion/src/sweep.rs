@@ -85,8 +85,8 @@ pub(crate) fn all(
 
 /// Checks every class of the recoding against the privacy models, by the rows assigned to it.
 fn check(recoding: &Recoding, tables: &[Table], privacy: &Privacy) -> Result<(), AnonymizeError> {
-    let facets = tables.first().map_or(0, |table| table.sensitive().len());
-    let mut classes = vec![Tally::empty(facets); recoding.class_rows().len()];
+    let Some(like) = tables.first() else { return Ok(()) };
+    let mut classes = vec![Tally::empty(like.tally_shape()); recoding.class_rows().len()];
     let mut first = 0;
     for table in tables {
         let groups = table.group_count() as u32;
@@ -97,6 +97,9 @@ fn check(recoding: &Recoding, tables: &[Table], privacy: &Privacy) -> Result<(),
         }
         first += groups;
     }
+    let mut released = Tally::empty(like.tally_shape());
+    classes.iter().for_each(|class| released.merge(class));
+    let privacy = privacy.for_release(like.sensitive(), &released);
     let is_kept = classes
         .iter()
         .zip(recoding.class_rows())

@@ -3,12 +3,18 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::AsArray;
+use datafusion::arrow::datatypes::Int64Type;
+use datafusion::functions_aggregate::expr_fn::{count, count_distinct};
 use datafusion::physical_plan::displayable;
+use datafusion::prelude::{SessionContext, ident};
 use throng_core::feasibility::Feasibility;
-use throng_datafusion::{AnonymizeExec, DryRun, Prediction, Progress};
-use throng_policy::Policy;
+use throng_core::model::FrequencyRequirement;
+use throng_datafusion::{AnonymizeExec, DryRun, Prediction, Progress, catch_decode_panic};
+use throng_policy::{Binding, BoundSensitive, Policy, Role};
 
 use crate::error::JobError;
+use crate::input::JobInput;
 use crate::job::{BoundJob, JobOptions, bind, failure};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
@@ -32,6 +38,8 @@ pub struct Checked {
     pub feasibility: Feasibility,
     /// Reasons why the policy can't be satisfied; empty when it can.
     pub shortfalls: Vec<String>,
+    /// Reasons why the release may protect less than it seems to.
+    pub warnings: Vec<String>,
 }
 
 /// Checks a policy against its input.
@@ -79,7 +87,7 @@ async fn look(
     is_predicted: bool,
 ) -> Result<(Checked, DryRun, AnonymizeExec), JobError> {
     let session = session(options)?;
-    let BoundJob { input, table } = bind(policy, &session).await?;
+    let BoundJob { input, table } = bind(policy, &session, options).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(StageTimer::start(options));
     let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
@@ -95,6 +103,8 @@ async fn look(
     let shortfalls = found.refused.as_ref().map(|refused| refused.shortfalls().unwrap_or(vec![refused.to_string()]));
     let shortfalls = shortfalls.unwrap_or_default();
     let binding = anonymizer.binding();
+    let mut warnings = repeating_identifiers(policy, binding, input.as_ref(), &session).await?;
+    warnings.extend(exact_numbers(binding));
     let checked = Checked {
         files: input.describe().files,
         rows: found.rows,
@@ -104,6 +114,52 @@ async fn look(
         dropped: binding.dropped.clone(),
         feasibility: found.feasibility.clone(),
         shortfalls,
+        warnings,
     };
     Ok((checked, found, plan))
+}
+
+/// Warns of identifiers whose values repeat, if the policy names no unit: several rows may belong to one person.
+async fn repeating_identifiers(
+    policy: &Policy,
+    binding: &Binding,
+    input: &dyn JobInput,
+    session: &SessionContext,
+) -> Result<Vec<String>, JobError> {
+    let mut warnings = Vec::new();
+    let is_identifier = |(_, role): &&(String, Role)| matches!(role, Role::Identifier);
+    let identifiers = policy.columns.by_name.iter().filter(is_identifier).map(|(name, _)| name);
+    for name in identifiers.filter(|name| binding.unit.is_none() && binding.dropped.contains(name)) {
+        let counts = input.rows(session)?.aggregate(vec![], vec![count(ident(name)), count_distinct(ident(name))]);
+        let Ok(counts) = counts else { continue };
+        // A type that can't be counted identifies no one here.
+        let Ok(counted) = catch_decode_panic(counts.collect()).await else { continue };
+        let Some(batch) = counted.first().filter(|batch| batch.num_rows() == 1) else { continue };
+        let number = |column: usize| batch.column(column).as_primitive_opt::<Int64Type>().map(|counts| counts.value(0));
+        let (Some(rows), Some(distinct)) = (number(0), number(1)) else { continue };
+        if distinct > 1 && distinct < rows {
+            warnings.push(format!(
+                "column `{name}` has {distinct} distinct values in {rows} rows: if a value is a person, k counts rows and not \
+                 people; set `unit = \"{name}\"` under [privacy]"
+            ));
+        }
+    }
+    Ok(warnings)
+}
+
+/// Warns of sensitive numbers whose values count as different however little they differ.
+fn exact_numbers(binding: &Binding) -> impl Iterator<Item = String> {
+    let has_range = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::ValueRange(_));
+    let is_exact = move |column: &&BoundSensitive| {
+        let is_number = column.column.data_type.is_numeric() || column.column.data_type.is_temporal();
+        is_number
+            && column.p > 1
+            && column.bands.is_none()
+            && column.categories.is_none()
+            && !column.frequencies.iter().any(has_range)
+    };
+    binding.sensitive.iter().filter(is_exact).map(|column| {
+        let (name, p) = (&column.column.name, column.p);
+        format!("sensitive `{name}` has numbers: {p} of them that are nearly equal satisfy p; set `bands` or `range`")
+    })
 }

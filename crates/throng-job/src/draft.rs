@@ -10,7 +10,7 @@ use throng_core::risk::DEFAULT_THRESHOLD;
 use throng_policy::{PolicyDraft, Store};
 
 use crate::error::{JobError, Kind};
-use crate::input::{JobInput, open_locations};
+use crate::input::{JobInput, open_table};
 use crate::job::JobOptions;
 use crate::progress::Stage;
 use crate::risk::{RiskOptions, risk_of};
@@ -32,7 +32,7 @@ pub struct Draft {
 /// Drafts a policy for the table at `locations`.
 pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, JobError> {
     let session = session(options)?;
-    let input = open_locations(&session, locations, &Store::default()).await?;
+    let input = open_table(&session, locations, &Store::default(), options).await?;
     check_names(input.as_ref())?;
     let profiles = profiles(input.as_ref(), &session, options).await?;
     let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
@@ -43,7 +43,14 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
         names if names.is_empty() => None,
         quasi => {
             let asked = RiskOptions { quasi, sensitive: Vec::new(), threshold: DEFAULT_THRESHOLD };
-            Some(risk_of(input.as_ref(), &session, &asked, options).await?)
+            match risk_of(input.as_ref(), &session, &asked, options).await {
+                // A draft is of use without its risk, which may take as much memory as the table.
+                Err(error) if error.kind() == Kind::BadPolicy => {
+                    tracing::warn!("the draft holds no risk: {error}");
+                    None
+                }
+                risk => Some(risk?),
+            }
         }
     };
     let text = draft.text(locations, risk.as_ref());
@@ -59,6 +66,7 @@ async fn profiles(
     let failed = |error| JobError::reading("the input", &error);
     let fields = input.schema().fields();
     let mut profiles: Vec<Profile> = fields.iter().map(|field| Profile::new(field.data_type())).collect();
+    input.read_plan(None).apply(session)?;
     let mut stream = input.rows(session)?.execute_stream().await.map_err(failed)?;
     options.observer.begin(Stage::Survey, None);
     loop {

@@ -17,6 +17,7 @@ use throng_core::verify::VerifyError;
 use throng_datafusion::{EngineFailure, ParquetDamage, classify};
 use throng_policy::PolicyError;
 
+use crate::memory::too_little;
 use storage::io_kind;
 
 /// The reason why a job ended without a release, or a statement without its rows. Nothing has been published, unless the
@@ -152,6 +153,12 @@ impl JobError {
         Self::new(Kind::Internal, format!("{what}; this is a bug, please report it with the policy and the schema"))
     }
 
+    /// A temporary file of this process could not be written or read.
+    pub(crate) fn temporary_file(error: &std::io::Error) -> Self {
+        let text = format!("a temporary file failed ({}); free room in the folder for temporary files", error.kind());
+        Self::new(Kind::TemporaryIo, text)
+    }
+
     /// Classifies an engine error that occurred while reading `what`.
     pub(crate) fn reading(what: &str, error: &(dyn Error + 'static)) -> Self {
         use EngineFailure as Failure;
@@ -190,12 +197,7 @@ impl JobError {
             Failure::UnterminatedQuote => {
                 bad(format!("{what} is not readable as CSV: a quoted value does not end; write the file again"))
             }
-            Failure::Memory => Self::new(
-                Kind::BadPolicy,
-                format!(
-                    "reading {what} needs more memory than the limit leaves; raise the memory limit (`--memory-limit`)"
-                ),
-            ),
+            Failure::Memory(least) => too_little(&format!("reading {what}"), least),
             _ => bad(format!("{what} could not be read; check its format and schema")),
         }
     }
@@ -210,8 +212,10 @@ impl JobError {
             Operator::Core(error) => return Self::from_core(error),
             Operator::Read(error) => return read(error),
             Operator::Store(error) => return Self::storage("making the release", error),
-            Operator::Policy(_) | Operator::Memory(_) => Kind::BadPolicy,
+            Operator::Memory { part, least } => return too_little(part, *least),
+            Operator::Policy(_) => Kind::BadPolicy,
             Operator::Suppression { .. } => Kind::Infeasible,
+            Operator::Verify(_) => Kind::BadData,
             Operator::Refused(_) => Kind::Verification,
             Operator::Spill(_) | Operator::Changed => Kind::TemporaryIo,
             Operator::Cancelled => Kind::Stopped,

@@ -8,7 +8,7 @@ use throng_core::hierarchy::{BuildError, HierarchySpec, Tree, build_tree};
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::input::open_locations;
+use crate::input::open_table;
 use crate::job::JobOptions;
 use crate::progress::Stage;
 use crate::session::session;
@@ -61,7 +61,7 @@ pub async fn check_hierarchy(
 /// Returns the distinct values of a column in ascending order, without null.
 async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> Result<ArrayRef, JobError> {
     let session = session(options)?;
-    let input = open_locations(&session, &[location.to_owned()], &Store::default()).await?;
+    let input = open_table(&session, &[location.to_owned()], &Store::default(), options).await?;
     let Ok(field) = input.schema().field_with_name(column) else {
         let known: Vec<String> = input.schema().fields().iter().map(|field| format!("`{}`", field.name())).collect();
         let text = format!("the table has no column `{column}`; it has {}", known.join(", "));

@@ -1,32 +1,44 @@
 //! `throng run`: the stages of a job, in order.
 
+mod unpublished;
+
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
+use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
-use throng_datafusion::AnonymizedTable;
+use futures::Stream;
+use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, Policy};
 use throng_report::document::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
 use tracing::Instrument;
 
-use crate::distributed::{Cluster, Made, make};
+pub use unpublished::{UnpublishedRelease, make_release};
+
+use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
-use crate::input::{self, JobInput};
+use crate::input::{self, InputDescription, JobInput};
+use crate::lab::gate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
+use crate::series::run_series;
 use crate::session::session;
 use crate::stage_timer::StageTimer;
+use crate::staged_units::StagedUnits;
 use crate::stop::{Stop, Stopper};
 use crate::store_path::{Location, StorePath};
 use crate::telemetry::{ColumnOrigins, Recorder};
 use crate::write::{ROW_GROUP_ROWS, check_writable, write};
 
-/// Execution options of a job. They do not affect its result.
+/// Execution options of a job. They do not affect its result, except for the table that is read.
 #[derive(Clone)]
 pub struct JobOptions {
     /// Number of streams that are read concurrently. Computation uses rayon's global pool.
@@ -39,10 +51,12 @@ pub struct JobOptions {
     pub recorder: Option<Arc<Recorder>>,
     /// Stops the job.
     pub stop: Stop,
+    /// A table of the host, which is read in place of the locations of a policy or a call.
+    pub table: Option<Arc<dyn TableProvider>>,
 }
 
 impl Default for JobOptions {
-    /// All cores, no memory limit, no observer, and never stopped.
+    /// All cores, no memory limit, no observer, never stopped, and no table of the host.
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
@@ -50,6 +64,7 @@ impl Default for JobOptions {
             observer: Arc::new(NoProgress),
             recorder: None,
             stop: Stopper::new().1,
+            table: None,
         }
     }
 }
@@ -75,11 +90,26 @@ pub async fn run_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) ->
     run_with(policy, options, Some(cluster)).await
 }
 
+/// Begins a new series of releases under a policy with `mode = "series"`. The release is checked against none before it.
+pub async fn rebase(policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
+    if policy.series.is_none() {
+        let text = "a policy without [series] has no series to begin; set `mode = \"series\"` under [output]";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    run_series(policy, options, true).await
+}
+
 async fn run_with(
     policy: &Policy,
     options: &JobOptions,
     cluster: Option<&Cluster>,
 ) -> Result<PublishedRelease, JobError> {
+    if policy.series.is_some() {
+        return match cluster {
+            None => run_series(policy, options, false).await,
+            Some(_) => Err(JobError::new(Kind::BadPolicy, "a series of releases does not run on a cluster yet")),
+        };
+    }
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     if let Some(recorder) = &options.recorder {
         recorder.started(&run_id);
@@ -89,10 +119,7 @@ async fn run_with(
         if let Some(preset) = policy.privacy.preset {
             tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.told(policy.privacy.k));
         }
-        let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
-        for location in &policy.input.locations {
-            check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
-        }
+        let output = output_of(policy, options.table.is_some())?;
         let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
         let policy_digest = policy_digest(policy)?;
         let run = RunFacts { run_id, policy_digest, has_report: policy.output.report };
@@ -113,8 +140,19 @@ async fn run_with(
     .await
 }
 
+/// Returns the output location, after checking that it does not overlap the locations of the input. A table of the host has none.
+fn output_of(policy: &Policy, is_of_host: bool) -> Result<StorePath, JobError> {
+    let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
+    if !is_of_host {
+        for location in &policy.input.locations {
+            check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
+        }
+    }
+    Ok(output)
+}
+
 /// Returns an error if the output overlaps the input, which publishing must never touch.
-fn check_apart(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
+pub(crate) fn check_apart(input: &StorePath, output: &StorePath) -> Result<(), JobError> {
     if input.overlaps(output) {
         let text = format!("the output {output} and the input {input} overlap; choose an output outside of the input");
         return Err(JobError::new(Kind::BadPolicy, text));
@@ -139,55 +177,43 @@ async fn anonymize(
 ) -> Result<StagedRelease, JobError> {
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
-    let BoundJob { input, table } = bind(policy, &session).await?;
+    let BoundJob { input, table } = bind(policy, &session, options).await?;
     if let Some(recorder) = &options.recorder {
         recorder.bound(ColumnOrigins::of(table.anonymizer()));
     }
     #[cfg(feature = "leaky")]
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
-    let Made { facts, files, cluster: of_cluster } = match cluster {
+    if cluster.is_some() && anonymizer.binding().unit.is_some() {
+        let text = "`privacy.unit` is counted and verified in one process; run the job without --cluster";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
         None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged).await?,
         Some(cluster) => {
             let rows = input.rows(&cluster.session)?.into_view();
             let place = staged.attempts()?;
-            let made = make(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
+            let made = release_on(cluster, rows, &anonymizer, &place, policy.output.rows_per_file, &clock).await;
             // If the input changed while it was read, that is reported first: rows may only seem to be lost.
             input.check_unchanged().await?;
             let made = made?;
             input.check_rows(made.facts.rows_read)?;
-            Made { files: staged.take(made.files).await?, ..made }
+            StagedFacts { files: staged.take(made.files).await?, ..made }
         }
     };
 
     let span = clock.begin(Stage::Verify, Some(facts.rows_read - facts.suppressed));
-    let rows: u64 = files.iter().map(|file| file.rows).sum();
-    let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    let output = output_facts(&files, &facts);
     let place = staged.place()?;
-    let written = StagedFiles { files, place: &place, facts: &facts };
-    let (findings, read_back) = read_back(written, policy, &anonymizer, options, cluster).instrument(span).await?;
+    let staged_files = files.clone();
+    let written = StagedFiles { files, place: &place, facts: &facts, units };
+    let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
+    let attacks = gate(policy, &session, &input, &place, &staged_files).await?;
 
-    let described = input.describe();
-    let release = ReleaseFacts {
-        input: InputFacts { rows: facts.rows_read, files: described.files, bytes: described.bytes },
-        output: OutputFacts { rows, files: count, bytes, suppressed_rows: facts.suppressed },
-        columns: column_counts(anonymizer.binding()),
-        algorithm: AlgorithmFacts {
-            partition: policy.algorithm.partition.as_str().into(),
-            cluster: facts.method.cluster.as_str().into(),
-            reason: facts.reason.into(),
-            seed: policy.algorithm.seed,
-            budget: policy.algorithm.budget.to_string(),
-            leaves: facts.leaves,
-            search_cycles: facts.cycles,
-        },
-        utility: facts.utility,
-        cells: facts.cells,
-        borrowed: facts.borrowed,
-    };
+    let release = release_facts(policy, &anonymizer, &input.describe(), output, facts);
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
-    let sidecar = Sidecar::new(run, release, &findings, resources);
+    let sidecar = Sidecar { attacks, ..Sidecar::new(run, release, &findings, resources) };
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
@@ -203,7 +229,7 @@ async fn run_local(
     input: &dyn JobInput,
     table: AnonymizedTable,
     staged: &Staged,
-) -> Result<Made, JobError> {
+) -> Result<StagedFacts, JobError> {
     let table = table.with_progress(Arc::clone(clock) as Arc<dyn Progress>).with_external_verification();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
 
@@ -214,7 +240,8 @@ async fn run_local(
     input.check_unchanged().await?;
     let facts = release.facts().clone();
     input.check_rows(facts.rows_read)?;
-    let batches = release.compact_stream(ROW_GROUP_ROWS, options.threads);
+    let batches = release.compact_stream_with_units(ROW_GROUP_ROWS, options.threads);
+    let has_units = table.anonymizer().binding().unit.is_some();
     // From here on the stream alone owns the release, and frees memory and spill files with its last row.
     drop((release, table));
 
@@ -224,11 +251,66 @@ async fn run_local(
     let schema = plan.schema();
     drop(plan);
     let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
-    let files = write(batches, schema, &place, rows_per_file, options).instrument(span).await?;
-    Ok(Made { facts, files, cluster: None })
+    let (files, units) =
+        write_rows(batches, has_units, schema, &place, rows_per_file, options).instrument(span).await?;
+    Ok(StagedFacts { facts, files, units, cluster: None })
 }
 
-fn column_counts(binding: &Binding) -> ColumnCounts {
+/// Writes rows to their files. Their units, if they have some, go to a file of this process for verification.
+async fn write_rows(
+    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send + 'static,
+    has_units: bool,
+    schema: SchemaRef,
+    place: &StorePath,
+    rows_per_file: usize,
+    options: &JobOptions,
+) -> Result<(Vec<FileEntry>, Option<StagedUnits>), JobError> {
+    if !has_units {
+        return Ok((write(batches, schema, place, rows_per_file, options).await?, None));
+    }
+    let units = StagedUnits::create()?;
+    let files = write(units.split(batches)?, schema, place, rows_per_file, options).await?;
+    Ok((files, Some(units)))
+}
+
+/// Returns the sizes of the files of a release.
+fn output_facts(files: &[FileEntry], facts: &Facts) -> OutputFacts {
+    OutputFacts {
+        rows: files.iter().map(|file| file.rows).sum(),
+        files: files.len() as u64,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        suppressed_rows: facts.suppressed,
+    }
+}
+
+/// Returns what the sidecar says about a release.
+fn release_facts(
+    policy: &Policy,
+    anonymizer: &Anonymizer,
+    input: &InputDescription,
+    output: OutputFacts,
+    facts: Facts,
+) -> ReleaseFacts {
+    ReleaseFacts {
+        input: InputFacts { rows: facts.rows_read, files: input.files, bytes: input.bytes },
+        output,
+        columns: column_counts(anonymizer.binding()),
+        algorithm: AlgorithmFacts {
+            partition: policy.algorithm.partition.as_str().into(),
+            cluster: facts.method.cluster.as_str().into(),
+            reason: facts.reason.into(),
+            seed: policy.algorithm.seed,
+            budget: policy.algorithm.budget.to_string(),
+            leaves: facts.leaves,
+            search_cycles: facts.cycles,
+        },
+        utility: facts.utility,
+        cells: facts.cells,
+        borrowed: facts.borrowed,
+    }
+}
+
+pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
     ColumnCounts {
         dropped: binding.dropped.len() as u64,
         quasi: binding.quasi.len() as u64,
@@ -244,11 +326,29 @@ pub(crate) struct BoundJob {
 }
 
 /// Opens the input of a policy and binds the policy to it.
-pub(crate) async fn bind(policy: &Policy, session: &SessionContext) -> Result<BoundJob, JobError> {
-    let input = input::open(policy, session).await?;
-    let table = AnonymizedTable::new(input.rows(session)?.into_view(), Arc::new(policy.clone()))?;
-    check_writable(table.anonymizer().schema())?;
+pub(crate) async fn bind(
+    policy: &Policy,
+    session: &SessionContext,
+    options: &JobOptions,
+) -> Result<BoundJob, JobError> {
+    let input = input::open(policy, session, options).await?;
+    let mut bound = policy.clone();
+    if policy.series.is_some() {
+        // A series counts units by its ledger.
+        bound.privacy.unit.clear();
+    }
+    let table = AnonymizedTable::new(input.rows(session)?.into_view(), Arc::new(bound))?;
+    check_writable(table.anonymizer().schema(), table.anonymizer().input_schema())?;
+    let reading = input.read_plan(Some(&columns_read(&table)));
+    let rows = input.expected_rows().unwrap_or_else(|| reading.rows_of(input.describe().bytes));
+    reading.writing(rows).apply(session)?;
     Ok(BoundJob { input, table })
+}
+
+/// Returns the names of the columns that a release is made of.
+fn columns_read(table: &AnonymizedTable) -> Vec<&str> {
+    let (anonymizer, schema) = (table.anonymizer(), table.anonymizer().input_schema());
+    anonymizer.columns_read().into_iter().map(|column| schema.field(column).name().as_str()).collect()
 }
 
 /// Converts an error of the operator. For a read error it names the file at fault.
@@ -259,11 +359,7 @@ pub(crate) async fn failure(
     session: &SessionContext,
 ) -> JobError {
     match error {
-        throng_datafusion::AnonymizeError::Read(error) => {
-            let schema = table.anonymizer().input_schema();
-            let read = table.anonymizer().columns_read().into_iter().map(|column| schema.field(column).name().as_str());
-            input.locate(session, &read.collect::<Vec<_>>(), &error).await
-        }
+        throng_datafusion::AnonymizeError::Read(error) => input.locate(session, &columns_read(table), &error).await,
         error => error.into(),
     }
 }

@@ -11,6 +11,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod bound;
 mod check;
 mod clean;
 mod distributed;
@@ -19,19 +20,25 @@ mod error;
 mod hierarchy;
 mod input;
 mod job;
+mod lab;
 #[cfg(feature = "leaky")]
 mod leaky;
 mod manifest;
+mod memory;
+mod open_table;
 mod plural;
 mod progress;
 mod publish;
 mod read_sidecar;
 mod readback;
+mod rehearse;
 mod resources;
 mod risk;
+mod series;
 mod session;
 mod sql;
 mod stage_timer;
+mod staged_units;
 mod stop;
 mod store;
 mod store_path;
@@ -43,23 +50,29 @@ mod up_to_date;
 mod verify;
 mod write;
 
+pub use bound::{BoundedLoss, bound};
 pub use check::{Checked, Planned, check, plan};
 pub use clean::{CleanOptions, Cleaned, clean};
-pub use distributed::{Cluster, read_task};
+pub use distributed::{Cluster, JOB_TASKS};
 pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
-pub use job::{JobOptions, PublishedRelease, run, run_on};
+pub use job::{JobOptions, PublishedRelease, UnpublishedRelease, make_release, rebase, run, run_on};
+pub use lab::{AttackRequest, DiffRequest, LabColumns, OracleRequest, UtilityRequest, attack, diff, utility};
 pub use manifest::Manifest;
+pub use memory::LEAST_MEMORY_LIMIT;
+pub use open_table::OpenTable;
 pub use plural::plural;
 pub use progress::{NoProgress, Progress, Stage};
 pub use read_sidecar::read_sidecar;
+pub use rehearse::rehearse;
 pub use risk::{RiskOptions, risk};
+pub use series::{SeriesComparison, SeriesFindings, verify_against, verify_ledger};
 pub use session::POOL_SHARE;
 pub use sql::{SqlSession, Statement, StatementResult, Stores, is_complete, planning_failure, running_failure};
 pub use stop::{Stop, Stopper};
 pub use sweep::{Trial, check_sweep, sweep};
 pub use throng_datafusion::is_decoding;
-pub use throng_report::{Attempt, Figures, Quantity, Sidecar, SweepReport, report, risk_page, sweep_page};
+pub use throng_report::{Attempt, Figures, Quantity, Sidecar, SweepReport, fragment, report, risk_page, sweep_page};
 pub use up_to_date::{CurrentRelease, up_to_date};
 pub use verify::{verify_release, verify_release_with};

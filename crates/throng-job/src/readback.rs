@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
-use throng_core::row_hash::Checksum;
-use throng_core::verify::{Findings, Promise};
-use throng_datafusion::{Anonymizer, Facts, passthrough_names};
-use throng_policy::Policy;
+use throng_core::verify::Findings;
+use throng_datafusion::{Anonymizer, Facts, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
 
-use crate::distributed::{Cluster, examine_on};
+use crate::distributed::{Cluster, verify_on};
 use crate::error::{JobError, Kind};
 use crate::input::{FileInput, InputFile, JobInput};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::session::session_in_order;
+use crate::staged_units::StagedUnits;
 use crate::store_path::StorePath;
-use crate::verify::{PassthroughCheck, ScanResult, examine};
+use crate::verify::examine;
 
 /// Streams are split between row groups and take different times; with several per thread, threads are evenly busy.
 const STREAMS_PER_THREAD: usize = 4;
@@ -25,6 +24,8 @@ pub(crate) struct StagedFiles<'a> {
     pub(crate) files: Vec<FileEntry>,
     pub(crate) place: &'a StorePath,
     pub(crate) facts: &'a Facts,
+    /// Units of the rows, if the policy counts units.
+    pub(crate) units: Option<StagedUnits>,
 }
 
 /// Files that were read back from staging and satisfy their promise. Only [`read_back`] creates one, and publishing
@@ -50,8 +51,7 @@ impl ReadBack {
 /// are those of the metrics.
 pub(crate) async fn read_back(
     written: StagedFiles<'_>,
-    policy: &Policy,
-    anonymizer: &Anonymizer,
+    anonymizer: &Arc<Anonymizer>,
     options: &JobOptions,
     cluster: Option<&Cluster>,
 ) -> Result<(Findings, ReadBack), JobError> {
@@ -61,7 +61,8 @@ pub(crate) async fn read_back(
             format!("the staged release was read back and refused: {what}; nothing is published"),
         )
     };
-    let session = session_in_order(options, STREAMS_PER_THREAD * options.threads.max(1))?;
+    let streams = if written.units.is_some() { 1 } else { STREAMS_PER_THREAD * options.threads.max(1) };
+    let session = session_in_order(options, streams)?;
     let mut files = Vec::new();
     for file in &written.files {
         let place = written.place.child(&file.path);
@@ -79,43 +80,56 @@ pub(crate) async fn read_back(
     if names(input.schema()) != names(anonymizer.schema()) {
         return Err(refused("its columns are not those of the policy"));
     }
-    let (promise, _) = policy.promise();
-    let unchanged =
-        PassthroughCheck { columns: passthrough_names(anonymizer.binding()), seed: anonymizer.content_seed() };
-    let (findings, checksum) = match cluster {
-        Some(cluster) => examine_on(cluster, &input, policy, unchanged).await?,
-        None => examine_here(&session, &input, &promise, &unchanged, options).await?,
+    let verification = Verification::of(anonymizer);
+    let verified = match cluster {
+        Some(cluster) => verify_on(cluster, &input, anonymizer, &verification).await?,
+        None => {
+            let verification = verification.with_progress(Arc::clone(&options.observer));
+            match &written.units {
+                None => verify_here(&session, &input, verification).await?,
+                Some(units) => verify_with_units(&session, &input, verification, units).await?,
+            }
+        }
     };
-    if !findings.holds() {
-        return Err(refused("a class does not satisfy the privacy model"));
+    if let Some(refusal) = written.facts.refusal(&verified) {
+        return Err(refused(refusal));
     }
-    if checksum != written.facts.checksum || checksum.rows() + written.facts.suppressed != written.facts.rows_read {
-        return Err(refused("rows were lost, changed or doubled"));
-    }
-    if findings.classes != written.facts.utility.classes || findings.sum_of_squares != written.facts.utility.dm {
-        return Err(refused("its classes are not those that the metrics speak of"));
-    }
+    let findings = verified.findings;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
     Ok((findings, ReadBack { files: written.files }))
 }
 
-/// Counts classes in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to
-/// a hash table if they are not.
-async fn examine_here(
+/// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash
+/// table if they are not.
+async fn verify_here(
     session: &SessionContext,
     input: &dyn JobInput,
-    promise: &Promise,
-    unchanged: &PassthroughCheck,
-    options: &JobOptions,
-) -> Result<(Findings, Checksum), JobError> {
-    let observer = Arc::clone(&options.observer);
-    let seen = |is_together| {
-        examine(session, input, promise.clone(), Some(unchanged.clone()), is_together, Arc::clone(&observer))
-    };
-    for is_together in [true, false] {
-        if let ScanResult::Complete(findings, checksum) = seen(is_together).await? {
-            return Ok((findings, checksum));
+    verification: Verification,
+) -> Result<VerifiedTable, JobError> {
+    let contiguous = verification.clone().expecting_contiguous_classes();
+    for verification in [contiguous, verification] {
+        if let Some(verified) = examine(session, input, &verification).await? {
+            return Ok(verified);
         }
     }
-    Err(JobError::internal("a release was not looked at as a whole"))
+    Err(JobError::internal("a release was not read as a whole"))
+}
+
+/// Verifies in one stream, in the order in which rows were written, with the unit of each row beside it.
+async fn verify_with_units(
+    session: &SessionContext,
+    input: &dyn JobInput,
+    verification: Verification,
+    units: &StagedUnits,
+) -> Result<VerifiedTable, JobError> {
+    let failed = |error| JobError::reading("the release", &error);
+    let contiguous = verification.clone().expecting_contiguous_classes();
+    for verification in [contiguous, verification] {
+        let stream = catch_decode_panic(input.rows(session)?.execute_stream()).await.map_err(failed)?;
+        let stream = units.join(catch_decode_panics(stream))?;
+        if let Some(verified) = verification.run(&stream.schema(), vec![stream]).await? {
+            return Ok(verified);
+        }
+    }
+    Err(JobError::internal("a release was not read as a whole"))
 }

@@ -15,11 +15,13 @@ use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::Risk;
 use throng_core::survey::{CountedTuples, Survey, SurveySpec};
+use throng_datafusion::{EngineFailure, classify};
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::input::{JobInput, open_locations};
+use crate::input::{JobInput, open_table};
 use crate::job::JobOptions;
+use crate::memory::too_little;
 use crate::progress::{Progress, Stage};
 use crate::session::session;
 
@@ -37,7 +39,7 @@ pub struct RiskOptions {
 /// Computes the risk of a table: a file, a folder, a glob or a URL. Returns an error for a table without rows.
 pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOptions) -> Result<Risk, JobError> {
     let session = session(options)?;
-    let input = open_locations(&session, locations, &Store::default()).await?;
+    let input = open_table(&session, locations, &Store::default(), options).await?;
     let risk = risk_of(input.as_ref(), &session, asked, options).await?;
     match risk.rows {
         0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
@@ -55,6 +57,7 @@ pub(crate) async fn risk_of(
     check_columns(asked, input.schema())?;
     let names: Vec<&str> = asked.quasi.iter().chain(&asked.sensitive).map(String::as_str).collect();
     let failed = |error| JobError::reading("the input", &error);
+    input.read_plan(Some(&names)).apply(session)?;
     let frame = input.rows(session)?.select_columns(&names).map_err(failed)?;
     let stream = frame.execute_stream().await.map_err(failed)?;
     let counting = GroupCounting { session, observer: Arc::clone(&options.observer) };
@@ -65,6 +68,9 @@ pub(crate) async fn risk_of(
     };
     Ok(Risk::of(&tuples, &asked.quasi, &asked.sensitive, asked.threshold)?)
 }
+
+/// Name of the resource in the out-of-memory error.
+const COMBINATIONS: &str = "the distinct combinations of these columns";
 
 enum RiskFailure {
     Job(JobError),
@@ -92,10 +98,9 @@ impl GroupCounting<'_> {
     ) -> Result<CountedTuples, RiskFailure> {
         self.observer.begin(Stage::Survey, None);
         let memory = MemoryConsumer::new("throng risk").register(&self.session.runtime_env().memory_pool);
-        let full = |_| {
-            let text = "the distinct combinations of these columns do not fit into the memory limit; raise \
-                        --memory-limit, or name fewer columns";
-            RiskFailure::Job(JobError::new(Kind::BadPolicy, text))
+        let full = |error| match classify(&error) {
+            EngineFailure::Memory(least) => RiskFailure::Job(too_little(COMBINATIONS, least)),
+            _ => RiskFailure::Engine(error),
         };
         let mut survey = Survey::new(Arc::new(spec(&stream.schema(), asked)))?;
         let mut compactor = DictionaryEncoder::default();
@@ -111,7 +116,7 @@ impl GroupCounting<'_> {
         let tuples = survey.take_groups();
         // Classes without one column are counted for as many columns concurrently as there are threads.
         let copies = 1 + rayon::current_num_threads();
-        memory.try_resize(survey.size() + copies * 3 * tuples.size()).map_err(full)?;
+        memory.try_resize(survey.size() + copies * 4 * tuples.size()).map_err(full)?;
         Ok(tuples)
     }
 }

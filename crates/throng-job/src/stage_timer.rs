@@ -30,12 +30,17 @@ impl StageTimes {
         }
     }
 
+    /// Ends the current stage.
+    fn end(&mut self) {
+        if let Some((stage, start)) = self.current.take() {
+            self.add(stage, start.elapsed());
+        }
+    }
+
     /// Returns the duration of each stage so far, including the current one.
     pub(crate) fn so_far(&self) -> Vec<(Stage, Duration)> {
         let mut times = self.clone();
-        if let Some((stage, start)) = times.current.take() {
-            times.add(stage, start.elapsed());
-        }
+        times.end();
         times.done
     }
 
@@ -52,6 +57,20 @@ impl StageTimer {
     pub(crate) fn start(options: &JobOptions) -> Self {
         let (progress, recorder) = (Arc::clone(&options.observer), options.recorder.clone());
         Self { start: Instant::now(), stages: Mutex::default(), progress, recorder }
+    }
+
+    /// Continues the times of work that took `spent` until now, without the time since then.
+    pub(crate) fn resume(times: StageTimes, spent: Duration, options: &JobOptions) -> Self {
+        let timer = Self::start(options);
+        let start = timer.start.checked_sub(spent).unwrap_or(timer.start);
+        Self { start, stages: Mutex::new(times), ..timer }
+    }
+
+    /// Ends the current stage, and returns the times of all stages and the time since the start.
+    pub(crate) fn pause(&self) -> (StageTimes, Duration) {
+        let mut stages = self.stages();
+        stages.end();
+        (stages.clone(), self.start.elapsed())
     }
 
     /// Ends the current stage and begins the next. Returns the span of the new stage.

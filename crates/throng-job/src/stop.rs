@@ -27,7 +27,7 @@ impl Stopper {
 
 impl Stop {
     /// Completes when the job should stop; never, if the stopper has been dropped.
-    pub(crate) async fn asked(&self) {
+    pub async fn asked(&self) {
         let mut receiver = self.0.clone();
         if receiver.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;

@@ -1,6 +1,7 @@
 //! Summaries of a published release.
 
 use serde_json::{Value, json};
+use throng_core::model::{Bound, bound_of};
 use throng_core::verify::CONSTRAINED;
 
 use crate::job::PublishedRelease;
@@ -24,10 +25,19 @@ impl PublishedRelease {
             let (model, required, achieved) = (&*requirement.model, requirement.required, requirement.achieved);
             lines.push(match model {
                 CONSTRAINED => format!("  {model}{column}: {} beyond the limit", plural(achieved, "row")),
-                _ => format!("  {model}{column}: at least {achieved} in every class ({required} required)"),
+                _ => {
+                    let bound = if bound_of(model) == Bound::AtLeast { "at least" } else { "at most" };
+                    format!("  {model}{column}: {bound} {achieved} in every class ({required} required)")
+                }
             });
         }
         lines.push(format!("  information lost (NCP): {:.4}", sidecar.utility.ncp));
+        if let (Some(bound), Some(gap)) = (sidecar.utility.lower_bound, sidecar.utility.gap) {
+            lines.push(format!(
+                "  no release loses less than {bound:.4}: within {:.1} % of the best possible",
+                100.0 * gap
+            ));
+        }
         for (name, column) in &sidecar.utility.columns {
             let variance = column.sse_sst.map(|share| format!(", SSE/SST {share:.4}")).unwrap_or_default();
             lines.push(format!("    {name}: {:.4}{variance}", column.ncp));
@@ -38,7 +48,7 @@ impl PublishedRelease {
     /// Returns a summary as JSON, for scripts.
     pub fn to_json(&self) -> Value {
         let sidecar = &self.sidecar;
-        json!({
+        let mut json = json!({
             "outcome": "released",
             "run_id": sidecar.run_id,
             "output": self.location,
@@ -50,6 +60,11 @@ impl PublishedRelease {
             "bytes": sidecar.output.bytes,
             "satisfied": sidecar.privacy.satisfied,
             "total_ms": sidecar.timing_ms.get("total"),
-        })
+        });
+        if let Some(bound) = sidecar.utility.lower_bound {
+            json["lower_bound"] = bound.into();
+            json["gap"] = sidecar.utility.gap.into();
+        }
+        json
     }
 }

@@ -9,9 +9,10 @@
 
 use std::sync::Arc;
 
+use throng_core::anonymize::PartitionChoice;
 use throng_core::risk::RiskSummary;
 use throng_datafusion::{Anonymizer, Candidate, Progress, SweepResult};
-use throng_policy::{PartitionSetting, Policy};
+use throng_policy::Policy;
 use throng_report::{Attempt, Figures, SweepReport};
 
 use crate::error::{JobError, Kind};
@@ -43,7 +44,7 @@ pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) 
                 .policy
                 .as_ref()
                 .ok()
-                .filter(|policy| (policy.algorithm.partition == PartitionSetting::Mdr) == is_mdr)
+                .filter(|policy| (policy.algorithm.partition == PartitionChoice::Mdr) == is_mdr)
                 .cloned()
         };
         let shared: Vec<(usize, Policy)> =
@@ -68,10 +69,13 @@ pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) 
 }
 
 /// Evaluates policies that share a survey; `None` if there are no policies.
-async fn evaluate(trials: Vec<(usize, Policy)>, options: &JobOptions) -> Result<Option<SweepResult>, JobError> {
+pub(crate) async fn evaluate(
+    trials: Vec<(usize, Policy)>,
+    options: &JobOptions,
+) -> Result<Option<SweepResult>, JobError> {
     let Some((_, first)) = trials.first() else { return Ok(None) };
     let session = session(options)?;
-    let BoundJob { input, table } = bind(first, &session).await?;
+    let BoundJob { input, table } = bind(first, &session, options).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let schema = table.anonymizer().input_schema();
     let anonymizers = trials.iter().map(|(_, policy)| Anonymizer::new(Arc::new(policy.clone()), Arc::clone(schema)));
@@ -90,6 +94,8 @@ fn figures(tried: &Candidate) -> Figures {
     Figures {
         classes: risk.classes,
         ncp: tried.utility.ncp,
+        lower_bound: tried.utility.bound.map(|bound| bound.value),
+        gap: tried.utility.gap(),
         highest_risk: risk.highest,
         average_risk: risk.average,
         suppressed_rows: tried.suppressed,

@@ -1,10 +1,11 @@
 use std::path::Path as FilePath;
 
-use datafusion::arrow::array::StringArray;
+use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
 
 use super::*;
 use crate::manifest::SCHEMA_VERSION;
+use crate::write::digest;
 
 /// Returns a Parquet file with `rows_of_a_city` rows per city.
 fn table(rows_of_a_city: usize) -> Vec<u8> {
@@ -41,7 +42,8 @@ fn two_parts() -> tempfile::TempDir {
 }
 
 async fn verify(location: &FilePath) -> Result<Findings, JobError> {
-    let promise = Promise { quasi: vec!["city".to_owned()], k: 5, sensitive: Vec::new(), limits: Vec::new() };
+    let promise =
+        Promise { quasi: vec!["city".to_owned()], k: 5, sensitive: Vec::new(), limits: Vec::new(), unit: None };
     let options = JobOptions { threads: 1, ..JobOptions::default() };
     verify_release(&[location.to_string_lossy().into_owned()], promise, None, &options).await
 }

@@ -1,6 +1,5 @@
 use arrow::datatypes::{DataType, Field, Schema};
 use throng_core::columns::{ColumnRecoding, Limit, SensitiveCoding};
-use throng_core::model::Model;
 
 use crate::test_policies::{EXTENDED, HEAD, folder, read, read_in};
 use crate::{Binding, Overrides, SensitiveRelease};
@@ -12,7 +11,7 @@ fn schema(names: &[&str]) -> Schema {
 /// Returns name, facet and required value of each model.
 fn models(binding: &Binding) -> Vec<(&'static str, Option<usize>, u64)> {
     let privacy = binding.privacy();
-    privacy.models().map(|model: &dyn Model| (model.name(), model.column(), model.required())).collect()
+    privacy.counting_models().map(|model| (model.name(), model.column(), model.required())).collect()
 }
 
 fn extended() -> Binding {

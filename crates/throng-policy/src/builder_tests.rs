@@ -3,9 +3,8 @@ use std::path::Path;
 use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::{DatePart, MaskSide};
 
-use crate::{
-    Budget, ClusterSetting, Overrides, PartitionSetting, Policy, PolicyBuilder, PolicyError, Preset, SensitiveRelease,
-};
+use crate::{Budget, ClusterSetting, Overrides, Policy, PolicyBuilder, PolicyError, Preset, SensitiveRelease};
+use throng_core::anonymize::PartitionChoice;
 
 fn parsed(text: &str) -> Policy {
     Policy::parse(text, Path::new(""), &Overrides::for_a_table()).unwrap()
@@ -54,7 +53,7 @@ fn a_built_policy_is_that_of_the_file_with_the_same_fields() {
         .with_p(2)
         .with_alpha(0.5)
         .with_suppression_limit(0.1)
-        .with_partition(PartitionSetting::Mondrian)
+        .with_partition(PartitionChoice::Mondrian)
         .with_cluster(ClusterSetting::Greedy)
         .with_seed(7)
         .default_drop()

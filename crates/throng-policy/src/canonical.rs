@@ -1,12 +1,13 @@
 //! Canonical JSON of a policy, for its digest.
 
 use serde_json::{Value, json};
-use throng_core::columns::{Category, Limit, Nulls};
-use throng_core::hierarchy::{DatePart, HierarchySpec, MaskSide};
+use throng_core::columns::{Category, Limit};
+use throng_core::hierarchy::HierarchySpec;
+use throng_core::model::FrequencyRequirement;
 
 use crate::budget::Budget;
 use crate::hierarchy::paths;
-use crate::policy::{Algorithm, Policy, PrivacySettings, Quasi, Role, Sensitive};
+use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
 
 impl Policy {
@@ -34,10 +35,13 @@ impl Policy {
 }
 
 fn algorithm_json(algorithm: &Algorithm) -> Value {
-    let Algorithm { partition, cluster, budget, seed } = algorithm;
+    let Algorithm { partition, cluster, budget, bound, seed } = algorithm;
     let mut text = json!({ "partition": partition.as_str(), "cluster": cluster.as_str(), "seed": seed });
     if *budget != Budget::default() {
         text["budget"] = json!(budget.text());
+    }
+    if *bound != BoundSetting::Off {
+        text["bound"] = json!(true);
     }
     text
 }
@@ -49,6 +53,13 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
     }
     if let Some(share) = privacy.suppression_limit {
         text["suppression_limit"] = json!(share);
+    }
+    if !privacy.unit.is_empty() {
+        text["unit"] = json!(privacy.unit);
+        text["unit_nulls"] = json!(privacy.unit_nulls.as_str());
+    }
+    if let Some(gain) = privacy.max_gain {
+        text["attacks"] = json!({ "max_gain": gain });
     }
     text
 }
@@ -76,6 +87,19 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
         text["categories"] = categories.list.iter().map(category).collect();
         text["release"] = json!(RawRelease::from(sensitive.release).as_str());
     }
+    if let Some(borders) = &sensitive.bands {
+        text["bands"] = json!(**borders);
+    }
+    let requirement = |requirement: &FrequencyRequirement| match requirement {
+        FrequencyRequirement::RecursiveDiversity { c, l } => json!({ "model": requirement.name(), "c": c, "l": l }),
+        FrequencyRequirement::Closeness { t, distance } => {
+            json!({ "model": requirement.name(), "limit": t, "distance": distance.as_str() })
+        }
+        other => json!({ "model": other.name(), "limit": other.limit() }),
+    };
+    if !sensitive.frequencies.is_empty() {
+        text["frequencies"] = sensitive.frequencies.iter().map(requirement).collect();
+    }
     text
 }
 
@@ -84,7 +108,7 @@ fn quasi_json(quasi: &Quasi) -> Value {
         "role": "quasi",
         "release": quasi.release.map(|release| RawRelease::from(release).as_str()),
         "weight": quasi.weight,
-        "nulls": nulls_name(quasi.nulls),
+        "nulls": quasi.nulls,
         "hierarchy": quasi.hierarchy.as_deref().map(hierarchy_json),
     });
     if let Some(limit) = &quasi.limit {
@@ -101,34 +125,10 @@ fn hierarchy_json(hierarchy: &HierarchySpec) -> Value {
     match hierarchy {
         HierarchySpec::Tree(tree) => json!({ "tree": paths(tree).collect::<Vec<_>>() }),
         HierarchySpec::Intervals { origin, widths } => json!({ "intervals": widths, "origin": origin }),
-        HierarchySpec::DateParts(parts) => {
-            let parts: Vec<&str> = parts.iter().map(|part| date_part(*part)).collect();
-            json!({ "date": parts })
-        }
-        HierarchySpec::Mask(MaskSide::Right) => json!({ "mask": "right" }),
-        HierarchySpec::Mask(MaskSide::Left) => json!({ "mask": "left" }),
+        HierarchySpec::DateParts(parts) => json!({ "date": parts }),
+        HierarchySpec::Mask(side) => json!({ "mask": side }),
         HierarchySpec::Flat => json!({ "flat": true }),
         HierarchySpec::MeanDifference => json!({ "mean-difference": true }),
-    }
-}
-
-/// The name of a treatment of nulls in the policy file.
-pub(crate) fn nulls_name(nulls: Nulls) -> &'static str {
-    match nulls {
-        Nulls::Value => "value",
-        Nulls::Suppress => "suppress",
-        Nulls::Error => "error",
-    }
-}
-
-/// The name of a part of the calendar in the policy file.
-pub(crate) fn date_part(part: DatePart) -> &'static str {
-    match part {
-        DatePart::Day => "day",
-        DatePart::Month => "month",
-        DatePart::Quarter => "quarter",
-        DatePart::Year => "year",
-        DatePart::Decade => "decade",
     }
 }
 

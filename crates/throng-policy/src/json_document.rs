@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 use crate::load::{UNNAMED, environment_variable, read_document};
+use crate::overrides::Overrides;
 use crate::policy::Policy;
 use crate::problem::{PolicyError, Problem};
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue};
@@ -34,9 +35,19 @@ impl Policy {
     /// # Ok::<(), throng_policy::PolicyError>(())
     /// ```
     pub fn from_json(text: &str) -> Result<Policy, PolicyError> {
+        Self::from_json_with(text, &Overrides::default())
+    }
+
+    /// Reads a policy from JSON as [`Policy::from_json`] does, with overrides.
+    pub fn from_json_with(text: &str, overrides: &Overrides) -> Result<Policy, PolicyError> {
         let root: SpannedNode = serde_json::from_str(text).map_err(|error| syntax_error(&error))?;
         let document = SpannedToml::of_root(UNNAMED, root);
-        let overrides = locations_if_missing(&document);
+        let missing = locations_if_missing(&document);
+        let overrides = Overrides {
+            input: overrides.input.clone().or(missing.input),
+            output: overrides.output.clone().or(missing.output),
+            ..overrides.clone()
+        };
         let surroundings = ValidationContext { folder: Some(Path::new("")), environment: &environment_variable };
         read_document(document, &overrides, &surroundings)
     }

@@ -50,6 +50,7 @@ mod promise;
 mod raw;
 mod schema;
 mod secret;
+mod series;
 mod settings;
 mod spanned_toml;
 mod store;
@@ -60,7 +61,7 @@ mod time_span;
 mod toml_quote;
 mod validate;
 
-pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive};
+pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit};
 pub use budget::Budget;
 pub use builder::{PolicyBuilder, QuasiBuilder, SensitiveBuilder};
 pub use draft::PolicyDraft;
@@ -71,13 +72,20 @@ pub use hierarchy::{
 pub use location::{LocationError, check as check_location, is_web};
 pub use overrides::Overrides;
 pub use policy::{
-    Algorithm, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease,
+    Algorithm, BoundSetting, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive,
+    SensitiveRelease,
 };
 pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
+pub use promise::UNIT_COLUMN;
+pub use raw::UnitNulls;
 pub use schema::json_schema;
 pub use secret::{MIN_SECRET_BYTES, SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
-pub use settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
+pub use series::{
+    DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE, LeaverSetting,
+    SeriesSettings,
+};
+pub use settings::{ClusterSetting, Commit, Format, Mode};
 pub use store::Store;
 pub use text_position::LineColumn;
 pub use time_span::parse as parse_time_span;

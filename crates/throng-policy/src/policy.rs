@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
+use throng_core::model::FrequencyRequirement;
 
 use crate::budget::Budget;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
+use crate::raw::UnitNulls;
 use crate::secret::Secret;
-use crate::settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
+use crate::series::SeriesSettings;
+use crate::settings::{ClusterSetting, Commit, Format, Mode};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
 
@@ -27,6 +31,8 @@ pub struct Policy {
     pub privacy: PrivacySettings,
     /// Algorithm settings.
     pub algorithm: Algorithm,
+    /// Settings of a series of releases, if the policy makes one.
+    pub series: Option<SeriesSettings>,
     /// Roles of the columns.
     pub columns: Columns,
     /// Source of the release key.
@@ -115,7 +121,7 @@ pub struct Output {
 }
 
 /// Privacy settings, with `1 <= p <= k` and `2 <= k`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct PrivacySettings {
     /// Preset, if any; k is at least its value.
     pub preset: Option<Preset>,
@@ -127,19 +133,39 @@ pub struct PrivacySettings {
     pub alpha: Option<f64>,
     /// Maximum share of input rows that may be suppressed, from 0 to 1.
     pub suppression_limit: Option<f64>,
+    /// Columns that together identify the unit of privacy; empty if every row is a unit.
+    pub unit: Vec<String>,
+    /// Treatment of rows without a unit.
+    pub unit_nulls: UnitNulls,
+    /// Maximum gain of an attack on the release; at least 1. Nothing is attacked if `None`.
+    pub max_gain: Option<f64>,
 }
 
 /// Algorithm settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Algorithm {
     /// Partition method.
-    pub partition: PartitionSetting,
+    pub partition: PartitionChoice,
     /// Clustering method.
     pub cluster: ClusterSetting,
     /// Budget of the local search.
     pub budget: Budget,
+    /// Whether a lower bound of the loss is computed.
+    pub bound: BoundSetting,
     /// Seed of every random choice.
     pub seed: u64,
+}
+
+/// Whether a lower bound of the loss of any release is computed, and how long that may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BoundSetting {
+    /// No bound.
+    #[default]
+    Off,
+    /// A bound within a fixed amount of work.
+    On,
+    /// A bound that is improved for this time.
+    Time(std::time::Duration),
 }
 
 /// Roles of the columns. At least one is a quasi-identifier.
@@ -192,6 +218,10 @@ pub struct Sensitive {
     pub categories: Option<Arc<Categories>>,
     /// Released form; `Value` if there are no categories.
     pub release: SensitiveRelease,
+    /// Ascending lower bounds of all bands but the first, for numbers and dates; values of one band count as one.
+    pub bands: Option<Arc<[f64]>>,
+    /// Requirements on the frequencies of its values.
+    pub frequencies: Vec<FrequencyRequirement>,
 }
 
 /// Released form of a sensitive column.

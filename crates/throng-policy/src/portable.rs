@@ -49,7 +49,7 @@ impl Policy {
         let mut text = String::new();
         for (name, node) in entries(self.document.root()) {
             match name.as_str() {
-                "input" | "output" | "store" => {}
+                "input" | "output" | "store" | "series" => {}
                 "columns" => self.write_columns(node, &mut text),
                 _ => {
                     toml_string(name, &mut text);

@@ -1,5 +1,5 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
-use crate::{Overrides, Policy, Preset, PrivacySettings};
+use crate::{Overrides, Policy, Preset, PrivacySettings, UnitNulls};
 
 /// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
@@ -14,7 +14,9 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
     for (name, k) in [("common", 5), ("research", 10), ("cms", 11), ("public-health", 12), ("strict", 20)] {
         let privacy = read(&with(&format!("preset = '{name}', p = 2"))).unwrap().privacy;
         let preset = Preset::ALL.into_iter().find(|preset| preset.as_str() == name);
-        assert_eq!(privacy, PrivacySettings { preset, k, p: 2, alpha: None, suppression_limit: None });
+        let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
+        let (alpha, suppression_limit, max_gain) = (None, None, None);
+        assert_eq!(privacy, PrivacySettings { preset, k, p: 2, alpha, suppression_limit, max_gain, unit, unit_nulls });
     }
 }
 

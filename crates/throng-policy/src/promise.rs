@@ -7,14 +7,27 @@ use std::sync::Arc;
 
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Protection, released_names};
 use throng_core::hierarchy::{HierarchySpec, Node, Tree};
+use throng_core::model::{FrequencyRequirement, GroundDistance};
 use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 
 use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
 
+/// Name of the column that accompanies a release while it is verified, if k and p count units. It is never published.
+pub const UNIT_COLUMN: &str = "__throng_unit";
+
 impl Policy {
-    /// Returns the promises of a release, and the columns that it may have.
+    /// Returns the promises of a release whose rows are still accompanied by their units of privacy, if the policy has
+    /// some; see [`UNIT_COLUMN`].
+    pub fn staged_promise(&self) -> Promise {
+        let unit = (!self.privacy.unit.is_empty()).then(|| UNIT_COLUMN.to_owned());
+        Promise { unit, ..self.promise().0 }
+    }
+
+    /// Returns the promises of a release as far as its published rows show them, and the columns that it may have. Units of
+    /// privacy are not published: a release of at least k units per class has at least k rows per class.
     pub fn promise(&self) -> (Promise, Vec<String>) {
-        let mut promise = Promise { quasi: Vec::new(), k: self.privacy.k, sensitive: Vec::new(), limits: Vec::new() };
+        let mut promise =
+            Promise { quasi: Vec::new(), k: self.privacy.k, sensitive: Vec::new(), limits: Vec::new(), unit: None };
         let mut others = Vec::new();
         for (name, role) in &self.columns.by_name {
             match role {
@@ -44,7 +57,12 @@ fn names_of(name: &str, quasi: &Quasi) -> Vec<String> {
 /// Returns one promise per sensitive coding of the column.
 fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec<SensitivePromise> {
     let p = sensitive.p.unwrap_or(policy.privacy.p);
-    let promise = |reading, alpha| SensitivePromise { column: name.to_owned(), reading, p, alpha };
+    let (of_range, of_frequencies): (Vec<_>, Vec<_>) =
+        sensitive.frequencies.iter().copied().partition(|of| matches!(of, FrequencyRequirement::ValueRange(_)));
+    let promise = |reading, alpha| {
+        let (column, frequencies) = (name.to_owned(), of_frequencies.clone());
+        SensitivePromise { column, reading, p, alpha, frequencies }
+    };
     let mut promises = Vec::new();
     if let Some(protection) = &sensitive.protection {
         promises.push(promise(SensitiveReading::Strong(Arc::new(strong_values(protection))), None));
@@ -52,8 +70,22 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     if let Some(categories) = &sensitive.categories {
         promises.push(promise(category_reading(name, categories, sensitive.release), policy.privacy.alpha));
     }
+    if let Some(borders) = &sensitive.bands {
+        promises.push(promise(SensitiveReading::Bands(Arc::clone(borders)), None));
+    }
+    let is_ordered = |of: &FrequencyRequirement| {
+        matches!(of, FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. })
+    };
     if promises.is_empty() {
-        promises.push(promise(SensitiveReading::Values, None));
+        let reading = match of_frequencies.iter().any(is_ordered) {
+            true => SensitiveReading::Numbers,
+            false => SensitiveReading::Values,
+        };
+        promises.push(promise(reading, None));
+    }
+    if !of_range.is_empty() {
+        let reading = SensitiveReading::Numbers;
+        promises.push(SensitivePromise { column: name.to_owned(), reading, p: 1, alpha: None, frequencies: of_range });
     }
     promises
 }

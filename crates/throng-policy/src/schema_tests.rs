@@ -9,7 +9,7 @@ fn the_schema_lists_the_fields_of_every_table() {
     let schema = json_schema();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(names(&schema), ["version", "input", "output", "store", "privacy", "algorithm", "columns"]);
+    assert_eq!(names(&schema), ["version", "input", "output", "store", "privacy", "algorithm", "series", "columns"]);
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
     assert_eq!(names(&definitions["Output"]), ["location", "mode", "report", "rows_per_file", "commit"]);
@@ -17,13 +17,35 @@ fn the_schema_lists_the_fields_of_every_table() {
         names(&definitions["Store"]),
         ["endpoint", "region", "allow_http", "timeout", "connect_timeout", "retries", "retry_timeout"]
     );
-    assert_eq!(names(&definitions["Privacy"]), ["preset", "k", "p", "alpha", "suppression_limit"]);
-    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "seed"]);
+    assert_eq!(
+        names(&definitions["Privacy"]),
+        ["preset", "k", "p", "alpha", "unit", "unit_nulls", "suppression_limit", "attacks"]
+    );
+    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "bound", "seed"]);
+    assert_eq!(names(&definitions["Series"]), ["ledger", "remember", "max_delay", "max_waiting", "reserve", "leavers"]);
     assert_eq!(names(&definitions["Columns"]), ["default"]);
     assert_eq!(definitions["Columns"]["additionalProperties"]["$ref"], "#/$defs/Column");
     assert_eq!(
         names(&definitions["Column"]),
-        ["role", "release", "weight", "hierarchy", "nulls", "limit", "p", "protected", "categories"]
+        [
+            "role",
+            "release",
+            "weight",
+            "hierarchy",
+            "nulls",
+            "limit",
+            "p",
+            "protected",
+            "categories",
+            "bands",
+            "range",
+            "max_share",
+            "entropy_l",
+            "recursive",
+            "t",
+            "distance",
+            "beta"
+        ]
     );
     assert_eq!(names(&definitions["NamedCategory"]), ["name", "values"]);
     assert_eq!(

@@ -37,6 +37,8 @@ pub enum Mode {
     Error,
     /// The new release takes its place, once it has been verified.
     Overwrite,
+    /// The new release takes its place, once it has been verified together with the releases before it; see `[series]`.
+    Series,
 }
 
 impl Mode {
@@ -45,6 +47,7 @@ impl Mode {
         match self {
             Mode::Error => "error",
             Mode::Overwrite => "overwrite",
+            Mode::Series => "series",
         }
     }
 }
@@ -69,49 +72,6 @@ impl Commit {
         match self {
             Commit::Conditional => "conditional",
             Commit::LastWriterWins => "last-writer-wins",
-        }
-    }
-}
-
-/// How the table is first cut into parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Partition")]
-pub enum PartitionSetting {
-    /// Cuts along one quasi-identifier at a time, while every part still satisfies the privacy model.
-    #[default]
-    Mondrian,
-    /// Mondrian as in the literature: numbers are cut at the median, categories into the children of their node in the
-    /// hierarchy.
-    BasicMondrian,
-    /// Mondrian with regular intervals (MDR trees) for numbers, dates and times without a hierarchy, and with the order
-    /// of the columns found by trial.
-    Mdr,
-    /// Full-domain generalization: every value of a column is released on the same level of its hierarchy. Goes with
-    /// the cluster methods `auto` and `none` only, and forms no smaller classes.
-    Incognito,
-    /// Leaves the table in one part. With `auto` it is the same as `mondrian`.
-    None,
-}
-
-impl PartitionSetting {
-    /// All methods, in the order of the enumeration.
-    pub const ALL: [PartitionSetting; 5] = [
-        PartitionSetting::Mondrian,
-        PartitionSetting::BasicMondrian,
-        PartitionSetting::Mdr,
-        PartitionSetting::Incognito,
-        PartitionSetting::None,
-    ];
-
-    /// Returns the name of the method in the policy file.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            PartitionSetting::Mondrian => "mondrian",
-            PartitionSetting::BasicMondrian => "basic-mondrian",
-            PartitionSetting::Mdr => "mdr",
-            PartitionSetting::Incognito => "incognito",
-            PartitionSetting::None => "none",
         }
     }
 }
@@ -180,6 +140,7 @@ impl ClusterSetting {
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;
+    use throng_core::anonymize::PartitionChoice;
 
     use super::*;
 
@@ -192,14 +153,14 @@ mod tests {
         for format in [Format::Parquet, Format::Csv, Format::Arrow] {
             assert_eq!(read::<Format>(format.as_str()), format);
         }
-        for mode in [Mode::Error, Mode::Overwrite] {
+        for mode in [Mode::Error, Mode::Overwrite, Mode::Series] {
             assert_eq!(read::<Mode>(mode.as_str()), mode);
         }
         for commit in [Commit::Conditional, Commit::LastWriterWins] {
             assert_eq!(read::<Commit>(commit.as_str()), commit);
         }
-        for partition in PartitionSetting::ALL {
-            assert_eq!(read::<PartitionSetting>(partition.as_str()), partition);
+        for partition in PartitionChoice::ALL {
+            assert_eq!(read::<PartitionChoice>(partition.as_str()), partition);
         }
         for cluster in ClusterSetting::ALL {
             assert_eq!(read::<ClusterSetting>(cluster.as_str()), cluster);

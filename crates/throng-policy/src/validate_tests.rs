@@ -3,15 +3,16 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, Budget, ClusterSetting, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, PartitionSetting,
-    Policy,
+    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, Policy,
 };
-use crate::{PrivacySettings, Role, SensitiveRelease};
+use crate::{PrivacySettings, Role, SensitiveRelease, UnitNulls};
+use throng_core::anonymize::PartitionChoice;
 
 const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
-    PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None }
+    let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
+    PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None, max_gain: None, unit, unit_nulls }
 }
 
 fn output(location: &str, mode: Mode) -> Output {
@@ -46,8 +47,11 @@ fn the_complete_policy_means_what_it_says() {
     );
     assert_eq!(policy.output, output("s3://bucket/census/", Mode::Overwrite));
     assert_eq!(policy.privacy, plain(10, 3));
-    let (partition, cluster) = (PartitionSetting::Mondrian, ClusterSetting::Greedy);
-    assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 42 });
+    let (partition, cluster) = (PartitionChoice::Mondrian, ClusterSetting::Greedy);
+    assert_eq!(
+        policy.algorithm,
+        Algorithm { partition, cluster, budget: Budget::Balanced, bound: BoundSetting::Off, seed: 42 }
+    );
     assert!(policy.columns.drop_unlisted);
     let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["person_id", "age", "country", "diagnosis", "hours per week"]);
@@ -75,8 +79,11 @@ fn what_is_left_out_has_its_default() {
     );
     assert_eq!(policy.output, output("out", Mode::Error));
     assert_eq!(policy.privacy, plain(10, 1));
-    let (partition, cluster) = (PartitionSetting::Mondrian, ClusterSetting::Auto);
-    assert_eq!(policy.algorithm, Algorithm { partition, cluster, budget: Budget::Balanced, seed: 0 });
+    let (partition, cluster) = (PartitionChoice::Mondrian, ClusterSetting::Auto);
+    assert_eq!(
+        policy.algorithm,
+        Algorithm { partition, cluster, budget: Budget::Balanced, bound: BoundSetting::Off, seed: 0 }
+    );
     assert!(!policy.columns.drop_unlisted);
 }
 

@@ -14,14 +14,15 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod document;
-mod numbers;
+pub mod numbers;
 mod page;
-mod plot;
+pub mod plot;
 mod report;
 mod risk_page;
 mod sweep;
 
 pub use document::{Quantity, Sidecar};
+pub use page::fragment;
 pub use report::report;
 pub use risk_page::risk_page;
 pub use sweep::{Attempt, Figures, SweepReport, sweep_page};

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use maud::{Markup, display, html};
 
 /// `1,234,567`
-pub(crate) fn count(number: u64) -> String {
+pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -18,12 +18,12 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `1 row`, `2 rows`
-pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
+pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// `12%`, `1.2%`, `0.12%`: small shares have two digits.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let text = match percent {
         _ if percent == 0.0 => "0".to_owned(),
@@ -37,7 +37,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// `0.4 s`, `850 ms`
-pub(crate) fn time(milliseconds: u64) -> String {
+pub fn time(milliseconds: u64) -> String {
     match milliseconds {
         0..1000 => format!("{milliseconds} ms"),
         _ => format!("{:.1} s", milliseconds as f64 / 1000.0),
@@ -45,7 +45,7 @@ pub(crate) fn time(milliseconds: u64) -> String {
 }
 
 /// `1.5 MiB`
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     let (mut number, mut unit) = (bytes as f64, 0);
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     while number >= 1024.0 && unit + 1 < UNITS.len() {
@@ -55,7 +55,7 @@ pub(crate) fn bytes(bytes: u64) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`
-pub(crate) fn list(items: &[String]) -> String {
+pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),
@@ -64,12 +64,12 @@ pub(crate) fn list(items: &[String]) -> String {
 }
 
 /// Renders a figure with its path in the document that the page is rendered from, so that tests can compare the two.
-pub(crate) fn figure(key: &str, value: impl Display, text: impl Display) -> Markup {
+pub fn figure(key: &str, value: impl Display, text: impl Display) -> Markup {
     html! { data data-key=(key) value=(display(value)) { (display(text)) } }
 }
 
 /// Renders a figure in a table cell.
-pub(crate) fn cell(key: &str, value: impl Display, text: impl Display) -> Markup {
+pub fn cell(key: &str, value: impl Display, text: impl Display) -> Markup {
     html! { td class="n" { (figure(key, value, text)) } }
 }
 

@@ -26,6 +26,31 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
     without_controls(page.into_string())
 }
 
+/// Returns the content of a page as a part of another page: without the head, and with styles that apply to nothing else.
+///
+/// ```
+/// # use throng_core::risk::Risk;
+/// # fn notebook(risk: &Risk) -> String {
+/// throng_report::fragment(&throng_report::risk_page(risk))
+/// # }
+/// ```
+pub fn fragment(page: &str) -> String {
+    let begin = page.find(BODY).map_or(0, |place| place + BODY.len());
+    let end = page.rfind("</body>").filter(|end| *end >= begin).unwrap_or(page.len());
+    let styles = include_str!("style.css").replace(":root", ":scope").replace("body {", ":scope {");
+    let styles = format!("@scope (.throng-page) {{\n{styles}}}\n");
+    html! {
+        div class="throng-page" {
+            style { (PreEscaped(styles)) }
+            (PreEscaped(&page[begin..end]))
+        }
+    }
+    .into_string()
+}
+
+/// The tag after which the content of a page begins.
+const BODY: &str = "<body>";
+
 /// Replaces control characters, which HTML forbids and a column name may contain.
 fn without_controls(page: String) -> String {
     let is_forbidden = |c: char| c.is_control() && c != '\n' && c != '\t';
@@ -74,6 +99,20 @@ pub(crate) fn captioned(title: &str, words: &str, content: &Markup) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_fragment_has_the_content_of_the_page_and_styles_for_it_alone() {
+        let fragment = fragment(&page("A title", &html! { p { "</body> & more" } }));
+        assert!(fragment.ends_with("<p>&lt;/body&gt; &amp; more</p></div>"), "{fragment}");
+        assert!(
+            fragment.contains("@scope (.throng-page) {\n:scope {") && fragment.contains("\n:scope {\n  margin"),
+            "{fragment}"
+        );
+        assert!(
+            !fragment.contains("A title") && !fragment.contains("<html") && !fragment.contains("<meta"),
+            "{fragment}"
+        );
+    }
 
     #[test]
     fn nothing_breaks_out_of_text_or_attributes() {

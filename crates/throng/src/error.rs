@@ -136,10 +136,11 @@ impl From<AnonymizeError> for ThrongError {
                 Self::TooManySuppressed { rows, suppressed, limit }
             }
             error @ AnonymizeError::Read(_) => Self::Read(redacted(error)),
-            AnonymizeError::Memory(part) => Self::Memory { part },
+            AnonymizeError::Memory { part, .. } => Self::Memory { part },
             AnonymizeError::Spill(source) => Self::Spill(redacted(AnonymizeError::Read(source))),
             AnonymizeError::Store(source) => Self::Spill(source.into()),
             AnonymizeError::Refused(reason) => Self::Refused { reason },
+            AnonymizeError::Verify(error) => Self::Unverifiable(error),
             AnonymizeError::Changed => Self::Changed,
             AnonymizeError::Cancelled => Self::Cancelled,
             error => Self::Internal { reason: error.to_string() },

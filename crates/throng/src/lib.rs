@@ -180,9 +180,8 @@ pub use throng_datafusion::{
 };
 pub use throng_policy::{
     Algorithm, Binding, BoundColumn, BoundQuasi, BoundSensitive, Budget, ClusterSetting, Columns, Commit, CsvOptions,
-    Format, Input, LineColumn, Mode, Output, Overrides, PartitionSetting, Policy, PolicyBuilder, PolicyError, Preset,
-    PrivacySettings, Problem, Quasi, QuasiBuilder, Role, Secret, Sensitive, SensitiveBuilder, SensitiveRelease, Store,
-    json_schema,
+    Format, Input, LineColumn, Mode, Output, Overrides, Policy, PolicyBuilder, PolicyError, Preset, PrivacySettings,
+    Problem, Quasi, QuasiBuilder, Role, Secret, Sensitive, SensitiveBuilder, SensitiveRelease, Store, json_schema,
 };
 
 use datafusion::prelude::SessionContext;

@@ -35,8 +35,13 @@ const COMMAND_REFERENCE: &str = "docs/src/reference/commands.md";
 const STORES: &str = "docs/src/how-to/object-stores.md";
 
 /// Blocks that can't run here: they need a release build, user input, a scheduler, or a cluster.
-const ASIDES: [(&str, usize); 4] =
-    [("README.md", 2), ("docs/src/how-to/schedules.md", 2), (STORES, 1), ("docs/src/how-to/cluster.md", 3)];
+const ASIDES: [(&str, usize); 5] = [
+    ("README.md", 2),
+    ("docs/src/how-to/schedules.md", 2),
+    (STORES, 1),
+    ("docs/src/how-to/cluster.md", 3),
+    ("docs/src/how-to/studio.md", 2),
+];
 
 /// Returns the path of a file of the repository.
 fn repository(name: &str) -> PathBuf {

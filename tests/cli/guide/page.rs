@@ -144,6 +144,7 @@ impl Page {
                 ("THRONG_LOG", "warn"),
                 ("LC_ALL", "C"),
                 ("THRONG_SECRET", crate::sandbox::SECRET),
+                ("THRONG_LEDGER_KEY", crate::sandbox::SECRET),
             ])
             .envs(setting.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())

@@ -17,20 +17,33 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 8] = [
+const TABLES: [(&str, &str); 11] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
     ("`[privacy]`", "Privacy"),
+    ("`[privacy.attacks]`", "Attacks"),
     ("`[algorithm]`", "Algorithm"),
+    ("`[series]`", "Series"),
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
+    ("`recursive` of a column", "Recursive"),
     ("`hierarchy` of a column", "HierarchyRule"),
 ];
 
 /// Definitions that are described with the field that uses them, without their own heading.
-const INLINE: [&str; 9] =
-    ["Locations", "DefaultEntry", "Unlisted", "Hierarchy", "Branch", "Limit", "Category", "NamedCategory", "Columns"];
+const INLINE: [&str; 10] = [
+    "Names",
+    "Locations",
+    "DefaultEntry",
+    "Unlisted",
+    "Hierarchy",
+    "Branch",
+    "Limit",
+    "Category",
+    "NamedCategory",
+    "Columns",
+];
 
 /// Renders the whole page.
 pub fn page(schema: &Value) -> String {
@@ -93,7 +106,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
         let name = reference.rsplit('/').next().unwrap();
         let definition = &schema["$defs"][name];
         return match name {
-            "Locations" => "text, or a list of texts".to_owned(),
+            "Locations" | "Unit" => "text, or a list of texts".to_owned(),
             "DefaultEntry" => "`\"drop\"`".to_owned(),
             "Hierarchy" => "text, or a table ([below](#hierarchy-of-a-column))".to_owned(),
             "Limit" => "a number or a list ([below](#limit))".to_owned(),
@@ -132,7 +145,8 @@ fn choices_of(table: &Value) -> Vec<(String, String)> {
         let schema = if schema["items"]["$ref"].is_string() { &schema["items"] } else { schema };
         Some((field.clone(), schema["$ref"].as_str()?.rsplit('/').next()?.to_owned()))
     });
-    names.filter(|(_, name)| !INLINE.contains(&name.as_str()) && name != "HierarchyRule").collect()
+    let is_table = |name: &str| TABLES.iter().any(|(_, table)| *table == name);
+    names.filter(|(_, name)| !INLINE.contains(&name.as_str()) && !is_table(name)).collect()
 }
 
 /// Returns the fields of a table that take several forms, with the description of each.

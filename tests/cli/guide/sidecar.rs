@@ -53,10 +53,20 @@ fn the_reference_of_the_documents_has_every_field() {
     let inputs = [
         (people(2000), COLUMNS.to_owned()),
         (people(2000), means),
+        (people(2000), format!("attacks = {{ max_gain = 100.0 }}\n{COLUMNS}")),
         (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
     ];
-    for (people, columns) in inputs {
+    // A policy ends with its columns, so the tables of a series come first.
+    let series = format!("unit = \"name\"\n[series]\nledger = \"ledger\"\n{COLUMNS}");
+    for (people, columns) in inputs.into_iter().chain([(people(2000), series)]) {
         let workshop = Workshop::with(&people, 4, 2, &columns);
+        let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+        let text = match columns.contains("[series]") {
+            true => text.replace("[output]\n", "[output]\nmode = \"series\"\n"),
+            false if columns.contains("[algorithm]") => text,
+            false => text.replace("[privacy]\n", "[algorithm]\nbound = true\n[privacy]\n"),
+        };
+        workshop.write("policy.toml", text);
         // A release has no input digest if a file was written just before.
         let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();

@@ -98,7 +98,7 @@ fn origins(input: &RecordBatch, release: &RecordBatch) -> (Vec<usize>, Vec<usize
 #[test]
 fn the_order_of_a_release_says_nothing_of_the_order_of_the_input() {
     const ROWS: usize = 20_000;
-    for (seed, more) in [(1, &["--threads", "1"][..]), (2, &["--threads", "2"]), (3, &["--memory-limit", "16MiB"])] {
+    for (seed, more) in [(1, &["--threads", "1"][..]), (2, &["--threads", "2"]), (3, &["--memory-limit", "160MiB"])] {
         let workshop = Workshop::new();
         let input = people(ROWS, seed);
         for (number, piece) in pieces(&input, 4).iter().enumerate() {

@@ -23,6 +23,14 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) if_changed: bool,
 
+    /// Begin a new series of releases, for a policy with `mode = "series"`
+    ///
+    /// The release takes the place of the one that stands, and is checked against none before it: someone who keeps releases
+    /// of the old series may learn more from both than either promises. Needed when the ledger is lost, or the policy has
+    /// changed.
+    #[arg(long, conflicts_with = "if_changed")]
+    pub(crate) rebase: bool,
+
     /// Write metrics of the run here when it is over, also when it has failed: text for the textfile collector of
     /// Prometheus' node_exporter
     #[arg(long, value_name = "PATH")]

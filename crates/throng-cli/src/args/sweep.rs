@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use throng_policy::{ClusterSetting, Overrides, PartitionSetting};
+use throng_core::anonymize::PartitionChoice;
+use throng_policy::{ClusterSetting, Overrides};
 
 use super::{page, share};
 
@@ -27,7 +28,7 @@ pub(crate) struct SweepArgs {
     /// The algorithms to try: a partition, or a partition and a cluster method, like mondrian, mdr, none/enhanced-pk
     /// [default: that of the policy]
     #[arg(long, value_name = "PARTITION[/CLUSTER],...", value_delimiter = ',', value_parser = algorithm)]
-    pub(crate) algorithm: Vec<(PartitionSetting, ClusterSetting)>,
+    pub(crate) algorithm: Vec<(PartitionChoice, ClusterSetting)>,
 
     /// Tell which policy has the lowest risk among those that lose at most this much, from 0 to 1
     #[arg(long, value_name = "NCP", value_parser = share)]
@@ -73,15 +74,15 @@ impl SweepArgs {
 }
 
 /// `mondrian`, `none/enhanced-pk`
-fn algorithm(text: &str) -> Result<(PartitionSetting, ClusterSetting), String> {
+fn algorithm(text: &str) -> Result<(PartitionChoice, ClusterSetting), String> {
     let (partition, cluster) = text.split_once('/').unwrap_or((text, ClusterSetting::Auto.as_str()));
-    let partition = named("partition", partition, &PartitionSetting::ALL, PartitionSetting::as_str)?;
+    let partition = named("partition", partition, &PartitionChoice::ALL, PartitionChoice::as_str)?;
     let cluster = named("cluster method", cluster, &ClusterSetting::ALL, ClusterSetting::as_str)?;
     match (partition, cluster) {
-        (PartitionSetting::None, ClusterSetting::None) => {
+        (PartitionChoice::None, ClusterSetting::None) => {
             Err("the whole table would be one class; choose another".to_owned())
         }
-        (PartitionSetting::Incognito, cluster) if !matches!(cluster, ClusterSetting::Auto | ClusterSetting::None) => {
+        (PartitionChoice::Incognito, cluster) if !matches!(cluster, ClusterSetting::Auto | ClusterSetting::None) => {
             Err("`incognito` forms classes by itself; leave the cluster method out".to_owned())
         }
         chosen => Ok(chosen),

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use throng_job::LEAST_MEMORY_LIMIT;
+
 /// A number of bytes: `512MiB`, `4 GB`, `1073741824`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 9] = [
@@ -22,8 +24,8 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let factor = UNITS.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor as f64);
     let bytes = number.parse::<f64>().ok().zip(factor).map(|(number, factor)| number * factor);
     match bytes {
-        Some(bytes) if bytes >= MIN_MEMORY as f64 => Ok(bytes as u64),
-        Some(_) => Err("at least 16MiB are needed".to_owned()),
+        Some(bytes) if bytes >= LEAST_MEMORY_LIMIT as f64 => Ok(bytes as u64),
+        Some(_) => Err(format!("at least {}MiB are needed", LEAST_MEMORY_LIMIT >> 20)),
         None => Err("give a number with a unit, like 512MiB or 4GB".to_owned()),
     }
 }
@@ -42,6 +44,3 @@ pub(super) fn page(text: &str) -> Result<PathBuf, String> {
         _ => Err("give a name that ends in .html".to_owned()),
     }
 }
-
-/// The least memory limit with which anything can be done.
-const MIN_MEMORY: u64 = 16 << 20;

@@ -25,8 +25,8 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     Ok(Outcome::failure_with(exit_code, text, json))
 }
 
-/// Formats the result as JSON.
-pub(super) fn json(checked: &Checked) -> Value {
+/// Formats the result of a check as JSON.
+pub fn json(checked: &Checked) -> Value {
     let columns = checked.feasibility.columns.iter().map(|column| {
         json!({
             "column": column.name,
@@ -45,6 +45,7 @@ pub(super) fn json(checked: &Checked) -> Value {
         "max_classes": checked.feasibility.max_classes,
         "sensitive": columns.collect::<Vec<_>>(),
         "dropped": checked.dropped,
+        "warnings": checked.warnings,
     })
 }
 
@@ -78,6 +79,7 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
         let classes = plural(checked.feasibility.max_classes, "class");
         lines.push(format!("k = {k} and p = {p} can be met, with at most {classes}"));
     }
+    lines.extend(checked.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines.extend(checked.shortfalls.iter().map(|shortfall| format!("error: {shortfall}")));
     lines.join("\n")
 }

@@ -24,8 +24,8 @@ pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, J
     Ok(Outcome::success(told, json))
 }
 
-/// Formats the figures as JSON.
-fn json(risk: &Risk) -> Value {
+/// Formats the risk of a table as JSON.
+pub fn json(risk: &Risk) -> Value {
     let sizes = risk
         .sizes
         .iter()

@@ -21,7 +21,10 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
         return Ok(unchanged(&standing));
     }
     let job = JobOptions { recorder: Some(Arc::clone(recorder)), ..job };
-    let released = Backend::from_args(&args.cluster).run(&policy, &job).await?;
+    let released = match args.rebase {
+        true => throng_job::rebase(&policy, &job).await?,
+        false => Backend::from_args(&args.cluster).run(&policy, &job).await?,
+    };
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))
 }

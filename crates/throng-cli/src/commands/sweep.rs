@@ -1,8 +1,9 @@
 //! `throng sweep`
 
 use serde_json::{Value, json};
+use throng_core::anonymize::PartitionChoice;
 use throng_job::{Attempt, JobError, JobOptions, SweepReport, Trial, check_sweep, sweep_page};
-use throng_policy::{ClusterSetting, PartitionSetting, Policy};
+use throng_policy::{ClusterSetting, Policy};
 
 use super::report::write;
 use crate::args::SweepArgs;
@@ -51,7 +52,7 @@ fn trials(args: &SweepArgs) -> Result<Vec<Trial>, JobError> {
     Ok(trials)
 }
 
-fn name(partition: PartitionSetting, cluster: ClusterSetting) -> String {
+fn name(partition: PartitionChoice, cluster: ClusterSetting) -> String {
     match cluster {
         ClusterSetting::Auto => partition.as_str().to_owned(),
         cluster => format!("{}/{}", partition.as_str(), cluster.as_str()),
@@ -82,8 +83,8 @@ fn text(swept: &SweepReport) -> String {
     lines.join("\n")
 }
 
-/// Formats the results as JSON.
-fn json(swept: &SweepReport) -> Value {
+/// Formats the results of a sweep as JSON.
+pub fn json(swept: &SweepReport) -> Value {
     let trial = |attempt: &Attempt| {
         let mut trial = json!({
             "k": attempt.k,
@@ -96,6 +97,10 @@ fn json(swept: &SweepReport) -> Value {
                 trial["cluster"] = found.cluster.into();
                 trial["classes"] = found.classes.into();
                 trial["ncp"] = found.ncp.into();
+                if let Some(bound) = found.lower_bound {
+                    trial["lower_bound"] = bound.into();
+                    trial["gap"] = found.gap.into();
+                }
                 trial["highest_risk"] = found.highest_risk.into();
                 trial["average_risk"] = found.average_risk.into();
                 trial["suppressed_rows"] = found.suppressed_rows.into();

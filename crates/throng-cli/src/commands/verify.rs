@@ -1,29 +1,39 @@
 //! `throng verify`
 
 use serde_json::{Value, json};
+use throng_core::model::{Bound, bound_of};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_job::{JobError, JobOptions, Kind, plural, verify_release_with};
+use throng_job::{JobError, JobOptions, Kind, plural, verify_against, verify_ledger, verify_release_with};
 use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let (promise, columns, store) = match &args.policy {
+    // The ledger is that of the release at hand.
+    let output = args.ledger.then(|| args.path.clone());
+    let overrides = Overrides { output, ..Overrides::default() };
+    let policy = args.policy.as_ref().map(|policy| Policy::load(policy, &overrides)).transpose()?;
+    let (promise, columns, store) = match &policy {
         Some(policy) => {
-            let policy = Policy::load(policy, &Overrides::default())?;
             let (promise, columns) = policy.promise();
-            (promise, Some(columns), policy.store)
+            (promise, Some(columns), policy.store.clone())
         }
         None => {
             let sensitive = args.sensitive.iter().map(|name| SensitivePromise::plain(name, args.p.unwrap_or(1)));
             let (quasi, sensitive) = (args.quasi.clone(), sensitive.collect());
-            (Promise { quasi, k: args.k.unwrap_or(1), sensitive, limits: Vec::new() }, None, Store::default())
+            let (k, unit) = (args.k.unwrap_or(1), args.unit.clone());
+            (Promise { quasi, k, sensitive, limits: Vec::new(), unit }, None, Store::default())
         }
     };
     let locations = [args.path.clone()];
     let findings = verify_release_with(&locations, promise.clone(), columns.as_deref(), &store, job).await?;
-    Ok(outcome(&findings, &promise))
+    let compared = verify_against(&args.path, &args.against, &promise, &store, job).await?;
+    let ledger = match &policy {
+        Some(policy) if args.ledger => Some(verify_ledger(policy, job).await?),
+        _ => None,
+    };
+    Ok(super::verify_series::with_series(outcome(&findings, &promise), &compared, ledger.as_ref()))
 }
 
 /// Compares findings with the promise.
@@ -39,6 +49,15 @@ pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
         ));
     }
     lines.push(if holds { "verified" } else { "error: the promise does not hold" }.to_owned());
+    let json = json(findings, promise);
+    match holds {
+        true => Outcome::success(lines.join("\n"), json),
+        false => Outcome::failure_with(Kind::Verification.exit_code(), lines.join("\n"), json),
+    }
+}
+
+/// Formats findings as JSON.
+pub fn json(findings: &Findings, promise: &Promise) -> Value {
     let sensitive = findings.requirements.iter().filter(|found| found.column.is_some()).map(|found| {
         json!({
             "column": found.column,
@@ -48,20 +67,16 @@ pub(super) fn outcome(findings: &Findings, promise: &Promise) -> Outcome {
             "classes_below": found.failing_classes,
         })
     });
-    let json = json!({
-        "outcome": if holds { "verified" } else { "refused" },
-        "satisfied": holds,
+    json!({
+        "outcome": if findings.holds() { "verified" } else { "refused" },
+        "satisfied": findings.holds(),
         "rows": findings.rows,
         "classes": findings.classes,
         "smallest_class": findings.smallest_class,
         "k": promise.k,
         "classes_below_k": findings.classes_below_k,
         "sensitive": sensitive.collect::<Vec<_>>(),
-    });
-    match holds {
-        true => Outcome::success(lines.join("\n"), json),
-        false => Outcome::failure_with(Kind::Verification.exit_code(), lines.join("\n"), json),
-    }
+    })
 }
 
 fn number(amount: Amount) -> Value {
@@ -77,6 +92,9 @@ fn line(found: &RequirementFindings) -> String {
     let verdict = if failing == 0 { "holds".to_owned() } else { format!("broken by {}", plural(failing, "class")) };
     match found.model {
         CONSTRAINED => format!("  {CONSTRAINED}{column}: {} beyond the limit: {verdict}", plural(achieved, "row")),
-        model => format!("  {model}{column}: at least {achieved} in every class, {required} required: {verdict}"),
+        model => {
+            let bound = if bound_of(model) == Bound::AtLeast { "at least" } else { "at most" };
+            format!("  {model}{column}: {bound} {achieved} in every class, {required} required: {verdict}")
+        }
     }
 }

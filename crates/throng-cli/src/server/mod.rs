@@ -32,16 +32,16 @@ pub fn throng_cluster() -> ExitCode {
     hide_panic_messages("throng-cluster");
     let args = match ServerArgs::try_parse() {
         Ok(args) => args,
-        Err(error) => return report_usage_error(&error),
+        Err(error) => return ExitCode::from(report_usage_error(&error)),
     };
     let spans = logging::start(&args.logs, LogScope::Server);
     let ended = block_on(args.command.threads(), LAST_WORK, run(&args.command));
     spans.finish();
-    exit_with(&match ended {
+    ExitCode::from(exit_with(&match ended {
         Ok(Ok(())) => Outcome::success(String::new(), json!({ "outcome": "success" })),
         Ok(Err(error)) => error.into(),
         Err(error) => no_threads(&error),
-    })
+    }))
 }
 
 /// Runs a server until it fails, or until a signal ends it successfully.

@@ -121,8 +121,7 @@ fn diversify(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, p
 
 /// Step 4: keeps as many classes as there are rows for, the largest, and fills them.
 fn complete(pool: &mut UnassignedGroups<'_>, classes: &mut Vec<GrowingClass>, privacy: &Privacy) {
-    let k = privacy.models().filter(|model| model.counts_rows()).map(|model| model.required()).max();
-    let k = k.unwrap_or(0).max(1);
+    let k = privacy.least_rows();
     classes.sort_by_key(|class| Reverse(class.rows()));
     let full = classes.partition_point(|class| class.rows() >= k);
     let rows = pool.rows() + classes[full..].iter().map(GrowingClass::rows).sum::<u64>();

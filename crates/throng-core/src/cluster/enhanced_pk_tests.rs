@@ -92,7 +92,7 @@ fn literal(rows: &LiteralRows<'_>) -> Vec<Class> {
     let (column, p) = *columns.iter().min_by_key(|column| hardness(column).0).unwrap();
     let (max_clusters, i_value) = hardness(&(column, p));
     let sec = sec_of(column);
-    let k = rows.privacy.models().find(|model| model.counts_rows()).unwrap().required() as usize;
+    let k = rows.privacy.least_rows() as usize;
 
     let mut s: Vec<Vec<usize>> = vec![Vec::new(); max_clusters];
     let mut t: Vec<usize> = (0..rows.len()).collect();

@@ -53,6 +53,10 @@ impl ClusterMethod for Greedy {
         work.place_leftovers();
         work.finish(leaf)
     }
+
+    fn grows_towards_frequencies(&self) -> bool {
+        true
+    }
 }
 
 impl Greedy {
@@ -199,7 +203,7 @@ impl<'a> GreedyRun<'a> {
     /// Grows a class from a seed. If it can't be completed, releases its rows and returns false.
     fn grow(&mut self, seed: usize) -> bool {
         let mut reach = WideningLosses::new(self.frame, DenseBox::of(self.frame, seed));
-        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut tally = Tally::empty(self.table.tally_shape());
         let mut taken = Vec::new();
         let mut borrowed: Vec<(usize, u32)> = Vec::new();
         self.take_cell(seed, &mut tally, &mut taken);

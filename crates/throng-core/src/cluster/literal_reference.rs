@@ -36,7 +36,7 @@ impl<'a> LiteralRows<'a> {
     }
 
     pub(super) fn tally(&self, cluster: &[usize]) -> Tally {
-        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut tally = Tally::empty(self.table.tally_shape());
         cluster.iter().for_each(|row| tally.add(self.codes(*row), 1));
         tally
     }

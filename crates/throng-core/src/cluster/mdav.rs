@@ -27,7 +27,7 @@ impl ClusterMethod for Mdav {
 }
 
 fn classic(leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
-    let k = privacy.models().map(|model| model.required()).fold(1, u64::max);
+    let k = privacy.counting_models().map(|model| model.required()).fold(1, u64::max);
     let space = EuclideanEmbedding::new(leaf, table);
     let mut unassigned = UnassignedPoints::new(&space, privacy);
     let mut classes = Vec::new();

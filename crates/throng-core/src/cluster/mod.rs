@@ -1,6 +1,7 @@
 //! Cluster: forms the classes of a leaf.
 
 pub mod centroid;
+mod context;
 mod enhanced_pk;
 mod euclidean_embedding;
 mod greedy;
@@ -10,7 +11,9 @@ mod leaf_view;
 #[cfg(test)]
 mod literal_reference;
 mod mdav;
+mod merge_unsatisfied;
 mod microaggregation;
+mod one_class;
 mod random_seed;
 mod spatial_greedy;
 mod switching;
@@ -18,14 +21,20 @@ mod unassigned_groups;
 mod unassigned_points;
 
 pub use centroid::Centroid;
+pub use context::{ClusterContext, DEFAULT_CYCLES, FormedClasses, IgnoreProgress, ProgressSink};
 pub use enhanced_pk::EnhancedPk;
 pub use greedy::Greedy;
 pub use greedy_pk::GreedyPk;
 pub use mdav::Mdav;
+use merge_unsatisfied::merge_unsatisfied;
+pub use one_class::OneClass;
 pub use random_seed::RandomSeed;
 pub use switching::Switching;
 
+use rayon::prelude::*;
+
 use crate::model::{Privacy, Tally};
+use crate::partition::Leaf;
 use crate::table::Table;
 
 /// Rows of one group that belong to one class.
@@ -68,7 +77,7 @@ impl Class {
 
     /// Returns the tally of this class.
     pub fn tally(&self, table: &Table) -> Tally {
-        let mut tally = Tally::empty(table.sensitive().len());
+        let mut tally = Tally::empty(table.tally_shape());
         for portion in &self.portions {
             tally.add(table.codes(portion.group), u64::from(portion.rows));
         }
@@ -78,7 +87,52 @@ impl Class {
 
 /// Clustering algorithm.
 pub trait ClusterMethod: Send + Sync {
-    /// Clusters a leaf that satisfies the model. Every row of the leaf is in exactly one class, and every class
-    /// satisfies the model.
+    /// Clusters a leaf that satisfies the models. Every row of the leaf is in exactly one class, and every class
+    /// satisfies the models that are closed under adding rows. Classes that violate another model are merged later.
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class>;
+
+    /// Whether [`ClusterMethod::cluster`] grows classes towards models that are closed under merging only. If not, it is
+    /// given the other models alone.
+    fn grows_towards_frequencies(&self) -> bool {
+        false
+    }
+
+    /// Clusters the leaves of one feasible region within the budget of `context`. Every row is in exactly one class, and
+    /// every class satisfies all models.
+    ///
+    /// By default each leaf is clustered on its own, in parallel. Methods that search implement this: across the borders
+    /// of leaves, for as many cycles as the context allows, polling it between rounds.
+    fn cluster_region(
+        &self,
+        leaves: &[Leaf],
+        table: &Table,
+        privacy: &Privacy,
+        context: &ClusterContext<'_>,
+    ) -> FormedClasses {
+        let classes = |leaf: &Leaf| {
+            if context.is_cancelled() {
+                return Vec::new();
+            }
+            let is_grown = self.grows_towards_frequencies();
+            let classes = satisfied(table, privacy, is_grown, |privacy| self.cluster(&leaf.cells, table, privacy));
+            context.advance(leaf.cells.len());
+            classes
+        };
+        FormedClasses { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 }
+    }
+}
+
+/// Forms classes by `cluster`, and merges those that violate a model which is closed under merging only. `cluster` is
+/// given all models if `is_grown`, and otherwise those that are closed under adding rows.
+fn satisfied(
+    table: &Table,
+    privacy: &Privacy,
+    is_grown: bool,
+    cluster: impl FnOnce(&Privacy) -> Vec<Class>,
+) -> Vec<Class> {
+    if privacy.is_closed_under_adding_rows() {
+        return cluster(privacy);
+    }
+    let classes = if is_grown { cluster(privacy) } else { cluster(&privacy.closed_under_adding_rows()) };
+    merge_unsatisfied(table, privacy, classes)
 }

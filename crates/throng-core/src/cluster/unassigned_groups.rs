@@ -135,7 +135,7 @@ impl<'a> UnassignedGroups<'a> {
 
     /// Returns a class without rows.
     pub(super) fn empty_class(&self) -> GrowingClass {
-        let tally = Tally::empty(self.frame.table().sensitive().len());
+        let tally = Tally::empty(self.frame.table().tally_shape());
         GrowingClass { span: None, loss: 0.0, tally, taken: Vec::new() }
     }
 

@@ -107,7 +107,7 @@ impl<'a> UnassignedPoints<'a> {
     /// rows until the class satisfies every model. Returns `None`, without taking any row, if the remaining rows do not
     /// suffice.
     pub(super) fn grow(&mut self, seed: usize) -> Option<ClassMembers> {
-        let mut tally = Tally::empty(self.table.sensitive().len());
+        let mut tally = Tally::empty(self.table.tally_shape());
         let mut members = ClassMembers::default();
         let is_complete = self.try_grow(seed, &mut tally, &mut members).is_some();
         if is_complete {
@@ -156,7 +156,7 @@ impl<'a> UnassignedPoints<'a> {
         let rest = self.cells().flat_map(|local| self.rows_of(local)).collect();
         self.cells.clear();
         self.left.fill(0);
-        self.tally = Tally::empty(self.table.sensitive().len());
+        self.tally = Tally::empty(self.table.tally_shape());
         ClassMembers { taken: rest }
     }
 

@@ -26,8 +26,11 @@ pub enum HierarchySpec {
     MeanDifference,
 }
 
-/// A calendar part, as a level of a hierarchy of dates. Ordered from fine to coarse.
+/// A part of the calendar.
+// Ordered from fine to coarse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum DatePart {
     /// `2024-02-29`
     Day,
@@ -41,10 +44,12 @@ pub enum DatePart {
     Decade,
 }
 
-/// Side of a code that is masked first.
+/// The side of a code from which it is hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum MaskSide {
-    /// `41099`, `4109*`, `410**`: for codes whose first characters are the most significant.
+    /// `41099`, `4109*`, `410**`: for codes whose first characters say most.
     Right,
     /// `41099`, `*1099`, `**099`.
     Left,

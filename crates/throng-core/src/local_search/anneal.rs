@@ -17,14 +17,14 @@ const NEW_CLASS: usize = 64;
 const NEW_CLASS_OF_LARGE: usize = 8;
 
 /// One in `SPLITS` proposals splits two classes along another cut.
-const SPLITS: usize = 5;
+const SPLITS: usize = 4;
 
 /// Share of the remaining proposals that exchange two cells, as (numerator, denominator).
 const EXCHANGES: (usize, usize) = (2, 3);
 
 /// Number of random candidates of which the most promising is kept.
-const CELLS_DRAWN: usize = 4;
-const CLASSES_DRAWN: usize = 4;
+const CELLS_DRAWN: usize = 3;
+const CLASSES_DRAWN: usize = 6;
 const PARTNERS_DRAWN: usize = 3;
 
 /// Temperature range of an annealing run, in units of the loss that a proposal may add.

@@ -126,7 +126,8 @@ impl Neighbourhood<'_> {
             cell => self.cells.brings[usize::from(cell) * kinds + kind],
         };
         let reached = &self.classes[class].reached;
-        if (0..kinds).all(|kind| reached[kind] >= self.required[kind] + taken(kind)) {
+        let is_reached = |kind: usize| reached[kind] >= self.required[kind] + taken(kind);
+        if !self.has_frequency_models && (0..kinds).all(is_reached) {
             return of_any;
         }
         self.exchange_rows(class, change);
@@ -226,7 +227,7 @@ impl Neighbourhood<'_> {
     pub(super) fn measure(&mut self, class: usize) {
         let mut local = std::mem::replace(&mut self.classes[class], LocalClass::nothing());
         let mut ranges = std::mem::take(&mut self.ranges);
-        for (reached, model) in local.reached.iter_mut().zip(self.privacy.diversity_models()) {
+        for (reached, model) in local.reached.iter_mut().zip(self.privacy.counting_diversity()) {
             *reached = small(model.achieved(&local.tally));
         }
         local.rows = local.members.iter().map(|cell| self.cells.rows[usize::from(*cell)]).sum();

@@ -9,7 +9,7 @@
 //! Leaves are clustered independently, so their borders keep classes apart that would lose less if they exchanged
 //! cells. The search therefore regroups nearby classes into neighbourhoods, whatever leaf they came from, and anneals
 //! each of them (`anneal.rs`). A *cycle* is a number of rounds with falling temperature; its result is kept only if it
-//! lowers the cost and does not raise the loss, so more cycles never lose more. All randomness comes from the seed: the
+//! lowers the cost and does not raise the loss, so no number of cycles loses more than one, or none. All randomness comes from the seed: the
 //! result depends only on the table, the seed and the number of cycles.
 //!
 //! All rows of a cell move together, and a cell that satisfies the privacy model alone keeps a class of its own
@@ -26,8 +26,9 @@ mod split;
 mod split_into_neighbourhoods;
 mod surplus;
 
-use crate::cluster::Class;
+use crate::cluster::{Class, ClusterContext, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, IgnoreProgress};
 use crate::model::Privacy;
+use crate::partition::Leaf;
 use crate::table::Table;
 use anneal::Temperature;
 use nearest_cells::NearestCells;
@@ -45,30 +46,73 @@ const ROUND_PROPOSALS: u32 = 4;
 /// Budget of column evaluations per cycle; divided by cells and columns it gives the proposals per cell, clamped to the
 /// two constants below.
 const PROPOSALS: u64 = 7 << 18;
-const MOST_PER_CELL: u64 = 40;
+const MOST_PER_CELL: u64 = 64;
 const LEAST_PER_CELL: u64 = 1;
 
 /// Minimum number of proposals per cycle, for small tables.
 const LEAST_PROPOSALS: u64 = 1 << 13;
 
 /// First temperature per proposal that a cell gets, as a share of the mean cost of a cell. Longer cycles start hotter,
-/// because they have time to recover.
+/// because they have time to recover; a cycle of several lengths by the root of its length.
 const FIRST_HEAT: f32 = 1.0 / 64.0;
 /// Number of proposals per cell above which the first temperature no longer rises.
-const HOTTEST: u32 = 64;
-const LAST_HEAT: f32 = 0.02;
+const HOTTEST: f32 = 64.0;
+const LAST_HEAT: f32 = 0.05;
 /// Number of columns above which the temperature no longer rises: a proposal changes only a few of them.
 const HEATING_COLUMNS: f64 = 6.0;
+
+/// Longest cycle, in units of the first.
+const LONGEST: u32 = 64;
+
+/// Number of proposals of a cycle.
+#[derive(Clone, Copy, Debug)]
+struct Schedule {
+    /// Proposals per cell of a cycle of length 1.
+    per_cell: u32,
+    /// Length of the cycle. One long cycle loses less than many short ones with as many proposals.
+    length: u32,
+}
 
 /// Budget and random seed of a search.
 #[derive(Clone, Copy)]
 pub struct Effort<'a> {
-    /// Maximum number of cycles.
+    /// Maximum number of cycles. The first is a cycle of its own; the others are made in cycles that count for several.
     pub cycles: u32,
     /// Seed of the proposals.
     pub seed: u64,
     /// Polled before every round; once it returns false, the search ends with its best result.
     pub may_continue: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// Greedy clustering of each leaf, then local search across the leaves of a region.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalSearch {
+    /// Forms the initial classes.
+    pub start: Greedy,
+    /// Seed of the proposals.
+    pub seed: u64,
+}
+
+impl ClusterMethod for LocalSearch {
+    fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
+        let leaf = Leaf::of(leaf.to_vec());
+        let context = ClusterContext::new(DEFAULT_CYCLES, &IgnoreProgress);
+        self.cluster_region(&[leaf], table, privacy, &context).classes
+    }
+
+    fn cluster_region(
+        &self,
+        leaves: &[Leaf],
+        table: &Table,
+        privacy: &Privacy,
+        context: &ClusterContext<'_>,
+    ) -> FormedClasses {
+        let start = self.start.cluster_region(leaves, table, privacy, context).classes;
+        let may_continue = || context.may_search();
+        let effort = Effort { cycles: context.cycles(), seed: self.seed, may_continue: &may_continue };
+        let (classes, cycles) = improve(table, privacy, start, effort);
+        FormedClasses { classes, cycles }
+    }
 }
 
 /// Returns classes of the same rows that lose no more than `classes`, and the number of completed cycles. All of
@@ -88,11 +132,16 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
         (PROPOSALS / (cells * columns)).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
     let near = NearestCells::find(&state, per_cell, &draws);
     state.measure();
-    let mut done = 0;
-    while done < effort.cycles
-        && cycle(&mut state, &near, per_cell, &draws.of_part(u64::from(done) + 1), effort.may_continue)
-    {
-        done += 1;
+    let (mut done, mut length) = (0, 1);
+    while done < effort.cycles {
+        // After a first cycle, all others are one long cycle, unless their number is not meant to be reached.
+        let left = effort.cycles - done;
+        let schedule = Schedule { per_cell, length: if done > 0 && left < LONGEST { left } else { length } };
+        if !cycle(&mut state, &near, schedule, &draws.of_part(u64::from(done) + 1), effort.may_continue) {
+            break;
+        }
+        done += schedule.length;
+        length = (2 * length).min(LONGEST);
     }
     (state.into_classes(), done)
 }
@@ -101,15 +150,16 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
 fn cycle(
     state: &mut SearchState<'_>,
     near: &NearestCells,
-    per_cell: u32,
+    schedule: Schedule,
     draws: &SplitMix64,
     may_continue: &(dyn Fn() -> bool + Sync),
 ) -> bool {
     let (cost, loss) = (state.cost(), state.loss());
     let share = (HEATING_COLUMNS / state.table.quasi().len() as f64).min(1.0);
     let mean = (share * cost / state.movable.len() as f64) as f32;
-    let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS);
-    let first = FIRST_HEAT * per_cell.min(HOTTEST) as f32;
+    let per_cell = schedule.per_cell.saturating_mul(schedule.length);
+    let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS * schedule.length);
+    let first = FIRST_HEAT * (schedule.per_cell as f32 * (schedule.length as f32).sqrt()).min(HOTTEST);
     let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);
     let mut heat = Temperature { from: first * mean, to: first * mean * cooling };
     let (mut before, mut round) = (None, 0);

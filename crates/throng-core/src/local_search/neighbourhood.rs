@@ -5,7 +5,7 @@ use super::nearest_cells::{NOBODY, NearestCells};
 use super::search_state::{Allocation, MutableClass, SearchState};
 use super::surplus::Surplus;
 use crate::geometry::{BoundingBox, ClassBoxes, LossSpace};
-use crate::model::{Privacy, Tally};
+use crate::model::{Privacy, Tally, TallyShape};
 use crate::table::Table;
 
 /// Sentinel: no cell or lender.
@@ -16,7 +16,9 @@ pub(super) struct Neighbourhood<'a> {
     pub(super) table: &'a Table,
     pub(super) privacy: &'a Privacy,
     pub(super) least_rows: u32,
-    /// Required units of each diversity model.
+    /// Whether a model may be violated although all that count are satisfied.
+    pub(super) has_frequency_models: bool,
+    /// Required units of each counting diversity model.
     pub(super) required: Vec<u32>,
     pub(super) axes: LossSpace,
     pub(super) cells: LocalCells,
@@ -110,7 +112,7 @@ impl<'a> Neighbourhood<'a> {
         let surplus = |lender: &u32| state.stocks[*lender as usize].clone();
         let stocks =
             lenders.iter().map(surplus).chain(strangers.iter().map(|lender| surplus(lender).emptied())).collect();
-        let models: Vec<_> = privacy.diversity_models().collect();
+        let models: Vec<_> = privacy.counting_diversity().collect();
         let mut cells = LocalCells {
             places,
             rows: of_table.iter().map(|cell| small(table.cell_rows(*cell))).collect(),
@@ -133,6 +135,7 @@ impl<'a> Neighbourhood<'a> {
             table,
             privacy,
             least_rows: small(privacy.least_rows()),
+            has_frequency_models: models.len() < privacy.diversity_models().count(),
             required: models.iter().map(|model| small(model.required())).collect(),
             axes,
             cells,
@@ -182,7 +185,7 @@ impl<'a> Neighbourhood<'a> {
         LocalClass {
             members: Vec::new(),
             rows: 0,
-            tally: Tally::empty(self.table.sensitive().len()),
+            tally: Tally::empty(self.table.tally_shape()),
             reached: vec![0; self.required.len()],
             allocations: Vec::new(),
             cost: 0.0,
@@ -233,7 +236,15 @@ impl LocalClass {
     /// Placeholder for a class that is taken out while it is updated.
     pub(super) fn nothing() -> Self {
         let (members, reached, allocations) = (Vec::new(), Vec::new(), Vec::new());
-        Self { members, rows: 0, tally: Tally::empty(0), reached, allocations, cost: 0.0, is_undiverse: false }
+        Self {
+            members,
+            rows: 0,
+            tally: Tally::empty(TallyShape::without_units(0)),
+            reached,
+            allocations,
+            cost: 0.0,
+            is_undiverse: false,
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct SearchState<'a> {
     pub(super) privacy: &'a Privacy,
     /// The movable cells, each in one of `classes`.
     pub(super) movable: Vec<u32>,
-    /// Units that each movable cell alone contributes to each diversity model.
+    /// Units that each movable cell alone contributes to each counting diversity model.
     brings: Vec<u32>,
     pub(super) classes: Vec<MutableClass>,
     /// The lenders: cells that have lent rows, or can.
@@ -100,10 +100,18 @@ impl<'a> SearchState<'a> {
         }
         state.homes.clone_from(&state.lenders);
         state.homes.sort_unstable();
-        let surplus = |(home, cell): (&Class, &u32)| Surplus::of_singleton(table, privacy, *cell, &home.portions);
+        let can_lend = privacy.is_closed_under_adding_rows();
+        let surplus = |(home, cell): (&Class, &u32)| match can_lend {
+            true => Surplus::of_singleton(table, privacy, *cell, &home.portions),
+            false => Surplus::none(table, *cell),
+        };
         state.stocks = lending.par_iter().zip(&state.lenders).map(surplus).collect();
         state.lendable.clone_from(&state.stocks);
-        let read = |class: &Class| MutableClass::of(table, class, &cell_of, &lender_of);
+        let read = |class: &Class| {
+            // A lender that gets rows back could violate a model that is closed under merging only.
+            MutableClass::of(table, class, &cell_of, &lender_of)
+                .filter(|class| can_lend || class.allocations.is_empty())
+        };
         let found: Vec<Option<MutableClass>> = others.par_iter().map(read).collect();
         for (class, found) in others.into_iter().zip(found) {
             match found {
@@ -113,7 +121,7 @@ impl<'a> SearchState<'a> {
         }
         let brings = |cell: &u32| {
             let tally = Tally::of_cell(table, *cell);
-            privacy.diversity_models().map(move |model| small(model.achieved(&tally)))
+            privacy.counting_diversity().map(move |model| small(model.achieved(&tally)))
         };
         state.brings = state.movable.par_iter().flat_map_iter(brings).collect();
         state
@@ -131,7 +139,7 @@ impl<'a> SearchState<'a> {
         self.classes.push(class);
     }
 
-    /// Returns the units that a movable cell alone contributes to each diversity model.
+    /// Returns the units that a movable cell alone contributes to each counting diversity model.
     pub(super) fn gain(&self, cell: u32) -> &[u32] {
         let kinds = self.brings.len() / self.movable.len();
         &self.brings[cell as usize * kinds..][..kinds]

@@ -1,7 +1,7 @@
 //! Surplus rows of cells that satisfy the privacy model alone.
 //!
-//! A *core* of rows that satisfies the model stays with the cell at no loss. Models are row-monotone, so the cell stays
-//! satisfied whatever else it lends. A class that lacks rows borrows them from a near lender, which costs less than
+//! A *core* of rows that satisfies the models stays with the cell at no loss. If all models are closed under adding rows,
+//! the cell stays satisfied whatever else it lends; otherwise it lends nothing here. A class that lacks rows borrows them from a near lender, which costs less than
 //! growing towards the next movable cell.
 
 use crate::cluster::Portion;
@@ -19,13 +19,18 @@ pub(super) struct Surplus {
 impl Surplus {
     /// Returns the surplus of a home. The core, chosen as an allocation to an empty class, stays with the cell.
     pub(super) fn of_singleton(table: &Table, privacy: &Privacy, cell: u32, home: &[Portion]) -> Self {
-        let groups = table.groups(cell);
-        let mut surplus = Self { first_group: groups.start, by_group: vec![0; groups.len()], rows: 0 };
+        let mut surplus = Self::none(table, cell);
         surplus.give_back(home);
-        match surplus.allocate(table, privacy, &Tally::empty(table.sensitive().len())) {
+        match surplus.allocate(table, privacy, &Tally::empty(table.tally_shape())) {
             Some(_core) => surplus,
             None => surplus.emptied(),
         }
+    }
+
+    /// Returns the surplus of a cell that lends nothing.
+    pub(super) fn none(table: &Table, cell: u32) -> Self {
+        let groups = table.groups(cell);
+        Self { first_group: groups.start, by_group: vec![0; groups.len()], rows: 0 }
     }
 
     /// Returns an empty surplus of the same cell.

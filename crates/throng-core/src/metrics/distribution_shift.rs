@@ -40,6 +40,7 @@ pub struct Marginals {
 
 /// Distribution shift of one quasi-identifier.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DistributionShift {
     /// Total variation distance between the original distribution and the one a reader of the release would assume.
     pub distance: f64,
@@ -49,6 +50,7 @@ pub struct DistributionShift {
 
 /// A slice of a domain with its shares.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DomainSlice {
     /// End of the slice as a share of the domain. It starts where the previous one ends.
     pub end: f64,

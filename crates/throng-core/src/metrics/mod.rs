@@ -18,11 +18,13 @@ pub use information_loss::information_loss;
 pub use ncp::{ncp, weighted_ncp};
 pub use sse_sst::sse_sst;
 
+use crate::bound::{BoundedMeasure, LowerBound};
 use crate::recode::{Recoding, SquaredErrors};
 use crate::table::Table;
 
 /// Utility metrics of a release.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Utility {
     /// Number of classes.
     pub classes: u64,
@@ -40,10 +42,13 @@ pub struct Utility {
     pub information_loss: f64,
     /// Metrics of each quasi-identifier.
     pub columns: Vec<ColumnUtility>,
+    /// Lower bound of the loss of any release, if it was computed.
+    pub bound: Option<LowerBound>,
 }
 
 /// Metrics of one quasi-identifier.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ColumnUtility {
     /// Its name in the input.
     pub name: String,
@@ -87,7 +92,18 @@ impl Utility {
             sse_sst: sse_sst(&columns),
             information_loss: columns.iter().map(|column| column.information_loss).sum(),
             columns,
+            bound: None,
         }
+    }
+
+    /// Returns how far the release is above its lower bound, relative to it; `None` without a bound above zero.
+    pub fn gap(&self) -> Option<f64> {
+        let bound = self.bound?;
+        let loss = match bound.measure {
+            BoundedMeasure::Ncp => self.weighted_ncp,
+            BoundedMeasure::SseSst => self.sse_sst?,
+        };
+        bound.gap(loss)
     }
 
     /// Sets the distribution shift of each column.

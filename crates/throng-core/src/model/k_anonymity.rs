@@ -1,6 +1,7 @@
 //! k-anonymity [Truta 2007, Def. 2]: every class has at least k rows.
 
-use super::{Model, Tally};
+use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
+use crate::feasibility::Shortfall;
 
 /// Requires at least `k` rows.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,40 @@ impl Model for KAnonymity {
         None
     }
 
+    fn closed_under(&self) -> ClosedUnder {
+        ClosedUnder::AddingRows
+    }
+
+    fn deficit(&self, class: &Tally) -> u64 {
+        counted_deficit(self, class)
+    }
+
+    fn helps(&self, class: &Tally, _codes: &[u32]) -> bool {
+        class.rows() < self.k
+    }
+
+    fn can_lose(&self, class: &Tally, _codes: &[u32]) -> bool {
+        class.rows() > self.k
+    }
+
+    fn max_classes(&self, class: &Tally) -> u64 {
+        class.rows() / self.k.max(1)
+    }
+
+    fn shortfall(&self, _column: &str, whole: &Tally) -> Shortfall {
+        Shortfall::Rows { rows: whole.rows(), k: self.k }
+    }
+
+    fn counting(&self) -> Option<&dyn CountingModel> {
+        Some(self)
+    }
+
+    fn counts_rows(&self) -> bool {
+        true
+    }
+}
+
+impl CountingModel for KAnonymity {
     fn required(&self) -> u64 {
         self.k
     }
@@ -34,13 +69,5 @@ impl Model for KAnonymity {
 
     fn gain(&self, _class: &Tally, _codes: &[u32]) -> u64 {
         1
-    }
-
-    fn can_lose(&self, class: &Tally, _codes: &[u32]) -> bool {
-        class.rows() > self.k
-    }
-
-    fn counts_rows(&self) -> bool {
-        true
     }
 }

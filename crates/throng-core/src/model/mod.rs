@@ -1,24 +1,57 @@
 //! Privacy models: requirements on every released class.
 //!
-//! Algorithms ask a model two questions: how far a class is from satisfying it (its *deficit*, zero when satisfied),
-//! and whether a row helps. Every model here is row-monotone: a class that satisfies it still does after rows are
-//! added. Models therefore combine freely with each other and with every algorithm.
+//! Algorithms ask a model how far a class is from satisfying it (its *deficit*, zero when satisfied), whether a row helps,
+//! and whether the class can lose a row. A model declares what it is [closed under](ClosedUnder), and algorithms rely on
+//! that and on nothing else:
+//!
+//! - **adding rows**: a class that satisfies the model still does after any row joins it (k, p, weights);
+//! - **merging**: two classes that satisfy the model still do together, but one more row may break it (shares, entropy,
+//!   distances between distributions).
+//!
+//! Whatever is closed under adding rows is closed under merging too. A set of classes can therefore always be repaired
+//! by merging, as long as all of their rows together satisfy the models.
 
+mod closeness;
+mod entropy;
+mod frequencies;
+mod frequency_model;
 mod histogram;
 mod k_anonymity;
+mod likeness;
+mod max_share;
 mod p_sensitive;
+mod recursive;
+mod requirement;
 mod tally;
+mod unit_anonymity;
+mod unit_diversity;
+mod value_range;
 mod weight;
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+pub use frequency_model::frequency_model;
 pub use k_anonymity::KAnonymity;
 pub use p_sensitive::{CodeMeaning, PSensitive};
-pub use tally::Tally;
+pub use requirement::{Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement};
+pub(crate) use tally::SINGLE;
+pub use tally::{Tally, TallyShape};
+pub use unit_anonymity::UnitAnonymity;
+pub use unit_diversity::UnitDiversity;
 pub use weight::CategoryWeight;
 
-use crate::table::Table;
+use crate::feasibility::Shortfall;
+use crate::table::{SensitiveColumn, Table};
+
+/// What a class that satisfies a model may undergo without breaking it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedUnder {
+    /// Adding any row, and so merging with any class.
+    AddingRows,
+    /// Merging with another class that satisfies the model.
+    Merging,
+}
 
 /// One requirement on every class.
 pub trait Model: Debug + Send + Sync {
@@ -28,22 +61,28 @@ pub trait Model: Debug + Send + Sync {
     /// Returns the sensitive column of the model, as an index into [`Table::sensitive`].
     fn column(&self) -> Option<usize>;
 
-    /// Returns the required units per class.
-    fn required(&self) -> u64;
+    /// Returns what the model is closed under.
+    fn closed_under(&self) -> ClosedUnder;
 
-    /// Returns the units that a class has.
-    fn achieved(&self, class: &Tally) -> u64;
+    /// Returns a lower bound of the missing rows; zero if and only if the class satisfies the model.
+    fn deficit(&self, class: &Tally) -> u64;
 
-    /// Returns an upper bound of the units that one row adds.
-    fn max_gain_per_row(&self) -> u64 {
-        1
-    }
-
-    /// Returns the units that one more row with these sensitive codes adds to a class.
-    fn gain(&self, class: &Tally, codes: &[u32]) -> u64;
+    /// Whether one more row with these sensitive codes brings a class that does not satisfy the model closer to it.
+    fn helps(&self, class: &Tally, codes: &[u32]) -> bool;
 
     /// Whether a class that satisfies the model still does without one of its rows, which has these codes.
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool;
+
+    /// Returns an upper bound of the number of classes that the rows of `class` can form [Truta 2007, Condition 2].
+    fn max_classes(&self, class: &Tally) -> u64;
+
+    /// Returns why all rows of a table together do not satisfy the model. `column` is the name of its column.
+    fn shortfall(&self, column: &str, whole: &Tally) -> Shortfall;
+
+    /// Returns the model as one that counts, if it is.
+    fn counting(&self) -> Option<&dyn CountingModel> {
+        None
+    }
 
     /// Whether every row adds one unit, whatever its sensitive values.
     fn counts_rows(&self) -> bool {
@@ -60,15 +99,43 @@ pub trait Model: Debug + Send + Sync {
         false
     }
 
+    /// Whether [`Model::for_release`] returns another model.
+    fn needs_release(&self) -> bool {
+        false
+    }
+
+    /// Returns the model with the rows of a release as its reference, if it compares classes with the whole release or
+    /// needs the values behind codes. Until then such a model accepts every class.
+    fn for_release(&self, _columns: &[SensitiveColumn], _released: &Tally) -> Option<Arc<dyn Model>> {
+        None
+    }
+}
+
+/// A model that counts units (rows, distinct values, weights) towards a required number. Closed under adding rows.
+pub trait CountingModel: Model {
+    /// Returns the required units per class.
+    fn required(&self) -> u64;
+
+    /// Returns the units that a class has.
+    fn achieved(&self, class: &Tally) -> u64;
+
+    /// Returns an upper bound of the units that one row adds.
+    fn max_gain_per_row(&self) -> u64 {
+        1
+    }
+
+    /// Returns the units that one more row with these sensitive codes adds to a class.
+    fn gain(&self, class: &Tally, codes: &[u32]) -> u64;
+
     /// Returns the missing units; zero when the class satisfies the model.
     fn shortage(&self, class: &Tally) -> u64 {
         self.required().saturating_sub(self.achieved(class))
     }
+}
 
-    /// Returns a lower bound of the missing rows; zero when the class satisfies the model.
-    fn deficit(&self, class: &Tally) -> u64 {
-        self.shortage(class).div_ceil(self.max_gain_per_row())
-    }
+/// Returns the deficit of a counting model.
+fn counted_deficit(model: &dyn CountingModel, class: &Tally) -> u64 {
+    model.shortage(class).div_ceil(model.max_gain_per_row())
 }
 
 /// All models of one release; a class must satisfy each.
@@ -99,19 +166,59 @@ impl Privacy {
         self.models.iter().map(AsRef::as_ref)
     }
 
-    /// Returns the minimum number of rows of a class.
-    pub fn least_rows(&self) -> u64 {
-        self.models().filter(|model| model.counts_rows()).map(|model| model.required()).fold(1, u64::max)
+    /// Returns the models that count, those of rows included.
+    pub fn counting_models(&self) -> impl Iterator<Item = &dyn CountingModel> {
+        self.models().filter_map(|model| model.counting())
     }
 
-    /// Returns the diversity models: those that depend on sensitive values.
+    /// Returns the minimum number of rows of a class.
+    pub fn least_rows(&self) -> u64 {
+        let of_rows = self.counting_models().filter(|model| model.counts_rows());
+        of_rows.map(|model| model.required()).fold(1, u64::max)
+    }
+
+    /// Returns the counting models that depend on sensitive values.
+    pub fn counting_diversity(&self) -> impl Iterator<Item = &dyn CountingModel> {
+        self.counting_models().filter(|model| !model.counts_rows())
+    }
+
+    /// Returns the models that depend on sensitive values.
     pub fn diversity_models(&self) -> impl Iterator<Item = &dyn Model> {
         self.models().filter(|model| !model.counts_rows())
     }
 
+    /// Whether every model is closed under adding rows.
+    pub fn is_closed_under_adding_rows(&self) -> bool {
+        self.models().all(|model| model.closed_under() == ClosedUnder::AddingRows)
+    }
+
+    /// Returns the models that are closed under adding rows, without the others.
+    #[must_use]
+    pub fn closed_under_adding_rows(&self) -> Self {
+        self.filtered(|model| model.closed_under() == ClosedUnder::AddingRows)
+    }
+
     /// Returns the models without those of (p+, alpha)-sensitivity.
+    #[must_use]
     pub fn without_p_plus_alpha(&self) -> Self {
-        Self { models: self.models.iter().filter(|model| !model.is_p_plus_alpha()).cloned().collect() }
+        self.filtered(|model| !model.is_p_plus_alpha())
+    }
+
+    fn filtered(&self, keeps: impl Fn(&dyn Model) -> bool) -> Self {
+        Self { models: self.models.iter().filter(|model| keeps(model.as_ref())).cloned().collect() }
+    }
+
+    /// Whether a model needs to know the release; see [`Model::for_release`].
+    pub fn needs_release(&self) -> bool {
+        self.models().any(|model| model.needs_release())
+    }
+
+    /// Returns the models with the rows of a release as the reference of those that need one; see
+    /// [`Model::for_release`].
+    #[must_use]
+    pub fn for_release(&self, columns: &[SensitiveColumn], released: &Tally) -> Self {
+        let bound = |model: &Arc<dyn Model>| model.for_release(columns, released).unwrap_or_else(|| Arc::clone(model));
+        Self { models: self.models.iter().map(bound).collect() }
     }
 
     /// Whether a class satisfies every model.
@@ -124,9 +231,12 @@ impl Privacy {
         self.diversity_models().all(|model| model.deficit(class) == 0)
     }
 
-    /// Whether these cells together satisfy every model. Stops as soon as they do.
+    /// Whether these cells together satisfy every model. Stops as soon as they do, if no further row can break a model.
     pub fn is_satisfied_by(&self, table: &Table, cells: impl IntoIterator<Item = u32>) -> bool {
-        let mut class = Tally::empty(table.sensitive().len());
+        if !self.is_closed_under_adding_rows() {
+            return self.is_satisfied(&Tally::of_cells(table, cells));
+        }
+        let mut class = Tally::empty(table.tally_shape());
         cells.into_iter().any(|cell| {
             class.add_cell(table, cell);
             self.is_satisfied(&class)
@@ -161,19 +271,19 @@ impl Privacy {
 
     /// Whether a row with these codes lowers the deficit of a diversity model.
     pub fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.models().any(|m| !m.counts_rows() && m.shortage(class) > 0 && m.gain(class, codes) > 0)
+        self.models().any(|model| !model.counts_rows() && model.helps(class, codes))
     }
 
-    /// Returns the sum of the missing units over all models, each in its own units.
+    /// Returns the sum of the missing units over all counting models, each in its own units.
     pub fn shortage(&self, class: &Tally) -> u64 {
-        self.models().map(|model| model.shortage(class)).sum()
+        self.counting_models().map(|model| model.shortage(class)).sum()
     }
 
     /// Returns how much a row with these codes makes a class more diverse (`Div` [Truta 2007, Def. 11], with equal
-    /// weights): the sum over diversity models of its gain times the shortage, both in rows.
+    /// weights): the sum over counting diversity models of its gain times the shortage, both in rows.
     pub fn diversity(&self, class: &Tally, codes: &[u32]) -> f64 {
         let (mut sum, mut models) = (0.0, 0_u32);
-        for model in self.models().filter(|model| !model.counts_rows()) {
+        for model in self.counting_diversity() {
             models += 1;
             let lacking = model.shortage(class);
             if lacking > 0 {
@@ -184,12 +294,12 @@ impl Privacy {
         if models == 0 { 0.0 } else { sum / f64::from(models) }
     }
 
-    /// Returns how far a class is from satisfying the diversity models (`Hom` [Truta 2007, Def. 12], with equal
+    /// Returns how far a class is from satisfying the counting diversity models (`Hom` [Truta 2007, Def. 12], with equal
     /// weights); zero if and only if it satisfies all of them [Truta 2007, Property 1].
     pub fn homogeneity(&self, class: &Tally) -> f64 {
-        let of_kind = || self.models().filter(|model| !model.counts_rows());
-        let lacking = of_kind().map(|model| model.shortage(class) as f64 / model.max_gain_per_row() as f64);
-        lacking.sum::<f64>() / of_kind().count().max(1) as f64
+        let lacking =
+            self.counting_diversity().map(|model| model.shortage(class) as f64 / model.max_gain_per_row() as f64);
+        lacking.sum::<f64>() / self.counting_diversity().count().max(1) as f64
     }
 }
 
@@ -207,3 +317,7 @@ pub enum Need {
 #[cfg(test)]
 #[path = "model_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "frequency_tests.rs"]
+mod frequency_tests;

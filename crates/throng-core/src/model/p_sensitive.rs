@@ -2,10 +2,11 @@
 //! counted.
 //!
 //! The sensitive coding of the column decides which values count as one: the value itself, its strong ancestor
-//! (extended p-sensitivity [Truta 2007, Def. 6]), or its category (the p+ of [Sun 2008]).
+//! (extended p-sensitivity [Truta 2007, Def. 6]), its category (the p+ of [Sun 2008]), or its band.
 
-use super::{Model, Tally};
+use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
 use crate::domain::NULL;
+use crate::feasibility::{Shortfall, max_classes};
 
 /// Requires at least `p` distinct codes of one sensitive column.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub enum CodeMeaning {
     StrongValues,
     /// Sensitive categories of values.
     Categories,
+    /// Bands of numbers or dates.
+    Bands,
 }
 
 impl PSensitive {
@@ -39,6 +42,7 @@ impl Model for PSensitive {
             CodeMeaning::Values => "p-sensitivity",
             CodeMeaning::StrongValues => "extended p-sensitivity",
             CodeMeaning::Categories => "p+-sensitivity",
+            CodeMeaning::Bands => "banded p-sensitivity",
         }
     }
 
@@ -46,6 +50,45 @@ impl Model for PSensitive {
         Some(self.column)
     }
 
+    fn closed_under(&self) -> ClosedUnder {
+        ClosedUnder::AddingRows
+    }
+
+    fn deficit(&self, class: &Tally) -> u64 {
+        counted_deficit(self, class)
+    }
+
+    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.shortage(class) > 0 && self.gain(class, codes) > 0
+    }
+
+    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
+        let is_last = codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 1;
+        class.distinct(self.column) >= self.p + u64::from(is_last)
+    }
+
+    fn max_classes(&self, class: &Tally) -> u64 {
+        max_classes(class.counts(self.column).map(|(_, rows)| rows).collect(), self.p)
+    }
+
+    fn shortfall(&self, column: &str, whole: &Tally) -> Shortfall {
+        Shortfall::Distinct { column: column.to_owned(), distinct: whole.distinct(self.column), p: self.p }
+    }
+
+    fn counting(&self) -> Option<&dyn CountingModel> {
+        Some(self)
+    }
+
+    fn distinct_values(&self) -> Option<u64> {
+        Some(self.p)
+    }
+
+    fn is_p_plus_alpha(&self) -> bool {
+        self.counted == CodeMeaning::Categories
+    }
+}
+
+impl CountingModel for PSensitive {
     fn required(&self) -> u64 {
         self.p
     }
@@ -56,18 +99,5 @@ impl Model for PSensitive {
 
     fn gain(&self, class: &Tally, codes: &[u32]) -> u64 {
         u64::from(codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 0)
-    }
-
-    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
-        let is_last = codes[self.column] != NULL && class.count(self.column, codes[self.column]) == 1;
-        class.distinct(self.column) >= self.p + u64::from(is_last)
-    }
-
-    fn distinct_values(&self) -> Option<u64> {
-        Some(self.p)
-    }
-
-    fn is_p_plus_alpha(&self) -> bool {
-        self.counted == CodeMeaning::Categories
     }
 }

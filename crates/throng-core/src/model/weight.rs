@@ -4,8 +4,9 @@
 //! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
 //! `1 / (m - 1)`, so that sums are exact.
 
-use super::{Model, Tally};
+use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
 use crate::domain::NULL;
+use crate::feasibility::Shortfall;
 
 /// Tolerance for an alpha that is a rounded fraction: a target this close above a unit counts as that unit.
 const ROUNDING: f64 = 1e-9;
@@ -40,6 +41,40 @@ impl Model for CategoryWeight {
         Some(self.column)
     }
 
+    fn closed_under(&self) -> ClosedUnder {
+        ClosedUnder::AddingRows
+    }
+
+    fn deficit(&self, class: &Tally) -> u64 {
+        counted_deficit(self, class)
+    }
+
+    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.shortage(class) > 0 && self.gain(class, codes) > 0
+    }
+
+    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.achieved(class) >= self.required + self.gain(class, codes)
+    }
+
+    fn max_classes(&self, class: &Tally) -> u64 {
+        self.achieved(class).checked_div(self.required).unwrap_or(class.rows())
+    }
+
+    fn shortfall(&self, column: &str, _whole: &Tally) -> Shortfall {
+        Shortfall::Weight { column: column.to_owned() }
+    }
+
+    fn counting(&self) -> Option<&dyn CountingModel> {
+        Some(self)
+    }
+
+    fn is_p_plus_alpha(&self) -> bool {
+        true
+    }
+}
+
+impl CountingModel for CategoryWeight {
     fn required(&self) -> u64 {
         self.required
     }
@@ -54,13 +89,5 @@ impl Model for CategoryWeight {
 
     fn gain(&self, _class: &Tally, codes: &[u32]) -> u64 {
         if codes[self.column] == NULL { 0 } else { u64::from(codes[self.column]) }
-    }
-
-    fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.achieved(class) >= self.required + self.gain(class, codes)
-    }
-
-    fn is_p_plus_alpha(&self) -> bool {
-        true
     }
 }

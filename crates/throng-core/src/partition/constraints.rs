@@ -7,16 +7,19 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::feasibility::tally;
 use crate::model::Privacy;
 use crate::table::Table;
 
 /// Classes of the maximum allowed microdata.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct FeasibleRegions {
     /// Classes that satisfy the model, each a list of cells. Without limits there is one, with all cells.
     pub classes: Vec<Vec<u32>>,
     /// Cells of all other classes.
     pub suppressed_cells: Vec<u32>,
+    /// The models, with the rows of `classes` as the release that some of them refer to.
+    pub privacy: Privacy,
 }
 
 impl FeasibleRegions {
@@ -39,11 +42,26 @@ impl FeasibleRegions {
                 classes
             }
         };
-        let (classes, suppressed_cells): (Vec<_>, Vec<_>) =
-            classes.into_iter().partition(|cells| privacy.is_satisfied_by(table, cells.iter().copied()));
-        let mut suppressed_cells = suppressed_cells.concat();
-        suppressed_cells.sort_unstable();
-        Self { classes, suppressed_cells }
+        let mut regions = Self { classes, suppressed_cells: Vec::new(), privacy: privacy.clone() };
+        while regions.suppress_unsatisfied(table, privacy) {}
+        regions.suppressed_cells.sort_unstable();
+        regions
+    }
+
+    /// Suppresses the classes that violate the models. Returns whether the release changed in a way that may make
+    /// another class violate them: a model may compare classes with all released rows.
+    fn suppress_unsatisfied(&mut self, table: &Table, privacy: &Privacy) -> bool {
+        if privacy.needs_release() {
+            let released = tally(table, self.classes.iter().flatten().copied());
+            self.privacy = privacy.for_release(table.sensitive(), &released);
+        }
+        let models = &self.privacy;
+        let (classes, suppressed): (Vec<_>, Vec<_>) = std::mem::take(&mut self.classes)
+            .into_iter()
+            .partition(|cells| models.is_satisfied_by(table, cells.iter().copied()));
+        self.classes = classes;
+        self.suppressed_cells.extend(suppressed.concat());
+        privacy.needs_release() && !self.classes.is_empty() && !suppressed.is_empty()
     }
 
     /// Returns the number of rows that must be suppressed.

@@ -1,9 +1,10 @@
 //! Mondrian [LeFevre 2006]: recursively cuts the widest column near its median as long as both sides satisfy the model.
 //!
-//! Works on cells. The width of a column is its weighted NCP over the leaf. Since models are row-monotone, the left
-//! side satisfies the model from some threshold on and the right side up to some threshold: the allowed thresholds are
-//! a range, found by one sweep from each end that stops as soon as the model is satisfied. The threshold of that range
-//! nearest to the median of the rows is used. A category is cut between children of the lowest common ancestor of the
+//! Works on cells. The width of a column is its weighted NCP over the leaf. For models that are closed under adding rows,
+//! the left side is satisfied from some threshold on and the right side up to some threshold: the allowed thresholds are
+//! a range, found by one sweep from each end that stops as soon as the models are satisfied. The threshold of that range
+//! nearest to the median of the rows is used. Models that are closed under merging only are checked threshold by
+//! threshold, from the median outwards. A category is cut between children of the lowest common ancestor of the
 //! leaf; only if no column allows that, between any two of its values.
 //!
 //! There may be no allowed threshold: if a sensitive value is correlated with one end of every column, each cut leaves
@@ -24,6 +25,9 @@ pub const DEFAULT_LEAF_CELLS: usize = 256;
 /// `LEAST_LEAF_CELLS`.
 const LEAST_LEAF_CELLS: usize = 128;
 const LEAF_CLASSES: u64 = 4;
+
+/// Maximum number of thresholds of a column that are checked for models which are closed under merging only.
+const MOST_THRESHOLDS: usize = 16;
 
 /// Mondrian partition.
 #[derive(Clone, Copy, Debug)]
@@ -132,28 +136,39 @@ pub(super) fn cut_near_median(
 ) -> Option<Cut> {
     let column = spread.column;
     let by_position = by_position(cells, table, spread);
-    let first = satisfied_after(by_position.iter(), table, privacy)?;
-    // The cut must precede the first position of the shortest suffix that satisfies the model.
-    let end = satisfied_after(by_position.iter().rev(), table, privacy)?;
+    let counting = privacy.closed_under_adding_rows();
+    let first = satisfied_after(by_position.iter(), table, &counting)?;
+    // The cut must precede the first position of the shortest suffix that satisfies the models.
+    let end = satisfied_after(by_position.iter().rev(), table, &counting)?;
     let domain = &table.quasi()[column].domain;
     let rows_of = |run: &[(u32, u32)]| run.iter().map(|(_, cell)| table.cell_rows(*cell)).sum::<u64>();
     let runs: Vec<(u32, u64)> = by_position.chunk_by(|a, b| a.0 == b.0).map(|run| (run[0].0, rows_of(run))).collect();
     let total: u64 = runs.iter().map(|(_, rows)| rows).sum();
     let mut left = 0;
-    let mut best: Option<(u64, u32)> = None;
+    let mut allowed: Vec<(u64, u32)> = Vec::new();
     for pair in runs.windows(2) {
         let (position, rows) = pair[0];
         left += rows;
         let is_border = borders == CategoryCuts::Any || domain.is_border(spread.range, (position, pair[1].0));
-        if position < first || position >= end || !is_border {
-            continue;
-        }
-        let imbalance = (2 * left).abs_diff(total);
-        if best.is_none_or(|(least, _)| imbalance < least) {
-            best = Some((imbalance, position));
+        if (first..end).contains(&position) && is_border {
+            allowed.push(((2 * left).abs_diff(total), position));
         }
     }
-    best.map(|(_, position)| Cut { column, position })
+    let nearest = if privacy.is_closed_under_adding_rows() {
+        allowed.iter().copied().min()
+    } else {
+        allowed.sort_unstable();
+        let satisfied = |position: u32| satisfies_both_sides(&by_position, position, table, privacy);
+        allowed.iter().take(MOST_THRESHOLDS).copied().find(|(_, position)| satisfied(*position))
+    };
+    nearest.map(|(_, position)| Cut { column, position })
+}
+
+/// Whether the cells up to a position and those after it each satisfy the models.
+fn satisfies_both_sides(by_position: &[(u32, u32)], position: u32, table: &Table, privacy: &Privacy) -> bool {
+    let (left, right) = by_position.split_at(by_position.partition_point(|(at, _)| *at <= position));
+    let is_satisfied = |side: &[(u32, u32)]| privacy.is_satisfied_by(table, side.iter().map(|(_, cell)| *cell));
+    is_satisfied(left) && is_satisfied(right)
 }
 
 /// Sorts cells by their positions in a column; returns pairs of position and cell.
@@ -187,7 +202,7 @@ fn satisfied_after<'a>(
     table: &Table,
     privacy: &Privacy,
 ) -> Option<u32> {
-    let mut tally = Tally::empty(table.sensitive().len());
+    let mut tally = Tally::empty(table.tally_shape());
     for (position, cell) in by_position {
         tally.add_cell(table, *cell);
         if privacy.is_satisfied(&tally) {

@@ -16,7 +16,7 @@ pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
 pub use recoder::Recoder;
 
-use arrow::array::Array;
+use arrow::array::{Array, ArrayRef};
 
 use crate::cluster::Class;
 use crate::error::Result;
@@ -35,6 +35,19 @@ pub struct Recoding {
     label_of: Vec<u32>,
     class_rows: Vec<u64>,
     shares: Shares,
+}
+
+/// Classes by which rows are assigned and labelled.
+#[derive(Clone, Debug)]
+pub struct ClassAssignment {
+    /// For each quasi-identifier, the distinct labels of each released column.
+    pub labels: Vec<Vec<ArrayRef>>,
+    /// Label index by class and quasi-identifier, class-major.
+    pub label_of: Vec<u32>,
+    /// Number of rows of each class.
+    pub class_rows: Vec<u64>,
+    /// The classes that the rows of each group go to.
+    pub shares: Shares,
 }
 
 /// The classes that the rows of each group go to.
@@ -173,9 +186,11 @@ impl Recoding {
         &self.shares
     }
 
-    /// Returns the labels of all classes, class-major.
-    pub fn labels_of_classes(&self) -> &[u32] {
-        &self.label_of
+    /// Returns what rows are assigned and labelled by, without the metrics of the classes.
+    pub fn into_assignment(self) -> ClassAssignment {
+        let Self { columns, label_of, class_rows, shares, .. } = self;
+        let arrays = |labels: Labels| labels.columns.into_iter().map(|(_, column)| column).collect();
+        ClassAssignment { labels: columns.into_iter().map(arrays).collect(), label_of, class_rows, shares }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use rayon::prelude::*;
 
-use super::Recoding;
+use super::Shares;
 use super::row_assignment::assign_rows;
 use crate::key::ReleaseKey;
 
@@ -25,15 +25,15 @@ pub struct ReleaseOrder {
 }
 
 impl ReleaseOrder {
-    /// Orders rows, given the group and the content hash of each. There must be fewer than 2^32 rows.
-    pub fn new(recoding: &Recoding, groups: &[u32], content: &[u128], key: ReleaseKey) -> Self {
-        let class_of = assign_rows(recoding, groups, content, key);
+    /// Orders rows, given the shares of their groups, the sizes of the classes, and the group and content hash of each row. There must be fewer than 2^32 rows.
+    pub fn new(shares: &Shares, class_rows: &[u64], groups: &[u32], content: &[u128], key: ReleaseKey) -> Self {
+        let class_of = assign_rows(shares, groups, content, key);
         let mut total = 0;
         let end = |rows: &u64| {
             total += *rows as u32;
             total
         };
-        let class_ends: Vec<u32> = recoding.class_rows().iter().map(end).collect();
+        let class_ends: Vec<u32> = class_rows.iter().map(end).collect();
         let mut rows = vec![0; total as usize];
         parts(&mut rows, &class_ends).into_par_iter().for_each(|part| part.fill(&class_of, content));
         Self { rows, class_of, class_ends }

@@ -216,7 +216,7 @@ fn a_split_group_is_dealt_exactly_by_quota() {
     assert_eq!(recoding.shares(rows.groups[0]), [Share { class: 0, rows: 2 }, Share { class: 1, rows: 3 }]);
     let content = [50, 40, 30, 20, 10, 5, 6];
     let key = ReleaseKey::PUBLIC;
-    let order = ReleaseOrder::new(&recoding, &rows.groups, &content, key);
+    let order = ReleaseOrder::new(recoding.all_shares(), recoding.class_rows(), &rows.groups, &content, key);
     assert_eq!(order.class_of[..5].iter().filter(|class| **class == 0).count(), 2);
     assert_eq!(order.class_of[5..], [0, 1]);
     // Within a class, rows are ordered by hash.
@@ -233,7 +233,10 @@ fn dealt(key: ReleaseKey) -> Vec<bool> {
     let old: Vec<usize> = (32..64).chain([65]).collect();
     let recoding = rows.recode(&[&young, &old]);
     let content: Vec<u128> = (0..66).collect();
-    ReleaseOrder::new(&recoding, &rows.groups, &content, key).class_of[..64].iter().map(|class| *class == 0).collect()
+    ReleaseOrder::new(recoding.all_shares(), recoding.class_rows(), &rows.groups, &content, key).class_of[..64]
+        .iter()
+        .map(|class| *class == 0)
+        .collect()
 }
 
 #[test]
@@ -281,7 +284,13 @@ fn suppressed_rows_are_in_no_class() {
     let rows = survey(&[(interval("age"), ints(&[1, 1]))], &[]);
     let recoding = rows.recode(&[&[0, 1]]);
     let key = ReleaseKey::PUBLIC;
-    let order = ReleaseOrder::new(&recoding, &[rows.groups[0], SUPPRESSED, rows.groups[1]], &[2, 0, 1], key);
+    let order = ReleaseOrder::new(
+        recoding.all_shares(),
+        recoding.class_rows(),
+        &[rows.groups[0], SUPPRESSED, rows.groups[1]],
+        &[2, 0, 1],
+        key,
+    );
     assert_eq!((order.rows, order.class_of), (vec![2, 0], vec![0, SUPPRESSED, 0]));
 }
 
@@ -326,7 +335,7 @@ fn released(rows: &[Row], seed: u64) -> Vec<(Option<String>, u8, u8)> {
     let mut hasher = RowHasher::new(&[DataType::Int64, DataType::Int64], seed).unwrap();
     let content = hasher.hash(&columns, rows.len()).unwrap();
     let key = ReleaseKey::new(&[1; 32], seed);
-    let order = ReleaseOrder::new(&recoding, &surveyed.groups, &content, key);
+    let order = ReleaseOrder::new(recoding.all_shares(), recoding.class_rows(), &surveyed.groups, &content, key);
     let shown = all_shown(&recoding, 0);
     for (class, size) in recoding.class_rows().iter().enumerate() {
         let members = order.class_of.iter().filter(|of| **of as usize == class).count();

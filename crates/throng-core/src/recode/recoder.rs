@@ -176,6 +176,11 @@ impl Recoder {
     /// Builds the recoding: clusters with equal labels in every column become one class, and classes are ordered by
     /// their labels.
     pub fn finish(self) -> Result<Recoding> {
+        Ok(self.finish_with_classes()?.0)
+    }
+
+    /// Like [`Recoder::finish`], and returns the class of each cluster, in the order in which clusters were added.
+    pub fn finish_with_classes(self) -> Result<(Recoding, Vec<u32>)> {
         let Self { quasi, columns, placed: GroupPortions { cluster_rows, first_portion, portions } } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
         let (mut labels, mut of_cluster) = (Vec::with_capacity(width), vec![0; clusters * width]);
@@ -206,7 +211,7 @@ impl Recoder {
         let aggregates = || columns.par_iter().zip(&quasi[..]).enumerate().map(aggregate).collect::<Result<Vec<_>>>();
         let (aggregates, shares) = rayon::join(aggregates, || shares(first_portion, portions, &class_of));
         let aggregates = aggregates?;
-        Ok(Recoding { columns: labels, aggregates, label_of, class_rows, shares })
+        Ok((Recoding { columns: labels, aggregates, label_of, class_rows, shares }, class_of))
     }
 }
 

@@ -23,6 +23,8 @@ const SMALL: usize = 64;
 
 /// Histogram of class sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "Vec<(u64, u64)>", into = "Vec<(u64, u64)>"))]
 pub struct ClassSizes {
     small: Vec<u64>,
     large: BTreeMap<u64, u64>,
@@ -31,6 +33,21 @@ pub struct ClassSizes {
 impl Default for ClassSizes {
     fn default() -> Self {
         Self { small: vec![0; SMALL], large: BTreeMap::new() }
+    }
+}
+
+/// From sizes, each with its number of classes.
+impl From<Vec<(u64, u64)>> for ClassSizes {
+    fn from(sizes: Vec<(u64, u64)>) -> Self {
+        let mut counted = Self::default();
+        sizes.into_iter().for_each(|(size, classes)| counted.add(size, classes));
+        counted
+    }
+}
+
+impl From<ClassSizes> for Vec<(u64, u64)> {
+    fn from(sizes: ClassSizes) -> Self {
+        sizes.iter().collect()
     }
 }
 

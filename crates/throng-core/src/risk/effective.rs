@@ -14,6 +14,7 @@ use crate::table::Table;
 
 /// Own rows of the classes that have borrowed some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BorrowedRows {
     /// Classes that have borrowed rows.
     pub classes: u64,
@@ -52,7 +53,7 @@ impl BorrowedRows {
             if cell_of(first) == cell_of(last) || !class.portions.iter().any(is_borrowed) {
                 continue;
             }
-            let mut own = Tally::empty(table.sensitive().len());
+            let mut own = Tally::empty(table.tally_shape());
             for portion in class.portions.iter().filter(|portion| !is_borrowed(portion)) {
                 own.add(table.codes(portion.group), u64::from(portion.rows));
             }
@@ -66,8 +67,8 @@ impl BorrowedRows {
         if !privacy.is_diverse(own) {
             self.own_rows_without_diversity += own.rows();
         }
-        lower(&mut self.effective_k, own.rows());
-        let counted = privacy.models().filter(|model| model.distinct_values().is_some());
+        lower(&mut self.effective_k, own.units());
+        let counted = privacy.counting_models().filter(|model| model.distinct_values().is_some());
         counted.for_each(|model| lower(&mut self.effective_p, model.achieved(own)));
     }
 

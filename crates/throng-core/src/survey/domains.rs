@@ -9,9 +9,10 @@ use rayon::prelude::*;
 
 use super::SurveySpec;
 use super::dense_rank::DenseRanks;
-use crate::columns::QuasiSpec;
+use crate::columns::{QuasiSpec, SensitiveCoding};
 use crate::domain::{DistinctValues, Domain, DomainKind, NULL};
 use crate::error::{Result, kernel};
+use crate::model::SINGLE;
 use crate::sensitive_coding;
 use crate::table::{QuasiColumn, SensitiveColumn};
 
@@ -125,9 +126,18 @@ impl Domains {
             let index = spec.quasi.len() + index;
             let union = ValueUnion::of(seen, index)?;
             for looked_at in &column.facets {
-                let (codes, distinct) = sensitive_coding::codes(looked_at, &column.name, &union.values)?;
-                coded.push(CodedColumn::new(index, union.numbers.clone(), &codes, NULL));
-                sensitive.push(SensitiveColumn { name: column.name.clone(), counted: looked_at.counted(), distinct });
+                let rows = union.rows.as_deref();
+                let (codes, distinct) = sensitive_coding::codes(looked_at, &column.name, &union.values, rows)?;
+                let is_unit = matches!(looked_at, SensitiveCoding::Units);
+                // A row without a unit is a unit of its own.
+                let of_null = if is_unit { SINGLE } else { NULL };
+                coded.push(CodedColumn::new(index, union.numbers.clone(), &codes, of_null));
+                let numbers = match looked_at {
+                    SensitiveCoding::Values => sensitive_coding::numbers_by_code(&union.values)?,
+                    _ => None,
+                };
+                let (name, counted) = (column.name.clone(), looked_at.counted());
+                sensitive.push(SensitiveColumn { name, counted, distinct, numbers, is_unit });
             }
         }
         Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })

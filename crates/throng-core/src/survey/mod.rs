@@ -35,7 +35,7 @@ use arrow::compute::filter;
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
 
-use crate::columns::{Nulls, QuasiSpec, SensitiveSpec};
+use crate::columns::{Nulls, QuasiSpec, SensitiveCoding, SensitiveSpec};
 use crate::domain::NULL;
 use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::HierarchySpec;
@@ -64,7 +64,7 @@ pub struct SurveySpec {
 /// If a column has more distinct values than this, columns are interned in parallel.
 const MANY_VALUES: usize = 1 << 15;
 
-/// Number of rows per value of a column, if its hierarchy depends on frequencies.
+/// Number of rows per value of a column, if its hierarchy or coding depends on frequencies.
 type ValueCounts = Option<Vec<u64>>;
 
 /// Distinct values and groups of one stream of batches.
@@ -107,7 +107,10 @@ impl Survey {
         let width = interners.len();
         let is_counted = |index: usize| match spec.quasi.get(index) {
             Some((quasi, _)) => matches!(*quasi.hierarchy, HierarchySpec::MeanDifference),
-            None => false,
+            None => {
+                let facets = spec.sensitive.get(index - spec.quasi.len()).map(|(column, _)| &column.facets);
+                facets.into_iter().flatten().any(|facet| matches!(facet, SensitiveCoding::Units))
+            }
         };
         let counts = (0..width).map(|index| is_counted(index).then(Vec::new)).collect();
         let groups = DistinctTuples::new(&vec![0; width]);

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::units::ClassUnits;
+
 /// Counts of one class.
 #[derive(Debug)]
 pub(super) struct ClassFacts {
@@ -12,6 +14,8 @@ pub(super) struct ClassFacts {
     pub(super) sensitive: Vec<SensitiveTally>,
     /// Per constraint, the number of rows beyond it.
     pub(super) beyond: Vec<u64>,
+    /// Units, if the promise counts them.
+    units: Option<ClassUnits>,
 }
 
 /// Counts of one sensitive column in one class.
@@ -40,6 +44,13 @@ impl Default for SymbolCounts {
 }
 
 impl SymbolCounts {
+    /// Creates counts from pairs of symbol and rows.
+    pub(super) fn of(counts: &[(u64, u64)]) -> Self {
+        let mut all = Self::default();
+        counts.iter().for_each(|(symbol, rows)| all.add(*symbol, *rows));
+        all
+    }
+
     fn add(&mut self, symbol: u64, rows: u64) {
         match self {
             Self::Few(known) => match known.iter().position(|(other, _)| *other == symbol) {
@@ -51,7 +62,7 @@ impl SymbolCounts {
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         let (few, many) = match self {
             Self::Few(known) => (known.as_slice(), None),
             Self::Many(known) => (&[][..], Some(known)),
@@ -80,11 +91,27 @@ pub(super) struct ReadBatch {
     pub(super) sensitive: Vec<(Vec<Option<u64>>, bool)>,
     /// Per constraint, whether each row violates it.
     pub(super) is_beyond: Vec<Vec<bool>>,
+    /// The unit of each row, if the promise counts units.
+    pub(super) units: Option<Vec<Option<u64>>>,
 }
 
 impl ClassFacts {
-    pub(super) fn new(sensitive: usize, limits: usize) -> Self {
-        Self { rows: 0, sensitive: vec![SensitiveTally::default(); sensitive], beyond: vec![0; limits] }
+    pub(super) fn new(sensitive: usize, limits: usize, counts_units: bool) -> Self {
+        let units = counts_units.then(|| ClassUnits::new(sensitive));
+        Self { rows: 0, sensitive: vec![SensitiveTally::default(); sensitive], beyond: vec![0; limits], units }
+    }
+
+    /// Returns what k counts: units if the promise counts them, and otherwise rows.
+    pub(super) fn size(&self) -> u64 {
+        self.units.as_ref().map_or(self.rows, ClassUnits::count)
+    }
+
+    /// Returns what p counts: values that different units carry if the promise counts units, and otherwise values.
+    pub(super) fn diversity(&self, sensitive: usize) -> u64 {
+        match &self.units {
+            Some(units) => units.carried_values(sensitive),
+            None => self.sensitive[sensitive].counts.distinct(),
+        }
     }
 
     /// Adds a run of rows.
@@ -100,6 +127,11 @@ impl ClassFacts {
         for (beyond, rows) in self.beyond.iter_mut().zip(&batch.is_beyond) {
             *beyond += rows[run.clone()].iter().filter(|is_beyond| **is_beyond).count() as u64;
         }
+        if let (Some(units), Some(of_row)) = (&mut self.units, &batch.units) {
+            for row in run {
+                units.add(of_row[row], batch.sensitive.iter().map(|(symbols, _)| symbols[row]));
+            }
+        }
     }
 
     /// Adds the counts of other rows of the class.
@@ -111,6 +143,9 @@ impl ClassFacts {
         }
         for (known, rows) in self.beyond.iter_mut().zip(other.beyond) {
             *known += rows;
+        }
+        if let (Some(known), Some(seen)) = (&mut self.units, other.units) {
+            known.merge(seen);
         }
     }
 }

@@ -37,10 +37,9 @@ pub struct RequirementFindings {
     pub model: &'static str,
     /// Column of the requirement, if it has one.
     pub column: Option<String>,
-    /// Required minimum per class; for a constraint, the number of rows that may violate it.
+    /// Required minimum or maximum per class; for a constraint, the number of rows that may violate it.
     pub required: Amount,
-    /// Achieved minimum over all classes, zero for a release without rows; for a constraint, the number of violating
-    /// rows.
+    /// What the worst class achieves, zero for a release without rows; for a constraint, the number of violating rows.
     pub achieved: Amount,
     /// Number of failing classes.
     pub failing_classes: u64,
@@ -51,7 +50,7 @@ pub struct RequirementFindings {
 pub enum Amount {
     /// Number of rows or distinct values.
     Count(u64),
-    /// Total weight of categories.
+    /// Any other measure: a weight, share, distance or range.
     Weight(f64),
 }
 

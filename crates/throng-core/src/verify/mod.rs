@@ -10,12 +10,15 @@
 
 mod facts;
 mod findings;
+mod frequency;
+mod frequency_totals;
 mod limit;
 mod promise;
 mod reader;
 mod runs;
 mod summary;
 mod totals;
+mod units;
 
 use arrow::array::ArrayRef;
 use arrow::compute::take;
@@ -26,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 use twox_hash::XxHash3_128;
 
-use facts::{ClassFacts, ReadBatch};
+use facts::{ClassFacts, ReadBatch, SensitiveTally};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::LimitReader;
 pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
@@ -47,6 +50,9 @@ pub enum VerifyError {
     /// The type of a column cannot be compared.
     #[error("column `{0}` has a type whose values can't be compared")]
     Type(String),
+    /// Numbers are required of a column that has none.
+    #[error("column `{0}` has neither numbers nor dates, so that its order, bands and range can't be checked")]
+    NoNumbers(String),
     /// A weight is required of a column without categories.
     #[error(
         "column `{0}` has no categories, and only categories have a weight; leave alpha away or give it categories"
@@ -62,6 +68,7 @@ pub struct Verifier {
     quasi_rows: Option<RowConverter>,
     sensitive: Vec<SensitiveCheck>,
     limits: Vec<LimitReader>,
+    unit: Option<ColumnReader>,
     classes: FxHashMap<Box<[u8]>, ClassFacts>,
     rows: u64,
     together: Option<EndedClasses>,
@@ -121,12 +128,14 @@ impl Verifier {
         let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
         let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
         let limits = limits.collect::<Result<Vec<_>, _>>()?;
+        let unit = promise.unit.as_deref().map(|name| reader(name, Meaning::Itself)).transpose()?;
         Ok(Self {
             promise,
             quasi,
             quasi_rows,
             sensitive,
             limits,
+            unit,
             classes: FxHashMap::default(),
             rows: 0,
             together: None,
@@ -163,6 +172,7 @@ impl Verifier {
         let read = ReadBatch {
             sensitive: self.sensitive.iter_mut().map(|column| column.read(batch)).collect::<Result<_, _>>()?,
             is_beyond: self.limits.iter_mut().map(|limit| limit.is_beyond(batch)).collect::<Result<_, _>>()?,
+            units: self.unit.as_mut().map(|unit| unit.read(batch)).transpose()?,
         };
         let ends = starts.values().iter().skip(1).map(|start| *start as usize).chain([batch.num_rows()]);
         for (run, (start, end)) in starts.values().iter().zip(ends).enumerate() {
@@ -183,11 +193,20 @@ impl Verifier {
         match self.classes.get_mut(key) {
             Some(facts) => facts.add(run, read),
             None => {
-                let mut facts = ClassFacts::new(self.sensitive.len(), self.limits.len());
+                let mut facts = ClassFacts::new(self.sensitive.len(), self.limits.len(), self.unit.is_some());
                 facts.add(run, read);
                 self.classes.insert(key.into(), facts);
             }
         }
+    }
+
+    /// Returns the memory of the classes, in bytes, about.
+    pub fn size(&self) -> usize {
+        let key_bytes = self.classes.keys().next().map_or(0, |key| key.len());
+        let class = size_of::<(Box<[u8]>, ClassFacts)>() + 1;
+        let tallies = self.sensitive.len() * (size_of::<SensitiveTally>() + 4 * size_of::<(u64, u64)>());
+        let ended = self.together.as_ref().map_or(0, |together| together.ended.capacity() * (size_of::<u128>() + 1));
+        self.classes.capacity() * class + self.classes.len() * (key_bytes + tallies) + ended
     }
 
     /// Merges a verifier of the same promise that has seen other rows.
@@ -200,7 +219,7 @@ impl Verifier {
             }
         }
         if let (Some(known), Some(seen)) = (&mut self.together, &other.together) {
-            known.merge(seen);
+            known.merge(seen, &self.promise);
             known.is_scattered |= self.classes.keys().any(|key| seen.ended.contains(&hash(key)));
             known.is_scattered |= other.classes.keys().any(|key| known.ended.contains(&hash(key)));
             known.ended.extend(&seen.ended);
@@ -266,8 +285,8 @@ impl EndedClasses {
     }
 
     /// Merges the record of other rows.
-    fn merge(&mut self, other: &Self) {
-        self.totals.merge(&other.totals);
+    fn merge(&mut self, other: &Self, promise: &Promise) {
+        self.totals.merge(&other.totals, promise);
         self.is_scattered |= other.is_scattered || self.ended.iter().any(|ended| other.ended.contains(ended));
     }
 }
@@ -321,3 +340,7 @@ mod tests;
 #[cfg(test)]
 #[path = "models_tests.rs"]
 mod models_tests;
+
+#[cfg(test)]
+#[path = "frequency_tests.rs"]
+mod frequency_tests;

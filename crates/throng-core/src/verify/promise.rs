@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::model::FrequencyRequirement;
+
 /// The promise of a release.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Promise {
@@ -17,6 +19,8 @@ pub struct Promise {
     pub sensitive: Vec<SensitivePromise>,
     /// Constraints on the generalization of quasi-identifiers.
     pub limits: Vec<LimitPromise>,
+    /// Column with the units of privacy, if k and p count units. It accompanies the release and is not part of it.
+    pub unit: Option<String>,
 }
 
 /// Promise about one sensitive column, for each class.
@@ -30,6 +34,8 @@ pub struct SensitivePromise {
     pub p: u64,
     /// Minimum total weight of each class; only with categories. Zero requires nothing.
     pub alpha: Option<f64>,
+    /// Requirements on the frequencies of values.
+    pub frequencies: Vec<FrequencyRequirement>,
 }
 
 /// Which sensitive values count as one. Null never counts.
@@ -50,6 +56,10 @@ pub enum SensitiveReading {
         /// Column that shows the category beside the value, if there is one.
         labels: Option<LabelColumn>,
     },
+    /// Each number counts by itself, and numbers are ordered; dates and times are days since 1970.
+    Numbers,
+    /// Numbers and dates of one band count as one. The ascending borders are the lower bounds of all bands but the first.
+    Bands(Arc<[f64]>),
 }
 
 /// A column that shows the category of the value beside it. A row whose value has no category must show null.
@@ -92,6 +102,7 @@ impl Promise {
         let mut names: Vec<&str> = self.quasi.iter().map(String::as_str).collect();
         names.extend(self.sensitive.iter().flat_map(SensitivePromise::columns));
         names.extend(self.limits.iter().flat_map(LimitPromise::columns));
+        names.extend(self.unit.as_deref());
         let mut seen = HashSet::new();
         names.retain(|name| seen.insert(*name));
         names
@@ -101,7 +112,7 @@ impl Promise {
 impl SensitivePromise {
     /// Promises `p` distinct values.
     pub fn plain(column: impl Into<String>, p: u64) -> Self {
-        Self { column: column.into(), reading: SensitiveReading::Values, p, alpha: None }
+        Self { column: column.into(), reading: SensitiveReading::Values, p, alpha: None, frequencies: Vec::new() }
     }
 
     /// Returns the minimum total weight, if one is required.
@@ -122,18 +133,20 @@ impl SensitiveReading {
     /// Returns the name of the model that requires distinct values of this coding.
     pub(super) fn model(&self) -> &'static str {
         match self {
-            Self::Values => "p-sensitivity",
+            Self::Values | Self::Numbers => "p-sensitivity",
             Self::Strong(_) => "extended p-sensitivity",
             Self::Categories { .. } => "p+-sensitivity",
+            Self::Bands(_) => "banded p-sensitivity",
         }
     }
 
     /// Returns the counted unit, for reports.
     pub(super) fn counted(&self) -> &'static str {
         match self {
-            Self::Values => "values",
+            Self::Values | Self::Numbers => "values",
             Self::Strong(_) => "strong values",
             Self::Categories { .. } => "categories",
+            Self::Bands(_) => "bands",
         }
     }
 

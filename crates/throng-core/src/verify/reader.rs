@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type};
+use arrow::datatypes::{DataType, Field, Float16Type, Float32Type, Float64Type, TimeUnit};
 use arrow::error::ArrowError;
 use arrow::record_batch::RecordBatch;
 use arrow::row::{RowConverter, SortField};
@@ -46,6 +46,8 @@ pub(super) enum Meaning {
     Itself,
     /// By text.
     Text(TextMeaning),
+    /// By number, or by the band of the number if there are borders. Symbols are ordered as the numbers.
+    Number(Option<Arc<[f64]>>),
 }
 
 /// How texts map to symbols.
@@ -67,6 +69,8 @@ impl Meaning {
     pub(super) fn of(reading: &SensitiveReading) -> Self {
         match reading {
             SensitiveReading::Values => Self::Itself,
+            SensitiveReading::Numbers => Self::Number(None),
+            SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders))),
             SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
             SensitiveReading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
         }
@@ -106,7 +110,7 @@ impl ColumnReader {
         recent.clear();
         recent.resize(1 << RECENT_BITS, None);
         let mut symbol_of = |text: &str| match meaning {
-            Meaning::Itself => Some(XxHash3_64::oneshot(text.as_bytes())),
+            Meaning::Itself | Meaning::Number(_) => Some(XxHash3_64::oneshot(text.as_bytes())),
             Meaning::Text(meaning) => match known.get(text.as_bytes()) {
                 Some(symbol) => *symbol,
                 None => {
@@ -133,6 +137,13 @@ impl ColumnReader {
 
     /// Returns the symbol of each row; null has none.
     pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
+        if let Meaning::Number(borders) = &self.meaning {
+            let numbers = numbers(batch.column(self.index)).ok_or_else(|| VerifyError::NoNumbers(self.name.clone()))?;
+            return Ok(numbers
+                .into_iter()
+                .map(|number| number.map(|number| symbol_of_number(number, borders)))
+                .collect());
+        }
         if let Some(texts) = batch.column(self.index).as_string_view_opt() {
             return Ok(self.read_texts(texts));
         }
@@ -144,7 +155,7 @@ impl ColumnReader {
         let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
         let value = |row: usize| Some(row).filter(is_valid).map(|row| values.row(row));
         let meaning = match meaning {
-            Meaning::Itself => {
+            Meaning::Itself | Meaning::Number(_) => {
                 let hash = |row| value(row).map(|value| XxHash3_64::oneshot(value.data()));
                 return Ok((0..batch.num_rows()).map(hash).collect());
             }
@@ -164,6 +175,38 @@ impl ColumnReader {
         };
         Ok((0..batch.num_rows()).map(symbol).collect())
     }
+}
+
+/// Returns the number of each row, with dates and times as days since 1970; `None` for other types. NaN is no value.
+fn numbers(column: &ArrayRef) -> Option<Vec<Option<f64>>> {
+    let scale = match column.data_type() {
+        DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) => 86_400_000.0,
+        data_type if data_type.is_numeric() => 1.0,
+        _ => return None,
+    };
+    let column = match scale == 1.0 {
+        true => Arc::clone(column),
+        false => cast(&cast(column, &DataType::Timestamp(TimeUnit::Millisecond, None)).ok()?, &DataType::Int64).ok()?,
+    };
+    let numbers = cast(&column, &DataType::Float64).ok()?;
+    let numbers = numbers.as_primitive::<Float64Type>().iter();
+    Some(numbers.map(|number| number.filter(|number| !number.is_nan()).map(|number| number / scale)).collect())
+}
+
+/// Returns the band of a number, or bits that are ordered as numbers are.
+fn symbol_of_number(number: f64, borders: &Option<Arc<[f64]>>) -> u64 {
+    match borders {
+        Some(borders) => borders.iter().filter(|border| **border <= number).count() as u64,
+        None => {
+            let bits = (number + 0.0).to_bits();
+            if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+        }
+    }
+}
+
+/// Returns the number that a symbol of a column without bands stands for.
+pub(super) fn number_of_symbol(symbol: u64) -> f64 {
+    f64::from_bits(if symbol >> 63 == 1 { symbol & !(1 << 63) } else { !symbol })
 }
 
 /// Normalizes -0.0 to 0.0 and all NaNs to one: counted as distinct, they would overstate the diversity of a class.

@@ -3,6 +3,7 @@
 //! Verifiers of disjoint classes of one release, on any machine, are combined by an empty verifier that takes their
 //! summaries in any order. All rows of a class must go to the same verifier.
 
+use super::frequency_totals::FrequencyTotals;
 use super::totals::{LeastReached, Totals};
 use super::{Findings, Verifier};
 
@@ -33,7 +34,7 @@ impl Verifier {
             if numbers.next().is_some() {
                 return Err(Unreadable);
             }
-            totals.merge(&found);
+            totals.merge(&found, &self.promise);
         }
         Ok(self.findings(&totals))
     }
@@ -48,6 +49,7 @@ fn write(totals: &Totals, numbers: &mut Vec<u64>) {
     for column in &totals.sensitive {
         numbers.extend(reached(&column.distinct));
         numbers.extend(reached(&column.weight));
+        column.frequencies.write(numbers);
         numbers.extend([
             column.sum,
             column.disclosures,
@@ -73,6 +75,7 @@ fn read(mut totals: Totals, numbers: &mut impl Iterator<Item = u64>) -> Option<T
     for column in &mut totals.sensitive {
         column.distinct = reached(&mut next)?;
         column.weight = reached(&mut next)?;
+        column.frequencies = FrequencyTotals::read(&mut next)?;
         column.sum = next()?;
         column.disclosures = next()?;
         column.largest_share = f64::from_bits(next()?);
@@ -109,6 +112,7 @@ mod tests {
             quasi: vec!["age".into()],
             sensitive: vec![SensitivePromise::plain("illness", 2)],
             limits: Vec::new(),
+            unit: None,
         };
         Verifier::new(promise, &batch.schema()).unwrap()
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::facts::ClassFacts;
 use super::findings::{Amount, CONSTRAINED, Diversity, RequirementFindings};
+use super::frequency_totals::FrequencyTotals;
 use super::promise::{Promise, SensitivePromise};
 
 /// Tolerance in units for an alpha that is a rounded fraction.
@@ -35,6 +36,7 @@ pub(super) struct LeastReached {
 pub(super) struct SensitiveTotals {
     pub(super) distinct: LeastReached,
     pub(super) weight: LeastReached,
+    pub(super) frequencies: FrequencyTotals,
     pub(super) sum: u64,
     pub(super) disclosures: u64,
     /// The largest share of one value among the rows of a class.
@@ -67,6 +69,7 @@ impl Totals {
         let none = SensitiveTotals {
             distinct: LeastReached::NOTHING,
             weight: LeastReached::NOTHING,
+            frequencies: FrequencyTotals::default(),
             sum: 0,
             disclosures: 0,
             largest_share: 0.0,
@@ -87,15 +90,17 @@ impl Totals {
     pub(super) fn add(&mut self, facts: &ClassFacts, promise: &Promise) {
         self.classes += 1;
         self.sum_of_squares = self.sum_of_squares.saturating_add(facts.rows.saturating_mul(facts.rows));
-        self.sizes.add(facts.rows, facts.rows < promise.k);
-        *self.class_sizes.entry(facts.rows).or_default() += 1;
+        self.sizes.add(facts.size(), facts.size() < promise.k);
+        *self.class_sizes.entry(facts.size()).or_default() += 1;
         let (mut lacking, mut asking) = (0, 0_u32);
-        for ((totals, seen), promise) in self.sensitive.iter_mut().zip(&facts.sensitive).zip(&promise.sensitive) {
-            let distinct = seen.counts.distinct();
+        let columns = self.sensitive.iter_mut().zip(&facts.sensitive).zip(&promise.sensitive).enumerate();
+        for (number, ((totals, seen), promise)) in columns {
+            let distinct = facts.diversity(number);
             let share = seen.counts.most_frequent() as f64 / facts.rows.max(1) as f64;
             totals.largest_share = totals.largest_share.max(share);
             totals.distinct.add(distinct, distinct < promise.p);
             totals.weight.add(seen.weight, is_too_light(seen.weight, promise));
+            totals.frequencies.add(&seen.counts, &promise.frequencies);
             totals.sum += distinct;
             totals.disclosures += u64::from(distinct == 1);
             let (classes, rows) = totals.by_distinct.entry(distinct).or_default();
@@ -114,19 +119,20 @@ impl Totals {
     }
 
     /// Merges the totals of other classes.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(super) fn merge(&mut self, other: &Self, promise: &Promise) {
         self.classes += other.classes;
         self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
         self.sizes.merge(other.sizes);
         for (size, classes) in &other.class_sizes {
             *self.class_sizes.entry(*size).or_default() += classes;
         }
-        for (known, other) in self.sensitive.iter_mut().zip(&other.sensitive) {
+        for ((known, other), promise) in self.sensitive.iter_mut().zip(&other.sensitive).zip(&promise.sensitive) {
             known.distinct.merge(other.distinct);
             known.weight.merge(other.weight);
             known.sum += other.sum;
             known.disclosures += other.disclosures;
             known.largest_share = known.largest_share.max(other.largest_share);
+            known.frequencies.merge(&other.frequencies, &promise.frequencies);
             for (distinct, (more_classes, more_rows)) in &other.by_distinct {
                 let (classes, rows) = known.by_distinct.entry(*distinct).or_default();
                 *classes += more_classes;
@@ -171,6 +177,9 @@ impl Totals {
                     failing_classes: totals.weight.failing,
                 });
             }
+        }
+        for (totals, promise) in self.sensitive.iter().zip(&promise.sensitive) {
+            requirements.extend(totals.frequencies.findings(&promise.column, &promise.frequencies));
         }
         let limits = promise.limits.iter().zip(&self.beyond).map(|(limit, (rows, classes))| RequirementFindings {
             model: CONSTRAINED,

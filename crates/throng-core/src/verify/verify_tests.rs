@@ -22,6 +22,7 @@ pub(super) fn promise(quasi: &[&str], sensitive: &[&str], k: u64, p: u64) -> Pro
         k,
         sensitive: sensitive.iter().map(|name| SensitivePromise::plain(*name, p)).collect(),
         limits: Vec::new(),
+        unit: None,
     }
 }
 

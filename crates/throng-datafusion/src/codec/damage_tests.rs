@@ -93,9 +93,9 @@ async fn damaged_tables_are_refused() {
     let wrong = decode_operator(&bytes, &[]).unwrap_err().to_string();
     assert!(wrong.contains("another node of Throng than AnonymizeExec"), "{wrong}");
     let version = bytes.iter().position(|byte| *byte == b'T').unwrap() + "THRONG".len() + 1;
-    bytes[version] = 2;
+    bytes[version] = 3;
     let newer = decode(&bytes).unwrap_err().to_string();
-    assert!(newer.contains("was written in format 2, and only format 1 is known here"), "{newer}");
+    assert!(newer.contains("was written in format 3, and only format 2 is known here"), "{newer}");
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ use super::error::CodecError;
 /// type.
 const MAGIC: &[u8] = b"\xffTHRONG";
 /// Format version. Adding fields to messages does not require a new one.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Kind of an encoded node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,20 +8,19 @@ use datafusion::common::{Result, TableReference};
 use datafusion::datasource::file_format::FileFormatFactory;
 use datafusion::datasource::{ViewTable, provider_as_source, source_as_provider};
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{
-    AggregateUDF, Extension, HigherOrderUDF, LogicalPlan, ScalarUDF, TableScanBuilder, WindowUDF,
-};
+use datafusion::logical_expr::{Extension, LogicalPlan, TableScanBuilder};
 use datafusion_proto::bytes::{
     logical_plan_from_bytes_with_extension_codec, logical_plan_to_bytes_with_extension_codec,
 };
 use datafusion_proto::logical_plan::{DefaultLogicalExtensionCodec, LogicalExtensionCodec};
 
+use super::delegate::delegate_functions;
 use super::envelope::{TABLE, TASKS};
 use super::error::CodecError;
-use super::message::{TableMessage, TasksMessage};
-use super::task::{TaskReader, no_other_task, read_task, task_message};
+use super::message::{TableMessage, TasksMessage, policy_of};
+use super::task::{read_task, task_message};
 use crate::AnonymizedTable;
-use crate::distributed::{TaskTable, policy_of_message};
+use crate::distributed::{TaskKind, TaskTable};
 
 /// Encodes and decodes logical plans that contain [`AnonymizedTable`]s. All other nodes are delegated to an inner
 /// codec.
@@ -52,24 +51,24 @@ use crate::distributed::{TaskTable, policy_of_message};
 #[derive(Debug)]
 pub struct ThrongLogicalCodec {
     inner: Arc<dyn LogicalExtensionCodec>,
-    others: TaskReader,
+    others: &'static [&'static TaskKind],
 }
 
 impl ThrongLogicalCodec {
     /// Creates a codec that delegates all other nodes to `inner`.
     pub fn new(inner: Arc<dyn LogicalExtensionCodec>) -> Self {
-        Self { inner, others: no_other_task }
+        Self { inner, others: &[] }
     }
 
-    /// Adds a decoder for tasks that are defined in other crates.
-    pub fn with_tasks(self, others: TaskReader) -> Self {
+    /// Adds tasks that are defined in other crates.
+    pub fn with_tasks(self, others: &'static [&'static TaskKind]) -> Self {
         Self { others, ..self }
     }
 
     fn encode_tasks(&self, table: &TaskTable, bytes: &mut Vec<u8>) -> Result<()> {
         let input = logical_plan_to_bytes_with_extension_codec(&reading(table.input())?, self)?.to_vec();
         let columns = table.columns().iter().map(|column| *column as u32).collect();
-        let tasks = table.tasks().iter().map(|task| task_message(task.as_ref())).collect();
+        let tasks = table.tasks().iter().map(task_message).collect();
         TASKS.seal(&TasksMessage { input, columns, tasks }, bytes);
         Ok(())
     }
@@ -99,7 +98,7 @@ impl ThrongLogicalCodec {
         schema: &SchemaRef,
         context: &TaskContext,
     ) -> Result<Arc<dyn TableProvider>> {
-        let policy = policy_of_message(&message.policy, &message.key)?;
+        let policy = policy_of(&message.policy, &message.key)?;
         let input = logical_plan_from_bytes_with_extension_codec(&message.input, context, self)?;
         let table = AnonymizedTable::new(table_of(input)?, Arc::new(policy))?;
         match table.schema().fields() == schema.fields() {
@@ -189,35 +188,5 @@ impl LogicalExtensionCodec for ThrongLogicalCodec {
         self.inner.try_encode_file_format(bytes, node)
     }
 
-    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
-        self.inner.try_decode_udf(name, bytes)
-    }
-
-    fn try_encode_udf(&self, node: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udf(node, bytes)
-    }
-
-    fn try_decode_higher_order_function(&self, name: &str, bytes: &[u8]) -> Result<Arc<HigherOrderUDF>> {
-        self.inner.try_decode_higher_order_function(name, bytes)
-    }
-
-    fn try_encode_higher_order_function(&self, node: &HigherOrderUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_higher_order_function(node, bytes)
-    }
-
-    fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
-        self.inner.try_decode_udaf(name, bytes)
-    }
-
-    fn try_encode_udaf(&self, node: &AggregateUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udaf(node, bytes)
-    }
-
-    fn try_decode_udwf(&self, name: &str, bytes: &[u8]) -> Result<Arc<WindowUDF>> {
-        self.inner.try_decode_udwf(name, bytes)
-    }
-
-    fn try_encode_udwf(&self, node: &WindowUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udwf(node, bytes)
-    }
+    delegate_functions!();
 }

@@ -38,6 +38,7 @@
 //! Functions are encoded by name and looked up in the registry of the decoding session, which must have them
 //! registered. None of Throng's functions has state of its own.
 
+mod delegate;
 mod envelope;
 mod error;
 mod logical;
@@ -47,8 +48,8 @@ mod task;
 
 pub use error::CodecError;
 pub use logical::ThrongLogicalCodec;
+pub(crate) use message::AnonymizerMessage;
 pub use physical::ThrongPhysicalCodec;
-pub use task::TaskReader;
 
 #[cfg(test)]
 #[path = "codec_tests.rs"]

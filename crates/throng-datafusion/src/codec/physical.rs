@@ -5,7 +5,6 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{Field, Schema};
 use datafusion::common::Result;
 use datafusion::execution::TaskContext;
-use datafusion::logical_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF, WindowUDF};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr_common::physical_expr::proto_decode::PhysicalExprDecodeCtx;
 use datafusion::physical_expr_common::physical_expr::proto_encode::PhysicalExprEncodeCtx;
@@ -13,13 +12,13 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion_proto::physical_plan::{
     DefaultPhysicalExtensionCodec, PhysicalExtensionCodec, PhysicalProtoConverterExtension,
 };
-use datafusion_proto::protobuf;
 
+use super::delegate::delegate_functions;
 use super::envelope::{EXEC, TASK};
 use super::error::CodecError;
-use super::message::ExecMessage;
-use super::task::{TaskReader, no_other_task, read_task, task_message};
-use crate::distributed::{TaskExec, policy_of_message};
+use super::message::AnonymizerMessage;
+use super::task::{read_task, task_message};
+use crate::distributed::{TaskExec, TaskKind};
 use crate::{AnonymizeExec, Anonymizer, to_canonical_field};
 
 /// Encodes and decodes physical plans that contain [`AnonymizeExec`]. All other nodes are delegated to an inner codec.
@@ -29,17 +28,17 @@ use crate::{AnonymizeExec, Anonymizer, to_canonical_field};
 #[derive(Debug)]
 pub struct ThrongPhysicalCodec {
     inner: Arc<dyn PhysicalExtensionCodec>,
-    others: TaskReader,
+    others: &'static [&'static TaskKind],
 }
 
 impl ThrongPhysicalCodec {
     /// Creates a codec that delegates all other nodes to `inner`.
     pub fn new(inner: Arc<dyn PhysicalExtensionCodec>) -> Self {
-        Self { inner, others: no_other_task }
+        Self { inner, others: &[] }
     }
 
-    /// Adds a decoder for tasks that are defined in other crates.
-    pub fn with_tasks(self, others: TaskReader) -> Self {
+    /// Adds tasks that are defined in other crates.
+    pub fn with_tasks(self, others: &'static [&'static TaskKind]) -> Self {
         Self { others, ..self }
     }
 }
@@ -51,20 +50,11 @@ impl Default for ThrongPhysicalCodec {
     }
 }
 
-fn encode(node: &AnonymizeExec, bytes: &mut Vec<u8>) -> Result<()> {
-    let input = protobuf::Schema::try_from(node.anonymizer().input_schema().as_ref())?;
-    let (policy, key) = (node.anonymizer().policy().to_portable(), node.anonymizer().key().to_bytes().to_vec());
-    EXEC.seal(&ExecMessage { policy, key, input: Some(input) }, bytes);
-    Ok(())
-}
-
-fn decode(message: &ExecMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<AnonymizeExec> {
+fn decode(message: &AnonymizerMessage, inputs: &[Arc<dyn ExecutionPlan>]) -> Result<AnonymizeExec> {
     let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
-    let policy = Arc::new(policy_of_message(&message.policy, &message.key)?);
-    let written = message.input.as_ref().ok_or_else(|| EXEC.malformed())?;
-    let written = Anonymizer::new(Arc::clone(&policy), Arc::new(Schema::try_from(written)?))?;
+    let written = message.anonymizer()?;
     let schema = as_it_arrives(&written, &input.schema())?;
-    let anonymizer = Anonymizer::new(policy, Arc::new(schema))?;
+    let anonymizer = Anonymizer::new(Arc::clone(written.policy()), Arc::new(schema))?;
     match anonymizer.schema() == written.schema() {
         true => Ok(AnonymizeExec::new(Arc::new(anonymizer), Arc::clone(input))),
         false => Err(CodecError::Schema.into()),
@@ -114,11 +104,14 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<()> {
         if let Some(node) = node.downcast_ref::<TaskExec>() {
-            TASK.seal(&task_message(node.task().as_ref()), bytes);
+            TASK.seal(&task_message(node.task()), bytes);
             return Ok(());
         }
         match node.downcast_ref::<AnonymizeExec>() {
-            Some(node) => encode(node, bytes),
+            Some(node) => {
+                EXEC.seal(&AnonymizerMessage::of(node.anonymizer()), bytes);
+                Ok(())
+            }
             None => self.inner.try_encode(node, bytes, converter),
         }
     }
@@ -141,35 +134,5 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
         self.inner.try_encode_expr(node, bytes, context)
     }
 
-    fn try_decode_udf(&self, name: &str, bytes: &[u8]) -> Result<Arc<ScalarUDF>> {
-        self.inner.try_decode_udf(name, bytes)
-    }
-
-    fn try_encode_udf(&self, node: &ScalarUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udf(node, bytes)
-    }
-
-    fn try_decode_higher_order_function(&self, name: &str, bytes: &[u8]) -> Result<Arc<HigherOrderUDF>> {
-        self.inner.try_decode_higher_order_function(name, bytes)
-    }
-
-    fn try_encode_higher_order_function(&self, node: &HigherOrderUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_higher_order_function(node, bytes)
-    }
-
-    fn try_decode_udaf(&self, name: &str, bytes: &[u8]) -> Result<Arc<AggregateUDF>> {
-        self.inner.try_decode_udaf(name, bytes)
-    }
-
-    fn try_encode_udaf(&self, node: &AggregateUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udaf(node, bytes)
-    }
-
-    fn try_decode_udwf(&self, name: &str, bytes: &[u8]) -> Result<Arc<WindowUDF>> {
-        self.inner.try_decode_udwf(name, bytes)
-    }
-
-    fn try_encode_udwf(&self, node: &WindowUDF, bytes: &mut Vec<u8>) -> Result<()> {
-        self.inner.try_encode_udwf(node, bytes)
-    }
+    delegate_functions!();
 }

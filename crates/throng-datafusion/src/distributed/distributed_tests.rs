@@ -15,6 +15,7 @@ use futures::TryStreamExt;
 use proptest::prelude::*;
 use throng_policy::{Overrides, Policy, Secret};
 
+use super::shuffle_rows::PartitionKeys;
 use super::*;
 use crate::groups::PartSizes;
 use crate::{AnonymizeExec, Anonymizer, to_canonical_array};
@@ -95,63 +96,58 @@ async fn apart(
     memory: Option<usize>,
 ) -> Result<RecordBatch, String> {
     let (context, folder) = (context(partitions, memory), tempfile::tempdir().unwrap());
-    let place = StorePlace::new(format!("file://{}/", folder.path().display()));
-    let run = async |columns: Vec<usize>, tasks: Vec<Arc<dyn Task>>| {
+    let store = StoreFolder::new(format!("file://{}/", folder.path().display()));
+    let run = async |columns: Vec<usize>, tasks: Vec<Task>| {
         let table = TaskTable::new(input(rows, partitions), columns, tasks).unwrap();
         context.read_table(Arc::new(table)).unwrap().collect().await.map_err(|error| error.to_string())
     };
-    let spread = Spread::over(partitions);
-    let first: Vec<Arc<dyn Task>> = vec![
-        Arc::new(Surveys::new(Arc::clone(anonymizer))),
-        Arc::new(Outliner::new(Arc::clone(anonymizer), place.clone(), spread.clone())),
-    ];
-    let mut answer = Answer::of(&run(anonymizer.columns_read(), first).await?, anonymizer).unwrap();
-    if let Answer::Sketched(sketch) = &answer {
-        let tasks: Vec<Arc<dyn Task>> = vec![
-            Arc::new(Forms::new(Arc::clone(anonymizer), place.clone(), sketch.name.clone())),
-            Arc::new(Joins::new(Arc::clone(anonymizer), place.clone(), sketch.name.clone())),
-        ];
+    let params = Arc::new(TaskParams::new(Arc::clone(anonymizer), store, partitions, rows_per_file));
+    let first: Vec<Task> =
+        vec![Task::new(&SURVEY_TASK, Arc::clone(&params)), Task::new(&PLAN_TASK, Arc::clone(&params))];
+    let mut answer = PlanAnswer::of(&run(anonymizer.columns_read(), first).await?).unwrap();
+    if let PlanAnswer::Partitioned(plan) = &answer {
+        let of_parts = Arc::new(params.with_plan(&plan.name));
+        let tasks: Vec<Task> =
+            vec![Task::new(&CLUSTER_TASK, Arc::clone(&of_parts)), Task::new(&MERGE_PLAN_TASK, of_parts)];
         let files: Vec<String> =
-            sketch.files().iter().map(|file| folder.path().join(file).display().to_string()).collect();
+            plan.files().iter().map(|file| folder.path().join(file).display().to_string()).collect();
         let groups = context.read_parquet(files, ParquetReadOptions::default()).await.unwrap().into_view();
         let table = TaskTable::new(groups, (0..4).collect(), tasks).unwrap();
         let answers =
             context.read_table(Arc::new(table)).unwrap().collect().await.map_err(|error| error.to_string())?;
-        answer = Answer::of(&answers, anonymizer).unwrap();
+        answer = PlanAnswer::of(&answers).unwrap();
     }
-    let outlined = match answer {
-        Answer::Outlined(outlined) => outlined,
-        Answer::Refused(Refusal::Infeasible(text) | Refusal::BadData(text)) => return Err(text),
-        Answer::Sketched(_) => panic!("a sketch of a sketch"),
+    let planned = match answer {
+        PlanAnswer::Planned(planned) => planned,
+        PlanAnswer::Refused(Refusal::Infeasible(text) | Refusal::BadData(text)) => return Err(text),
+        PlanAnswer::Partitioned(_) => panic!("a merged plan was divided into parts again"),
     };
-    let (name, anonymizer_of) = (outlined.name.clone(), || Arc::clone(anonymizer));
-    let second: Vec<Arc<dyn Task>> = vec![
-        Arc::new(Routes::new(anonymizer_of(), place.clone(), name.clone(), spread.clone())),
-        Arc::new(Deals::new(anonymizer_of(), place.clone(), name.clone(), spread, rows_per_file)),
-    ];
-    let dealt = run(anonymizer.columns_read(), second).await?;
-    let dealt = concat_batches(&dealt[0].schema(), &dealt).unwrap();
-    let by = [1, 2, 3].map(|column| SortColumn { values: Arc::clone(dealt.column(column)), options: None });
-    let dealt = take_record_batch(&dealt, &lexsort_to_indices(&by, None).unwrap()).unwrap();
+    let params = Arc::new(params.with_plan(&planned.name));
+    let second: Vec<Task> =
+        vec![Task::new(&ROUTE_TASK, Arc::clone(&params)), Task::new(&ASSIGN_TASK, Arc::clone(&params))];
+    let assigned = run(anonymizer.columns_read(), second).await?;
+    let assigned = concat_batches(&assigned[0].schema(), &assigned).unwrap();
+    let by = [1, 2, 3].map(|column| SortColumn { values: Arc::clone(assigned.column(column)), options: None });
+    let assigned = take_record_batch(&assigned, &lexsort_to_indices(&by, None).unwrap()).unwrap();
 
     let runtime = context.runtime_env();
-    let outline = Outline::load(anonymizer, &place, &name, &runtime).await.unwrap();
-    let (files, released) = (outline.files(rows_per_file), OutlineRows::new(anonymizer, &outline, &runtime));
+    let plan = ReleasePlan::load(&params, &runtime).await.unwrap();
+    let (files, released) = (plan.files(rows_per_file), PlanRows::new(anonymizer, &plan, &runtime));
     let (mut out, mut last, mut rank) = (Vec::new(), (u32::MAX, u32::MAX), 0);
     let (mut sent, mut received, mut bytes) = (0_u128, 0_u128, 0);
-    for row in 0..dealt.num_rows() {
-        let one = dealt.slice(row, 1);
-        let (file, class) = (DealtRows(&one).files()[0], DealtRows(&one).classes()[0]);
-        let hash = DealtRows(&one).content().next().unwrap();
+    for row in 0..assigned.num_rows() {
+        let one = assigned.slice(row, 1);
+        let (file, class) = (ShuffledRows(&one).files()[0], ShuffledRows(&one).classes()[0]);
+        let hash = ShuffledRows(&one).content().next().unwrap();
         match class {
-            ACCOUNT => sent = sent.wrapping_add(hash),
-            RECEIVED => bytes += hash,
+            CHECKSUM_ROW => sent = sent.wrapping_add(hash),
+            BYTES_ROW => bytes += hash,
             class => {
                 rank = if last == (file, class) { rank + 1 } else { 0 };
                 last = (file, class);
                 if files.rows(file).contains(&(files.start(class).unwrap() + rank)) {
                     received = received.wrapping_add(hash);
-                    out.push((file, released.released(one.column(2), DealtRows(&one).kept()).unwrap()));
+                    out.push((file, released.released(one.column(2), ShuffledRows(&one).kept()).unwrap()));
                 }
             }
         }
@@ -219,23 +215,23 @@ async fn little_memory_gives_the_same_rows() {
 }
 
 #[test]
-fn slots_lie_in_different_partitions() {
+fn keys_lie_in_different_partitions() {
     for partitions in [1, 2, 7, 16, 200] {
-        let spread = Spread::over(partitions);
-        let slots: ArrayRef = Arc::new(datafusion::arrow::array::UInt32Array::from(spread.slots().to_vec()));
-        let mut hashes = vec![0; slots.len()];
+        let keys = PartitionKeys::for_partitions(partitions);
+        let values: ArrayRef = Arc::new(datafusion::arrow::array::UInt32Array::from(keys.keys().to_vec()));
+        let mut hashes = vec![0; values.len()];
         let state = datafusion::physical_plan::repartition::REPARTITION_RANDOM_STATE;
-        datafusion::common::hash_utils::create_hashes([&slots], state.random_state(), &mut hashes).unwrap();
+        datafusion::common::hash_utils::create_hashes([&values], state.random_state(), &mut hashes).unwrap();
         let mut places: Vec<u64> = hashes.iter().map(|hash| hash % partitions as u64).collect();
         places.sort_unstable();
         assert_eq!(places, (0..partitions as u64).collect::<Vec<_>>());
-        assert_eq!(slots.as_primitive::<UInt32Type>().len(), partitions);
+        assert_eq!(values.as_primitive::<UInt32Type>().len(), partitions);
     }
 }
 
 #[test]
 fn a_row_is_in_the_file_of_its_place() {
-    let files = Files::new(&[3, 0, 10, 1], 4);
+    let files = FileRanges::new(&[3, 0, 10, 1], 4);
     assert_eq!((files.len(), files.rows(0), files.rows(3)), (4, 0..4, 12..14));
     assert_eq!((files.of_class(0), files.of_class(1), files.of_class(2)), (Some(0..=0), None, Some(0..=3)));
     assert_eq!((files.of_class(3), files.of_class(4), files.start(3)), (Some(3..=3), None, Some(13)));

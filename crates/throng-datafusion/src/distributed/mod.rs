@@ -1,17 +1,19 @@
 //! Distributed computation of a release. Its bytes equal those of a release computed in one process.
 //!
 //! ```text
-//!  first query     input ─► survey ─► one partition ─► outline ─► object on the store
-//!                           values, groups             domains, classes, who goes where
+//!  first query     input ─► survey ─► one partition ─► plan ─► release plan, an object on the store
+//!                           values, groups             domains, classes, row assignment
 //!
-//!  second query    input ─► route ─► by lender ─► deal ─► by file ─► in order ─► written (by the pipeline)
-//!                           group                 class
+//!  second query    input ─► route ─► by group ─► assign ─► by file ─► in order ─► written (by the job)
+//!                           group                class
+//!
+//!  third query     files ─► by class ─► verify ─► counts
 //! ```
 //!
-//! Both are chains of [`Task`]s over an input ([`TaskTable`]), executed by any DataFusion session, local or
-//! distributed. The state that tasks share is the release plan ([`Outline`]). It is computed once, from groups alone,
-//! by the code that forms classes in a single process, and broadcast through the object store. Rows are not shuffled
-//! before it exists.
+//! All of them are chains of [`Task`]s over an input ([`TaskTable`]), executed by any DataFusion session, local or
+//! distributed. The state that tasks share is the [`ReleasePlan`]. It is computed once, from groups alone, by the code
+//! that forms classes in a single process, and broadcast through the object store. Rows are not shuffled before it
+//! exists.
 //!
 //! - A group is surveyed by the task that reads it and identified by its content, so its id is the same for every
 //!   reader.
@@ -22,44 +24,66 @@
 //!   of which writes its range of the order.
 //! - A failed attempt leaves unreferenced objects. Object names are random and returned by the attempt that succeeds.
 
-mod body;
-mod deal;
-mod error;
-mod exec;
-mod facts;
-mod form;
-mod join;
+mod assign;
+mod cluster;
+mod gather_surveys;
+mod merge_plan;
 mod message;
-mod outline;
-mod outliner;
-mod place;
+mod partitioned_plan;
+mod plan;
+mod plan_object;
+mod refusal;
 mod route;
-mod rows;
-mod seen;
-mod sketch;
+mod shuffle_rows;
+mod store_folder;
 mod survey;
-mod table;
+mod task;
+mod task_exec;
+mod task_params;
+mod task_table;
+mod values_wire;
+mod verify;
 
-pub use deal::Deals;
-pub use error::Refusal;
-pub use exec::{Arrival, Task, TaskExec, emitted};
-pub use form::Forms;
-pub use join::Joins;
-pub use outline::{Outline, OutlineRows};
-pub use outliner::{Answer, Outlined, Outliner, Sketched};
-pub use place::StorePlace;
-pub use route::Routes;
-pub use rows::{ACCOUNT, DealtRows, Files, RECEIVED, Spread, bytes_of};
-pub use survey::Surveys;
-pub use table::TaskTable;
+pub use assign::ASSIGN_TASK;
+pub use cluster::CLUSTER_TASK;
+pub use merge_plan::MERGE_PLAN_TASK;
+pub use plan::{PLAN_TASK, PartitionedPlan, PlanAnswer, PlannedRelease};
+pub use plan_object::PlanRows;
+pub use refusal::Refusal;
+pub use route::ROUTE_TASK;
+pub use shuffle_rows::{BYTES_ROW, CHECKSUM_ROW, FileRanges, ShuffledRows, batch_bytes};
+pub use store_folder::StoreFolder;
+pub use survey::SURVEY_TASK;
+pub use task::{InputDistribution, Task, TaskFuture, TaskInput, TaskKind, TaskOutput};
+pub use task_exec::TaskExec;
+pub use task_params::TaskParams;
+pub use task_table::TaskTable;
+pub use verify::VERIFY_TASK;
 
-pub(crate) use body::policy_of_message;
 pub(crate) use message::TaskMessage;
 
+pub use crate::release_plan::ReleasePlan;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::AnonymizeError;
+
 /// Returns a random 64-bit id, for example of an object or a reader.
-pub fn draw() -> u64 {
+pub(crate) fn random_id() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     std::hash::RandomState::new().build_hasher().finish()
+}
+
+/// Encodes as CBOR, in which floating-point numbers are exact.
+fn to_cbor(value: &impl Serialize) -> Result<Vec<u8>, AnonymizeError> {
+    let mut bytes = Vec::new();
+    ciborium::into_writer(value, &mut bytes).map_err(|_| AnonymizeError::Task)?;
+    Ok(bytes)
+}
+
+fn from_cbor<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AnonymizeError> {
+    ciborium::from_reader(bytes).map_err(|_| AnonymizeError::Task)
 }
 
 #[cfg(test)]

@@ -5,107 +5,48 @@ use std::sync::Arc;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use datafusion::arrow::compute::take;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use prost::Message;
-use tokio::sync::mpsc::Sender;
+use futures::FutureExt;
 
-use super::exec::{Arrival, Task, blocking, emitted, hand_over};
-use super::message::BodyMessage;
-use super::outline::Outline;
-use super::place::StorePlace;
-use super::rows::{ACCOUNT, NO_GROUP, Spread, hashes, note, routed_schema};
+use super::shuffle_rows::{CHECKSUM_ROW, NO_GROUP, PartitionKeys, control_row, hashes, routed_schema};
+use super::task::{InputDistribution, TaskInput, TaskKind, TaskOutput, blocking};
+use super::task_params::TaskParams;
 use crate::AnonymizeError;
-use crate::anonymizer::Anonymizer;
 use crate::buffered_rows::{content, kept_column};
-use crate::groups::for_each_group;
-use crate::release::{Deal, for_each_batch};
-use crate::resources::{Resources, reserve};
+use crate::release::{RowAssignment, for_each_batch};
+use crate::release_plan::ReleasePlan;
+use crate::resources::reserve;
 use crate::snapshot::Snapshot;
 use crate::to_canonical_array;
 
-/// Task that assigns rows to classes or to lending groups.
-#[derive(Debug)]
-pub struct Routes {
-    anonymizer: Arc<Anonymizer>,
-    place: StorePlace,
-    outline: String,
-    spread: Spread,
-}
+/// Assigns rows to classes or to lending groups.
+pub static ROUTE_TASK: TaskKind = TaskKind {
+    name: "ThrongRoute",
+    schema: |params| routed_schema(&params.anonymizer),
+    distribution: |_| InputDistribution::Any,
+    run: |params, input| run(params, input).boxed(),
+};
 
-impl Routes {
-    /// Name of the task in a plan.
-    pub const NAME: &str = "ThrongRoute";
-
-    /// Creates the task from the release plan `outline`. Rows are hash-partitioned by `spread`.
-    pub fn new(anonymizer: Arc<Anonymizer>, place: StorePlace, outline: String, spread: Spread) -> Self {
-        Self { anonymizer, place, outline, spread }
-    }
-}
-
-impl Task for Routes {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
-
-    fn schema(&self) -> SchemaRef {
-        routed_schema(&self.anonymizer)
-    }
-
-    fn arrival(&self) -> Arrival {
-        Arrival::Anyhow
-    }
-
-    fn run(
-        &self,
-        rows: SendableRecordBatchStream,
-        context: Arc<TaskContext>,
-        metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Resources::new(&context, metrics);
-        let (anonymizer, schema) = (Arc::clone(&self.anonymizer), self.schema());
-        let (place, name, spread) = (self.place.clone(), self.outline.clone(), self.spread.clone());
-        Ok(emitted(self.schema(), |to| async move {
-            let _stop = stop;
-            let outline = Outline::load(&anonymizer, &place, &name, &context.runtime_env()).await?;
-            let seed = anonymizer.content_seed();
-            let snapshot = Snapshot::of_stream(rows, anonymizer.binding(), seed, true, &workspace).await?;
-            blocking(move || send(snapshot, &outline, &spread, &schema, &to)).await
-        }))
-    }
-
-    fn body(&self) -> Vec<u8> {
-        let message = BodyMessage {
-            anonymizer: Some(self.anonymizer.message()),
-            place: self.place.url().to_owned(),
-            outline: self.outline.clone(),
-            slots: self.spread.slots().to_vec(),
-            ..BodyMessage::default()
-        };
-        message.encode_to_vec()
-    }
+async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeError> {
+    let schema = routed_schema(&params.anonymizer);
+    let TaskInput { rows, output, resources, context } = input;
+    let plan = ReleasePlan::load(&params, &context.runtime_env()).await?;
+    let (anonymizer, seed) = (&params.anonymizer, params.anonymizer.content_seed());
+    let snapshot = Snapshot::of_stream(rows, anonymizer.binding(), seed, true, &resources).await?;
+    blocking(move || send(snapshot, &plan, &params.keys, &schema, &output)).await
 }
 
 fn send(
     mut snapshot: Snapshot,
-    outline: &Outline,
-    spread: &Spread,
+    plan: &ReleasePlan,
+    keys: &PartitionKeys,
     schema: &SchemaRef,
-    to: &Sender<Result<RecordBatch>>,
+    output: &TaskOutput,
 ) -> Result<(), AnonymizeError> {
-    let Some(seen) = snapshot.seen.pop() else { return Err(AnonymizeError::Task) };
-    let domains = outline.domains(seen)?;
     let room = snapshot.workspace.reservation("groups");
     reserve(&room, snapshot.groups() as usize * 4, "the groups of a partition")?;
-    let mut group_of = Vec::with_capacity(snapshot.groups() as usize);
-    for_each_group(&snapshot, &domains, |placed, _| {
-        group_of.push(outline.group(placed)?);
-        Ok(())
-    })?;
-    drop(domains);
-    let shares = &outline.shares;
-    let mut deal = Deal::new(&snapshot, shares, &group_of, outline.key, |_| Ok(()))?;
+    let group_of = plan.groups_of(&mut snapshot)?;
+    let shares = &plan.shares;
+    let mut assignment = RowAssignment::new(&snapshot, plan, &group_of, |_| Ok(()))?;
     let (mut sum, mut next_group) = (0_u128, 0);
     for stream in &snapshot.streams {
         for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
@@ -114,9 +55,9 @@ fn send(
             for ((row, group), hash) in (0_u32..).zip(groups).zip(content(batch)) {
                 let Some(home) = shares.of(group).last() else { continue };
                 sum = sum.wrapping_add(hash);
-                match deal.rank(group, hash) {
-                    None => routed.push(row, spread.slot(hash as u64), NO_GROUP, home.class, hash),
-                    Some(_) => routed.push(row, spread.slot(u64::from(group)), group, 0, hash),
+                match assignment.rank(group, hash) {
+                    None => routed.push(row, keys.key(hash as u64), NO_GROUP, home.class, hash),
+                    Some(_) => routed.push(row, keys.key(u64::from(group)), group, 0, hash),
                 }
             }
             let rows = UInt32Array::from(std::mem::take(&mut routed.rows));
@@ -127,33 +68,33 @@ fn send(
                     .map_err(|source| AnonymizeError::Kernel("cast", source))
             });
             let kept = kept.collect::<Result<Vec<_>, AnonymizeError>>()?;
-            hand_over(to, routed.batch(schema, kept)?)
+            output.blocking_send(routed.batch(schema, kept)?)
         })?;
     }
-    hand_over(to, note(schema, ACCOUNT, sum)?)
+    output.blocking_send(control_row(schema, CHECKSUM_ROW, sum)?)
 }
 
 /// Columns of the output batch; `rows` are indices into the input batch.
 #[derive(Default)]
 struct Routed {
     rows: Vec<u32>,
-    slots: Vec<u32>,
+    keys: Vec<u32>,
     groups: Vec<u32>,
     classes: Vec<u32>,
     content: Vec<u128>,
 }
 
 impl Routed {
-    fn push(&mut self, row: u32, slot: u32, group: u32, class: u32, hash: u128) {
+    fn push(&mut self, row: u32, key: u32, group: u32, class: u32, hash: u128) {
         self.rows.push(row);
-        self.slots.push(slot);
+        self.keys.push(key);
         self.groups.push(group);
         self.classes.push(class);
         self.content.push(hash);
     }
 
     fn batch(self, schema: &SchemaRef, kept: Vec<ArrayRef>) -> Result<RecordBatch, AnonymizeError> {
-        let mut columns: Vec<ArrayRef> = [self.slots, self.groups, self.classes]
+        let mut columns: Vec<ArrayRef> = [self.keys, self.groups, self.classes]
             .map(|numbers| Arc::new(UInt32Array::from(numbers)) as ArrayRef)
             .into();
         columns.push(hashes(&self.content)?);

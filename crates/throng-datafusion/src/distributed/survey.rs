@@ -4,21 +4,17 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{LargeBinaryArray, RecordBatch, UInt8Array, UInt32Array, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::Result;
-use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use futures::FutureExt;
 use prost::Message;
-use tokio::sync::mpsc::Sender;
+use serde::{Deserialize, Serialize};
 
-use super::draw;
-use super::error::Refusal;
-use super::exec::{Arrival, Task, blocking, emitted, hand_over};
-use super::message::{BodyMessage, EndMessage};
-use super::seen::values_message;
+use super::refusal::Refusal;
+use super::task::{InputDistribution, TaskInput, TaskKind, TaskOutput, blocking};
+use super::task_params::TaskParams;
+use super::values_wire::values_message;
+use super::{random_id, to_cbor};
 use crate::AnonymizeError;
-use crate::anonymizer::Anonymizer;
 use crate::buffered_rows::numbers;
-use crate::resources::Resources;
 use crate::snapshot::Snapshot;
 
 /// Number of column values per piece.
@@ -30,20 +26,13 @@ pub(super) const GROUPS: u8 = 1;
 pub(super) const END: u8 = 2;
 pub(super) const REFUSED: u8 = 3;
 
-/// Task that surveys one input partition.
-#[derive(Debug)]
-pub struct Surveys {
-    anonymizer: Arc<Anonymizer>,
-}
-
-impl Surveys {
-    /// Name of the task in a plan.
-    pub const NAME: &str = "ThrongSurvey";
-
-    /// Creates the task for the columns of a policy.
-    pub fn new(anonymizer: Arc<Anonymizer>) -> Self {
-        Self { anonymizer }
-    }
+/// End marker of the survey of one input partition.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct SurveyEnd {
+    pub(super) rows: u64,
+    pub(super) suppressed: u64,
+    /// Number of pieces sent before, to detect missing ones.
+    pub(super) pieces: u64,
 }
 
 /// Schema of the pieces of a survey: reader, kind, column, bytes.
@@ -66,53 +55,35 @@ fn piece(reader: u64, kind: u8, column: usize, bytes: &[u8]) -> Result<RecordBat
     RecordBatch::try_new(piece_schema(), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
 }
 
-impl Task for Surveys {
-    fn name(&self) -> &'static str {
-        Self::NAME
-    }
+/// Surveys one input partition.
+pub static SURVEY_TASK: TaskKind = TaskKind {
+    name: "ThrongSurvey",
+    schema: |_| piece_schema(),
+    distribution: |_| InputDistribution::Any,
+    run: |params, input| run(params, input).boxed(),
+};
 
-    fn schema(&self) -> SchemaRef {
-        piece_schema()
-    }
-
-    fn arrival(&self) -> Arrival {
-        Arrival::Anyhow
-    }
-
-    fn run(
-        &self,
-        rows: SendableRecordBatchStream,
-        context: Arc<TaskContext>,
-        metrics: &ExecutionPlanMetricsSet,
-    ) -> Result<SendableRecordBatchStream> {
-        let (workspace, stop) = Resources::new(&context, metrics);
-        let anonymizer = Arc::clone(&self.anonymizer);
-        Ok(emitted(self.schema(), |to| async move {
-            let _stop = stop;
-            let seed = anonymizer.content_seed();
-            match Snapshot::of_stream(rows, anonymizer.binding(), seed, false, &workspace).await {
-                Ok(snapshot) => blocking(move || send(&snapshot, &to)).await,
-                Err(error) => {
-                    let refusal = Refusal::of(&error).ok_or(error)?.to_message().encode_to_vec();
-                    to.send(Ok(piece(draw(), REFUSED, 0, &refusal)?)).await.map_err(|_| AnonymizeError::Cancelled)
-                }
-            }
-        }))
-    }
-
-    fn body(&self) -> Vec<u8> {
-        BodyMessage { anonymizer: Some(self.anonymizer.message()), ..BodyMessage::default() }.encode_to_vec()
+async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeError> {
+    let anonymizer = &params.anonymizer;
+    let TaskInput { rows, output, resources, .. } = input;
+    let seed = anonymizer.content_seed();
+    match Snapshot::of_stream(rows, anonymizer.binding(), seed, false, &resources).await {
+        Ok(snapshot) => blocking(move || send(&snapshot, &output)).await,
+        Err(error) => {
+            let refusal = Refusal::of(&error).ok_or(error)?;
+            output.send(piece(random_id(), REFUSED, 0, &to_cbor(&refusal)?)?).await
+        }
     }
 }
 
-fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), AnonymizeError> {
-    let (reader, mut pieces) = (draw(), 0);
+fn send(snapshot: &Snapshot, output: &TaskOutput) -> Result<(), AnonymizeError> {
+    let (reader, mut pieces) = (random_id(), 0);
     for seen in &snapshot.seen {
         for (column, seen) in seen.columns().iter().enumerate() {
             // A column without values is sent too, since it may have nulls.
             for from in (0..seen.values.len().max(1)).step_by(VALUES) {
                 let message = values_message(seen, from, VALUES.min(seen.values.len() - from))?;
-                hand_over(to, piece(reader, SEEN, column, &message.encode_to_vec())?)?;
+                output.blocking_send(piece(reader, SEEN, column, &message.encode_to_vec())?)?;
                 pieces += 1;
             }
         }
@@ -122,10 +93,10 @@ fn send(snapshot: &Snapshot, to: &Sender<Result<RecordBatch>>) -> Result<(), Ano
         while let Some(chunk) = chunks.next()? {
             snapshot.workspace.check()?;
             let bytes: Vec<u8> = numbers(&chunk).iter().flat_map(|number| number.to_le_bytes()).collect();
-            hand_over(to, piece(reader, GROUPS, 0, &bytes)?)?;
+            output.blocking_send(piece(reader, GROUPS, 0, &bytes)?)?;
             pieces += 1;
         }
     }
-    let end = EndMessage { rows: snapshot.rows, suppressed: snapshot.suppressed, pieces };
-    hand_over(to, piece(reader, END, 0, &end.encode_to_vec())?)
+    let end = SurveyEnd { rows: snapshot.rows, suppressed: snapshot.suppressed, pieces };
+    output.blocking_send(piece(reader, END, 0, &to_cbor(&end)?)?)
 }

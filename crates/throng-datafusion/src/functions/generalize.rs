@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, StringArray, new_empty_array};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -142,11 +142,16 @@ impl ScalarUDFImpl for GeneralizeFunction {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        // Another process or library passes a literal once per row. That it is one was checked when the query was planned.
         let literal = |index: usize| match args.args.get(index) {
-            Some(ColumnarValue::Scalar(literal)) => Some(literal),
-            _ => None,
+            Some(ColumnarValue::Scalar(literal)) => Some(literal.clone()),
+            Some(ColumnarValue::Array(literals)) => ScalarValue::try_from_array(literals, 0).ok(),
+            None => None,
         };
-        let (tree, level) = self.literals(literal(1), literal(2))?;
+        if args.number_rows == 0 {
+            return Ok(ColumnarValue::Array(new_empty_array(args.return_field.data_type())));
+        }
+        let (tree, level) = self.literals(literal(1).as_ref(), literal(2).as_ref())?;
         match args.args.first() {
             Some(ColumnarValue::Array(values)) => Ok(ColumnarValue::Array(generalized(values, &tree, level)?)),
             Some(ColumnarValue::Scalar(value)) => {

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{BooleanArray, Float64Array, RecordBatch, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::common::runtime::JoinSet;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{DataFusionError, Result, internal_err};
+use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion::physical_expr::EquivalenceProperties;
 use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
-    ChildrenPropertiesMode, DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, Partitioning,
-    PlanProperties, ReplaceChildrenOptions,
+    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream_partitioned,
 };
-use futures::TryStreamExt;
-use throng_core::verify::{Amount, Findings, Promise, Verifier};
+use throng_core::verify::{Amount, Findings, Promise};
+
+use crate::AnonymizeError;
+use crate::single_input_methods;
+use crate::verification::Verification;
 
 /// `model` of a column that the policy does not release.
 const NOT_RELEASED: &str = "not released";
@@ -59,6 +59,10 @@ impl PrivacyCheckExec {
         );
         Self { release, promise, foreign, properties: Arc::new(properties) }
     }
+
+    fn with_input(&self, release: Arc<dyn ExecutionPlan>) -> Self {
+        Self::new(release, Arc::clone(&self.promise), Arc::clone(&self.foreign))
+    }
 }
 
 impl DisplayAs for PrivacyCheckExec {
@@ -88,31 +92,7 @@ impl ExecutionPlan for PrivacyCheckExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.release]
-    }
-
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _options: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (Some(release), true) = (children.pop(), children.is_empty()) else {
-            return internal_err!("PrivacyCheckExec has one input");
-        };
-        Ok(Arc::new(Self::new(release, Arc::clone(&self.promise), Arc::clone(&self.foreign))))
-    }
-
-    fn with_new_children(self: Arc<Self>, children: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Recompute))
-    }
+    single_input_methods!(release);
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         if partition != 0 {
@@ -120,33 +100,14 @@ impl ExecutionPlan for PrivacyCheckExec {
         }
         let (release, promise) = (Arc::clone(&self.release), Arc::clone(&self.promise));
         let foreign = Arc::clone(&self.foreign);
-        let found = async move { table_of(&examine(&release, &promise, &context).await?, &foreign) };
+        let found = async move {
+            let streams = execute_stream_partitioned(Arc::clone(&release), context)?;
+            let verified = Verification::new(promise.as_ref().clone()).run(&release.schema(), streams).await?;
+            let verified = verified.ok_or(AnonymizeError::Task)?;
+            table_of(&verified.findings, &foreign)
+        };
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), futures::stream::once(found))))
     }
-}
-
-/// Verifies all partitions of a release. Dropping the future aborts its tasks.
-async fn examine(release: &Arc<dyn ExecutionPlan>, promise: &Promise, context: &Arc<TaskContext>) -> Result<Findings> {
-    let mut whole = verifier(promise, &release.schema())?;
-    let mut tasks = JoinSet::new();
-    for partition in 0..release.output_partitioning().partition_count() {
-        let mut verifier = verifier(promise, &release.schema())?;
-        let mut batches = release.execute(partition, Arc::clone(context))?;
-        tasks.spawn(async move {
-            while let Some(batch) = batches.try_next().await? {
-                verifier.push(&batch).map_err(|error| DataFusionError::External(Box::new(error)))?;
-            }
-            Ok::<_, DataFusionError>(verifier)
-        });
-    }
-    while let Some(done) = tasks.join_next().await {
-        whole.merge(done.map_err(|_| DataFusionError::from(crate::AnonymizeError::Task))??);
-    }
-    Ok(whole.finish())
-}
-
-fn verifier(promise: &Promise, schema: &Schema) -> Result<Verifier> {
-    Verifier::new(promise.clone(), schema).map_err(|error| DataFusionError::External(Box::new(error)))
 }
 
 /// One requirement and its outcome.

@@ -11,8 +11,7 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{FutureExt, Stream, StreamExt};
 use rayon::prelude::*;
 use throng_core::global_dictionary::GlobalDictionary;
-use throng_core::key::ReleaseKey;
-use throng_core::recode::{Recoding, ReleaseOrder};
+use throng_core::recode::ReleaseOrder;
 use throng_core::row_hash::Checksum;
 
 use super::columns::{KeptColumn, Wanted};
@@ -20,6 +19,7 @@ use super::labels::{Form, ReleasedLabels, Run};
 use super::{Lexicons, for_each_batch, released_checksum};
 use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column};
+use crate::release_plan::ReleasePlan;
 use crate::snapshot::Snapshot;
 
 /// Memory per row besides its pass-through columns: group, row hash, class and position.
@@ -48,13 +48,13 @@ pub(super) struct HeldRows {
 impl HeldRows {
     /// Reserves memory for ordering the rows of a snapshot. Returns `None` if the rows were spilled or are too many, or
     /// if the pool refuses.
-    pub(super) fn room(snapshot: &Snapshot, recoding: &Recoding, lexicons: &Lexicons) -> Option<MemoryReservation> {
+    pub(super) fn room(snapshot: &Snapshot, plan: &ReleasePlan, lexicons: &Lexicons) -> Option<MemoryReservation> {
         let rows = snapshot.rows - snapshot.suppressed;
         if snapshot.is_spilled() || u32::try_from(rows).is_err() {
             return None;
         }
         let reservation = snapshot.workspace.reservation("order");
-        let shares = (0..recoding.group_count() as u32).map(|group| recoding.shares(group));
+        let shares = (0..plan.shares.groups() as u32).map(|group| plan.shares.of(group));
         let dealt: u64 = shares.filter(|shares| shares.len() > 1).flatten().map(|share| u64::from(share.rows)).sum();
         let bytes = rows as usize * (ROW_BYTES + lexicons.scattered() * VIEW_BYTES) + dealt as usize * DEALT_BYTES;
         reservation.try_grow(bytes).is_ok().then_some(reservation)
@@ -62,18 +62,17 @@ impl HeldRows {
 
     /// Assigns the rows of a snapshot to classes and orders them.
     pub(super) fn new(
-        snapshot: Snapshot,
+        mut snapshot: Snapshot,
         room: MemoryReservation,
-        recoding: &Recoding,
-        group_of: &[u32],
-        key: ReleaseKey,
+        plan: &ReleasePlan,
         lexicons: Lexicons,
     ) -> Result<(Self, Checksum), AnonymizeError> {
         let rows = (snapshot.rows - snapshot.suppressed) as usize;
         let (mut groups, mut hashes) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+        let group_of = plan.groups_of(&mut snapshot)?;
         let mut next_group = 0;
         for stream in &snapshot.streams {
-            for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, of_batch| {
+            for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, of_batch| {
                 snapshot.workspace.check()?;
                 hashes.extend(content(batch));
                 groups.extend(of_batch);
@@ -93,7 +92,7 @@ impl HeldRows {
             next += batch.num_rows() as u32;
         }
         let order = || {
-            let placed = ReleaseOrder::new(recoding, &groups, &hashes, key);
+            let placed = ReleaseOrder::new(&plan.shares, &plan.class_rows, &groups, &hashes, plan.key);
             #[cfg(feature = "leaky")]
             let placed = crate::leaky::keep_arrival(placed);
             let checksum = released_checksum(&placed.class_of, &hashes);

@@ -8,7 +8,6 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt32Typ
 use datafusion::execution::memory_pool::MemoryReservation;
 use rayon::prelude::*;
 use throng_core::dictionary_encode::dictionary_type;
-use throng_core::recode::{Labels, Recoding};
 
 use super::{ReleasedFrom, columns};
 use crate::AnonymizeError;
@@ -32,22 +31,11 @@ pub(crate) struct Run {
 }
 
 /// Labels of all classes.
-#[derive(Clone)]
-pub(crate) struct Shown {
+pub(crate) struct ClassLabels {
     /// For each quasi-identifier, the distinct labels of each released column.
     pub(crate) columns: Vec<Vec<ArrayRef>>,
     /// Label index by class and quasi-identifier, row-major.
     pub(crate) label_of: Vec<u32>,
-}
-
-impl Shown {
-    pub(crate) fn of(recoding: &Recoding) -> Self {
-        let arrays = |labels: &Labels| labels.columns.iter().map(|(_, column)| Arc::clone(column)).collect();
-        Self {
-            columns: recoding.columns().iter().map(arrays).collect(),
-            label_of: recoding.labels_of_classes().to_vec(),
-        }
-    }
 }
 
 /// Labels of all classes, and the schema of the release.
@@ -55,7 +43,7 @@ pub(crate) struct ReleasedLabels {
     schema: SchemaRef,
     compact_schema: SchemaRef,
     sources: Vec<ReleasedFrom>,
-    shown: Shown,
+    labels: Arc<ClassLabels>,
     /// Global dictionary of each pass-through column, if it has one.
     strings: Vec<Option<ArrayRef>>,
     _reservation: MemoryReservation,
@@ -64,7 +52,7 @@ pub(crate) struct ReleasedLabels {
 impl ReleasedLabels {
     pub(super) fn new(
         anonymizer: &Anonymizer,
-        shown: Shown,
+        labels: Arc<ClassLabels>,
         strings: Vec<Option<ArrayRef>>,
         reservation: MemoryReservation,
     ) -> Self {
@@ -72,7 +60,7 @@ impl ReleasedLabels {
         let (fields, sources): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
         let schema = Arc::new(Schema::new(fields));
         let is_compact = |source: &ReleasedFrom| match *source {
-            ReleasedFrom::Label { quasi, part } => shown.columns[quasi][part].data_type() == &DataType::Utf8,
+            ReleasedFrom::Label { quasi, part } => labels.columns[quasi][part].data_type() == &DataType::Utf8,
             ReleasedFrom::Kept(column) => strings[column].is_some(),
         };
         let compact = |(field, source): (&Arc<Field>, &ReleasedFrom)| match is_compact(source) {
@@ -81,13 +69,17 @@ impl ReleasedLabels {
         };
         let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&sources).map(compact).collect();
         let compact_schema = Arc::new(Schema::new(fields));
-        Self { schema, compact_schema, sources, shown, strings, _reservation: reservation }
+        Self { schema, compact_schema, sources, labels, strings, _reservation: reservation }
     }
 
     /// Creates labels for pass-through columns without global dictionaries; also returns their number.
-    pub(crate) fn plain(anonymizer: &Anonymizer, shown: Shown, reservation: MemoryReservation) -> (Self, usize) {
+    pub(crate) fn plain(
+        anonymizer: &Anonymizer,
+        labels: Arc<ClassLabels>,
+        reservation: MemoryReservation,
+    ) -> (Self, usize) {
         let kept = passthrough_columns(anonymizer.binding()).len();
-        (Self::new(anonymizer, shown, vec![None; kept], reservation), kept)
+        (Self::new(anonymizer, labels, vec![None; kept], reservation), kept)
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -108,7 +100,9 @@ impl ReleasedLabels {
         };
         let column = |(source, field): (&ReleasedFrom, &Arc<Field>)| {
             let (numbers, values) = match *source {
-                ReleasedFrom::Label { quasi, part } => (self.labels(runs, quasi), &self.shown.columns[quasi][part]),
+                ReleasedFrom::Label { quasi, part } => {
+                    (self.label_indices(runs, quasi), &self.labels.columns[quasi][part])
+                }
                 ReleasedFrom::Kept(column) => match &self.strings[column] {
                     Some(strings) => (kept(column)?, strings),
                     None => return in_type(kept(column)?, field.data_type()),
@@ -129,11 +123,11 @@ impl ReleasedLabels {
     }
 
     /// Returns the label index of each row.
-    fn labels(&self, runs: &[Run], quasi: usize) -> ArrayRef {
-        let width = self.shown.columns.len();
+    fn label_indices(&self, runs: &[Run], quasi: usize) -> ArrayRef {
+        let width = self.labels.columns.len();
         let mut labels = Vec::with_capacity(runs.iter().map(|run| run.rows).sum());
         for run in runs {
-            labels.resize(labels.len() + run.rows, self.shown.label_of[run.class as usize * width + quasi]);
+            labels.resize(labels.len() + run.rows, self.labels.label_of[run.class as usize * width + quasi]);
         }
         Arc::new(UInt32Array::from(labels))
     }

@@ -1,13 +1,13 @@
 //! The release as record batches, in canonical order.
 
 mod columns;
-mod deal;
 mod held;
 mod labels;
+mod row_assignment;
 mod spilled;
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -21,23 +21,36 @@ use throng_core::recode::released_fields;
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::row_hash::Checksum;
 use throng_core::survey::SUPPRESSED;
-use throng_policy::Binding;
+use throng_core::verify::Findings;
+use throng_policy::{Binding, UNIT_COLUMN};
 
 use crate::anonymizer::Anonymizer;
 use crate::buffered_rows::{kept_column, numbers};
 use crate::classes::Classes;
 use crate::passthrough::passthrough_columns;
+use crate::release_plan::ReleasePlan;
 use crate::resources::reserve;
 use crate::snapshot::{Snapshot, StreamRows};
+use crate::verification::verify_release;
 use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
-pub(crate) use deal::{Deal, FirstLook};
 use held::HeldRows;
-pub(crate) use labels::{Form, ReleasedLabels, Run, Shown};
+pub(crate) use labels::{ClassLabels, Form, ReleasedLabels, Run};
+pub(crate) use row_assignment::{LowestRanks, RowAssignment};
 use spilled::SpilledRows;
 
-/// Returns the schema of a release, in the order of the input columns. Fields carry no metadata of the input.
+/// Returns the schema of a release, in the order of the input columns. Fields carry no metadata of the input. The unit of
+/// privacy, which accompanies the rows until they are verified, is not part of it.
 pub fn released_schema(binding: &Binding, input: &Schema) -> SchemaRef {
-    Arc::new(Schema::new(columns(binding, input).into_iter().map(|(field, _)| field).collect::<Vec<_>>()))
+    let fields = columns(binding, input).into_iter().map(|(field, _)| field);
+    Arc::new(Schema::new(fields.filter(|field| field.name() != UNIT_COLUMN).collect::<Vec<_>>()))
+}
+
+/// Removes the unit of privacy, which is the last column if there is one.
+fn without_unit(batch: RecordBatch) -> Result<RecordBatch, DataFusionError> {
+    match batch.schema_ref().index_of(UNIT_COLUMN) {
+        Ok(unit) => Ok(batch.project(&(0..unit).collect::<Vec<_>>())?),
+        Err(_) => Ok(batch),
+    }
 }
 
 /// Source of a released column.
@@ -91,8 +104,11 @@ pub struct Facts {
 /// A release: its rows, in memory or spilled, and its metrics.
 pub struct Release {
     facts: Facts,
+    findings: OnceLock<Findings>,
     labels: Arc<ReleasedLabels>,
     rows: Rows,
+    /// Mean size of a row in memory.
+    row_bytes: usize,
 }
 
 impl std::fmt::Debug for Release {
@@ -191,44 +207,71 @@ impl Release {
         let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation } =
             classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
+        let labels_size = recoding.size();
+        let plan = ReleasePlan::new(recoding, group_of, key);
         let (method, reason) = anonymizer.method();
-        let rows_read = snapshot.rows;
+        let (rows_read, row_bytes) = (snapshot.rows, snapshot.row_bytes());
         let lexicon_room = snapshot.workspace.reservation("strings");
         let lexicons = match snapshot.is_spilled() {
             true => None,
             false => {
                 let lexicons = Lexicons::of(&snapshot)?;
                 reserve(&lexicon_room, lexicons.size(), STRINGS)?;
-                HeldRows::room(&snapshot, &recoding, &lexicons).map(|room| (lexicons, room))
+                HeldRows::room(&snapshot, &plan, &lexicons).map(|room| (lexicons, room))
             }
         };
         let (rows, strings, checksum) = match lexicons {
             Some((lexicons, room)) => {
                 let strings = lexicons.values();
-                let (rows, checksum) = HeldRows::new(snapshot, room, &recoding, &group_of, key, lexicons)?;
+                let (rows, checksum) = HeldRows::new(snapshot, room, &plan, lexicons)?;
                 (Rows::Held(Arc::new(rows)), strings, checksum)
             }
             None => {
-                let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &recoding, &group_of, key, &lexicon_room)?;
+                let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &plan, &lexicon_room)?;
                 (Rows::Spilled(rows), lexicons.values(), checksum)
             }
         };
         let strings_size: usize = strings.iter().flatten().map(|strings| strings.get_array_memory_size()).sum();
-        reservation.resize(recoding.size() + strings_size);
+        reservation.resize(labels_size + strings_size);
         drop(lexicon_room);
-        let labels = Arc::new(ReleasedLabels::new(anonymizer, Shown::of(&recoding), strings, reservation));
+        let labels = Arc::new(ReleasedLabels::new(anonymizer, plan.labels, strings, reservation));
         let facts = Facts { rows_read, suppressed, leaves, cycles, method, reason, checksum, utility, cells, borrowed };
-        Ok(Self { facts, labels, rows })
+        Ok(Self { facts, findings: OnceLock::new(), labels, rows, row_bytes })
     }
 
     /// Returns the schema of the release.
     pub fn schema(&self) -> SchemaRef {
+        let schema = self.labels.schema();
+        match schema.index_of(UNIT_COLUMN) {
+            Ok(unit) => Arc::new(Schema::new(schema.fields()[..unit].to_vec())),
+            Err(_) => Arc::clone(schema),
+        }
+    }
+
+    /// Returns the schema of the release, followed by the unit of privacy if the policy has one.
+    pub fn schema_with_units(&self) -> SchemaRef {
         Arc::clone(self.labels.schema())
     }
 
     /// Returns the metrics of the release.
     pub fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    /// Returns what the verifier found in the released rows, unless the caller verifies them.
+    pub fn findings(&self) -> Option<&Findings> {
+        self.findings.get()
+    }
+
+    /// Verifies all rows, before any of them is emitted.
+    pub(crate) async fn verify(
+        self: &Arc<Self>,
+        anonymizer: &Anonymizer,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> Result<(), AnonymizeError> {
+        let findings = verify_release(self, anonymizer, batch_rows, ahead).await?;
+        self.findings.set(findings).map_err(|_| AnonymizeError::Task)
     }
 
     /// Returns the number of released rows.
@@ -243,12 +286,22 @@ impl Release {
         batch_rows: usize,
         ahead: usize,
     ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
+        self.stream_with_units(batch_rows, ahead).map(|batch| batch.and_then(without_unit)).boxed()
+    }
+
+    /// Like [`Release::stream`], with the unit of privacy as the last column if the policy has one. For verification
+    /// alone: units must not be shown.
+    pub fn stream_with_units(
+        self: &Arc<Self>,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
         self.stream_in(Form::Plain, batch_rows, ahead)
     }
 
-    /// Like [`Release::stream`], but string columns are dictionary-encoded where possible, for writers. The dictionary
-    /// is shared by all batches and may have entries that no row of a batch uses.
-    pub fn compact_stream(
+    /// Like [`Release::stream_with_units`], but string columns are dictionary-encoded where possible, for writers. The
+    /// dictionary is shared by all batches and may have entries that no row of a batch uses.
+    pub fn compact_stream_with_units(
         self: &Arc<Self>,
         batch_rows: usize,
         ahead: usize,
@@ -262,7 +315,8 @@ impl Release {
         batch_rows: usize,
         ahead: usize,
     ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
-        let (labels, batch_rows) = (Arc::clone(&self.labels), batch_rows.max(1));
+        let (labels, batch_rows) =
+            (Arc::clone(&self.labels), batch_rows.min(rows_within(BATCH_BYTES, self.row_bytes)).max(1));
         match &self.rows {
             Rows::Held(rows) => HeldRows::stream(Arc::clone(rows), labels, form, batch_rows, ahead.max(1)).boxed(),
             Rows::Spilled(rows) => rows.stream(labels, form, batch_rows).boxed(),
@@ -272,6 +326,18 @@ impl Release {
 
 /// Name of the resource in the out-of-memory error.
 const STRINGS: &str = "the distinct strings of the columns that are kept";
+
+/// Size of a batch of the release, about: wide rows make batches of fewer rows.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Returns how many rows of this mean size have about this size together. Rounded down to what writers take at a time.
+fn rows_within(bytes: usize, row_bytes: usize) -> usize {
+    const TOGETHER: usize = 8 << 10;
+    match bytes / row_bytes.max(1) {
+        rows if rows < TOGETHER => rows,
+        rows => rows / TOGETHER * TOGETHER,
+    }
+}
 
 /// Returns the memory to order `rows` rows.
 pub(crate) fn order_bytes(rows: u64) -> u64 {

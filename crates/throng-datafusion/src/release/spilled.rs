@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  rows by arrival ──► group ──► class ──► bucket: a range of classes, or of hashes within a large class
-//!                        │ shared groups: dealt by place (throng_core::key::ReleaseKey)
+//!                        │ shared groups: by a keyed hash (throng_core::key::ReleaseKey)
 //!                        ▼
 //!  bucket by bucket: read, sort by class and hash, emit
 //! ```
@@ -19,15 +19,14 @@ use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
-use throng_core::key::ReleaseKey;
-use throng_core::recode::Recoding;
 use throng_core::row_hash::Checksum;
 
-use super::deal::Deal;
 use super::labels::{Form, ReleasedLabels, Run};
+use super::row_assignment::RowAssignment;
 use super::{Lexicons, STRINGS, for_each_batch, released_checksum};
 use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column, numbers, with_numbers};
+use crate::release_plan::ReleasePlan;
 use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
@@ -51,35 +50,34 @@ pub(super) struct SpilledRows {
 impl SpilledRows {
     /// Assigns the rows of a snapshot to classes and distributes them to buckets.
     pub(super) fn new(
-        snapshot: Snapshot,
-        recoding: &Recoding,
-        group_of: &[u32],
-        key: ReleaseKey,
+        mut snapshot: Snapshot,
+        plan: &ReleasePlan,
         lexicon_room: &MemoryReservation,
     ) -> Result<(Self, Lexicons, Checksum), AnonymizeError> {
         let workspace = snapshot.workspace.clone();
+        let group_of = plan.groups_of(&mut snapshot)?;
         let mut lexicons = Lexicons::new(&snapshot.row_schema());
-        let mut deal = Deal::new(&snapshot, recoding.all_shares(), group_of, key, |batch| {
+        let mut assignment = RowAssignment::new(&snapshot, plan, &group_of, |batch| {
             lexicons.add(batch);
             reserve(lexicon_room, lexicons.size(), STRINGS)
         })?;
         let schema = lexicons.numbered_schema(&snapshot.row_schema());
         let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
         let row_bytes = snapshot.row_bytes() + KEY_BYTES;
-        let rows: u64 = recoding.class_rows().iter().sum();
+        let rows: u64 = plan.class_rows.iter().sum();
         let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
-        let borders = Borders::new(recoding.class_rows(), bucket_rows as u64);
+        let borders = Borders::new(&plan.class_rows, bucket_rows as u64);
         let waiting_rows = bucket_bytes / row_bytes / borders.len().max(1);
         let mut buckets = Buckets::new(&workspace, Arc::clone(&schema), borders.len(), waiting_rows);
         let (mut checksum, mut next_group) = (Checksum::default(), 0);
         for stream in &snapshot.streams {
-            for_each_batch(stream, snapshot.width(), group_of, &mut next_group, |batch, groups| {
+            for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
                 workspace.check()?;
                 let hashes: Vec<u128> = content(batch).collect();
                 let classes: Vec<u32> = groups
                     .iter()
                     .zip(&hashes)
-                    .map(|(group, hash)| deal.class(recoding.all_shares(), *group, *hash))
+                    .map(|(group, hash)| assignment.class(&plan.shares, *group, *hash))
                     .collect();
                 checksum.merge(released_checksum(&classes, &hashes));
                 let bucket = |row: usize| borders.bucket(classes[row], hashes[row]);
@@ -175,7 +173,7 @@ impl Buckets {
         let allowance = SharedQuota::new(0);
         let store = |_| SpillBuffer::new(workspace, Arc::clone(&schema), &allowance, "buckets");
         let stores = (0..buckets).map(store).collect();
-        Self { stores, waiting: vec![Vec::new(); buckets], most: waiting_rows.clamp(64, 8192), schema }
+        Self { stores, waiting: vec![Vec::new(); buckets], most: waiting_rows.clamp(1, 8192), schema }
     }
 
     fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), AnonymizeError> {

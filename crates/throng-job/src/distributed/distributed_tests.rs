@@ -74,7 +74,7 @@ async fn a_cluster_gives_the_bytes_of_one_process() {
         let cluster = other.resources.cluster.as_ref().unwrap();
         assert!(cluster.groups > 1000 && cluster.shuffle_bytes.values().all(|bytes| *bytes > 0), "{cluster:?}");
     }
-    // Attempts and outlines have been removed.
+    // Attempts and release plans have been removed.
     assert_eq!(work.outputs(), ["here", "there-1", "there-3", "there-8"]);
     let mut names: Vec<_> = std::fs::read_dir(work.folder.path().join("there-3"))
         .unwrap()

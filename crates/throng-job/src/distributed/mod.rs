@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  driver                      cluster
-//!  bind, stage                 survey ─► outline            (throng_datafusion::distributed)
+//!  bind, stage                 survey ─► plan               (throng_datafusion::distributed)
 //!  facts ◄───────────────────────────────┘
-//!                              route ─► deal ─► write       part-<file>-<attempt> below the staging place
+//!                              route ─► assign ─► write     part-<file>-<attempt> below the staging place
 //!  one attempt per file ◄──────────────────────┘
 //!                              verify                       each class by one task
 //!  publish ◄───────────────────┘
@@ -14,22 +14,17 @@
 //! through the same chain of types as a job in one process. Files of failed attempts are not referenced, and are
 //! removed.
 
-mod make;
-mod verifies;
-mod writes;
+mod release;
+mod write_task;
 
-use std::sync::Arc;
-
-use datafusion::error::{DataFusionError, Result};
+use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
-use throng_datafusion::distributed::Task;
+use throng_datafusion::distributed::TaskKind;
 
-pub(crate) use make::{Made, make};
-pub(crate) use verifies::examine_on;
+pub(crate) use release::{StagedFacts, release_on, verify_on};
 
 use crate::error::{JobError, Kind};
-use verifies::Verifies;
-use writes::Writes;
+use write_task::WRITE_TASK;
 
 /// A compute cluster that runs queries.
 #[derive(Clone)]
@@ -40,14 +35,8 @@ pub struct Cluster {
     pub partitions: usize,
 }
 
-/// Decodes the tasks of this crate, for the codecs of a compute cluster. Returns `None` for an unknown name.
-pub fn read_task(name: &str, body: &[u8]) -> Option<Result<Arc<dyn Task>>> {
-    match name {
-        Writes::NAME => Some(Writes::read(body).map(|task| Arc::new(task) as _)),
-        Verifies::NAME => Some(Verifies::read(body).map(|task| Arc::new(task) as _)),
-        _ => None,
-    }
-}
+/// Tasks of this crate, for the codecs of a compute cluster.
+pub static JOB_TASKS: [&TaskKind; 1] = [&WRITE_TASK];
 
 /// Classifies the error of a query on a compute cluster. The text of an engine error may quote values and is dropped.
 fn failed(doing: &str, error: &DataFusionError) -> JobError {

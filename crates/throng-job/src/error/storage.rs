@@ -38,6 +38,9 @@ pub(crate) fn io_kind(error: &io::Error) -> (Kind, &'static str) {
         _ if cfg!(unix) && error.raw_os_error() == Some(TOO_MANY_OPEN_FILES) => {
             (Kind::BadPolicy, "the process has reached its limit of open files; raise it (`ulimit -n`)")
         }
+        Io::FileTooLarge => {
+            (Kind::BadPolicy, "a file would become larger than the process may write; raise that limit (`ulimit -f`)")
+        }
         Io::PermissionDenied | Io::ReadOnlyFilesystem => (Kind::BadPolicy, "check the permissions"),
         Io::NotADirectory | Io::IsADirectory | Io::InvalidFilename | Io::InvalidInput | Io::AlreadyExists => {
             (Kind::BadPolicy, "check the location")
@@ -197,6 +200,7 @@ mod tests {
             (io::ErrorKind::NotADirectory, Kind::BadPolicy),
             (io::ErrorKind::InvalidFilename, Kind::BadPolicy),
             (io::ErrorKind::ReadOnlyFilesystem, Kind::BadPolicy),
+            (io::ErrorKind::FileTooLarge, Kind::BadPolicy),
             (io::ErrorKind::StorageFull, Kind::TemporaryIo),
             (io::ErrorKind::TimedOut, Kind::TemporaryIo),
         ] {

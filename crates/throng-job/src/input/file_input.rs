@@ -16,7 +16,8 @@ use futures::TryStreamExt;
 use throng_datafusion::{catch_decode_panic, catch_decode_panics};
 use throng_policy::{CsvOptions, Format, Store};
 
-use super::{InputDescription, JobInput, find, fingerprint, leading_zeros, pinned, schema};
+use super::read_demand::{ReadDemand, ReadPlan};
+use super::{InputDescription, JobInput, find, fingerprint, foreign_text, leading_zeros, pinned, schema};
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
 
@@ -30,6 +31,7 @@ pub(crate) struct FileInput {
     schema: SchemaRef,
     /// Number of rows that the files declare, if their format does.
     expected_rows: Option<u64>,
+    demand: ReadDemand,
     fingerprint: Option<String>,
     format: Format,
     csv: CsvOptions,
@@ -85,8 +87,9 @@ impl FileInput {
         for file in &files {
             session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
         }
-        let (schema, rows) = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
-        let input = Self { files, schema, expected_rows: rows, fingerprint: None, format, csv };
+        let (schema, rows, demand) =
+            schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
+        let input = Self { files, schema, expected_rows: rows, demand, fingerprint: None, format, csv };
         match format {
             Format::Csv => Ok(input.with_schema(leading_zeros::keep_codes(session, &input).await?)),
             Format::Parquet | Format::Arrow => Ok(input),
@@ -125,6 +128,10 @@ impl JobInput for FileInput {
         frame.ok_or_else(|| JobError::internal("an input without files"))
     }
 
+    fn read_plan(&self, columns: Option<&[&str]>) -> ReadPlan {
+        self.demand.plan(columns)
+    }
+
     fn expected_rows(&self) -> Option<u64> {
         self.expected_rows
     }
@@ -153,6 +160,16 @@ impl JobInput for FileInput {
             }
         }
         JobError::reading("the input", error)
+    }
+
+    async fn file_texts(&self) -> Result<Vec<String>, JobError> {
+        let mut texts = Vec::new();
+        if self.format == Format::Parquet {
+            for file in &self.files {
+                texts.extend(foreign_text::of_parquet(file).await?);
+            }
+        }
+        Ok(texts)
     }
 
     fn describe(&self) -> InputDescription {

@@ -41,6 +41,7 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
     let place = &location.place;
     let file = |meta: ObjectMeta| InputFile { place: place.at(meta.location.clone()), meta };
     // A web server answers a request for a folder with an HTML page.
+    check_regular(place)?;
     let is_page = place.is_web() && (location.is_folder || place.path.as_ref().is_empty());
     if location.pattern.is_none() && !place.path.as_ref().is_empty() && !is_page {
         match place.store.head(&place.path).await {
@@ -71,7 +72,54 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
         let below = meta.location.prefix_match(&place.path);
         below.is_some_and(|mut parts| parts.all(|part| !part.as_ref().starts_with(['_', '.'])))
     };
-    Ok(listed.into_iter().filter(|meta| visible(meta) && matches(meta) && has_format(meta)).map(file).collect())
+    let listed = listed.into_iter().filter(|meta| visible(meta) && matches(meta));
+    let (found, others): (Vec<ObjectMeta>, Vec<ObjectMeta>) = listed.partition(has_format);
+    if let Some(packed) = others.iter().find(|meta| compression_of(&meta.location).is_some()) {
+        return Err(compressed(&place.at(packed.location.clone())));
+    }
+    check_partitions(place, &found)?;
+    Ok(found.into_iter().map(file).collect())
+}
+
+/// Rejects a pipe, a socket or a device, which can't be read twice, or would be waited for without end.
+fn check_regular(place: &StorePath) -> Result<(), JobError> {
+    match place.local_path().map(std::fs::metadata) {
+        Some(Ok(meta)) if !meta.is_file() && !meta.is_dir() => {
+            let text = format!("{place} is neither a file nor a folder (a pipe, perhaps), and is not read");
+            Err(JobError::new(Kind::BadPolicy, format!("{text}; write its content to a file")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Rejects folders like `year=2020/` below a location: by a convention of Hive and Spark they hold values of a column that is
+/// not in the files, and it would be missing without a word.
+fn check_partitions(place: &StorePath, found: &[ObjectMeta]) -> Result<(), JobError> {
+    let column = found.iter().find_map(|meta| {
+        let below: Vec<String> =
+            meta.location.prefix_match(&place.path)?.map(|part| part.as_ref().to_owned()).collect();
+        let (_file, folders) = below.split_last()?;
+        folders.iter().find_map(|folder| folder.split_once('=').map(|(name, _)| name.to_owned()))
+    });
+    let Some(column) = column else { return Ok(()) };
+    let text =
+        format!("{place} is partitioned by `{column}`, which is in the names of its folders and not in its files");
+    let advice = "write it with that column in its files, or name one such folder, where the column is constant (in SQL: \
+                  CREATE EXTERNAL TABLE ... PARTITIONED BY)";
+    Err(JobError::new(Kind::BadPolicy, format!("{text}; {advice}")))
+}
+
+fn compressed(place: &StorePath) -> JobError {
+    JobError::new(Kind::BadPolicy, format!("{place} is compressed as a whole, and is not read; decompress it first"))
+}
+
+/// Returns the extension of a data file that is compressed as a whole, such as `gz` of `people.csv.gz`.
+pub(crate) fn compression_of(path: &object_store::path::Path) -> Option<&'static str> {
+    const COMPRESSIONS: [&str; 8] = ["gz", "zst", "bz2", "xz", "lz4", "sz", "br", "zip"];
+    let (stem, extension) = path.filename()?.rsplit_once('.')?;
+    let extension = extension.to_ascii_lowercase();
+    let known = COMPRESSIONS.into_iter().find(|known| *known == extension)?;
+    format_of(&object_store::path::Path::from(stem)).map(|_| known)
 }
 
 /// Returns the error for a folder of a web server that does not list its files.
@@ -82,7 +130,10 @@ fn unlisted(place: &StorePath) -> JobError {
 
 fn common_format(files: &[InputFile]) -> Result<Format, JobError> {
     let mut formats = files.iter().map(|file| (format_of(&file.place.path), &file.place));
-    let unknown = |place| {
+    let unknown = |place: &StorePath| {
+        if compression_of(&place.path).is_some() {
+            return compressed(place);
+        }
         let text = format!(
             "{place} has no known extension (.parquet, .csv, .arrow); set `format` under [input], or STORED AS in SQL"
         );

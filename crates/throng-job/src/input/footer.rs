@@ -15,10 +15,12 @@ use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::metadata::{
     ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
 };
+use datafusion::parquet::schema::types::Type;
 use datafusion::prelude::SessionContext;
 use object_store::ObjectStoreExt;
 use throng_datafusion::catch_decode_panic;
 
+use super::read_demand::ReadDemand;
 use super::{InputFile, names, thrift};
 use crate::error::{JobError, Kind};
 
@@ -29,8 +31,9 @@ const ENCRYPTION: i16 = 8;
 /// Default size of the first read from the end of a file. Most footers fit.
 const FIRST_READ: usize = 512 << 10;
 
-/// Reads the footer of a file, and rejects one that does not match the file. Returns the declared number of rows.
-pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<u64, JobError> {
+/// Reads the footer of a file, and rejects one that does not match the file. Returns the declared number of rows, and what it takes
+/// to read the file.
+pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> Result<(u64, ReadDemand), JobError> {
     let hint = session.copied_config().options().execution.parquet.metadata_size_hint.unwrap_or(FIRST_READ);
     let size = file.meta.size;
     let start = size.saturating_sub((hint as u64).max(TAIL));
@@ -47,16 +50,36 @@ pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> 
         return Err(unreadable(file, "some of its columns are encrypted, which is not supported"));
     }
     let decoded = catch_decode_panic(async { Ok(ParquetMetaDataReader::decode_metadata(&footer)?) }).await;
-    let metadata = decoded.map_err(|_| unreadable(file, "its footer is damaged"))?;
+    let metadata = decoded.map_err(|_| {
+        unreadable(
+            file,
+            "its footer holds what is not understood; it is damaged, or its writer has a format of its own",
+        )
+    })?;
     let rows = check(&metadata, size).map_err(|reason| unreadable(file, reason))?;
-    names::check(file, metadata.file_metadata().schema().get_fields().iter().map(|field| field.name()))?;
+    let columns = metadata.file_metadata().schema().get_fields();
+    if let Some(column) = columns.iter().find(|column| has_empty_group(column)) {
+        let text = format!("{} has a column `{}` with a group without fields", file.place, column.name());
+        return Err(JobError::new(
+            Kind::BadData,
+            format!("{text}, which is not supported; write it without that column"),
+        ));
+    }
+    names::check(file, columns.iter().map(|field| field.name()))?;
+    let demand = ReadDemand::of_parquet(&metadata);
     let metadata = with_page_index(file, metadata, (start, end)).await?;
     let entry = CachedFileMetadataEntry::new(file.meta.clone(), Arc::new(CachedParquetMetaData::new(metadata)));
     session.runtime_env().cache_manager.get_file_metadata_cache().put(&file.meta.location, entry);
-    Ok(rows)
+    Ok((rows, demand))
 }
 
-async fn read(file: &InputFile, range: std::ops::Range<u64>) -> Result<Bytes, JobError> {
+/// Whether a column is a group without fields, or has one inside. The engine takes it for a column and its reader does not.
+fn has_empty_group(column: &Type) -> bool {
+    column.is_group()
+        && (column.get_fields().is_empty() || column.get_fields().iter().any(|field| has_empty_group(field)))
+}
+
+pub(super) async fn read(file: &InputFile, range: std::ops::Range<u64>) -> Result<Bytes, JobError> {
     let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
     let length = range.end - range.start;
     let bytes = file.place.store.get_range(&file.place.path, range).await.map_err(failed)?;
@@ -69,7 +92,7 @@ async fn read(file: &InputFile, range: std::ops::Range<u64>) -> Result<Bytes, Jo
     }
 }
 
-fn unreadable(file: &InputFile, reason: &str) -> JobError {
+pub(super) fn unreadable(file: &InputFile, reason: &str) -> JobError {
     JobError::new(Kind::BadData, format!("{} is not readable as Parquet: {reason}; write the file again", file.place))
 }
 
@@ -101,9 +124,11 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
             check_chunk(chunk, group.num_rows(), size)?;
         }
     }
-    match rows == metadata.file_metadata().num_rows() {
-        true => Ok(rows.unsigned_abs()),
-        false => Err("its footer tells another number of rows than its row groups have"),
+    match metadata.file_metadata().num_rows() {
+        declared if declared == rows => Ok(rows.unsigned_abs()),
+        // Early versions of the Rust library did not sum them up.
+        0 => Ok(rows.unsigned_abs()),
+        _ => Err("its footer tells another number of rows than its row groups have"),
     }
 }
 
@@ -113,7 +138,9 @@ fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), 
         let end = start.and_then(|start| u64::try_from(start).ok()?.checked_add(u64::try_from(length).ok()?));
         end.is_some_and(|end| end <= size)
     };
-    let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+    // Some writers declare a dictionary at the beginning of the file, where the format begins, in place of none.
+    let dictionary = chunk.dictionary_page_offset().filter(|offset| *offset != 0);
+    let first = dictionary.unwrap_or(chunk.data_page_offset());
     if !within(Some(first), chunk.compressed_size()) || !within(Some(chunk.data_page_offset()), 0) {
         return Err(BEYOND);
     }

@@ -1,23 +1,29 @@
 //! Inputs of a job: tables that are opened in one version and can be read more than once.
 //!
 //! [`JobInput`] is all that the stages know of an input. [`FileInput`] implements it for files on object stores; another
-//! kind of table implements the trait and is opened in [`open`].
+//! kind of table implements the trait and is opened in [`open`]. A host may hand over a table of its own.
 //!
 //! | file | content |
 //! |---|---|
 //! | `file_input` | files with one schema as a table |
+//! | `table_input` | a table of the host |
 //! | `find` | the files of a location: one, those of a folder, or those that match a glob |
 //! | `schema`, `names`, `footer`, `thrift`, `leading_zeros` | the common schema, and checks of what files declare |
+//! | `foreign_text` | what Parquet files hold beside their values |
+//! | `read_demand` | memory that it takes to read them |
 //! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
 
 mod file_input;
 mod find;
 mod fingerprint;
 mod footer;
+mod foreign_text;
 mod leading_zeros;
 mod names;
 mod pinned;
+mod read_demand;
 mod schema;
+mod table_input;
 mod thrift;
 
 use std::fmt;
@@ -30,10 +36,13 @@ use datafusion::prelude::{DataFrame, SessionContext};
 use throng_policy::{Format, Policy, Store};
 
 pub(crate) use file_input::{FileInput, InputFile};
-pub(crate) use find::format_of;
+pub(crate) use find::{compression_of, format_of};
 pub(crate) use fingerprint::current_fingerprint;
+pub(crate) use read_demand::ReadPlan;
+use table_input::TableInput;
 
 use crate::error::{JobError, Kind};
+use crate::job::JobOptions;
 
 /// A table that a job reads, in the version that was found when it was opened.
 #[async_trait]
@@ -43,6 +52,10 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
 
     /// Returns all rows, to be read by `session`, which may differ from the session that opened the input.
     fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError>;
+
+    /// Returns how to read these columns, or all, within the memory of a session. Must be applied to a session before its
+    /// queries are planned.
+    fn read_plan(&self, columns: Option<&[&str]>) -> ReadPlan;
 
     /// Returns the number of rows that the table declares, if its format does.
     fn expected_rows(&self) -> Option<u64>;
@@ -56,6 +69,11 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
 
     /// Converts an error of the engine while it read `columns` into one that names the part of the input at fault.
     async fn locate(&self, session: &SessionContext, columns: &[&str], error: &DataFusionError) -> JobError;
+
+    /// Returns the text that the files hold beside their values, as far as their format has a place for it.
+    async fn file_texts(&self) -> Result<Vec<String>, JobError> {
+        Ok(Vec::new())
+    }
 
     /// Returns location and size, for messages and documents.
     fn describe(&self) -> InputDescription;
@@ -83,9 +101,29 @@ pub(crate) struct InputDescription {
     pub(crate) bytes: u64,
 }
 
-/// Opens the input of a policy.
-pub(crate) async fn open(policy: &Policy, session: &SessionContext) -> Result<Arc<dyn JobInput>, JobError> {
+/// Opens the table of the options, or else the input of a policy.
+pub(crate) async fn open(
+    policy: &Policy,
+    session: &SessionContext,
+    options: &JobOptions,
+) -> Result<Arc<dyn JobInput>, JobError> {
+    if let Some(table) = &options.table {
+        return Ok(Arc::new(TableInput::new(Arc::clone(table))));
+    }
     Ok(Arc::new(FileInput::pinned(session, &policy.input, &policy.store).await?))
+}
+
+/// Opens the table of the options, or else one outside of a policy.
+pub(crate) async fn open_table(
+    session: &SessionContext,
+    locations: &[String],
+    settings: &Store,
+    options: &JobOptions,
+) -> Result<Arc<dyn JobInput>, JobError> {
+    match &options.table {
+        Some(table) => Ok(Arc::new(TableInput::new(Arc::clone(table)))),
+        None => open_locations(session, locations, settings).await,
+    }
 }
 
 /// Opens a table outside of a policy: files, folders, globs or URLs. Its files may change while they are read.

@@ -37,17 +37,19 @@ pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a st
     Err(JobError::new(Kind::BadData, format!("{} {wrong}", file.place)))
 }
 
-/// Checks the header of a CSV file.
-pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<(), JobError> {
-    if !options.header {
-        return Ok(());
-    }
+/// Checks the header of a CSV file. Returns the mean length of its first lines.
+pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<u64, JobError> {
     let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
+    let lines = beginning.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let line_bytes = beginning.len() as u64 / lines.max(1);
+    if !options.header {
+        return Ok(line_bytes);
+    }
     let format = CsvReader::default().with_header(true).with_delimiter(options.delimiter);
     match format.infer_schema(Cursor::new(beginning), Some(0)) {
-        Ok((schema, _)) => check_schema(file, &schema),
+        Ok((schema, _)) => check_schema(file, &schema).map(|()| line_bytes),
         // The reader of the file reports the fault in more detail.
-        Err(_) => Ok(()),
+        Err(_) => Ok(line_bytes),
     }
 }
 

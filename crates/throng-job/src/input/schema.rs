@@ -11,20 +11,22 @@ use throng_datafusion::catch_decode_panic;
 use throng_policy::{CsvOptions, Format};
 
 use super::footer::check_footer;
+use super::read_demand::ReadDemand;
 use super::{InputFile, names};
 use crate::error::{JobError, Kind};
 
 /// Number of footers that are read concurrently.
 const CONCURRENT_FOOTERS: usize = 16;
 
-/// Returns the schema of all files, and the number of rows that they declare, if their format does.
+/// Returns the schema of all files, the number of rows that they declare, if their format does, and what it takes to read
+/// them.
 pub(super) async fn common_schema(
     session: &SessionContext,
     files: &[InputFile],
     format: &Arc<dyn FileFormat>,
     kind: Format,
     csv: CsvOptions,
-) -> Result<(SchemaRef, Option<u64>), JobError> {
+) -> Result<(SchemaRef, Option<u64>, ReadDemand), JobError> {
     let state = session.state();
     let read = |file: &InputFile| {
         let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
@@ -35,30 +37,32 @@ pub(super) async fn common_schema(
                     format!("{} is empty (0 bytes); remove it or write it again", file.place),
                 ));
             }
-            let rows = match kind {
-                Format::Parquet => Some(check_footer(session, &file).await?),
-                Format::Csv => names::check_csv(&file, csv).await.map(|()| None)?,
-                Format::Arrow => names::check_arrow(&file).await.map(|()| None)?,
+            let (rows, demand) = match kind {
+                Format::Parquet => check_footer(session, &file).await.map(|(rows, demand)| (Some(rows), demand))?,
+                Format::Csv => (None, ReadDemand::of_rows(names::check_csv(&file, csv).await?)),
+                Format::Arrow => names::check_arrow(&file).await.map(|()| (None, ReadDemand::default()))?,
             };
             let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta));
             let schema =
                 catch_decode_panic(schema).await.map_err(|error| JobError::reading(&file.place.to_string(), &error))?;
-            Ok(((file, schema), rows))
+            Ok(((file, schema), (rows, demand)))
         }
     };
-    let read: Vec<((InputFile, SchemaRef), Option<u64>)> =
-        futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
-            .buffered(CONCURRENT_FOOTERS)
-            .try_collect()
-            .await?;
-    let (schemas, rows): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    type ReadFile = ((InputFile, SchemaRef), (Option<u64>, ReadDemand));
+    let read: Vec<ReadFile> = futures::stream::iter(files.iter().map(read).collect::<Vec<_>>())
+        .buffered(CONCURRENT_FOOTERS)
+        .try_collect()
+        .await?;
+    let (schemas, declared): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+    let (rows, demands): (Vec<_>, Vec<_>) = declared.into_iter().unzip();
+    let demand = demands.into_iter().reduce(ReadDemand::merge).unwrap_or_default();
     let rows = rows.into_iter().try_fold(0_u64, |sum, rows| Some(sum.saturating_add(rows?)));
     let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("an input without files")) };
     for other in rest {
         compare(first, other, kind)?;
     }
     if kind == Format::Csv {
-        return Ok((merged_types(&schemas), rows));
+        return Ok((merged_types(&schemas), rows, demand));
     }
     let nullable =
         |name: &str| schemas.iter().any(|(_, schema)| schema.field_with_name(name).is_ok_and(Field::is_nullable));
@@ -66,7 +70,7 @@ pub(super) async fn common_schema(
         Field::new(field.name(), field.data_type().clone(), nullable(field.name()))
             .with_metadata(field.metadata().clone())
     });
-    Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows))
+    Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows, demand))
 }
 
 /// CSV has no types: each column gets one that fits all inferred types of its files.

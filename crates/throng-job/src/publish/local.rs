@@ -31,7 +31,12 @@ pub(super) struct LocalSite {
     _alive: Option<Guard>,
     /// Staging folder of attempts, with its lock.
     attempts: OnceLock<(PathBuf, Option<Guard>)>,
+    /// Open files that are closed to remove the staging: the process may have reached its limit by then.
+    spare: Vec<fs::File>,
 }
+
+/// Files that are open while a folder with one folder below it is removed.
+const SPARE_FILES: usize = 3;
 
 /// State of an output location.
 enum OutputState {
@@ -48,16 +53,18 @@ impl LocalSite {
         let output = without_link(output)?;
         let seen = match (look(&output)?, mode) {
             (OutputState::Nothing, _) => None,
-            (OutputState::Release(run_id), Mode::Overwrite) => Some(run_id),
+            (OutputState::Release(run_id), Mode::Overwrite | Mode::Series) => Some(run_id),
             (OutputState::Release(_) | OutputState::Other, Mode::Error) => {
                 return Err(already_there(&output.display()));
             }
-            (OutputState::Other, Mode::Overwrite) => return Err(not_ours(&output.display())),
+            (OutputState::Other, Mode::Overwrite | Mode::Series) => return Err(not_ours(&output.display())),
         };
+        let spare = (0..SPARE_FILES).map(|_| fs::File::open("/")).collect::<io::Result<Vec<_>>>();
+        let spare = spare.map_err(|error| JobError::file_system(format!("staging {}", output.display()), &error))?;
         let parent = output.parent().unwrap_or(Path::new("/"));
         let folder = parent.join(orphans::staging_name(&output, run_id));
         let made = parent.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
-        let mut site = Self { output, folder, mode, seen, made, _alive: None, attempts: OnceLock::new() };
+        let mut site = Self { output, folder, mode, seen, made, _alive: None, attempts: OnceLock::new(), spare };
         site._alive = orphans::create_guarded(&site.folder)
             .map_err(|error| JobError::creating(format!("creating {}", site.folder.display()), &error))?;
         for dead in orphans::find_local(&site.output, orphans::LIFETIME).dead {
@@ -115,7 +122,7 @@ impl LocalSite {
         }
         write_synced(&self.folder.join(METRICS), &documents.metrics).map_err(failed)?;
         write_synced(&self.folder.join(SUCCESS), b"").map_err(failed)?;
-        make_readable(&self.folder).map_err(failed)?;
+        make_readable(&self.folder, &beside).map_err(failed)?;
         for folder in [&beside, &self.folder] {
             sync(folder).map_err(failed)?;
         }
@@ -126,7 +133,7 @@ impl LocalSite {
                 OutputState::Release(_) => Err(lost(&self.output.display())),
                 OutputState::Other => Err(self.refused()),
             }),
-            OutputState::Release(run_id) if self.mode == Mode::Overwrite && self.seen.as_ref() == Some(&run_id) => {
+            OutputState::Release(run_id) if self.mode != Mode::Error && self.seen.as_ref() == Some(&run_id) => {
                 exchange(&self.folder, &self.output).map_err(failed)
             }
             OutputState::Release(_) => Err(lost(&self.output.display())),
@@ -137,7 +144,7 @@ impl LocalSite {
     fn refused(&self) -> JobError {
         match self.mode {
             Mode::Error => already_there(&self.output.display()),
-            Mode::Overwrite => not_ours(&self.output.display()),
+            Mode::Overwrite | Mode::Series => not_ours(&self.output.display()),
         }
     }
 
@@ -156,6 +163,7 @@ impl LocalSite {
 impl Drop for LocalSite {
     /// Removes the staging; after a commit, the replaced release.
     fn drop(&mut self) {
+        self.spare.clear();
         for folder in [Some(&self.folder), self.attempts.get().map(|(folder, _)| folder)].into_iter().flatten() {
             if let Err(error) = fs::remove_dir_all(folder)
                 && error.kind() != io::ErrorKind::NotFound
@@ -242,17 +250,19 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Makes a verified release readable for everyone who may read the parent folder, and writable for its owner only.
+/// Makes a verified release readable for everyone who may read the parent folder, as far as the process lets others read what
+/// it creates (umask), and writable for its owner only. `created` is a folder with the permissions of any new one.
 #[cfg(unix)]
-fn make_readable(folder: &Path) -> io::Result<()> {
+fn make_readable(folder: &Path, created: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let above = folder.parent().map(fs::metadata).transpose()?;
-    let mode = above.map_or(0o755, |above| above.permissions().mode() & 0o755);
+    let usual = fs::metadata(created)?.permissions().mode();
+    let mode = above.map_or(0o755, |above| above.permissions().mode() & 0o755) & usual;
     fs::set_permissions(folder, fs::Permissions::from_mode(mode | 0o700))
 }
 
 #[cfg(not(unix))]
-fn make_readable(_folder: &Path) -> io::Result<()> {
+fn make_readable(_folder: &Path, _created: &Path) -> io::Result<()> {
     Ok(())
 }
 

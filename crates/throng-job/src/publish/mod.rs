@@ -159,7 +159,7 @@ impl Staged {
     pub(crate) async fn abandon(self) {
         match self.0 {
             Site::Local(site) => drop(site),
-            Site::Remote(site) => site.abandon().await,
+            Site::Remote(site) => site.abandon_writing().await,
         }
     }
 }

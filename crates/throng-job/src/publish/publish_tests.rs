@@ -60,6 +60,7 @@ fn sidecar(run_id: &str) -> Sidecar {
         sse_sst: None,
         information_loss: 0.0,
         columns: Vec::new(),
+        bound: None,
     };
     let release = ReleaseFacts {
         input: InputFacts { rows: 2, files: 1, bytes: 8 },
@@ -78,7 +79,7 @@ fn sidecar(run_id: &str) -> Sidecar {
         cells: ClassSizes::default(),
         borrowed: throng_core::risk::BorrowedRows::default(),
     };
-    let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new() };
+    let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new(), unit: None };
     let findings = Verifier::new(promise, &Schema::empty()).unwrap().finish();
     Sidecar::new(
         &run_facts(run_id),

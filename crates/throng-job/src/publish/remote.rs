@@ -22,6 +22,9 @@ const RETRIES: u32 = 3;
 /// Wait before the first retry; it doubles with each further one.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
+/// Time in which a store carries out a request that was on its way when its connection was dropped.
+const LATE_WRITES: Duration = Duration::from_millis(500);
+
 /// Number of files that are copied concurrently.
 const CONCURRENT_COPIES: usize = 8;
 
@@ -64,7 +67,7 @@ impl RemoteSite {
         match mode {
             _ if !around.has_files_of_others => {}
             Mode::Error => return Err(already_there(output)),
-            Mode::Overwrite => return Err(not_ours(output)),
+            Mode::Overwrite | Mode::Series => return Err(not_ours(output)),
         }
         let (mut leftovers, _) = around.dead(LIFETIME, SystemTime::now());
         if how == Commit::Conditional {
@@ -306,6 +309,14 @@ impl RemoteSite {
 
     fn failed(&self, error: &Error) -> JobError {
         writing(format!("publishing {}", self.output), error)
+    }
+
+    /// Removes the staging of a run that ended while it was writing. A store may still carry out a request whose connection
+    /// was dropped, so that the staging is looked at once more.
+    pub(super) async fn abandon_writing(&self) {
+        self.abandon().await;
+        tokio::time::sleep(LATE_WRITES).await;
+        self.abandon().await;
     }
 
     /// Removes the staging.

@@ -4,6 +4,7 @@
 //! shown. Afterwards it may quote values, and the error is classified and rephrased.
 
 use std::error::Error as StdError;
+use std::io::ErrorKind;
 
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::parser::ParserError;
@@ -108,6 +109,9 @@ fn failed(error: &(dyn StdError + 'static)) -> JobError {
         EngineFailure::DivideByZero => bad("a number is divided by zero"),
         EngineFailure::Overflow => bad("a result is too large for its type; cast to a wider one"),
         EngineFailure::Internal => JobError::internal("the engine failed on this statement"),
+        EngineFailure::Io(ErrorKind::UnexpectedEof | ErrorKind::InvalidData) => {
+            bad("a table of the statement is not readable: it is damaged, or ends too early; write its files again")
+        }
         EngineFailure::Io(kind) => JobError::file_system("reading or writing", &kind.into()),
         EngineFailure::Other => {
             bad("the statement failed on the data; the engine's message may quote values, so that it is not shown")

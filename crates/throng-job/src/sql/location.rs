@@ -1,7 +1,7 @@
 //! Locations in SQL, and files as tables: `SELECT * FROM 'data/people.parquet'`.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use datafusion::catalog::{TableProvider, UrlTableFactory};
@@ -11,21 +11,44 @@ use datafusion::prelude::SessionContext;
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::input::{check_arrow_files, format_of, open_locations};
+use crate::input::{ReadPlan, check_arrow_files, compression_of, format_of, open_locations};
 
 /// Opens locations as tables, in the same way as a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
 pub(super) struct LocationTables {
     session: SessionContext,
+    plan: ReadPlans,
+}
+
+/// How the locations that were opened are to be read.
+#[derive(Clone, Default)]
+pub(super) struct ReadPlans(Arc<Mutex<Option<ReadPlan>>>);
+
+impl ReadPlans {
+    fn add(&self, plan: ReadPlan) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *known = Some(known.map_or(plan, |known| known.merge(plan)));
+    }
+
+    /// Sets the batches and streams of later statements, so that rows of any width fit the memory limit.
+    pub(super) fn apply(&self, session: &SessionContext) -> Result<(), JobError> {
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(plan) => plan.apply(session),
+            None => Ok(()),
+        }
+    }
 }
 
 impl LocationTables {
-    pub(super) fn new(session: SessionContext) -> Self {
-        Self { session }
+    pub(super) fn new(session: SessionContext, plan: ReadPlans) -> Self {
+        Self { session, plan }
     }
 
     async fn open(&self, location: &str) -> Result<Arc<dyn TableProvider>, JobError> {
         check_location(location)?;
         let input = open_locations(&self.session, &[location.to_owned()], &Store::default()).await?;
+        // Which columns a statement reads is not known yet: batches are small enough for all, and the size of a row group
+        // decides nothing.
+        self.plan.add(input.read_plan(None).without_parts());
         Ok(input.rows(&self.session)?.into_view())
     }
 }
@@ -49,7 +72,8 @@ impl UrlTableFactory for LocationTables {
 
 /// Whether a table name is a location: it has a slash, or the extension of a supported format.
 fn is_location(name: &str) -> bool {
-    name.contains('/') || format_of(&object_store::path::Path::from(name)).is_some()
+    let path = object_store::path::Path::from(name);
+    name.contains('/') || format_of(&path).is_some() || compression_of(&path).is_some()
 }
 
 /// Rejects credentials in a location, because statements end up in a history and in messages.

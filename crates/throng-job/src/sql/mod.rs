@@ -24,6 +24,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::DynamicFileCatalog;
 use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SessionConfig, SessionContext};
@@ -32,9 +33,17 @@ use throng_datafusion::catch_decode_panic;
 use throng_policy::Secret;
 
 use crate::error::JobError;
-use crate::session::{guarded_context, runtime};
+use crate::memory::{pool_bytes, sql_pool};
+use crate::session::guarded_context;
 use error::{Phase, sorted};
-use location::{LocationTables, check_files, check_locations};
+use location::{LocationTables, ReadPlans, check_files, check_locations};
+
+/// Divisor of the pool: what all streams that sort keep back together.
+const SORT_SHARE: usize = 8;
+
+/// Memory of the pool for each row of a batch, and the fewest rows of a batch.
+const BATCH_SHARE: usize = 128 << 10;
+const LEAST_BATCH_ROWS: usize = 256;
 
 /// A session that runs statements in sequence.
 ///
@@ -42,18 +51,30 @@ use location::{LocationTables, check_files, check_locations};
 /// are configured from the environment when a statement first names them. Errors hold no value of the data.
 pub struct SqlSession {
     context: SessionContext,
+    reading: ReadPlans,
 }
 
 impl SqlSession {
     /// Returns a session with this number of threads, and this memory limit of the process in bytes.
     pub fn new(threads: usize, memory_limit: Option<u64>) -> Result<Self, JobError> {
         let failed = |_| JobError::internal("a session could not be started");
-        let config = SessionConfig::new()
+        let mut config = SessionConfig::new()
             .with_target_partitions(threads.max(1))
             .with_collect_statistics(false)
             .with_information_schema(true);
-        let stores = Arc::new(Stores::default());
-        let runtime = runtime(memory_limit).with_object_store_registry(stores).build_arc().map_err(failed)?;
+        let mut runtime = RuntimeEnvBuilder::new().with_object_store_registry(Arc::new(Stores::default()));
+        if let Some(limit) = memory_limit {
+            // Each stream that sorts keeps this back for merging what it has spilled.
+            let share = pool_bytes(limit) as usize / (SORT_SHARE * threads.max(1));
+            let reserved = &mut config.options_mut().execution.sort_spill_reservation_bytes;
+            *reserved = share.min(*reserved);
+            // A stream that merges holds a batch of everything that it has spilled.
+            let batch_rows = pool_bytes(limit) as usize / threads.max(1) / BATCH_SHARE;
+            let batch_rows = batch_rows.clamp(LEAST_BATCH_ROWS, config.batch_size());
+            config = config.with_batch_size(batch_rows);
+            runtime = runtime.with_memory_pool(Arc::new(sql_pool(limit)));
+        }
+        let runtime = runtime.build_arc().map_err(failed)?;
         Ok(Self::over(guarded_context(config, runtime)))
     }
 
@@ -63,10 +84,11 @@ impl SqlSession {
         // Files are opened in a separate session on the same stores.
         let files = SessionContext::new_with_config_rt(context.copied_config(), context.runtime_env());
         let catalogs = Arc::clone(context.state().catalog_list());
-        context
-            .register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, Arc::new(LocationTables::new(files)))));
+        let reading = ReadPlans::default();
+        let tables = Arc::new(LocationTables::new(files, reading.clone()));
+        context.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, tables)));
         throng_datafusion::register_all(&context);
-        Self { context }
+        Self { context, reading }
     }
 
     /// Uses this secret in place of that of the user for the releases of this session.
@@ -91,6 +113,7 @@ impl SqlSession {
         let state = self.context.state();
         let plan = state.statement_to_plan(statement.parsed).await.map_err(|error| sorted(&error, Phase::Plan))?;
         check_locations(&plan)?;
+        self.reading.apply(&self.context)?;
         let opens = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateExternalTable(_)));
         check_files(&plan).await?;
         // This is the one definition that reads rows.

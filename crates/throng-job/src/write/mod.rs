@@ -1,8 +1,11 @@
 //! Writes a release to its staging as Parquet: row groups are encoded in parallel, and uploaded in order.
 //!
-//! The file and row group of a row follow from row counts alone, so the bytes are the same with any number of threads.
+//! The file and row group of a row follow from the rows alone, so the bytes are the same with any number of threads and any
+//! memory limit. The limit decides how many row groups are encoded at a time.
 
+mod plain_size;
 mod rle_bit_packing;
+mod row_groups;
 mod strings;
 mod upload;
 
@@ -11,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::arrow::compute::can_cast_types;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
@@ -32,25 +35,31 @@ use throng_datafusion::{to_canonical_array, to_canonical_field};
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 use crate::manifest::FileEntry;
+use crate::memory::transfer_bytes;
 use crate::store_path::StorePath;
+pub(crate) use row_groups::{ROW_GROUP_BYTES, ROW_GROUP_ROWS};
+use row_groups::{RowGroup, row_groups};
 use strings::StringChunk;
 use upload::Upload;
-
-/// Rows of a row group: enough for good encodings, few enough to be read and skipped one by one.
-pub(crate) const ROW_GROUP_ROWS: usize = 128 * 1024;
-
-/// Rows that are encoded at a time. Row groups are a multiple of it, except for the last of a file.
-const BATCH_ROWS: usize = 8 * 1024;
 
 /// Compression level of zstd: most of the gain for little of the time.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Rejects columns whose type Parquet can't represent, before any work is done.
-pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
-    match released.fields().iter().find(|field| !is_writable(field.data_type())) {
+/// Rejects columns whose type Parquet can't represent, or that can't be converted to what it can represent, before any work is
+/// done.
+pub(crate) fn check_writable(released: &Schema, input: &Schema) -> Result<(), JobError> {
+    let is_converted = |field: &Field| match input.field_with_name(field.name()) {
+        Ok(from) if to_canonical_field(from).data_type() == field.data_type() => {
+            from.data_type() == field.data_type() || can_cast_types(from.data_type(), field.data_type())
+        }
+        // A label, or a category in place of a value.
+        _ => true,
+    };
+    match released.fields().iter().find(|field| !is_writable(field.data_type()) || !is_converted(field)) {
         None => Ok(()),
         Some(field) => {
-            let (name, data_type) = (field.name(), field.data_type());
+            let name = field.name();
+            let data_type = input.field_with_name(name).map_or(field.data_type(), Field::data_type);
             let text =
                 format!("column `{name}` is {data_type}, which Parquet can't hold; make it an `identifier` to drop it");
             Err(JobError::new(Kind::BadPolicy, text))
@@ -61,7 +70,11 @@ pub(crate) fn check_writable(released: &Schema) -> Result<(), JobError> {
 fn is_writable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(_, _) | DataType::Interval(_) | DataType::FixedSizeBinary(0) => false,
-        DataType::Struct(fields) => fields.iter().all(|field| is_writable(field.data_type())),
+        DataType::Decimal32(_, scale)
+        | DataType::Decimal64(_, scale)
+        | DataType::Decimal128(_, scale)
+        | DataType::Decimal256(_, scale) => *scale >= 0,
+        DataType::Struct(fields) => !fields.is_empty() && fields.iter().all(|field| is_writable(field.data_type())),
         DataType::List(item)
         | DataType::LargeList(item)
         | DataType::FixedSizeList(item, _)
@@ -107,22 +120,20 @@ async fn write_files(
     name: &(dyn Fn(usize) -> String + Sync),
     options: &JobOptions,
 ) -> Result<Vec<FileEntry>, JobError> {
-    let groups_per_file = rows_per_file.div_ceil(ROW_GROUP_ROWS);
     let (writer, factory) = parquet_writer(Vec::new(), &schema)?;
     let factory = Arc::new((factory, writer.schema_descr().columns().to_vec()));
-    let encode = |(number, group): (usize, Result<Vec<RecordBatch>, JobError>)| {
+    let encode = |group: Result<RowGroup, JobError>| {
         let factory = Arc::clone(&factory);
         let task = move || {
             let group = group?;
-            let rows = group.iter().map(|batch| batch.num_rows() as u64).sum();
-            let chunks = encode_group(&group, number % groups_per_file, &factory.0, &factory.1);
-            Ok(Encoded { rows, chunks: chunks.map_err(|error| unwritable(&error))? })
+            let (rows, is_last) = (group.rows(), group.is_last);
+            let chunks = encode_group(&group.batches, group.number, &factory.0, &factory.1);
+            Ok(Encoded { rows, is_last, chunks: chunks.map_err(|error| unwritable(&error))? })
         };
         SpawnedTask::spawn_blocking(task).map(|done| done.map_err(|_| JobError::internal("encoding stopped")).flatten())
     };
-    let groups = std::pin::pin!(row_groups(batches, rows_per_file).enumerate());
-    // One more than threads: while a row group is uploaded, others are encoded.
-    let mut encoded = groups.map(encode).buffered(options.threads + 1);
+    let groups = std::pin::pin!(row_groups(batches, rows_per_file));
+    let mut encoded = groups.map(encode).buffered(concurrent_groups(options));
     let (mut files, mut file) = (Vec::new(), None);
     while let Some(group) = encoded.try_next().await? {
         let writer = match &mut file {
@@ -132,7 +143,7 @@ async fn write_files(
         writer.append(group.chunks).await?;
         writer.rows += group.rows;
         options.observer.advance(group.rows);
-        if writer.groups == groups_per_file
+        if group.is_last
             && let Some(writer) = file.take()
         {
             files.push(writer.finish().await?);
@@ -144,56 +155,21 @@ async fn write_files(
     Ok(files)
 }
 
-/// Splits batches into row groups, as batches of [`BATCH_ROWS`] rows except for the last: the bytes of a file must not
-/// depend on the batches of the input. No row group crosses the end of a file.
-fn row_groups(
-    batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Send,
-    rows_per_file: usize,
-) -> impl Stream<Item = Result<Vec<RecordBatch>, JobError>> + Send {
-    let batches = Box::pin(batches.map_err(|error| JobError::from(throng_datafusion::AnonymizeError::from(error))));
-    let start = (batches, None::<RecordBatch>, rows_per_file);
-    futures::stream::try_unfold(start, move |(mut batches, mut rest, left)| async move {
-        let most = ROW_GROUP_ROWS.min(left);
-        let (mut group, mut rows) = (Vec::new(), 0);
-        let (mut waiting, mut waiting_rows) = (Vec::new(), 0);
-        while rows < most {
-            let next = match rest.take() {
-                Some(rest) => Some(rest),
-                None => batches.try_next().await?,
-            };
-            let Some(batch) = next else { break };
-            let taken = batch.num_rows().min(BATCH_ROWS - waiting_rows).min(most - rows);
-            if taken < batch.num_rows() {
-                rest = Some(batch.slice(taken, batch.num_rows() - taken));
-            }
-            rows += taken;
-            waiting_rows += taken;
-            waiting.push(batch.slice(0, taken));
-            if waiting_rows == BATCH_ROWS {
-                group.push(together(&waiting)?);
-                (waiting, waiting_rows) = (Vec::new(), 0);
-            }
-        }
-        if waiting_rows > 0 {
-            group.push(together(&waiting)?);
-        }
-        let left = if rows == left { rows_per_file } else { left - rows };
-        Ok((rows > 0).then_some((group, (batches, rest, left))))
-    })
-}
-
-fn together(batches: &[RecordBatch]) -> Result<RecordBatch, JobError> {
-    match batches {
-        [one] => Ok(one.clone()),
-        many => {
-            concat_batches(&many[0].schema(), many).map_err(|_| JobError::internal("rows could not be put together"))
-        }
+/// Number of row groups that are encoded at a time: one more than threads, so that others are encoded while one is uploaded,
+/// and as many as the memory limit leaves room for. Each is held twice, as rows and encoded.
+fn concurrent_groups(options: &JobOptions) -> usize {
+    let most = options.threads + 1;
+    match options.memory_limit {
+        None => most,
+        Some(limit) => ((transfer_bytes(limit) / (2 * ROW_GROUP_BYTES)) as usize).clamp(1, most),
     }
 }
 
 /// Encoded columns of a row group.
 struct Encoded {
     rows: u64,
+    /// Whether the file is full.
+    is_last: bool,
     chunks: Vec<Chunk>,
 }
 
@@ -233,7 +209,6 @@ struct FileWriter {
     digest: Sha256,
     bytes: u64,
     rows: u64,
-    groups: usize,
 }
 
 impl FileWriter {
@@ -241,12 +216,11 @@ impl FileWriter {
         let upload = Upload::new(staging.child(&path));
         let buffer = Buffer::default();
         let (parquet, _) = parquet_writer(buffer.clone(), schema)?;
-        Ok(Self { path, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0, groups: 0 })
+        Ok(Self { path, parquet, buffer, upload, digest: Sha256::new(), bytes: 0, rows: 0 })
     }
 
     async fn append(&mut self, chunks: Vec<Chunk>) -> Result<(), JobError> {
         append(&mut self.parquet, chunks).map_err(|error| unwritable(&error))?;
-        self.groups += 1;
         self.send().await
     }
 
@@ -282,6 +256,15 @@ fn parquet_writer<W: Write + Send>(
 /// Returns the SHA-256 of bytes in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
+}
+
+/// Returns the SHA-256 of a stream of bytes in hexadecimal.
+pub(crate) async fn digest_of<E>(mut bytes: impl Stream<Item = Result<Bytes, E>> + Unpin) -> Result<String, E> {
+    let mut digest = Sha256::new();
+    while let Some(bytes) = bytes.try_next().await? {
+        digest.update(&bytes);
+    }
+    Ok(hexadecimal(&digest.finalize()))
 }
 
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {

@@ -13,10 +13,12 @@ use std::collections::HashMap;
 
 use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::QuasiSpec;
+use throng_core::model::{FrequencyRequirement, GroundDistance};
 
 use crate::field_path::FieldPath;
-use crate::policy::{Policy, Role};
+use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
+use crate::raw::UnitNulls;
 
 pub use sensitive::BoundSensitive;
 
@@ -41,6 +43,17 @@ pub struct Binding {
     pub alpha: Option<f64>,
     /// Maximum share of input rows that may be suppressed; `None` for no limit.
     pub suppression_limit: Option<f64>,
+    /// Columns of the unit of privacy; `None` if every row is a unit.
+    pub unit: Option<BoundUnit>,
+}
+
+/// The unit of privacy that k and p count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundUnit {
+    /// Columns that together identify a unit.
+    pub columns: Vec<BoundColumn>,
+    /// Treatment of rows without a unit.
+    pub nulls: UnitNulls,
 }
 
 /// An input column.
@@ -87,7 +100,25 @@ impl Binding {
     }
 }
 
+impl Binding {
+    /// Returns the index of the units among the codings of all sensitive columns, after which they come.
+    pub fn unit_index(&self) -> Option<usize> {
+        let codings = self.sensitive.iter().map(|column| column.spec.facets.len()).sum();
+        self.unit.as_ref().map(|_| codings)
+    }
+}
+
 impl Policy {
+    /// Returns the columns of the unit of privacy that the input has.
+    fn bind_unit(&self, schema: &Schema) -> Option<BoundUnit> {
+        let column = |name: &String| {
+            let (index, field) = schema.column_with_name(name)?;
+            Some(BoundColumn { name: name.clone(), index, data_type: field.data_type().clone() })
+        };
+        let columns = self.privacy.unit.iter().filter_map(column).collect();
+        (!self.privacy.unit.is_empty()).then_some(BoundUnit { columns, nulls: self.privacy.unit_nulls })
+    }
+
     /// Assigns a role to every input column. Returns all problems if the policy does not apply to the schema.
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
@@ -103,6 +134,7 @@ impl Policy {
             k: self.privacy.k,
             alpha: self.privacy.alpha,
             suppression_limit: self.privacy.suppression_limit,
+            unit: self.bind_unit(schema),
         };
         for (index, field) in schema.fields().iter().enumerate() {
             let column = BoundColumn { name: field.name().clone(), index, data_type: field.data_type().clone() };
@@ -111,7 +143,8 @@ impl Policy {
                 None | Some(Role::Identifier) => binding.dropped.push(column.name),
                 Some(Role::Insensitive) => binding.insensitive.push(column),
                 Some(Role::Sensitive(sensitive)) => {
-                    supported_kind(&column, "sensitive", &path, &mut report);
+                    let kind = supported_kind(&column, "sensitive", &path, &mut report);
+                    check_numbers(&column, kind, sensitive, &path, &mut report);
                     binding.sensitive.push(BoundSensitive::new(column, sensitive, self.privacy.p));
                 }
                 Some(Role::Quasi(quasi)) => {
@@ -122,8 +155,40 @@ impl Policy {
                 }
             }
         }
+        if binding.unit.as_ref().is_some_and(|unit| unit.columns.len() < self.privacy.unit.len()) {
+            let is_missing = |name: &&String| schema.index_of(name).is_err();
+            let missing: Vec<&str> = self.privacy.unit.iter().filter(is_missing).map(String::as_str).collect();
+            let path = FieldPath::of(&["privacy", "unit"]);
+            report
+                .value(&path, format!("the input has no column `{}`, which identifies the unit", missing.join("`, `")));
+        }
         released_names::check_released(&binding.released(), &mut report);
         report.finish().map(|()| binding)
+    }
+}
+
+/// Reports requirements on numbers that a column does not have.
+fn check_numbers(
+    column: &BoundColumn,
+    kind: Option<TypeKind>,
+    sensitive: &Sensitive,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) {
+    let needs_numbers = |requirement: &FrequencyRequirement| match requirement {
+        FrequencyRequirement::ValueRange(_) => Some("range"),
+        FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. } => Some("distance"),
+        _ => None,
+    };
+    let bands = sensitive.bands.is_some().then_some("bands");
+    if kind.is_none_or(TypeKind::has_differences) {
+        return;
+    }
+    for field in bands.into_iter().chain(sensitive.frequencies.iter().filter_map(needs_numbers)) {
+        report.field(
+            &path.key(field),
+            format!("needs numbers or dates, and the column is of type {}; take it out", column.data_type),
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{ColumnRecoding, QuasiSpec};
 use throng_core::hierarchy::HierarchySpec;
 
@@ -9,7 +10,6 @@ use crate::field_path::FieldPath;
 use crate::policy::Quasi;
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::PartitionSetting;
 
 use super::BoundColumn;
 use super::limit;
@@ -20,11 +20,11 @@ pub fn bind(
     column: &BoundColumn,
     kind: TypeKind,
     quasi: &Quasi,
-    partition: PartitionSetting,
+    partition: PartitionChoice,
     path: &FieldPath,
     report: &mut Report<'_>,
 ) -> QuasiSpec {
-    let is_regular = partition == PartitionSetting::Mdr && kind.is_ordered() && quasi.hierarchy.is_none();
+    let is_regular = partition == PartitionChoice::Mdr && kind.is_ordered() && quasi.hierarchy.is_none();
     let release = quasi.release.unwrap_or(match &quasi.hierarchy {
         None if kind.is_ordered() && !is_regular => ColumnRecoding::Interval,
         _ => ColumnRecoding::Ancestor,

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use throng_core::columns::{Categories, Protection, SensitiveCoding, SensitiveSpec};
-use throng_core::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy};
+use throng_core::model::{
+    CategoryWeight, CodeMeaning, FrequencyRequirement, KAnonymity, Model, PSensitive, Privacy, UnitAnonymity,
+    UnitDiversity, frequency_model,
+};
 
 use crate::policy::{Sensitive, SensitiveRelease};
 
@@ -24,6 +27,10 @@ pub struct BoundSensitive {
     pub categories: Option<Arc<Categories>>,
     /// Values of its hierarchy that are protected too.
     pub protection: Option<Arc<Protection>>,
+    /// Ascending borders of the bands that are counted in place of values.
+    pub bands: Option<Arc<[f64]>>,
+    /// Requirements on the frequencies of what is counted.
+    pub frequencies: Vec<FrequencyRequirement>,
 }
 
 impl BoundSensitive {
@@ -32,8 +39,14 @@ impl BoundSensitive {
         let strong = sensitive.protection.iter().map(|protection| SensitiveCoding::Strong(Arc::clone(protection)));
         let categories =
             sensitive.categories.iter().map(|categories| SensitiveCoding::Categories(Arc::clone(categories)));
-        let mut facets: Vec<SensitiveCoding> = strong.chain(categories).collect();
+        let bands = sensitive.bands.iter().map(|borders| SensitiveCoding::Bands(Arc::clone(borders)));
+        let mut facets: Vec<SensitiveCoding> = strong.chain(categories).chain(bands).collect();
         if facets.is_empty() {
+            facets.push(SensitiveCoding::Values);
+        }
+        let is_range = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::ValueRange(_));
+        // A range is that of values, also where bands are counted.
+        if sensitive.bands.is_some() && sensitive.frequencies.iter().any(is_range) {
             facets.push(SensitiveCoding::Values);
         }
         Self {
@@ -42,6 +55,8 @@ impl BoundSensitive {
             release: sensitive.release,
             categories: sensitive.categories.clone(),
             protection: sensitive.protection.clone(),
+            bands: sensitive.bands.clone(),
+            frequencies: sensitive.frequencies.clone(),
             column,
         }
     }
@@ -57,10 +72,28 @@ impl Binding {
     /// sensitive column. Models refer to facets by index over all sensitive columns, in schema order.
     pub fn privacy(&self) -> Privacy {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(self.k))];
-        let facets = self.sensitive.iter().flat_map(|column| column.spec.facets.iter().map(|facet| (column.p, facet)));
-        for (index, (p, facet)) in facets.enumerate() {
-            if p > 1 {
-                models.push(Arc::new(PSensitive::new(p, index, counted(facet))));
+        if let Some(unit) = self.unit_index() {
+            models.push(Arc::new(UnitAnonymity::new(self.k, unit)));
+        }
+        let facets =
+            self.sensitive.iter().flat_map(|column| column.spec.facets.iter().map(move |facet| (column, facet)));
+        for (index, (column, facet)) in facets.enumerate() {
+            let p = column.p;
+            // Values beside bands are there for their range alone.
+            let is_for_range = matches!(facet, SensitiveCoding::Values) && column.bands.is_some();
+            match self.unit_index() {
+                _ if p <= 1 || is_for_range => {}
+                Some(unit) => models.push(Arc::new(UnitDiversity::new(p, index, unit, counted(facet)))),
+                None => models.push(Arc::new(PSensitive::new(p, index, counted(facet)))),
+            }
+            for requirement in &column.frequencies {
+                let applies = match requirement {
+                    FrequencyRequirement::ValueRange(_) => matches!(facet, SensitiveCoding::Values),
+                    _ => !is_for_range,
+                };
+                if applies {
+                    models.push(frequency_model(*requirement, index));
+                }
             }
             if let (Some(alpha), SensitiveCoding::Categories(categories)) = (self.alpha, facet) {
                 models.push(Arc::new(CategoryWeight::new(alpha, index, categories.list.len() as u32)));
@@ -72,7 +105,8 @@ impl Binding {
 
 fn counted(facet: &SensitiveCoding) -> CodeMeaning {
     match facet {
-        SensitiveCoding::Values => CodeMeaning::Values,
+        SensitiveCoding::Values | SensitiveCoding::Units => CodeMeaning::Values,
+        SensitiveCoding::Bands(_) => CodeMeaning::Bands,
         SensitiveCoding::Strong(_) => CodeMeaning::StrongValues,
         SensitiveCoding::Categories(_) => CodeMeaning::Categories,
     }

@@ -53,6 +53,11 @@ impl TypeKind {
         matches!(self, TypeKind::Integer | TypeKind::Fraction | TypeKind::Date | TypeKind::Time)
     }
 
+    /// Returns whether values have an order and differences, as numbers and dates have.
+    pub fn has_differences(self) -> bool {
+        self.is_number() || self == TypeKind::Date
+    }
+
     /// Returns whether the values are numbers.
     pub fn is_number(self) -> bool {
         matches!(self, TypeKind::Integer | TypeKind::Fraction)

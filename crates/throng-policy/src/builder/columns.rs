@@ -2,13 +2,13 @@
 
 use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::{DatePart, MaskSide};
+use throng_core::model::GroundDistance;
 
-use crate::canonical::{date_part, nulls_name};
 use crate::policy::SensitiveRelease;
 use crate::raw::RawRelease;
 use crate::spanned_toml::{SpannedNode, SpannedValue, ValueOrigin};
 
-use super::{list, put, text, texts};
+use super::{choice, list, put, text, texts};
 
 /// The fields of a column as the policy file has them.
 #[derive(Clone, Debug)]
@@ -87,7 +87,7 @@ impl QuasiBuilder {
 
     /// Sets what happens to a row without a value.
     pub fn with_nulls(self, nulls: Nulls) -> Self {
-        self.with("nulls", text(nulls_name(nulls)))
+        self.with("nulls", choice(nulls))
     }
 
     /// Reads the hierarchy from a file in the convention of ARX: one line per value, from the value to the root.
@@ -122,18 +122,12 @@ impl QuasiBuilder {
 
     /// Generalizes dates and timestamps to these parts of the calendar, from fine to coarse.
     pub fn with_date_parts(self, parts: impl IntoIterator<Item = DatePart>) -> Self {
-        self.with_hierarchy("date", texts(parts.into_iter().map(date_part)))
+        self.with_hierarchy("date", list(parts.into_iter().map(choice)))
     }
 
     /// Generalizes codes by hiding one character more at each level, from this side.
     pub fn with_mask(self, side: MaskSide) -> Self {
-        self.with_hierarchy(
-            "mask",
-            text(match side {
-                MaskSide::Right => "right",
-                MaskSide::Left => "left",
-            }),
-        )
+        self.with_hierarchy("mask", choice(side))
     }
 
     /// Sets the highest level of the hierarchy that may be released; level 0 is the value itself.
@@ -207,6 +201,43 @@ impl SensitiveBuilder {
         let fields = [("name".to_owned(), text(name)), ("values".to_owned(), texts(values))];
         let category = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
         Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
+    }
+
+    /// Limits the share of one value among the rows of a class: (alpha, k)-anonymity.
+    pub fn with_max_share(self, share: f64) -> Self {
+        self.with("max_share", SpannedValue::Float(share))
+    }
+
+    /// Requires the diversity of `l` equally frequent values: entropy l-diversity.
+    pub fn with_entropy_l(self, l: f64) -> Self {
+        self.with("entropy_l", SpannedValue::Float(l))
+    }
+
+    /// Limits the most frequent value relative to those from the `l`-th most frequent on: recursive (c, l)-diversity.
+    pub fn with_recursive(self, c: f64, l: u32) -> Self {
+        let fields = [("c".to_owned(), SpannedValue::Float(c)), ("l".to_owned(), SpannedValue::Integer(l.into()))];
+        let fields = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
+        self.with("recursive", SpannedValue::Table(fields))
+    }
+
+    /// Limits the distance between the values of a class and those of the release: t-closeness.
+    pub fn with_t(self, t: f64, distance: GroundDistance) -> Self {
+        self.with("t", SpannedValue::Float(t)).with("distance", text(distance.as_str()))
+    }
+
+    /// Limits how much more frequent a value is in a class than in the release: basic beta-likeness.
+    pub fn with_beta(self, beta: f64) -> Self {
+        self.with("beta", SpannedValue::Float(beta))
+    }
+
+    /// Sets ascending numbers at which bands begin; numbers or dates of one band count as one value.
+    pub fn with_bands(self, borders: impl IntoIterator<Item = f64>) -> Self {
+        self.with("bands", numbers(borders))
+    }
+
+    /// Requires that the largest and the smallest value of a class differ by at least this much.
+    pub fn with_range(self, range: f64) -> Self {
+        self.with("range", SpannedValue::Float(range))
     }
 
     /// Sets how a column with categories is written into the release: by default as the category.

@@ -11,6 +11,8 @@ mod columns;
 
 use std::path::PathBuf;
 
+use throng_core::anonymize::PartitionChoice;
+
 use crate::budget::Budget;
 use crate::field_path::FieldPath;
 use crate::load::{UNNAMED, environment_variable, read_document};
@@ -19,7 +21,7 @@ use crate::preset::Preset;
 use crate::problem::{PolicyError, Problem};
 use crate::raw::VERSION;
 use crate::secret::Secret;
-use crate::settings::{ClusterSetting, PartitionSetting};
+use crate::settings::ClusterSetting;
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 use crate::table_at_hand::locations_if_missing;
 use crate::validate::ValidationContext;
@@ -86,13 +88,18 @@ impl PolicyBuilder {
         self.with("privacy", "alpha", SpannedValue::Float(alpha))
     }
 
+    /// Sets `privacy.unit`: the columns that together identify the person, or another unit, that k and p count.
+    pub fn with_unit<T: Into<String>>(self, columns: impl IntoIterator<Item = T>) -> Self {
+        self.with("privacy", "unit", texts(columns))
+    }
+
     /// Sets `privacy.suppression_limit`: the largest share of the rows that may be suppressed, from 0 to 1.
     pub fn with_suppression_limit(self, share: f64) -> Self {
         self.with("privacy", "suppression_limit", SpannedValue::Float(share))
     }
 
     /// Sets `algorithm.partition`.
-    pub fn with_partition(self, partition: PartitionSetting) -> Self {
+    pub fn with_partition(self, partition: PartitionChoice) -> Self {
         self.with("algorithm", "partition", text(partition.as_str()))
     }
 
@@ -104,6 +111,11 @@ impl PolicyBuilder {
     /// Sets `algorithm.budget`: how long the search for better classes may go on, to the millisecond.
     pub fn with_budget(self, budget: Budget) -> Self {
         self.with("algorithm", "budget", text(budget.text()))
+    }
+
+    /// Sets `algorithm.bound`: whether to prove how much any release loses at least.
+    pub fn with_bound(self, is_bounded: bool) -> Self {
+        self.with("algorithm", "bound", SpannedValue::Boolean(is_bounded))
     }
 
     /// Sets `algorithm.seed`, which drives every random choice together with the secret.
@@ -237,6 +249,11 @@ fn put(table: &mut SpannedNode, field: &str, value: SpannedValue) {
 
 fn text(string: impl Into<String>) -> SpannedValue {
     SpannedValue::String(string.into())
+}
+
+/// The name of a choice in the policy file.
+fn choice(choice: impl serde::Serialize) -> SpannedValue {
+    text(serde_json::to_value(choice).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default())
 }
 
 fn texts<T: Into<String>>(strings: impl IntoIterator<Item = T>) -> SpannedValue {

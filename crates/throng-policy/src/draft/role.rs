@@ -33,14 +33,16 @@ pub(super) struct Guess {
     pub(super) is_question: bool,
     /// The reason, in a sentence.
     pub(super) why: String,
+    /// Whether its values repeat as those of people with several rows do.
+    pub(super) is_unit: bool,
 }
 
 fn sure(role: GuessedRole, why: impl Into<String>) -> Guess {
-    Guess { role, is_question: false, why: why.into() }
+    Guess { role, is_question: false, why: why.into(), is_unit: false }
 }
 
 fn question(role: GuessedRole, why: impl Into<String>) -> Guess {
-    Guess { role, is_question: true, why: why.into() }
+    Guess { role, is_question: true, why: why.into(), is_unit: false }
 }
 
 /// Share of unique values from which a column identifies rows.
@@ -84,7 +86,7 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
         Some((NameHint::Person, word)) => {
             sure(GuessedRole::Identifier, format!("`{word}` in its name says that it names a person"))
         }
-        Some((NameHint::Reference, word)) => reference(word, profile, is_unique),
+        Some((NameHint::Reference, word)) => reference(name, word, profile, is_unique),
         Some((NameHint::Private, word)) if distinct < 2 => question(
             GuessedRole::Quasi,
             format!("`{word}` in its name is a thing that people keep private, but all rows have the same value"),
@@ -126,19 +128,43 @@ fn counted(profile: &Profile) -> String {
     format!("{about}{} of {} rows have a value that no other row has", profile.uniques(), profile.valued())
 }
 
-fn reference(word: &str, profile: &Profile, is_unique: bool) -> Guess {
+/// Whether a name says that the column refers to the people of the table, and not to people or things beside them.
+fn names_a_person(name: &str) -> bool {
+    let name = name.to_lowercase();
+    PERSON_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Words in the name of a column whose values are the people of the table.
+const PERSON_WORDS: [&str; 14] = [
+    "patient",
+    "person",
+    "people",
+    "customer",
+    "client",
+    "member",
+    "user",
+    "employee",
+    "student",
+    "subject",
+    "participant",
+    "household",
+    "insured",
+    "citizen",
+];
+
+fn reference(name: &str, word: &str, profile: &Profile, is_unique: bool) -> Guess {
     let (valued, distinct) = (profile.valued(), profile.distinct());
     if is_unique {
         return sure(GuessedRole::Identifier, format!("`{word}` in its name, and {}", counted(profile)));
     }
     if distinct.saturating_mul(ROWS_PER_GROUP) >= valued {
-        return question(
-            GuessedRole::Identifier,
-            format!(
-                "`{word}` in its name, and {distinct} values in {valued} rows: if a value is a person, leave it out, and \
-                 mind that k counts rows and not people"
-            ),
+        let is_unit = names_a_person(name);
+        let people =
+            if is_unit { "`unit` above makes k and p count people" } else { "mind that k counts rows and not people" };
+        let why = format!(
+            "`{word}` in its name, and {distinct} values in {valued} rows: if a value is a person, leave it out; {people}"
         );
+        return Guess { is_unit, ..question(GuessedRole::Identifier, why) };
     }
     question(
         GuessedRole::Quasi,

@@ -143,6 +143,17 @@ fn privacy(rows: u64, columns: &[DraftColumn], text: &mut String) {
     }
     comment(&format!("Suggested: {suggested}."), text);
     let _ = writeln!(text, "p = \"{OPEN_QUESTION}\"");
+    if let Some(unit) = columns.iter().find(|column| column.guess.is_unit) {
+        comment(
+            &format!(
+                "The values of {} repeat: k and p count them, and not rows, so that several rows of one person hide no one. \
+                 Take this out if a value is no person.",
+                plain(&unit.name)
+            ),
+            text,
+        );
+        let _ = writeln!(text, "unit = {}", toml_quoted(&unit.name));
+    }
 }
 
 fn section<'a>(title: &str, columns: impl Iterator<Item = &'a DraftColumn>, risk: Option<&Risk>, text: &mut String) {

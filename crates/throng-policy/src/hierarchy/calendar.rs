@@ -4,15 +4,13 @@ use throng_core::hierarchy::{DatePart, HierarchySpec};
 
 use crate::field_path::FieldPath;
 use crate::problem::Report;
-use crate::raw;
 
 /// Builds a hierarchy with these levels, or reports why there is none.
-pub fn hierarchy(parts: &[raw::RawDatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
+pub fn hierarchy(parts: &[DatePart], path: &FieldPath, report: &mut Report<'_>) -> Option<HierarchySpec> {
     if parts.is_empty() {
         report.value(path, "is empty; name at least one part of the calendar, such as \"year\"");
         return None;
     }
-    let parts: Vec<DatePart> = parts.iter().map(|part| (*part).into()).collect();
     let mut is_ascending = true;
     for (position, pair) in parts.windows(2).enumerate() {
         if pair[0] >= pair[1] {
@@ -23,5 +21,5 @@ pub fn hierarchy(parts: &[raw::RawDatePart], path: &FieldPath, report: &mut Repo
             );
         }
     }
-    is_ascending.then_some(HierarchySpec::DateParts(parts))
+    is_ascending.then_some(HierarchySpec::DateParts(parts.to_vec()))
 }

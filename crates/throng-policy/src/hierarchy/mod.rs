@@ -114,7 +114,7 @@ fn build(
     if let Some(parts) = &rule.date {
         return calendar::hierarchy(parts, &path.key("date"), report);
     }
-    rule.mask.map(|side| HierarchySpec::Mask(side.into()))
+    rule.mask.map(HierarchySpec::Mask)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use throng_core::columns::DEFAULT_WEIGHT;
+use throng_core::columns::{DEFAULT_WEIGHT, Nulls};
 
 use super::{MIN_CATEGORIES, MIN_P, Ordered, RawCategory, RawHierarchy, RawLimit, RawRelease};
 
@@ -25,7 +25,7 @@ pub enum DefaultEntry {
     /// The option.
     Unlisted(Unlisted),
     /// A column of that name.
-    Column(RawColumn),
+    Column(Box<RawColumn>),
 }
 
 /// What happens to columns that the policy does not name.
@@ -57,7 +57,7 @@ pub struct RawColumn {
     pub hierarchy: Option<RawHierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]
-    pub nulls: Option<RawNulls>,
+    pub nulls: Option<Nulls>,
     /// For quasi-identifiers: how far values may be generalized, as a level, a list of values of the hierarchy, or a
     /// list of ascending numbers at which bands begin. Rows that can't be released within the limits are suppressed.
     pub limit: Option<RawLimit>,
@@ -73,6 +73,60 @@ pub struct RawColumn {
     /// `alpha` weighs them.
     #[schemars(length(min = MIN_CATEGORIES))]
     pub categories: Option<Vec<RawCategory>>,
+    /// For sensitive columns with numbers or dates: ascending numbers at which bands begin. Values of one band count as
+    /// one. Dates are days since 1970.
+    #[schemars(length(min = 1))]
+    pub bands: Option<Vec<f64>>,
+    /// For sensitive columns with numbers or dates: the largest and the smallest value of every class differ by at least
+    /// this much, in days for dates.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub range: Option<f64>,
+    /// For sensitive columns: no value has more than this share of the rows of a class that have a value ((alpha,
+    /// k)-anonymity).
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
+    pub max_share: Option<f64>,
+    /// For sensitive columns: the values of every class are at least as diverse as this many equally frequent values
+    /// (entropy l-diversity).
+    #[schemars(range(min = 1))]
+    pub entropy_l: Option<f64>,
+    /// For sensitive columns: in every class the most frequent value has fewer than `c` times the rows of all values from
+    /// the `l`-th most frequent on (recursive (c, l)-diversity).
+    pub recursive: Option<RawRecursive>,
+    /// For sensitive columns: the distribution of the values of every class is at most this far from that of the whole
+    /// release (t-closeness).
+    #[schemars(range(min = 0, max = 1))]
+    pub t: Option<f64>,
+    /// For sensitive columns with `t`: how far two values are from each other. By default `equal`.
+    #[schemars(extend("default" = "equal"))]
+    pub distance: Option<RawDistance>,
+    /// For sensitive columns: no value is more than `1 + beta` times as frequent in a class as in the whole release (basic
+    /// beta-likeness).
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub beta: Option<f64>,
+}
+
+/// Parameters of recursive (c, l)-diversity.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Recursive")]
+pub struct RawRecursive {
+    /// The factor c, above 0.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub c: f64,
+    /// The l, at least 1.
+    #[schemars(range(min = 1))]
+    pub l: u32,
+}
+
+/// Distance between two sensitive values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "Distance")]
+pub enum RawDistance {
+    /// All values are equally far from each other.
+    Equal,
+    /// By rank, for numbers and dates.
+    Ordered,
 }
 
 /// What a column says about a person.
@@ -98,29 +152,6 @@ impl RawRole {
             RawRole::Quasi => "quasi",
             RawRole::Sensitive => "sensitive",
             RawRole::Insensitive => "insensitive",
-        }
-    }
-}
-
-/// What happens to a row whose quasi-identifier has no value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "Nulls")]
-pub enum RawNulls {
-    /// The missing value is a value like any other.
-    Value,
-    /// The row is left out of the release, and counted.
-    Suppress,
-    /// The run stops.
-    Error,
-}
-
-impl From<RawNulls> for throng_core::columns::Nulls {
-    fn from(nulls: RawNulls) -> Self {
-        match nulls {
-            RawNulls::Value => Self::Value,
-            RawNulls::Suppress => Self::Suppress,
-            RawNulls::Error => Self::Error,
         }
     }
 }

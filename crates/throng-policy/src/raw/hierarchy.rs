@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use throng_core::hierarchy::{DatePart, MaskSide};
 
 use super::Ordered;
 
@@ -60,9 +61,9 @@ pub struct HierarchyRule {
     pub levels: Option<u64>,
     /// For dates and timestamps: parts of the calendar from fine to coarse, such as `["month", "year"]`.
     #[schemars(length(min = 1))]
-    pub date: Option<Vec<RawDatePart>>,
+    pub date: Option<Vec<DatePart>>,
     /// For codes such as ZIP: the side from which one character more is hidden at each level.
-    pub mask: Option<RawMaskSide>,
+    pub mask: Option<MaskSide>,
 }
 
 /// A part of a tree that is written in the policy.
@@ -73,53 +74,4 @@ pub enum Branch {
     Values(Vec<String>),
     /// Groups inside a group, by name.
     Groups(Ordered<Branch>),
-}
-
-/// A part of the calendar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "DatePart")]
-pub enum RawDatePart {
-    /// `2024-02-29`
-    Day,
-    /// `2024-02`
-    Month,
-    /// `2024-Q1`
-    Quarter,
-    /// `2024`
-    Year,
-    /// `2020s`
-    Decade,
-}
-
-impl From<RawDatePart> for throng_core::hierarchy::DatePart {
-    fn from(part: RawDatePart) -> Self {
-        match part {
-            RawDatePart::Day => Self::Day,
-            RawDatePart::Month => Self::Month,
-            RawDatePart::Quarter => Self::Quarter,
-            RawDatePart::Year => Self::Year,
-            RawDatePart::Decade => Self::Decade,
-        }
-    }
-}
-
-/// The side of a code from which it is hidden.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(rename = "MaskSide")]
-pub enum RawMaskSide {
-    /// `41099`, `4109*`, `410**`: for codes whose first characters say most.
-    Right,
-    /// `41099`, `*1099`, `**099`.
-    Left,
-}
-
-impl From<RawMaskSide> for throng_core::hierarchy::MaskSide {
-    fn from(side: RawMaskSide) -> Self {
-        match side {
-            RawMaskSide::Right => Self::Right,
-            RawMaskSide::Left => Self::Left,
-        }
-    }
 }

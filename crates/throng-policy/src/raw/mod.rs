@@ -9,25 +9,29 @@ mod hierarchy;
 mod limit;
 mod ordered;
 mod release;
+mod series;
 mod store;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use categories::{MIN_CATEGORIES, RawCategory};
-pub use columns::{DefaultEntry, RawColumn, RawColumns, RawRole, Unlisted};
+pub use columns::{DefaultEntry, RawColumn, RawColumns, RawDistance, RawRecursive, RawRole, Unlisted};
 pub use hierarchy::{
     Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, HierarchyRule, MAX_LEVELS,
-    RawDatePart, RawHierarchy,
+    RawHierarchy,
 };
 pub use limit::RawLimit;
 pub use ordered::Ordered;
 pub use release::RawRelease;
+pub use series::RawSeries;
 pub use store::RawStore;
 
 use crate::budget::PATTERN;
 use crate::preset::Preset;
-use crate::settings::{ClusterSetting, Commit, Format, Mode, PartitionSetting};
+use throng_core::anonymize::PartitionChoice;
+
+use crate::settings::{ClusterSetting, Commit, Format, Mode};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -35,6 +39,8 @@ pub const VERSION: u64 = 1;
 pub const MIN_K: u64 = 2;
 /// The smallest number of sensitive values; it asks for nothing.
 pub const MIN_P: u64 = 1;
+/// The gain of an attack that learns nothing.
+pub const MIN_GAIN: f64 = 1.0;
 /// The seed of a policy that names none.
 pub const DEFAULT_SEED: u64 = 0;
 /// The fewest rows of a file of the release.
@@ -71,6 +77,10 @@ pub struct RawPolicy {
     #[serde(default)]
     #[schemars(with = "RawAlgorithm")]
     pub algorithm: Option<RawAlgorithm>,
+    /// Releases that stay safe together, for `mode = "series"` under `[output]`.
+    #[serde(default)]
+    #[schemars(with = "RawSeries")]
+    pub series: Option<RawSeries>,
     /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
     pub columns: RawColumns,
 }
@@ -153,10 +163,64 @@ pub struct RawPrivacy {
     /// column with `categories`, and holds for each of them. By default nothing is weighed.
     #[schemars(range(min = 0))]
     pub alpha: Option<f64>,
+    /// The column, or columns, that identify the unit of privacy, such as the person or the household that a row belongs
+    /// to. With it k and p count units in place of rows: every class has rows of at least k units, and p values that p
+    /// different units carry. A series needs it, to follow people from release to release. By default every row is a unit.
+    pub unit: Option<Names>,
+    /// What happens to a row without a unit. By default `own`.
+    #[schemars(extend("default" = "own"))]
+    pub unit_nulls: Option<UnitNulls>,
     /// The largest share of the rows of the input that may be suppressed, from 0 to 1. The run fails when more of them
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]
     pub suppression_limit: Option<f64>,
+    /// What an intruder may gain from the release. The run attacks the staged release, and publishes nothing when an attack
+    /// gains more. By default nothing is attacked.
+    #[serde(default)]
+    #[schemars(with = "RawAttacks")]
+    pub attacks: Option<RawAttacks>,
+}
+
+/// What an intruder may gain from the release.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Attacks")]
+pub struct RawAttacks {
+    /// The largest gain of an attack: its chance of success with the release over that without, at least 1. `throng attack`
+    /// measures the gains of a release that is there already.
+    #[schemars(range(min = MIN_GAIN))]
+    pub max_gain: f64,
+}
+
+/// One name, or several.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Names {
+    /// One column.
+    One(String),
+    /// Several columns, which identify a unit together.
+    Several(Vec<String>),
+}
+
+/// What happens to a row whose unit is null.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum UnitNulls {
+    /// The row is a unit of its own.
+    #[default]
+    Own,
+    /// The run stops.
+    Error,
+}
+
+impl UnitNulls {
+    /// Returns the name in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// How the release is computed.
@@ -165,8 +229,8 @@ pub struct RawPrivacy {
 #[schemars(rename = "Algorithm")]
 pub struct RawAlgorithm {
     /// How the table is first cut into parts. By default `mondrian`.
-    #[schemars(extend("default" = PartitionSetting::Mondrian.as_str()))]
-    pub partition: Option<PartitionSetting>,
+    #[schemars(extend("default" = PartitionChoice::Mondrian.as_str()))]
+    pub partition: Option<PartitionChoice>,
     /// How the rows of a part become classes. By default `auto`.
     #[schemars(extend("default" = ClusterSetting::Auto.as_str()))]
     pub cluster: Option<ClusterSetting>,
@@ -174,6 +238,11 @@ pub struct RawAlgorithm {
     /// cluster method `auto`. More never loses more. By default `balanced`.
     #[schemars(extend("default" = "balanced", "pattern" = PATTERN))]
     pub budget: Option<String>,
+    /// Whether to prove how much any release under this policy loses at least. The bound and the distance of the release
+    /// from it go into the sidecar and the report. Takes longer than the release where it has many distinct rows. By
+    /// default false.
+    #[schemars(extend("default" = false))]
+    pub bound: Option<bool>,
     /// Drives every random choice, together with the secret of the user. The same input, policy, seed and secret give the
     /// same release. By default 0.
     #[schemars(extend("default" = DEFAULT_SEED))]

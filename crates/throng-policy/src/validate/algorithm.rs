@@ -1,25 +1,27 @@
 //! Validates `[algorithm]`.
 
+use throng_core::anonymize::PartitionChoice;
+
 use crate::budget::Budget;
 use crate::field_path::FieldPath;
-use crate::policy::Algorithm;
+use crate::policy::{Algorithm, BoundSetting};
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::{ClusterSetting, PartitionSetting};
+use crate::settings::ClusterSetting;
 
 /// Validates `[algorithm]`, and resolves its defaults.
 pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Algorithm {
     let partition = raw.and_then(|raw| raw.partition).unwrap_or_default();
     let cluster = raw.and_then(|raw| raw.cluster).unwrap_or_default();
     let path = FieldPath::of(&["algorithm", "cluster"]);
-    if partition == PartitionSetting::None && cluster == ClusterSetting::None {
+    if partition == PartitionChoice::None && cluster == ClusterSetting::None {
         report.value(
             &path,
             "with neither a partition nor a cluster method the whole table would be released as one class; \
              choose one of the two",
         );
     }
-    if partition == PartitionSetting::Incognito && !matches!(cluster, ClusterSetting::Auto | ClusterSetting::None) {
+    if partition == PartitionChoice::Incognito && !matches!(cluster, ClusterSetting::Auto | ClusterSetting::None) {
         report.value(
             &path,
             format!(
@@ -30,7 +32,11 @@ pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Al
         );
     }
     let budget = budget(raw.and_then(|raw| raw.budget.as_deref()), cluster, report);
-    Algorithm { partition, cluster, budget, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
+    let bound = match raw.and_then(|raw| raw.bound) {
+        Some(true) => BoundSetting::On,
+        _ => BoundSetting::Off,
+    };
+    Algorithm { partition, cluster, budget, bound, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
 }
 
 fn budget(raw: Option<&str>, cluster: ClusterSetting, report: &mut Report<'_>) -> Budget {

@@ -17,7 +17,7 @@ pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report
     let (drop_unlisted, named_default) = match &raw.default {
         None => (false, None),
         Some(raw::DefaultEntry::Unlisted(raw::Unlisted::Drop)) => (true, None),
-        Some(raw::DefaultEntry::Column(column)) => (false, Some(("default", column))),
+        Some(raw::DefaultEntry::Column(column)) => (false, Some(("default", column.as_ref()))),
     };
     let named = raw.named.0.iter().map(|(name, column)| (name.as_str(), column));
     let by_name: Vec<(String, Role)> = named
@@ -57,6 +57,14 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
         ("p", column.p.is_some(), SENSITIVE),
         ("protected", column.protected.is_some(), SENSITIVE),
         ("categories", column.categories.is_some(), SENSITIVE),
+        ("bands", column.bands.is_some(), SENSITIVE),
+        ("range", column.range.is_some(), SENSITIVE),
+        ("max_share", column.max_share.is_some(), SENSITIVE),
+        ("entropy_l", column.entropy_l.is_some(), SENSITIVE),
+        ("recursive", column.recursive.is_some(), SENSITIVE),
+        ("t", column.t.is_some(), SENSITIVE),
+        ("distance", column.distance.is_some(), SENSITIVE),
+        ("beta", column.beta.is_some(), SENSITIVE),
     ] {
         if is_written && !roles.contains(&column.role) {
             let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.as_str())).collect();

@@ -7,11 +7,13 @@ mod algorithm;
 mod categories;
 mod columns;
 mod delimiter;
+mod frequencies;
 mod input_output;
 mod limit;
 mod privacy;
 mod quasi;
 mod sensitive;
+mod series;
 mod store;
 
 use std::path::Path;
@@ -47,6 +49,7 @@ pub fn validate(
         store: store::store(raw.store.as_ref(), surroundings.environment, report),
         privacy: privacy::privacy(&raw.privacy, &columns, report),
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
+        series: series::series(raw, &columns, surroundings.environment, report),
         columns,
         key: KeySource::default(),
         document,

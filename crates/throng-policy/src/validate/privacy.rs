@@ -36,7 +36,56 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
     if raw.suppression_limit.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
         report.value(&table.key("suppression_limit"), "must be from 0 to 1: it is a share of the rows of the input");
     }
-    PrivacySettings { preset: raw.preset, k, p, alpha: raw.alpha, suppression_limit: raw.suppression_limit }
+    let max_gain = raw.attacks.as_ref().map(|attacks| attacks.max_gain);
+    if max_gain.is_some_and(|gain| gain < raw::MIN_GAIN) {
+        let path = table.key("attacks").key("max_gain");
+        report.value(&path, "must be at least 1: an attack that learns nothing has a gain of 1");
+    }
+    PrivacySettings {
+        preset: raw.preset,
+        k,
+        p,
+        alpha: raw.alpha,
+        suppression_limit: raw.suppression_limit,
+        max_gain,
+        unit: unit(raw, columns, &table.key("unit"), report),
+        unit_nulls: raw.unit_nulls.unwrap_or_default(),
+    }
+}
+
+/// Validates the columns of the unit of privacy: the policy must name each of them, as anything but a quasi-identifier.
+fn unit(raw: &raw::RawPrivacy, columns: &Columns, path: &FieldPath, report: &mut Report<'_>) -> Vec<String> {
+    let names = match &raw.unit {
+        None => {
+            if raw.unit_nulls.is_some() {
+                report.field(&FieldPath::of(&["privacy", "unit_nulls"]), "has no use without `unit`; take it out");
+            }
+            return Vec::new();
+        }
+        Some(raw::Names::One(name)) => vec![name.clone()],
+        Some(raw::Names::Several(names)) => names.clone(),
+    };
+    if names.is_empty() {
+        report.value(path, "is empty; name the column that identifies a person, or take it out");
+    }
+    for name in &names {
+        match columns.by_name.iter().find(|(known, _)| known == name) {
+            // It is looked up in the input when the policy is bound.
+            None if columns.drop_unlisted => {}
+            None => report.value(
+                path,
+                format!(
+                    "`{name}` is not a column of this policy; give it a role, such as `identifier`, which drops it"
+                ),
+            ),
+            Some((_, Role::Quasi(_))) => report.value(
+                path,
+                format!("`{name}` is a quasi-identifier, which is generalized; a unit needs a column of its own"),
+            ),
+            Some(_) => {}
+        }
+    }
+    names
 }
 
 /// Returns the effective k: that of the preset, which the policy may raise. A preset requires an explicit p.

@@ -30,7 +30,7 @@ pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, r
     Quasi {
         release: column.release.and_then(|written| release(written, column, path, report)),
         weight,
-        nulls: column.nulls.map(Into::into).unwrap_or_default(),
+        nulls: column.nulls.unwrap_or_default(),
         hierarchy,
         limit,
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use throng_core::columns::Protection;
 use throng_core::hierarchy::{HierarchySpec, Tree};
+use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
 use crate::hierarchy::{self, labels};
@@ -13,6 +14,7 @@ use crate::problem::Report;
 use crate::raw;
 
 use super::categories::categories;
+use super::frequencies::frequencies;
 
 /// Validates the fields of a column with the role `sensitive`, except for its `p`, which depends on `[privacy]`.
 pub fn sensitive(
@@ -31,7 +33,24 @@ pub fn sensitive(
              \"both\", or take it out",
         );
     }
-    Sensitive { p: column.p, protection, categories: categories.map(Arc::new), release }
+    let bands = bands(column, path, report);
+    let frequencies = frequencies(column, path, report);
+    let is_grouped = protection.is_some() || categories.is_some();
+    let has_range = frequencies.iter().any(|requirement| matches!(requirement, FrequencyRequirement::ValueRange(_)));
+    for (field, is_written) in [("bands", bands.is_some()), ("range", has_range)] {
+        if is_written && is_grouped {
+            report.field(&path.key(field), "is for numbers and dates, which have neither `categories` nor `protected`");
+        }
+    }
+    Sensitive { p: column.p, protection, categories: categories.map(Arc::new), release, bands, frequencies }
+}
+
+fn bands(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Option<Arc<[f64]>> {
+    let borders = column.bands.as_deref()?;
+    if borders.is_empty() || borders.iter().any(|border| !border.is_finite()) || !borders.is_sorted_by(|a, b| a < b) {
+        report.value(&path.key("bands"), "must be ascending numbers, at least one: each begins a band");
+    }
+    Some(borders.into())
 }
 
 fn protection(

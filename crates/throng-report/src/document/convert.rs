@@ -68,6 +68,8 @@ impl Sidecar {
             columns: Some(columns),
             privacy: PrivacyFacts { borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
             risk: Some(RiskFacts::of(&cells, &sizes, k)),
+            attacks: None,
+            series: None,
             utility,
             algorithm,
             timing_ms: BTreeMap::new(),
@@ -144,7 +146,11 @@ impl From<Utility> for UtilityFacts {
             };
             (column.name, facts)
         };
+        let gap = utility.gap();
         Self {
+            lower_bound: utility.bound.map(|bound| round_down(bound.value)),
+            bound_of: utility.bound.map(|bound| bound.measure.as_str().into()),
+            gap: gap.map(round),
             classes: utility.classes,
             avg: round(utility.avg),
             dm: utility.dm,
@@ -174,6 +180,11 @@ impl From<DistributionShift> for DistributionFacts {
         let distance = (change.distance * 100.0).round() / 100.0;
         Self { distance, slices: change.slices.into_iter().map(slice).collect() }
     }
+}
+
+/// Rounds down to six decimal places, so that a lower bound stays one.
+fn round_down(measure: f64) -> f64 {
+    (measure * 1e6).floor() / 1e6
 }
 
 /// Rounds to six decimal places: precise enough for a measure, and less revealing about its terms.

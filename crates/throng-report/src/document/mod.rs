@@ -2,9 +2,11 @@
 //!
 //! It is published with the data, so it holds aggregates over the whole release only.
 
+mod attacks;
 mod convert;
 mod histogram;
 mod risk;
+mod series;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,9 +14,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use attacks::{AttackFacts, AttackGain};
 pub use convert::{ReleaseFacts, RunFacts};
 pub use histogram::Bin;
 pub use risk::{AtRisk, AttackerRisk, MarketerRisk, RiskFacts, TableRisk};
+pub use series::SeriesFacts;
 
 /// Version of the sidecar's schema.
 const SCHEMA_VERSION: u32 = 1;
@@ -42,6 +46,12 @@ pub struct Sidecar {
     /// Re-identification risk. Absent in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<RiskFacts>,
+    /// Attacks on the release before it was published; absent where the policy does not limit their gain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacks: Option<AttackFacts>,
+    /// The series that the release belongs to; absent where it belongs to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<SeriesFacts>,
     /// Utility of the release.
     pub utility: UtilityFacts,
     /// The methods and their settings.
@@ -189,6 +199,15 @@ pub struct UtilityFacts {
     /// Mean SSE/SST over the quasi-identifiers released as means or medians, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sse_sst: Option<f64>,
+    /// Proven lower bound of the loss of any release under the policy, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower_bound: Option<f64>,
+    /// The measure that is bounded: `ncp`, which is `weighted_ncp` where weights differ, or `sse_sst`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound_of: Option<Cow<'static, str>>,
+    /// How far the release is above the lower bound, relative to it; absent if the bound is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<f64>,
     /// Histogram of class sizes.
     #[serde(default)]
     pub class_sizes: Vec<Bin>,

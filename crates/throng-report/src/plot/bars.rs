@@ -6,28 +6,33 @@ use super::{Caption, Percent, bar_label, svg};
 
 /// A labelled bar.
 #[derive(Clone, Debug)]
-pub(crate) struct Bar {
-    pub(crate) label: String,
+pub struct Bar {
+    /// Text above the bar.
+    pub label: String,
     /// Text at the right end of the label line.
-    pub(crate) value: String,
+    pub value: String,
     /// Length of the bar as a share of the width.
-    pub(crate) length: f64,
+    pub length: f64,
 }
 
 /// Two bars under one label.
 #[derive(Clone, Debug)]
-pub(crate) struct PairedBar {
-    pub(crate) label: String,
-    pub(crate) value: String,
-    pub(crate) before: f64,
-    pub(crate) after: f64,
+pub struct PairedBar {
+    /// Text above the bars.
+    pub label: String,
+    /// Text at the right end of the label line.
+    pub value: String,
+    /// Length of the thin bar as a share of the width.
+    pub before: f64,
+    /// Length of the thick bar as a share of the width.
+    pub after: f64,
 }
 
 const ROW: usize = 36;
 const PAIRED_ROW: usize = 44;
 
 /// Draws one bar per label.
-pub(crate) fn bars(caption: Caption<'_>, bars: &[Bar]) -> Markup {
+pub fn bars(caption: Caption<'_>, bars: &[Bar]) -> Markup {
     let drawn = html! {
         @for (at, bar) in bars.iter().enumerate() {
             @let top = at * ROW;
@@ -40,7 +45,7 @@ pub(crate) fn bars(caption: Caption<'_>, bars: &[Bar]) -> Markup {
 }
 
 /// Draws two bars per label: a thin one for before and a thick one for after.
-pub(crate) fn paired_bars(caption: Caption<'_>, bars: &[PairedBar]) -> Markup {
+pub fn paired_bars(caption: Caption<'_>, bars: &[PairedBar]) -> Markup {
     let drawn = html! {
         @for (at, bar) in bars.iter().enumerate() {
             @let top = at * PAIRED_ROW;

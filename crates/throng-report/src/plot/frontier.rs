@@ -6,27 +6,28 @@ use super::{Caption, Percent, Pixels, svg};
 
 /// A policy of the sweep.
 #[derive(Clone, Debug)]
-pub(crate) struct FrontierPoint {
+pub struct FrontierPoint {
     /// Loss, from 0 to 1.
-    pub(crate) loss: f64,
+    pub loss: f64,
     /// Maximum risk of a row, greater than zero.
-    pub(crate) risk: f64,
+    pub risk: f64,
     /// Index into [`SHAPES`], modulo their number.
-    pub(crate) shape: usize,
+    pub shape: usize,
     /// Text beside the point, if it is on the frontier.
-    pub(crate) label: Option<String>,
+    pub label: Option<String>,
 }
 
 /// The content of the plot.
 #[derive(Clone, Debug)]
-pub(crate) struct Frontier {
-    pub(crate) points: Vec<FrontierPoint>,
+pub struct Frontier {
+    /// The policies.
+    pub points: Vec<FrontierPoint>,
     /// Upper limit of the loss.
-    pub(crate) budget: Option<f64>,
+    pub budget: Option<f64>,
 }
 
 /// Point shapes as SVG paths around the origin.
-pub(crate) const SHAPES: [&str; 5] = [
+pub const SHAPES: [&str; 5] = [
     "M-5 0A5 5 0 1 0 5 0A5 5 0 1 0 -5 0Z",
     "M-4.5 -4.5H4.5V4.5H-4.5Z",
     "M0 -5.5L5.5 4.5H-5.5Z",
@@ -48,7 +49,7 @@ const RIGHT: f64 = 0.96;
 const RISKS: [f64; 11] = [1.0, 0.5, 0.333_333, 0.2, 0.1, 0.05, 0.033_333, 0.02, 0.01, 0.005, 0.002];
 
 /// Draws policies by loss and, on a logarithmic scale, by risk.
-pub(crate) fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
+pub fn frontier(caption: Caption<'_>, drawn: &Frontier) -> Markup {
     let most = drawn.points.iter().map(|point| point.loss).chain(drawn.budget).fold(LEAST_LOSS, f64::max);
     let step = nice(most / 4.0);
     let widest = (most / step).ceil().max(1.0) * step;

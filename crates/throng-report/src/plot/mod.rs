@@ -11,19 +11,21 @@ mod slices;
 
 use std::fmt::Write;
 
-pub(crate) use bars::{Bar, PairedBar, bars, paired_bars};
-pub(crate) use frontier::{Frontier, FrontierPoint, SHAPES, frontier};
+pub use bars::{Bar, PairedBar, bars, paired_bars};
+pub use frontier::{Frontier, FrontierPoint, SHAPES, frontier};
 use maud::{Markup, Render, html};
-pub(crate) use shares::{ShareBar, shares};
-pub(crate) use slices::{SliceBar, slices};
+pub use shares::{ShareBar, shares};
+pub use slices::{SliceBar, slices};
 
 /// Title and textual description of a plot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Caption<'a> {
+pub struct Caption<'a> {
     /// Unique on the page.
-    pub(crate) id: &'a str,
-    pub(crate) title: &'a str,
-    pub(crate) description: &'a str,
+    pub id: &'a str,
+    /// Title of the plot.
+    pub title: &'a str,
+    /// What the plot shows, for readers who do not see it.
+    pub description: &'a str,
 }
 
 /// Share of the width.

@@ -6,17 +6,19 @@ use super::{Caption, Percent, bar_label, svg};
 
 /// A labelled stacked bar.
 #[derive(Clone, Debug)]
-pub(crate) struct ShareBar {
-    pub(crate) label: String,
-    pub(crate) value: String,
+pub struct ShareBar {
+    /// Text above the bar.
+    pub label: String,
+    /// Text at the right end of the label line.
+    pub value: String,
     /// Shares in the order of the legend.
-    pub(crate) shares: Vec<f64>,
+    pub shares: Vec<f64>,
 }
 
 const ROW: usize = 42;
 
 /// Draws stacked bars in the colours `step-0`, `step-1` and so on.
-pub(crate) fn shares(caption: Caption<'_>, rows: &[ShareBar]) -> Markup {
+pub fn shares(caption: Caption<'_>, rows: &[ShareBar]) -> Markup {
     let drawn = html! {
         @for (at, row) in rows.iter().enumerate() {
             (bar_label(at * ROW, &row.label, &row.value))

@@ -6,10 +6,13 @@ use super::{Caption, Percent, Pixels, svg};
 
 /// A slice of the axis, from the end of the previous slice to `end`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SliceBar {
-    pub(crate) end: f64,
-    pub(crate) before: f64,
-    pub(crate) after: f64,
+pub struct SliceBar {
+    /// Upper end, as a share of the axis.
+    pub end: f64,
+    /// Share of the input.
+    pub before: f64,
+    /// Share of the release.
+    pub after: f64,
 }
 
 /// Height of the tallest column.
@@ -18,7 +21,7 @@ const HEIGHT: f64 = 64.0;
 const FOOT: usize = 18;
 
 /// Draws columns whose areas are proportional to the shares, with labels at both ends of the axis.
-pub(crate) fn slices(caption: Caption<'_>, columns: &[SliceBar], ends: (&str, &str)) -> Markup {
+pub fn slices(caption: Caption<'_>, columns: &[SliceBar], ends: (&str, &str)) -> Markup {
     let starts = [0.0].into_iter().chain(columns.iter().map(|column| column.end));
     let density = |share: f64, width: f64| if width > 0.0 { share / width } else { 0.0 };
     let drawn: Vec<(f64, f64, f64, f64)> = starts

@@ -3,6 +3,7 @@
 //! It is rendered from the sidecar alone, so it contains nothing that is not published already, and every figure has
 //! its path in the sidecar (`data-key`). No script, font or image is loaded.
 
+mod attacks;
 mod borrowed;
 mod classes;
 mod detail;
@@ -12,6 +13,7 @@ mod promise;
 mod reproduce;
 mod requirements;
 mod risk;
+mod series;
 mod suppressed;
 mod time;
 
@@ -29,8 +31,10 @@ pub fn report(sidecar: &Sidecar) -> String {
         classes::section,
         diversity::section,
         borrowed::section,
+        attacks::section,
         detail::section,
         suppressed::section,
+        series::section,
         limits::section,
         time::section,
         reproduce::section,

@@ -1,6 +1,7 @@
 //! The promise of the release in one sentence, and the key figures.
 
 use maud::{Markup, html};
+use throng_core::model::describe_requirement;
 use throng_core::verify::CONSTRAINED;
 
 use crate::document::{Quantity, Requirement, Sidecar};
@@ -16,7 +17,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
             h1 { "Release report" }
             p class="promise" { (sentence(sidecar)) }
             @if sidecar.privacy.satisfied {
-                p class="verdict" { "✓ Verified in the released files" }
+                p class="verdict" { "✓ Verified in the released " (if output.files > 0 { "files" } else { "rows" }) }
             } @else {
                 p class="verdict fails" { "✗ A promise does not hold" }
             }
@@ -28,6 +29,10 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                     (entry("highest risk of being found", "risk.after.prosecutor.highest", highest, percent(highest)))
                 }
                 (entry("of the detail lost (NCP)", "utility.ncp", utility.ncp, percent(utility.ncp)))
+                @if let Some(gap) = utility.gap {
+                    @let within = format!("within {} of", percent(gap));
+                    (entry("the best possible release", "utility.gap", gap, within))
+                }
                 (number("rows left out", "output.suppressed_rows", output.suppressed_rows))
             }
         }
@@ -59,18 +64,9 @@ fn sentence(sidecar: &Sidecar) -> String {
     sentence + "."
 }
 
-/// What a requirement on a sensitive column means. A model without words of its own is named: none is left out.
+/// Describes a requirement on a sensitive column.
 fn diversity(requirement: &Requirement) -> String {
-    let (column, required) = (requirement.column.as_deref().unwrap_or_default(), requirement.required);
-    match &*requirement.model {
-        "p-sensitivity" => format!("at least {required} different values of {column}"),
-        "extended p-sensitivity" => {
-            format!("at least {required} different values (those below a protected one count as one) of {column}")
-        }
-        "p+-sensitivity" => format!("at least {required} different categories of {column}"),
-        "alpha-weight" => format!("categories of {column} that weigh at least {required} together"),
-        other => format!("{column} with {other} of at least {required}"),
-    }
+    describe_requirement(&requirement.model, requirement.column.as_deref().unwrap_or_default(), requirement.required)
 }
 
 #[cfg(test)]

@@ -133,3 +133,17 @@ fn what_is_no_sidecar_is_refused() {
         assert!(Sidecar::parse(bytes).is_none());
     }
 }
+
+#[test]
+fn a_release_of_a_series_reports_who_waits_and_who_is_shown_on() {
+    let mut sidecar = sidecar();
+    assert!(!page_of(&sidecar).contains("The series"));
+    sidecar["series"] = json!({
+        "releases": 7, "remembered": 6, "reserve": 0, "come": 20, "gone": 10, "held": 5, "outdated": 15, "suppressed": 0, "shown_on": 125
+    });
+    let page = page_of(&sidecar);
+    for part in ["data-key=\"series.shown_on\"", "125", "data-key=\"series.remembered\"", "The series"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("nobody could hide them"), "they wait for another reason");
+}

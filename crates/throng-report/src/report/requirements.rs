@@ -1,6 +1,9 @@
 //! Required and achieved values, one row per requirement.
 
+use std::borrow::Cow;
+
 use maud::{Markup, html};
+use throng_core::model::{Bound, bound_of, describe_requirement};
 use throng_core::verify::CONSTRAINED;
 
 use crate::document::{Quantity, Requirement, Sidecar};
@@ -9,13 +12,18 @@ use crate::page::head;
 
 const COLUMNS: [(&str, bool); 4] = [("Requirement", false), ("Required", true), ("Reached", true), ("Holds", false)];
 
+const FILES: &str = "The released files were read back before anybody could see them";
+
+/// For a release that its host holds, and that has no files yet.
+const ROWS: &str = "All rows of the release were read before the first was given";
+
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
     html! {
         section {
             h2 { "What was promised, and what was reached" }
             p {
-                "The released files were read back before anybody could see them, by code that shares nothing with the code \
-                 that formed the classes. The figures are those of the worst class."
+                (if sidecar.output.files > 0 { FILES } else { ROWS })
+                ", by code that shares nothing with the code that formed the classes. The figures are those of the worst class."
             }
             table id="requirements" {
                 (head("Requirements", &COLUMNS))
@@ -45,16 +53,20 @@ fn row(at: usize, requirement: &Requirement) -> Markup {
     }
 }
 
-fn words(requirement: &Requirement) -> &'static str {
-    match &*requirement.model {
+fn words(requirement: &Requirement) -> Cow<'static, str> {
+    let words = match &*requirement.model {
         "k-anonymity" => "rows in the smallest class: people who can't be told apart",
         "p-sensitivity" => "different values in every class, nulls not counted",
         "extended p-sensitivity" => "different values in every class, where all below a protected value are one",
         "p+-sensitivity" => "different categories in every class",
         "alpha-weight" => "total weight of the categories in every class; the least sensitive weigh most",
         CONSTRAINED => "rows that are generalized beyond the limit of the policy",
-        _ => "as the policy asks",
-    }
+        other => {
+            let column = requirement.column.as_deref().unwrap_or_default();
+            return describe_requirement(other, column, requirement.required).into();
+        }
+    };
+    words.into()
 }
 
 fn holds(requirement: &Requirement) -> bool {
@@ -63,6 +75,10 @@ fn holds(requirement: &Requirement) -> bool {
         Quantity::Weight(weight) => weight,
     };
     let (required, achieved) = (number(requirement.required), number(requirement.achieved));
-    // Weights are rounded to six digits.
-    if requirement.model == CONSTRAINED { achieved <= required } else { achieved + 1e-6 >= required }
+    // Measures are rounded to six digits.
+    match bound_of(&requirement.model) {
+        _ if requirement.model == CONSTRAINED => achieved <= required,
+        Bound::AtMost => achieved <= required + 1e-6,
+        Bound::AtLeast => achieved + 1e-6 >= required,
+    }
 }

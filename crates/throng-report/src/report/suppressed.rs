@@ -15,7 +15,10 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
         section {
             h2 { "What was left out" }
             p {
-                @if output.suppressed_rows == 0 {
+                @if sidecar.series.is_some() {
+                    "Rows of the input that are not in the release wait for a class, as described below. The release also has \
+                     rows that the input no longer has."
+                } @else if output.suppressed_rows == 0 {
                     "No row was suppressed: every row of the input is in the release once."
                 } @else {
                     (percent(output.suppressed_rows as f64 / input.rows.max(1) as f64))

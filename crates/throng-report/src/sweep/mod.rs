@@ -26,6 +26,10 @@ pub struct Figures {
     pub classes: u64,
     /// Mean NCP over rows and quasi-identifiers.
     pub ncp: f64,
+    /// Proven lower bound of the loss, if the policy asks for it.
+    pub lower_bound: Option<f64>,
+    /// How far the release is above the lower bound, relative to it.
+    pub gap: Option<f64>,
     /// Maximum risk of a row.
     pub highest_risk: f64,
     /// Mean risk of a row.

@@ -4,6 +4,8 @@ fn attempt(k: u64, p: u64, ncp: f64) -> Attempt {
     let figures = Figures {
         classes: 9,
         ncp,
+        lower_bound: None,
+        gap: None,
         highest_risk: 1.0 / k as f64,
         average_risk: 0.01,
         suppressed_rows: 0,

@@ -1,9 +1,9 @@
 //! The contract of a clustering.
 
-use throng_core::cluster::{Class, ClusterMethod};
+use throng_core::cluster::{Class, ClusterContext, ClusterMethod, IgnoreProgress};
 use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
-use throng_core::partition::FeasibleRegions;
+use throng_core::partition::{FeasibleRegions, Leaf};
 use throng_core::recode::Recoding;
 use throng_core::table::Table;
 
@@ -32,9 +32,13 @@ pub fn check_clustering_on(
     privacy: &Privacy,
 ) -> Result<(), ContractViolation> {
     let allowed = FeasibleRegions::of(table, privacy);
+    let privacy = &allowed.privacy;
     let form = || -> Vec<Class> {
-        let leaves = allowed.classes.iter();
-        leaves.flat_map(|cells| method.cluster(cells, table, privacy)).collect()
+        let region = |cells: &Vec<u32>| {
+            let context = ClusterContext::new(1, &IgnoreProgress);
+            method.cluster_region(&[Leaf::of(cells.clone())], table, privacy, &context).classes
+        };
+        allowed.classes.iter().flat_map(region).collect()
     };
     let classes = form();
     // Classes that show the same become one in a release, which must not hide that one of them falls short.

@@ -1,7 +1,11 @@
 use throng_core::cluster::{
-    Centroid, Class, ClusterMethod, EnhancedPk, Greedy, GreedyPk, Mdav, Portion, RandomSeed, Switching,
+    Centroid, Class, ClusterMethod, EnhancedPk, Greedy, GreedyPk, Mdav, OneClass, Portion, RandomSeed, Switching,
 };
-use throng_core::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy, Tally};
+use throng_core::feasibility::Shortfall;
+use throng_core::local_search::LocalSearch;
+use throng_core::model::{
+    CategoryWeight, ClosedUnder, CodeMeaning, CountingModel, KAnonymity, Model, PSensitive, Privacy, Tally,
+};
 use throng_core::table::Table;
 
 use super::*;
@@ -24,8 +28,17 @@ fn the_models_of_throng_keep_the_contract() {
 
 #[test]
 fn the_clusterings_of_throng_keep_the_contract() {
-    let methods: [&dyn ClusterMethod; 7] =
-        [&Greedy { seed: 1 }, &Centroid::default(), &GreedyPk, &EnhancedPk, &Switching, &Mdav, &RandomSeed { seed: 1 }];
+    let methods: [&dyn ClusterMethod; 9] = [
+        &Greedy { seed: 1 },
+        &LocalSearch { start: Greedy { seed: 1 }, seed: 2 },
+        &OneClass,
+        &Centroid::default(),
+        &GreedyPk,
+        &EnhancedPk,
+        &Switching,
+        &Mdav,
+        &RandomSeed { seed: 1 },
+    ];
     methods.into_iter().for_each(|method| check_clustering(method).unwrap());
 }
 
@@ -45,6 +58,36 @@ impl Model for Wrong {
         None
     }
 
+    fn closed_under(&self) -> ClosedUnder {
+        ClosedUnder::AddingRows
+    }
+
+    fn deficit(&self, class: &Tally) -> u64 {
+        4_u64.saturating_sub(class.rows())
+    }
+
+    fn helps(&self, class: &Tally, _: &[u32]) -> bool {
+        class.rows() < 4
+    }
+
+    fn can_lose(&self, _: &Tally, _: &[u32]) -> bool {
+        self.can_lose
+    }
+
+    fn max_classes(&self, class: &Tally) -> u64 {
+        class.rows() / 4
+    }
+
+    fn shortfall(&self, _: &str, whole: &Tally) -> Shortfall {
+        Shortfall::Rows { rows: whole.rows(), k: 4 }
+    }
+
+    fn counting(&self) -> Option<&dyn CountingModel> {
+        Some(self)
+    }
+}
+
+impl CountingModel for Wrong {
     fn required(&self) -> u64 {
         4
     }
@@ -55,10 +98,6 @@ impl Model for Wrong {
 
     fn gain(&self, _: &Tally, _: &[u32]) -> u64 {
         self.gain
-    }
-
-    fn can_lose(&self, _: &Tally, _: &[u32]) -> bool {
-        self.can_lose
     }
 }
 

@@ -1,7 +1,7 @@
 //! The contract of a privacy model.
 
 use throng_core::domain::NULL;
-use throng_core::model::{Model, Tally};
+use throng_core::model::{ClosedUnder, Model, Tally, TallyShape};
 
 use super::{ContractViolation, next_number, rule};
 
@@ -22,12 +22,12 @@ pub fn rows_of_codes(columns: usize, distinct: u32, rows: usize) -> Vec<Vec<u32>
 
 /// Checks that the answers of a model fit each other while rows with these codes join a class and leave it.
 ///
-/// A row brings as many units as the model says and never takes one away, the deficit is zero if and only if the class has what is
-/// required, and a row can leave if and only if the class satisfies the model without it.
+/// The model keeps what it is closed under. If it counts, a row brings as many units as the model says, and the deficit is zero if
+/// and only if the class has what is required. A row can leave if and only if the class satisfies the model without it.
 pub fn check_model(model: &dyn Model, rows: &[Vec<u32>]) -> Result<(), ContractViolation> {
     let columns = rows.first().map_or(0, Vec::len);
     for seed in 0..ORDERS {
-        let mut class = Tally::empty(columns);
+        let mut class = Tally::empty(TallyShape::without_units(columns));
         let mut order: Vec<&Vec<u32>> = rows.iter().collect();
         let mut state = seed;
         order.sort_by_cached_key(|_| next_number(&mut state));
@@ -41,22 +41,30 @@ pub fn check_model(model: &dyn Model, rows: &[Vec<u32>]) -> Result<(), ContractV
     Ok(())
 }
 
-/// Checks what the model says of a row that joins a class.
+/// Checks the answers about a class and a row that joins it.
 fn check_gain(
     model: &dyn Model,
     class: &Tally,
     codes: &[u32],
     context: impl Fn() -> String,
 ) -> Result<(), ContractViolation> {
-    let (before, gain) = (model.achieved(class), model.gain(class, codes));
     let mut after = class.clone();
     after.add(codes, 1);
-    rule(model.achieved(&after) == before + gain, "a row brings as many units as the model says", &context)?;
-    rule(gain <= model.max_gain_per_row(), "no row brings more units than the model allows", &context)?;
+    let (is_satisfied, was_satisfied) = (model.deficit(&after) == 0, model.deficit(class) == 0);
+    let is_kept = model.closed_under() == ClosedUnder::Merging || !was_satisfied || is_satisfied;
+    rule(is_kept, "a row never breaks a model that is closed under adding rows", &context)?;
+    let mut doubled = class.clone();
+    doubled.merge(class);
+    rule(!was_satisfied || model.deficit(&doubled) == 0, "merging never breaks a model", &context)?;
+    rule(!(was_satisfied && model.helps(class, codes)), "no row helps a class that satisfies the model", &context)?;
+    let Some(counting) = model.counting() else { return Ok(()) };
+    let (before, gain) = (counting.achieved(class), counting.gain(class, codes));
+    rule(counting.achieved(&after) == before + gain, "a row brings as many units as the model says", &context)?;
+    rule(gain <= counting.max_gain_per_row(), "no row brings more units than the model allows", &context)?;
     rule(!model.counts_rows() || gain == 1, "every row brings one unit to a model that counts rows", &context)?;
-    let is_satisfied = before >= model.required();
-    rule((model.deficit(class) == 0) == is_satisfied, "the deficit is zero where the model is satisfied", &context)?;
-    rule((model.shortage(class) == 0) == is_satisfied, "the shortage is zero where the model is satisfied", &context)
+    let has_enough = before >= counting.required();
+    rule(was_satisfied == has_enough, "the deficit is zero where the model is satisfied", &context)?;
+    rule((counting.shortage(class) == 0) == has_enough, "the shortage is zero where the model is satisfied", &context)
 }
 
 /// Checks what the model says of each row that could leave a class that satisfies it.
@@ -66,13 +74,13 @@ fn check_loss(
     members: &[&Vec<u32>],
     context: impl Fn() -> String,
 ) -> Result<(), ContractViolation> {
-    if model.achieved(class) < model.required() {
+    if model.deficit(class) > 0 {
         return Ok(());
     }
     for codes in members {
         let mut without = class.clone();
         without.remove(codes, 1);
-        let is_satisfied = model.achieved(&without) >= model.required();
+        let is_satisfied = model.deficit(&without) == 0;
         rule(
             model.can_lose(class, codes) == is_satisfied,
             "a row can leave where the class can do without it",

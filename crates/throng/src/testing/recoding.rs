@@ -19,7 +19,7 @@ pub fn check_recoding(
     recoding: &Recoding,
 ) -> Result<(), ContractViolation> {
     let suppressed: HashSet<u32> = suppressed_cells.iter().flat_map(|cell| table.groups(*cell)).collect();
-    let mut tallies = vec![Tally::empty(table.sensitive().len()); recoding.class_rows().len()];
+    let mut tallies = vec![Tally::empty(table.tally_shape()); recoding.class_rows().len()];
     for group in 0..table.group_count() as u32 {
         let shares = recoding.shares(group);
         let placed: u64 = shares.iter().map(|share| u64::from(share.rows)).sum();
@@ -31,6 +31,9 @@ pub fn check_recoding(
             tallies[share.class as usize].add(table.codes(group), u64::from(share.rows));
         }
     }
+    let mut released = Tally::empty(table.tally_shape());
+    tallies.iter().for_each(|class| released.merge(class));
+    let privacy = privacy.for_release(table.sensitive(), &released);
     for (class, (tally, rows)) in tallies.iter().zip(recoding.class_rows()).enumerate() {
         rule(tally.rows() == *rows, "a class has as many rows as it reports", || {
             format!("class {class} reports {rows} rows, and {} are in it", tally.rows())

@@ -2,6 +2,7 @@
 
 mod print;
 mod shell;
+mod table;
 
 use std::io::Read;
 use std::path::Path;
@@ -15,8 +16,8 @@ use print::{PrintError, Printer};
 
 pub(super) async fn sql(args: SqlArgs, threads: usize, memory_limit: Option<u64>) -> Outcome {
     let ended = match Backend::from_args(&args.cluster).sql_session(threads, memory_limit).await {
-        Ok(session) if args.is_shell() => shell::shell(&session, &Printer::new(&args)).await,
-        Ok(session) => run_scripts(&session, &Printer::new(&args), &args.scripts()).await,
+        Ok(session) if args.is_shell() => shell::shell(&session, &Printer::new(&args, memory_limit)).await,
+        Ok(session) => run_scripts(&session, &Printer::new(&args, memory_limit), &args.scripts()).await,
         Err(error) => Err(error.into()),
     };
     match ended {

@@ -10,9 +10,9 @@ use arrow::error::ArrowError;
 use arrow::json::WriterBuilder as JsonBuilder;
 use arrow::json::writer::{JsonArray, JsonFormat, LineDelimited, Writer as JsonWriter};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
-use arrow::util::pretty::pretty_format_batches_with_options;
 use throng_job::{JobError, Kind, StatementResult};
 
+use super::table::format_table;
 use crate::args::{SqlArgs, SqlFormat};
 use crate::outcome::eprint_line;
 
@@ -45,12 +45,18 @@ impl From<ArrowError> for PrintError {
 pub(super) struct Printer {
     format: SqlFormat,
     max_rows: Option<usize>,
+    /// Most bytes of the rows of a table, which are held until it is complete.
+    max_bytes: usize,
 }
 
+/// Divisor of the memory limit: what the rows of a table may take, whose text takes several times as much.
+const TABLE_SHARE: u64 = 16;
+
 impl Printer {
-    pub(super) fn new(args: &SqlArgs) -> Self {
+    pub(super) fn new(args: &SqlArgs, memory_limit: Option<u64>) -> Self {
         let usual = || std::io::stdout().is_terminal().then_some(TERMINAL_ROWS);
-        Self { format: args.format, max_rows: args.max_rows.or_else(usual) }
+        let max_bytes = memory_limit.map_or(usize::MAX, |limit| (limit / TABLE_SHARE) as usize);
+        Self { format: args.format, max_rows: args.max_rows.or_else(usual), max_bytes }
     }
 
     /// Prints rows as they arrive, or a table once it is complete. Returns the number of rows; `None` for a statement
@@ -73,20 +79,25 @@ impl Printer {
 
     async fn print_table(&self, rows: &mut StatementResult, schema: SchemaRef) -> Result<usize, PrintError> {
         let most = self.max_rows.unwrap_or(usize::MAX);
-        // A result without rows still has a header.
-        let (mut batches, mut count, mut more) = (vec![RecordBatch::new_empty(schema)], 0, false);
+        let (mut batches, mut count, mut more, mut bytes) = (Vec::new(), 0, false, 0);
         while let Some(batch) = rows.next().await? {
             let taken = batch.num_rows().min(most - count);
             more = taken < batch.num_rows();
             count += taken;
+            bytes += batch.get_array_memory_size();
+            if bytes > self.max_bytes {
+                let text = "the memory limit does not leave enough room for a table of this size; write the result with \
+                            --format csv, limit it with --max-rows, or raise the memory limit (`--memory-limit`)";
+                return Err(JobError::new(Kind::BadPolicy, text).into());
+            }
             batches.push(batch.slice(0, taken));
             if more {
                 break;
             }
         }
-        let options = FormatOptions::default().with_null("NULL").with_display_error(true);
-        let table = pretty_format_batches_with_options(&batches, &options)?;
-        write(format!("{table}\n").as_bytes())?;
+        // A result without rows still has a header.
+        let table = apart(move || format_table(&schema, &batches)).await??;
+        write(table.into_bytes()).await?;
         if more {
             eprint_line(&format!("only the first {count} rows are shown; --max-rows N shows more, --format csv all"));
         }
@@ -103,10 +114,10 @@ async fn print_delimited(rows: &mut StatementResult, schema: &SchemaRef, delimit
         drop(writer);
         Ok(text)
     };
-    write(&lines(&RecordBatch::new_empty(Arc::clone(schema)), true)?)?;
+    write(lines(&RecordBatch::new_empty(Arc::clone(schema)), true)?).await?;
     while let Some(batch) = rows.next().await? {
         count += batch.num_rows();
-        write(&lines(&batch, false)?)?;
+        write(lines(&batch, false)?).await?;
     }
     Ok(count)
 }
@@ -117,12 +128,12 @@ async fn print_json<F: JsonFormat>(rows: &mut StatementResult, end: &str) -> Res
     while let Some(batch) = rows.next().await? {
         count += batch.num_rows();
         writer.write(&batch)?;
-        write(&std::mem::take(writer.get_mut()))?;
+        write(std::mem::take(writer.get_mut())).await?;
     }
     writer.finish()?;
     let mut last = writer.into_inner();
     last.extend_from_slice(end.as_bytes());
-    write(&last)?;
+    write(last).await?;
     Ok(count)
 }
 
@@ -144,10 +155,20 @@ fn without_nesting(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
     RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
 }
 
-fn write(bytes: &[u8]) -> Result<(), PrintError> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+/// Writes to stdout, whose reader may keep it waiting.
+async fn write(bytes: Vec<u8>) -> Result<(), PrintError> {
+    let written = apart(move || {
+        let mut out = std::io::stdout().lock();
+        out.write_all(&bytes).and_then(|()| out.flush())
+    });
+    written.await?.map_err(|error| match error.kind() {
         std::io::ErrorKind::BrokenPipe => PrintError::Closed,
-        _ => JobError::new(Kind::TemporaryIo, format!("writing results: {error}")).into(),
+        _ => JobError::creating("writing results", &error).into(),
     })
+}
+
+/// Runs work that takes long on a thread of its own, so that a signal is noticed meanwhile.
+async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, PrintError> {
+    let failed = |_| JobError::new(Kind::Internal, "a result could not be written; please report it").into();
+    tokio::task::spawn_blocking(work).await.map_err(failed)
 }

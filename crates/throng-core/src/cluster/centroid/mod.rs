@@ -9,13 +9,14 @@
 //! The space is that of microaggregation (`cluster/euclidean_embedding.rs`), standardized over all cells that are
 //! clustered together. A cell that satisfies the model alone starts as a class, at no loss. All other units are divided
 //! into small leaves, in which classes grow. Local search then improves neighbouring classes in rounds, across the
-//! borders of leaves. Every change keeps the model satisfied and lowers the squared errors: more rounds never increase
-//! the loss, and the search can stop after any of them.
+//! borders of leaves. Every change keeps the model satisfied and lowers the squared errors, so these rounds never increase
+//! the loss, and the search can stop after any of them. Long searches then anneal (`anneal.rs`) and keep the better result.
 //!
 //! Growing is `O(n log n)`, and so is a round. Leaves and regions do not share rows, so both are processed in parallel,
 //! and the result does not depend on threads. Random choices are hashes of the round and of numbers that depend on
 //! content only.
 
+mod anneal;
 mod cut;
 mod embedding;
 mod grow;
@@ -31,6 +32,7 @@ mod units;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use self::anneal::{ErrorTemperature, anneal};
 use self::grow::{Seeds, grow, join_cheapest};
 use self::leaves::leaves;
 use self::privacy_by_kind::PrivacyByKind;
@@ -39,8 +41,9 @@ use self::refine::{RefineEffort, refine};
 use self::regions::{UnitLists, regions};
 use self::subproblem::Subproblem;
 use self::units::{UnitSurvey, Units};
-use super::{Class, ClusterMethod};
+use super::{Class, ClusterContext, ClusterMethod, FormedClasses, satisfied};
 use crate::model::Privacy;
+use crate::partition::Leaf;
 use crate::table::Table;
 
 /// Default number of rounds. On the Census data of the literature, doubling it lowers the squared errors by less than 1
@@ -50,10 +53,27 @@ pub const DEFAULT_ROUNDS: u32 = 32;
 /// Number of rounds without a gain after which the search stops.
 const PATIENCE: u32 = 8;
 
+/// Budget per cycle, in cells times rounds. A round takes far longer than everything else, so large tables get none.
+const CELL_ROUNDS: u64 = 1 << 17;
+
+/// Longer searches anneal after the default number of rounds, in cycles of at most [`MOST_ANNEALING`] rounds. Fewer rounds
+/// than [`LEAST_ANNEALING`] are too few to cool.
+const LEAST_ANNEALING: u32 = 64;
+const MOST_ANNEALING: u32 = 15 * DEFAULT_ROUNDS;
+
+/// Units times proposals of an annealing round, and the range of proposals per unit.
+const ANNEALING_PROPOSALS: u64 = 1 << 17;
+const LEAST_PER_UNIT: u64 = 16;
+const MOST_PER_UNIT: u64 = 96;
+
+/// Temperatures of a cycle, in units of the mean errors of a unit.
+const FIRST_HEAT: f64 = 0.8;
+const LAST_HEAT: f64 = 0.05;
+
 /// Clustering that minimizes squared errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Centroid {
-    /// Number of search rounds; more rounds never increase the loss.
+    /// Number of search rounds, per cycle where the context limits them; more rounds never increase the loss.
     pub rounds: u32,
 }
 
@@ -66,6 +86,26 @@ impl Default for Centroid {
 impl ClusterMethod for Centroid {
     fn cluster(&self, leaf: &[u32], table: &Table, privacy: &Privacy) -> Vec<Class> {
         classes(table, leaf, privacy, self.rounds, &|_| true)
+    }
+
+    fn cluster_region(
+        &self,
+        leaves: &[Leaf],
+        table: &Table,
+        privacy: &Privacy,
+        context: &ClusterContext<'_>,
+    ) -> FormedClasses {
+        let cycles = u64::from(context.cycles());
+        let may_continue = |cells: usize| {
+            context.advance(cells);
+            context.may_search()
+        };
+        let classes = |leaf: &Leaf| {
+            let most = cycles * CELL_ROUNDS / (leaf.cells.len() as u64).max(1);
+            let rounds = u32::try_from(most.min(cycles * u64::from(self.rounds))).unwrap_or(u32::MAX);
+            satisfied(table, privacy, false, |privacy| classes(table, &leaf.cells, privacy, rounds, &may_continue))
+        };
+        FormedClasses { classes: leaves.par_iter().flat_map_iter(classes).collect(), cycles: 0 }
     }
 }
 
@@ -89,20 +129,96 @@ pub fn classes(
     let mut grouping = grown(&units, &rules, rich, poor, care);
     let done = |stages: u64| (cells.len() as u64 * stages / (u64::from(rounds) + 1)) as usize;
     let mut may_continue = on_progress(done(1));
-    let mut idle = 0;
+    let (mut idle, mut annealing) = (0, None);
     for round in 0..rounds {
         if !may_continue {
             break;
         }
-        if idle < PATIENCE {
+        if rounds >= DEFAULT_ROUNDS + LEAST_ANNEALING && round >= DEFAULT_ROUNDS {
+            let cycle = annealing.get_or_insert_with(|| Annealing::new(&units, &grouping, rounds - round));
+            grouping = cycle.round(&units, &rules, &grouping, round);
+            if cycle.is_over()
+                && let Some(cycle) = annealing.take()
+            {
+                grouping = cycle.better(&units, &rules, grouping, round);
+            }
+        } else if idle < PATIENCE {
             let (better, has_gained) = searched(&units, &rules, &grouping, round);
             idle = if has_gained { 0 } else { idle + 1 };
             grouping = better;
         }
         may_continue = on_progress(done(u64::from(round) + 2) - done(u64::from(round) + 1));
     }
+    if let Some(cycle) = annealing {
+        grouping = cycle.better(&units, &rules, grouping, rounds);
+    }
     let numbers = (0..grouping.len() as u32).into_par_iter();
     numbers.with_min_len(256).map(|class| units.class(grouping.class(class))).collect()
+}
+
+/// A cycle of annealing rounds with falling temperature. Its result is kept only if it has lower errors.
+struct Annealing {
+    /// The classes before the cycle, and their errors.
+    before: UnitLists,
+    errors: f64,
+    rounds: u32,
+    done: u32,
+}
+
+impl Annealing {
+    fn new(units: &Units, before: &UnitLists, rounds: u32) -> Self {
+        let errors = total_errors(units, before);
+        Self { before: before.clone(), errors, rounds: rounds.min(MOST_ANNEALING), done: 0 }
+    }
+
+    fn is_over(&self) -> bool {
+        self.done == self.rounds
+    }
+
+    /// Returns the temperature after a share of the cycle.
+    fn heat(&self, units: &Units, done: u32) -> f64 {
+        let share = f64::from(done) / f64::from(self.rounds);
+        FIRST_HEAT * (LAST_HEAT / FIRST_HEAT).powf(share) * self.errors / units.len() as f64
+    }
+
+    fn round(&mut self, units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> UnitLists {
+        let heat = ErrorTemperature { from: self.heat(units, self.done), to: self.heat(units, self.done + 1) };
+        self.done += 1;
+        if self.errors <= 0.0 {
+            return classes.clone();
+        }
+        let proposals = (ANNEALING_PROPOSALS / units.len() as u64).clamp(LEAST_PER_UNIT, MOST_PER_UNIT) as u32;
+        in_regions(units, rules, classes, round, |patch, draw| {
+            anneal(patch, proposals, heat, draw);
+            true
+        })
+        .0
+    }
+
+    /// Returns the better of the classes before the cycle and `after`, with moves that only gain.
+    fn better(self, units: &Units, rules: &PrivacyByKind<'_>, after: UnitLists, round: u32) -> UnitLists {
+        let after = searched(units, rules, &after, round).0;
+        if total_errors(units, &after) < self.errors { after } else { self.before }
+    }
+}
+
+/// Returns the squared errors of classes.
+fn total_errors(units: &Units, classes: &UnitLists) -> f64 {
+    let of_class = |class: u32| {
+        let list = classes.class(class);
+        let rows: f64 = list.iter().map(|unit| f64::from(units.rows(*unit))).sum();
+        let (mut sums, mut squares) = (vec![0.0; units.dimensions()], 0.0);
+        for unit in list {
+            let rows = f64::from(units.rows(*unit));
+            for (sum, coordinate) in sums.iter_mut().zip(units.point(*unit)) {
+                *sum += rows * f64::from(*coordinate);
+                squares += rows * f64::from(*coordinate).powi(2);
+            }
+        }
+        squares - sums.iter().map(|sum| sum * sum).sum::<f64>() / rows
+    };
+    let numbers = (0..classes.len() as u32).into_par_iter();
+    numbers.map(of_class).collect::<Vec<f64>>().iter().sum()
 }
 
 /// Forms the initial classes.
@@ -160,14 +276,27 @@ fn joined(units: &Units, rules: &PrivacyByKind<'_>, rich: Vec<Vec<u32>>, poor: V
 
 /// Runs one round. Returns the classes and whether the squared errors were lowered.
 fn searched(units: &Units, rules: &PrivacyByKind<'_>, classes: &UnitLists, round: u32) -> (UnitLists, bool) {
+    in_regions(units, rules, classes, round, |patch, draw| {
+        let is_refined = refine(patch, RefineEffort::FULL);
+        rework(patch, draw) || is_refined
+    })
+}
+
+/// Searches the regions of a round in parallel. Returns the classes and whether any search returned true.
+fn in_regions<'a>(
+    units: &Units,
+    rules: &'a PrivacyByKind<'a>,
+    classes: &UnitLists,
+    round: u32,
+    search: impl Fn(&mut Subproblem<'a>, u64) -> bool + Sync,
+) -> (UnitLists, bool) {
     let regions = regions(units, classes, round);
     let searched = regions.par_iter().map(|region| {
         let all: Vec<u32> = region.iter().flat_map(|class| classes.class(*class)).copied().collect();
         let mut patch = Subproblem::of_units(units, rules, all.iter().copied());
         patch.open_all(region.iter().map(|class| classes.class(*class).len()));
-        let is_refined = refine(&mut patch, RefineEffort::FULL);
-        let is_reworked = rework(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
-        (grouping_of(&patch, &all), is_refined || is_reworked)
+        let has_gained = search(&mut patch, mix(u64::from(round) ^ mix(u64::from(all[0]))));
+        (grouping_of(&patch, &all), has_gained)
     });
     let (mut grouping, mut has_gained) = (UnitLists::default(), false);
     for (region, gained) in searched.collect::<Vec<_>>() {

@@ -1,14 +1,14 @@
 //! Evaluates privacy models by the kind of a unit, which stands for its sensitive codes.
 
-use crate::model::{Need, Privacy, Tally};
+use crate::model::{Need, Privacy, Tally, TallyShape};
 use crate::table::Table;
 
 /// Privacy models of a release, and the sensitive codes of each kind of unit.
 #[derive(Debug)]
 pub(super) struct PrivacyByKind<'a> {
     privacy: &'a Privacy,
-    /// Number of sensitive columns that models count; 0 if only rows are counted, which makes tallies cheap.
-    columns: usize,
+    /// Sensitive columns that models count; none if only rows are counted, which makes tallies cheap.
+    shape: TallyShape,
     /// Kind-major.
     codes: Vec<u32>,
     kinds: u32,
@@ -18,15 +18,13 @@ pub(super) struct PrivacyByKind<'a> {
 impl<'a> PrivacyByKind<'a> {
     pub(super) fn new(table: &Table, privacy: &'a Privacy) -> Self {
         let counts_rows_only = privacy.models().all(|model| model.counts_rows());
-        let of_any = privacy.models().filter(|model| model.counts_rows());
-        let least_rows = of_any.map(|model| model.required()).fold(1, u64::max);
-        let columns = if counts_rows_only { 0 } else { table.sensitive().len() };
-        Self { privacy, columns, codes: Vec::new(), kinds: 0, least_rows }
+        let shape = if counts_rows_only { TallyShape::without_units(0) } else { table.tally_shape() };
+        Self { privacy, shape, codes: Vec::new(), kinds: 0, least_rows: privacy.least_rows() }
     }
 
     /// Returns whether only rows are counted, so that all units are of one kind.
     pub(super) fn is_plain(&self) -> bool {
-        self.columns == 0
+        self.shape.columns == 0
     }
 
     /// Returns the minimum number of rows of a class.
@@ -36,18 +34,18 @@ impl<'a> PrivacyByKind<'a> {
 
     /// Adds a kind with these codes and returns its number.
     pub(super) fn add_kind(&mut self, codes: &[u32]) -> u32 {
-        self.codes.extend_from_slice(&codes[..self.columns]);
+        self.codes.extend_from_slice(&codes[..self.shape.columns]);
         self.kinds += 1;
         self.kinds - 1
     }
 
     fn codes(&self, kind: u32) -> &[u32] {
-        &self.codes[kind as usize * self.columns..][..self.columns]
+        &self.codes[kind as usize * self.shape.columns..][..self.shape.columns]
     }
 
     /// Returns the tally of a class without rows.
     pub(super) fn nobody(&self) -> Tally {
-        Tally::empty(self.columns)
+        Tally::empty(self.shape)
     }
 
     pub(super) fn add(&self, tally: &mut Tally, kind: u32, rows: u64) {

@@ -118,6 +118,10 @@ impl<'t> UnitBlock<'t> {
 }
 
 impl Units {
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+
     pub(super) fn dimensions(&self) -> usize {
         self.points.dimensions()
     }

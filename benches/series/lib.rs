@@ -1,0 +1,64 @@
+//! A simulated series of nightly releases, and an intruder who keeps all of them.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+mod classes;
+mod intruder;
+mod plot;
+mod simulation;
+mod world;
+
+pub use classes::Former;
+pub use intruder::{Exposed, Intruder, SeenRow};
+pub use plot::svg;
+pub use simulation::{NightFigures, Simulation};
+pub use world::{Churn, Dice, Resident, World};
+
+#[cfg(test)]
+mod tests {
+    use throng_core::series::Leavers;
+
+    use super::*;
+
+    fn simulation(rate: f64, remember: Option<usize>) -> Simulation {
+        Simulation {
+            people: 10_000,
+            nights: 8,
+            churn: Churn { leave: rate / 3.0, come: rate / 3.0, change: rate / 3.0 },
+            k: 10,
+            p: 3,
+            remember,
+            max_delay: 3,
+            max_waiting: 0.005,
+            reserve: 0,
+            leavers: Leavers::ShowOn,
+            measure_every: usize::MAX,
+        }
+    }
+
+    #[test]
+    fn an_intruder_who_keeps_all_nights_singles_out_no_one() {
+        for rate in [0.001, 0.01, 0.05] {
+            let intruder = simulation(rate, Some(8)).run(|_| ()).unwrap();
+            assert_eq!(intruder.pairs(10, 3, usize::MAX), Exposed::default(), "{rate}");
+            assert_eq!(intruder.prefixes(10, 3, usize::MAX), Exposed::default(), "{rate}");
+            assert_eq!(intruder.all(10, 3), Exposed::default(), "{rate}");
+        }
+    }
+
+    #[test]
+    fn releases_that_know_nothing_of_each_other_single_out_thousands() {
+        let exposed = simulation(0.01, None).run(|_| ()).unwrap().all(10, 3);
+        assert!(exposed.below_k > 5_000 && exposed.below_p > 2_000, "{exposed:?}");
+    }
+
+    #[test]
+    fn rows_that_leave_at_once_take_their_class_along() {
+        let simulation = Simulation { leavers: Leavers::DropBlock, ..simulation(0.01, Some(8)) };
+        let mut last = None;
+        let intruder = simulation.run(|night| last = Some(*night)).unwrap();
+        assert_eq!(intruder.all(10, 3), Exposed::default());
+        let counts = last.unwrap().counts;
+        assert!(counts.shown_on == 0 && counts.suppressed > 1_000, "{counts:?}");
+    }
+}

@@ -1,0 +1,77 @@
+//! Context of a clustering: its budget, its progress, and whether it may continue.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::Class;
+
+/// Default number of search cycles.
+pub const DEFAULT_CYCLES: u32 = 1;
+
+/// Receives progress and can stop a method.
+pub trait ProgressSink: Sync {
+    /// Called when a leaf with `cells` cells is done. Once it returns false, no further leaf is started and the result
+    /// is unusable.
+    fn leaf_done(&self, cells: usize) -> bool;
+
+    /// Whether local search may continue. Once it returns false, the search ends with its best result.
+    fn may_search(&self) -> bool;
+}
+
+/// Ignores progress and never stops.
+#[derive(Clone, Copy, Debug)]
+pub struct IgnoreProgress;
+
+impl ProgressSink for IgnoreProgress {
+    fn leaf_done(&self, _cells: usize) -> bool {
+        true
+    }
+
+    fn may_search(&self) -> bool {
+        true
+    }
+}
+
+/// The classes of a table, and the search effort spent.
+#[derive(Clone, Debug, Default)]
+pub struct FormedClasses {
+    /// The classes.
+    pub classes: Vec<Class>,
+    /// Least number of completed cycles over the regions that local search could change; zero if there were none.
+    pub cycles: u32,
+}
+
+/// Budget, progress and cancellation of one clustering, shared by its threads.
+pub struct ClusterContext<'a> {
+    cycles: u32,
+    progress: &'a dyn ProgressSink,
+    is_cancelled: AtomicBool,
+}
+
+impl<'a> ClusterContext<'a> {
+    /// Creates the context of a clustering that may search for `cycles` cycles.
+    pub fn new(cycles: u32, progress: &'a dyn ProgressSink) -> Self {
+        Self { cycles, progress, is_cancelled: AtomicBool::new(false) }
+    }
+
+    /// Returns the maximum number of search cycles. The cost of a cycle is the method's own choice.
+    pub fn cycles(&self) -> u32 {
+        self.cycles
+    }
+
+    /// Reports that `cells` more cells are done. Each cell of a table is reported once.
+    pub fn advance(&self, cells: usize) {
+        if !self.progress.leaf_done(cells) {
+            self.is_cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether the run was cancelled. Its result is not used, so a method returns as soon as it can.
+    pub fn is_cancelled(&self) -> bool {
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Returns whether a search may begin another round. If not, it ends with its best result.
+    pub fn may_search(&self) -> bool {
+        self.progress.may_search() && !self.is_cancelled()
+    }
+}

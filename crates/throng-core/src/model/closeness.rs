@@ -1,0 +1,85 @@
+//! t-closeness [Li 2007]: the distribution of the values of a class is at most `t` away from that of the whole release,
+//! by the earth mover's distance.
+//!
+//! The distance is convex, so the union of two classes is at most as far away as the farther of them.
+
+use std::sync::Arc;
+
+use super::frequencies::Frequencies;
+use super::frequency_model::Measure;
+use super::requirement::GroundDistance;
+
+/// Limits the distance between the values of a class and those of the release.
+#[derive(Clone, Debug)]
+pub(super) struct Closeness {
+    pub(super) t: f64,
+    pub(super) distance: GroundDistance,
+    /// Share of each code in the release; `None` before a release is known.
+    pub(super) reference: Option<Arc<[f64]>>,
+}
+
+impl Closeness {
+    fn distance(&self, of: Frequencies<'_>) -> f64 {
+        let rows = of.rows();
+        let Some(reference) = self.reference.as_deref().filter(|_| rows > 0) else { return 0.0 };
+        match self.distance {
+            GroundDistance::Equal => equal_distance(of, rows, reference),
+            GroundDistance::Ordered => ordered_distance(of, rows, reference),
+        }
+    }
+}
+
+/// Returns the total variation distance.
+fn equal_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
+    // Half of all differences is the sum of the positive ones.
+    let above = |(code, count): (u32, u64)| (count as f64 / rows as f64 - share_of(reference, code)).max(0.0);
+    of.iter().map(above).sum()
+}
+
+/// Returns the earth mover's distance where two values are as far from each other as their ranks among the values of the
+/// release, and the smallest and the largest are 1 apart.
+fn ordered_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
+    let mut shares = vec![0.0; reference.len()];
+    for (code, count) in of.iter() {
+        if let Some(share) = shares.get_mut(code as usize) {
+            *share = count as f64 / rows as f64;
+        }
+    }
+    let (mut moved, mut sum, mut values) = (0.0_f64, 0.0, 0_u32);
+    for (share, expected) in shares.iter().zip(reference).filter(|(_, expected)| **expected > 0.0) {
+        moved += share - expected;
+        sum += moved.abs();
+        values += 1;
+    }
+    if values < 2 { 0.0 } else { sum / f64::from(values - 1) }
+}
+
+impl Measure for Closeness {
+    fn excess(&self, of: Frequencies<'_>) -> f64 {
+        self.distance(of) - self.t
+    }
+
+    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+        // Each further row moves the distribution by at most its share of the class.
+        let excess = self.excess(of).clamp(0.0, 0.999);
+        (of.rows() as f64 * excess / (1.0 - excess)).ceil() as u64
+    }
+
+    fn for_release(&self, released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
+        Some(Arc::new(Self { reference: Some(shares(released)), ..self.clone() }))
+    }
+}
+
+/// Returns the share of a code in the release.
+pub(super) fn share_of(reference: &[f64], code: u32) -> f64 {
+    reference.get(code as usize).copied().unwrap_or(0.0)
+}
+
+/// Returns the share of each code; zero for codes that do not occur.
+pub(super) fn shares(of: Frequencies<'_>) -> Arc<[f64]> {
+    let rows = of.rows();
+    let codes = of.iter().map(|(code, _)| code as usize + 1).max().unwrap_or(0);
+    let mut shares = vec![0.0; codes];
+    of.iter().for_each(|(code, count)| shares[code as usize] = count as f64 / rows as f64);
+    shares.into()
+}

@@ -1,0 +1,109 @@
+//! The memory of a series: which rows the remembered releases showed, and in which classes.
+
+use rustc_hash::FxHashMap;
+
+/// Stands for "not in this release" in a trail.
+pub const ABSENT: u64 = 0;
+
+/// A row, as a series knows it from release to release.
+///
+/// `unit` is a keyed pseudonym of the unit. `content` is a keyed hash of the quasi-identifiers and sensitive values of the
+/// row, so a row that changes is another row. Equal rows of one unit must be numbered by the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RowKey {
+    /// Pseudonym of the unit.
+    pub unit: u128,
+    /// Hash of everything that a class of the row depends on.
+    pub content: u128,
+}
+
+/// A row that a remembered release showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RememberedRow {
+    /// The row.
+    pub key: RowKey,
+    /// Its block, as an index into [`SeriesState::trails`].
+    pub block: u32,
+    /// Number of the first release whose input lacked the row; 0 while the input has it.
+    pub left_at: u64,
+}
+
+/// A row of the input that no remembered release showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitingRow {
+    /// The row.
+    pub key: RowKey,
+    /// Number of the first release that it was not shown in.
+    pub since: u64,
+}
+
+/// What a series remembers.
+///
+/// Rows with equal *trails* (the classes that they were shown in, release by release) form a *block*. Blocks are the
+/// finest sets that anyone can single out by intersecting and subtracting classes of the remembered releases.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SeriesState {
+    /// Number of releases so far.
+    pub releases: u64,
+    /// Rows of the remembered releases, in ascending order of their keys.
+    pub rows: Vec<RememberedRow>,
+    /// Codes of the sensitive values of each row, one after the other.
+    pub codes: Vec<u64>,
+    /// Trail of each block: its class in each remembered release, oldest first, or [`ABSENT`].
+    pub trails: Vec<Vec<u64>>,
+    /// Rows that wait, in ascending order of their keys.
+    pub waiting: Vec<WaitingRow>,
+}
+
+impl SeriesState {
+    /// Returns the codes of a row.
+    pub fn codes(&self, row: usize, width: usize) -> &[u64] {
+        &self.codes[row * width..(row + 1) * width]
+    }
+
+    /// Returns the class of a block in the last release, or [`ABSENT`].
+    pub fn last_class(&self, block: u32) -> u64 {
+        self.trails[block as usize].last().copied().unwrap_or(ABSENT)
+    }
+
+    /// Returns the rows of each block.
+    pub fn blocks(&self) -> Vec<Vec<u32>> {
+        let mut blocks = vec![Vec::new(); self.trails.len()];
+        for (row, remembered) in (0..).zip(&self.rows) {
+            blocks[remembered.block as usize].push(row);
+        }
+        blocks
+    }
+
+    /// Returns the number of rows of the last release.
+    pub fn shown(&self) -> usize {
+        self.rows.iter().filter(|row| self.last_class(row.block) != ABSENT).count()
+    }
+}
+
+/// Numbers blocks by their trails.
+#[derive(Debug, Default)]
+pub(super) struct TrailNumbers {
+    numbers: FxHashMap<Vec<u64>, u32>,
+    trails: Vec<Vec<u64>>,
+}
+
+impl TrailNumbers {
+    /// Returns the block of a trail; `None` if nothing in it is remembered.
+    pub(super) fn block(&mut self, trail: Vec<u64>) -> Option<u32> {
+        if trail.iter().all(|class| *class == ABSENT) {
+            return None;
+        }
+        if let Some(block) = self.numbers.get(&trail) {
+            return Some(*block);
+        }
+        let block = self.trails.len() as u32;
+        self.trails.push(trail.clone());
+        self.numbers.insert(trail, block);
+        Some(block)
+    }
+
+    pub(super) fn into_trails(self) -> Vec<Vec<u64>> {
+        self.trails
+    }
+}

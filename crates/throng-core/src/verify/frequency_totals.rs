@@ -1,0 +1,121 @@
+//! Requirements on frequencies over all classes.
+//!
+//! Most measures of a class depend on its own counts, and only the worst one is kept. Requirements that compare classes
+//! with the whole release can be decided only when all rows have been seen; until then the counts of every class are kept.
+
+use super::facts::SymbolCounts;
+use super::findings::{Amount, RequirementFindings};
+use super::frequency::{Reference, is_relative, measure, violates};
+use crate::model::{Bound, FrequencyRequirement};
+
+/// Measures of the classes added so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FrequencyTotals {
+    /// Worst measure and number of failing classes, by requirement.
+    worst: Vec<Worst>,
+    /// Counts of each class, if a requirement needs them.
+    classes: Vec<Vec<(u64, u64)>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Worst {
+    measure: Option<f64>,
+    failing: u64,
+}
+
+impl Worst {
+    const NOTHING: Self = Self { measure: None, failing: 0 };
+
+    fn add(&mut self, requirement: &FrequencyRequirement, measure: f64, has_values: bool) {
+        self.include(requirement.bound(), Some(measure));
+        self.failing += u64::from(violates(requirement, measure, has_values));
+    }
+
+    fn include(&mut self, bound: Bound, measure: Option<f64>) {
+        let worse = match bound {
+            Bound::AtLeast => f64::min,
+            Bound::AtMost => f64::max,
+        };
+        self.measure = match (self.measure, measure) {
+            (Some(known), Some(seen)) => Some(worse(known, seen)),
+            (known, seen) => known.or(seen),
+        };
+    }
+}
+
+impl FrequencyTotals {
+    /// Adds a complete class.
+    pub(super) fn add(&mut self, counts: &SymbolCounts, requirements: &[FrequencyRequirement]) {
+        self.worst.resize(requirements.len(), Worst::NOTHING);
+        for (worst, requirement) in self.worst.iter_mut().zip(requirements) {
+            if !is_relative(requirement) {
+                let measure = measure(requirement, counts, &Reference::default());
+                worst.add(requirement, measure, counts.distinct() > 0);
+            }
+        }
+        if requirements.iter().any(is_relative) {
+            self.classes.push(counts.iter().collect());
+        }
+    }
+
+    /// Merges the totals of other classes, for the same requirements.
+    pub(super) fn merge(&mut self, other: &Self, requirements: &[FrequencyRequirement]) {
+        self.worst.resize(requirements.len(), Worst::NOTHING);
+        for ((known, seen), requirement) in self.worst.iter_mut().zip(&other.worst).zip(requirements) {
+            known.include(requirement.bound(), seen.measure);
+            known.failing += seen.failing;
+        }
+        self.classes.extend(other.classes.iter().cloned());
+    }
+
+    /// Returns required and achieved measures, in the order of the requirements.
+    pub(super) fn findings(&self, column: &str, requirements: &[FrequencyRequirement]) -> Vec<RequirementFindings> {
+        let mut release = Reference::default();
+        self.classes.iter().for_each(|counts| release.add(counts));
+        let finding = |(number, requirement): (usize, &FrequencyRequirement)| {
+            let mut worst = self.worst.get(number).copied().unwrap_or(Worst::NOTHING);
+            for counts in self.classes.iter().filter(|_| is_relative(requirement)) {
+                let counts = SymbolCounts::of(counts);
+                worst.add(requirement, measure(requirement, &counts, &release), counts.distinct() > 0);
+            }
+            RequirementFindings {
+                model: requirement.name(),
+                column: Some(column.to_owned()),
+                required: Amount::Weight(requirement.limit()),
+                achieved: Amount::Weight(worst.measure.unwrap_or(0.0)),
+                failing_classes: worst.failing,
+            }
+        };
+        requirements.iter().enumerate().map(finding).collect()
+    }
+
+    /// Appends the totals to a summary.
+    pub(super) fn write(&self, numbers: &mut Vec<u64>) {
+        numbers.push(self.worst.len() as u64);
+        for worst in &self.worst {
+            numbers.extend([u64::from(worst.measure.is_some()), worst.measure.unwrap_or(0.0).to_bits(), worst.failing]);
+        }
+        numbers.push(self.classes.len() as u64);
+        for counts in &self.classes {
+            numbers.push(counts.len() as u64);
+            numbers.extend(counts.iter().flat_map(|(symbol, rows)| [*symbol, *rows]));
+        }
+    }
+
+    /// Decodes totals from a summary.
+    pub(super) fn read(next: &mut dyn FnMut() -> Option<u64>) -> Option<Self> {
+        let mut totals = Self::default();
+        for _ in 0..next()? {
+            let (is_known, measure, failing) = (next()? == 1, f64::from_bits(next()?), next()?);
+            totals.worst.push(Worst { measure: is_known.then_some(measure), failing });
+        }
+        for _ in 0..next()? {
+            let mut counts = Vec::new();
+            for _ in 0..next()? {
+                counts.push((next()?, next()?));
+            }
+            totals.classes.push(counts);
+        }
+        Some(totals)
+    }
+}

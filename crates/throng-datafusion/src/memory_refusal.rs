@@ -1,0 +1,32 @@
+//! Refusals of a memory pool that state how much would do.
+//!
+//! The engine passes a refusal on as text, and decides by its kind whether it spills. So the size is written into the text
+//! by the pool, and read back where the error is reported.
+
+use datafusion::error::DataFusionError;
+
+const BEFORE: &str = "the memory pool would need ";
+const AFTER: &str = " bytes";
+
+/// Returns the error of a pool that would need `least` bytes in total to go on.
+pub fn memory_refusal(least: usize) -> DataFusionError {
+    DataFusionError::ResourcesExhausted(format!("{BEFORE}{least}{AFTER}"))
+}
+
+/// Returns the size in the text of a [`memory_refusal`], which may be wrapped in other text.
+pub(crate) fn least_in(text: &str) -> Option<u64> {
+    let (_, rest) = text.split_once(BEFORE)?;
+    rest.split_once(AFTER)?.0.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_size_survives_the_text_around_it() {
+        let DataFusionError::ResourcesExhausted(text) = memory_refusal(12_345) else { panic!("another kind") };
+        assert_eq!(least_in(&format!("Additional context: {text}\nbacktrace")), Some(12_345));
+        assert_eq!(least_in("Failed to allocate additional 3 bytes"), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The driver of the verifier: counts the classes of a release and the checksum of its rows.
+//!
+//! Everything that verifies runs the verifier through this module: queries and hosts before a row of a release is
+//! emitted, jobs that read their files back, tasks of a compute cluster, `throng verify` and `privacy_check`.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::common::runtime::JoinSet;
+use datafusion::error::DataFusionError;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
+use futures::{Stream, TryStreamExt};
+use throng_core::dictionary_encode::is_text;
+use throng_core::row_hash::{Checksum, RowHasher};
+use throng_core::verify::{Findings, Promise, Verifier, VerifyError};
+
+use crate::anonymizer::Anonymizer;
+use crate::passthrough::passthrough_names;
+use crate::progress::{NoProgress, Progress};
+use crate::release::{Facts, Release};
+use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
+
+/// What a release must keep, and how it is read.
+#[derive(Clone)]
+pub struct Verification {
+    promise: Promise,
+    unchanged: Option<PassthroughCheck>,
+    are_classes_contiguous: bool,
+    progress: Arc<dyn Progress>,
+    memory: Option<Arc<dyn MemoryPool>>,
+}
+
+/// Columns whose values must be unchanged, and the seed of their row hash.
+#[derive(Clone, Debug)]
+struct PassthroughCheck {
+    columns: Vec<String>,
+    seed: u64,
+}
+
+/// What was counted in one stream.
+pub(crate) struct CountedRows {
+    pub(crate) verifier: Verifier,
+    pub(crate) checksum: Checksum,
+}
+
+/// What was found in a release.
+#[derive(Clone, Debug)]
+pub struct VerifiedTable {
+    /// Findings of the verifier.
+    pub findings: Findings,
+    /// Checksum of the pass-through columns; that of no rows unless they are compared.
+    pub checksum: Checksum,
+}
+
+impl Verification {
+    /// Verifies a promise.
+    pub fn new(promise: Promise) -> Self {
+        let progress = Arc::new(NoProgress);
+        Self { promise, unchanged: None, are_classes_contiguous: false, progress, memory: None }
+    }
+
+    /// Verifies the promise of a bound policy, and computes the checksum of the pass-through columns.
+    pub fn of(anonymizer: &Anonymizer) -> Self {
+        let columns = passthrough_names(anonymizer.binding());
+        let unchanged = Some(PassthroughCheck { columns, seed: anonymizer.content_seed() });
+        Self { unchanged, ..Self::new(anonymizer.policy().staged_promise()) }
+    }
+
+    /// Expects contiguous classes, which takes less memory. If they are not, there is no result.
+    pub fn expecting_contiguous_classes(self) -> Self {
+        Self { are_classes_contiguous: true, ..self }
+    }
+
+    /// Reports rows to `progress`.
+    pub fn with_progress(self, progress: Arc<dyn Progress>) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Reserves the memory of the verifier from this pool.
+    pub fn within(self, memory: Arc<dyn MemoryPool>) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+
+    /// Returns the names of the columns that are read, each once.
+    pub fn columns(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.promise.columns();
+        names.extend(self.unchanged.iter().flat_map(|unchanged| unchanged.columns.iter().map(String::as_str)));
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(*name));
+        names
+    }
+
+    /// Fails if a column of the promise is missing, occurs twice, or can't be compared.
+    pub fn check_schema(&self, schema: &Schema) -> Result<(), VerifyError> {
+        self.verifier(schema).map(drop)
+    }
+
+    pub(crate) fn verifier(&self, schema: &Schema) -> Result<Verifier, VerifyError> {
+        let verifier = Verifier::new(self.promise.clone(), schema)?;
+        Ok(if self.are_classes_contiguous { verifier.expecting_classes_together() } else { verifier })
+    }
+
+    /// Verifies the streams of a release, in parallel. Returns `None` if contiguous classes were expected and not
+    /// found. Dropping the future stops the work.
+    pub async fn run(
+        &self,
+        schema: &Schema,
+        streams: Vec<SendableRecordBatchStream>,
+    ) -> Result<Option<VerifiedTable>, AnonymizeError> {
+        let mut tasks = JoinSet::new();
+        for stream in streams {
+            let verification = self.clone();
+            tasks.spawn(async move { verification.count(&stream.schema(), stream).await });
+        }
+        let mut whole: Option<CountedRows> = None;
+        while let Some(counted) = tasks.join_next().await {
+            let counted = counted.map_err(|_| AnonymizeError::Task)??;
+            match &mut whole {
+                None => whole = Some(counted),
+                Some(whole) => {
+                    whole.verifier.merge(counted.verifier);
+                    whole.checksum.merge(counted.checksum);
+                }
+            }
+        }
+        let CountedRows { verifier, checksum } = match whole {
+            Some(whole) => whole,
+            None => CountedRows { verifier: self.verifier(schema)?, checksum: Checksum::default() },
+        };
+        let is_valid = !verifier.is_scattered();
+        Ok(is_valid.then(|| VerifiedTable { findings: verifier.finish(), checksum }))
+    }
+
+    /// Counts the rows of one stream.
+    pub(crate) async fn count(
+        &self,
+        schema: &Schema,
+        mut batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
+    ) -> Result<CountedRows, AnonymizeError> {
+        let (mut verifier, mut checksum) = (self.verifier(schema)?, Checksum::default());
+        let mut unchanged = match &self.unchanged {
+            Some(PassthroughCheck { columns, seed }) => {
+                let fields = columns.iter().filter_map(|name| schema.field_with_name(name).ok());
+                let types: Vec<DataType> = fields.map(|field| to_canonical_field(field).data_type().clone()).collect();
+                Some((columns, RowHasher::new(&types, *seed)?))
+            }
+            None => None,
+        };
+        let memory = self.memory.as_ref().map(|pool| MemoryConsumer::new("throng verify").register(pool));
+        while let Some(batch) = batches.try_next().await? {
+            verifier.push(&batch)?;
+            if let Some(memory) = &memory {
+                memory.try_resize(verifier.size())?;
+            }
+            if let Some((columns, hasher)) = &mut unchanged {
+                let values = columns.iter().filter_map(|name| batch.column_by_name(name)).map(hashable);
+                checksum.add(hasher.hash(&values.collect::<Result<Vec<_>, _>>()?, batch.num_rows())?);
+            }
+            self.progress.advance(batch.num_rows() as u64);
+            tokio::task::consume_budget().await;
+        }
+        Ok(CountedRows { verifier, checksum })
+    }
+}
+
+/// The row hash accepts strings in any encoding, and canonical types otherwise.
+fn hashable(column: &ArrayRef) -> Result<ArrayRef, AnonymizeError> {
+    if is_text(column.data_type()) { Ok(Arc::clone(column)) } else { to_canonical_array(column) }
+}
+
+impl Facts {
+    /// Returns why a release with these facts must be refused, or `None` if it keeps its promise, no row is missing,
+    /// and its classes are those of the metrics.
+    pub fn refusal(&self, verified: &VerifiedTable) -> Option<&'static str> {
+        let VerifiedTable { findings, checksum } = verified;
+        if !findings.holds() {
+            return Some("a class does not satisfy the privacy model");
+        }
+        if *checksum != self.checksum || checksum.rows() + self.suppressed != self.rows_read {
+            return Some("rows were lost, changed or doubled");
+        }
+        let is_described = findings.classes == self.utility.classes && findings.sum_of_squares == self.utility.dm;
+        (!is_described).then_some("its classes are not those of the metrics")
+    }
+}
+
+/// Verifies a release before any of its rows is emitted.
+pub(crate) async fn verify_release(
+    release: &Arc<Release>,
+    anonymizer: &Anonymizer,
+    batch_rows: usize,
+    ahead: usize,
+) -> Result<Findings, AnonymizeError> {
+    let verification = Verification::of(anonymizer).expecting_contiguous_classes();
+    let counted = verification.count(&release.schema_with_units(), release.stream_with_units(batch_rows, ahead)).await;
+    let CountedRows { verifier, checksum } = counted.map_err(|error| match error {
+        AnonymizeError::Verify(_) => AnonymizeError::Refused("its columns are not those of the policy"),
+        other => other,
+    })?;
+    if verifier.is_scattered() {
+        return Err(AnonymizeError::Refused("its classes do not lie together"));
+    }
+    let verified = VerifiedTable { findings: verifier.finish(), checksum };
+    if let Some(refusal) = release.facts().refusal(&verified) {
+        return Err(AnonymizeError::Refused(refusal));
+    }
+    let findings = verified.findings;
+    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
+    Ok(findings)
+}

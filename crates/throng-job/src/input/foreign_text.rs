@@ -1,0 +1,44 @@
+//! Text that a Parquet file holds beside its values: key-value metadata, and the smallest and largest values of its statistics.
+
+use datafusion::parquet::DecodeResult;
+use datafusion::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataPushDecoder};
+use throng_datafusion::catch_decode_panic;
+
+use super::InputFile;
+use super::footer::{read, unreadable};
+use crate::error::JobError;
+
+/// Returns the texts of one file.
+pub(super) async fn of_parquet(file: &InputFile) -> Result<Vec<String>, JobError> {
+    let metadata = metadata(file).await?;
+    let mut texts = Vec::new();
+    for pair in metadata.file_metadata().key_value_metadata().into_iter().flatten() {
+        texts.push(pair.key.clone());
+        texts.extend(pair.value.clone());
+    }
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        if let Some(statistics) = column.statistics() {
+            let ends = [statistics.min_bytes_opt(), statistics.max_bytes_opt()];
+            texts.extend(ends.into_iter().flatten().filter_map(|end| String::from_utf8(end.to_vec()).ok()));
+        }
+    }
+    Ok(texts)
+}
+
+/// Reads the footer of a file that was checked when it was opened.
+async fn metadata(file: &InputFile) -> Result<ParquetMetaData, JobError> {
+    let damaged = || unreadable(file, "its footer is damaged");
+    let mut decoder = ParquetMetaDataPushDecoder::try_new(file.meta.size).map_err(|_| damaged())?;
+    loop {
+        match catch_decode_panic(async { Ok(decoder.try_decode()?) }).await.map_err(|_| damaged())? {
+            DecodeResult::Data(metadata) => return Ok(metadata),
+            DecodeResult::NeedsData(ranges) => {
+                for range in ranges {
+                    let bytes = read(file, range.clone()).await?;
+                    decoder.push_range(range, bytes).map_err(|_| damaged())?;
+                }
+            }
+            DecodeResult::Finished => return Err(JobError::internal("a footer was read twice")),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! A release that stays in this process until the host publishes it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use throng_core::verify::Findings;
+use throng_datafusion::{Anonymizer, Release, Verification};
+use throng_policy::{Output, Policy};
+use throng_report::document::{OutputFacts, ResourceFacts, RunFacts, Sidecar};
+use tracing::Instrument;
+
+use super::{
+    BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, failure, output_facts, output_of, publish,
+    release_facts, write_rows,
+};
+use crate::error::{JobError, Kind};
+use crate::input::InputDescription;
+use crate::manifest::{input_digest, policy_digest};
+use crate::progress::{Progress, Stage};
+use crate::publish::Staged;
+use crate::readback::{StagedFiles, read_back};
+use crate::resources::peak_memory_bytes;
+use crate::session::session;
+use crate::stage_timer::{StageTimer, StageTimes};
+use crate::write::ROW_GROUP_ROWS;
+
+/// Rows of a batch that a host receives.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// A verified release whose rows are held by this process, in memory or in temporary files, until it is dropped.
+pub struct UnpublishedRelease {
+    policy: Policy,
+    release: Arc<Release>,
+    anonymizer: Arc<Anonymizer>,
+    findings: Findings,
+    input: InputDescription,
+    input_digest: Option<String>,
+    sidecar: Sidecar,
+    times: (StageTimes, Duration),
+    threads: usize,
+    /// Whether the input was a table of the host.
+    is_of_host: bool,
+}
+
+/// Counts, and shows no row.
+impl fmt::Debug for UnpublishedRelease {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnpublishedRelease").field("rows", &self.findings.rows).finish_non_exhaustive()
+    }
+}
+
+/// Anonymizes the table of the options, or else the input of a policy, and verifies all rows. Publishes nothing.
+pub async fn make_release(policy: &Policy, options: &JobOptions) -> Result<UnpublishedRelease, JobError> {
+    let run_id = uuid::Uuid::new_v4().simple().to_string();
+    let span = tracing::info_span!("run", %run_id);
+    let made = make(policy, options, run_id).instrument(span);
+    tokio::select! {
+        biased;
+        () = options.stop.asked() => Err(stopped()),
+        made = made => made,
+    }
+}
+
+fn stopped() -> JobError {
+    JobError::new(Kind::Stopped, "stopped; nothing was published")
+}
+
+async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<UnpublishedRelease, JobError> {
+    let clock = Arc::new(StageTimer::start(options));
+    let session = session(options)?;
+    let BoundJob { input, table } = bind(policy, &session, options).await?;
+    let anonymizer = Arc::clone(table.anonymizer());
+    let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).with_external_verification();
+    let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
+    let release = match plan.release(session.task_ctx()).await {
+        Err(error) => return Err(failure(error, &table, input.as_ref(), &session).await),
+        Ok(release) => release,
+    };
+    input.check_unchanged().await?;
+    input.check_rows(release.facts().rows_read)?;
+
+    let span = clock.begin(Stage::Verify, Some(release.rows()));
+    let findings = verify(&release, &anonymizer, options).instrument(span).await?;
+    let times = clock.pause();
+
+    let facts = release.facts().clone();
+    // There are no files yet.
+    let output = OutputFacts { rows: release.rows(), files: 0, bytes: 0, suppressed_rows: facts.suppressed };
+    let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
+    let run = RunFacts { run_id, policy_digest: policy_digest(policy)?, has_report: policy.output.report };
+    let input = input.describe();
+    let facts = release_facts(policy, &anonymizer, &input, output, facts);
+    let mut sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
+    sidecar.set_times(&clock.times());
+    let (policy, threads) = (policy.clone(), options.threads);
+    Ok(UnpublishedRelease {
+        policy,
+        release,
+        anonymizer,
+        findings,
+        input,
+        input_digest,
+        sidecar,
+        times,
+        threads,
+        is_of_host: options.table.is_some(),
+    })
+}
+
+fn resources(threads: usize) -> ResourceFacts {
+    ResourceFacts { threads, peak_memory_bytes: peak_memory_bytes(), cluster: None }
+}
+
+/// Recomputes the promise of the policy from the released rows, and compares counts and checksum.
+async fn verify(release: &Arc<Release>, anonymizer: &Anonymizer, options: &JobOptions) -> Result<Findings, JobError> {
+    let refused = |what: &str| {
+        Err(JobError::new(Kind::Verification, format!("the release was refused before any of it was given: {what}")))
+    };
+    let verification = Verification::of(anonymizer).with_progress(Arc::clone(&options.observer));
+    let schema = release.schema_with_units();
+    let rows = release.stream_with_units(BATCH_ROWS, options.threads);
+    let rows: SendableRecordBatchStream = Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&schema), rows));
+    let Some(verified) = verification.expecting_contiguous_classes().run(&schema, vec![rows]).await? else {
+        return refused("its classes do not lie together");
+    };
+    if let Some(refusal) = release.facts().refusal(&verified) {
+        return refused(refusal);
+    }
+    let findings = verified.findings;
+    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
+    Ok(findings)
+}
+
+fn rows(release: &Arc<Release>, threads: usize) -> SendableRecordBatchStream {
+    let rows = release.stream(BATCH_ROWS, threads);
+    Box::pin(RecordBatchStreamAdapter::new(release.schema(), rows))
+}
+
+impl UnpublishedRelease {
+    /// Returns the schema of the release.
+    pub fn schema(&self) -> SchemaRef {
+        self.release.schema()
+    }
+
+    /// Returns all rows in the canonical order of the release. Every call starts at the first row.
+    pub fn stream(&self) -> SendableRecordBatchStream {
+        rows(&self.release, self.threads)
+    }
+
+    /// Returns the content of the sidecar, in which the release has no files yet.
+    pub fn sidecar(&self) -> &Sidecar {
+        &self.sidecar
+    }
+
+    /// Returns what the verifier has counted in the released values.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Returns the policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Writes the release to an output location, reads it back, verifies it and publishes it, as [`run`](crate::run) does. Every
+    /// publication is a run of its own.
+    pub async fn publish(&self, output: Output, options: &JobOptions) -> Result<PublishedRelease, JobError> {
+        let mut policy = self.policy.clone();
+        policy.output = output;
+        let place = output_of(&policy, self.is_of_host)?;
+        let run_id = uuid::Uuid::new_v4().simple().to_string();
+        let span = tracing::info_span!("run", %run_id);
+        async {
+            let staged = Staged::begin(&place, policy.output.mode, policy.output.commit, &run_id).await?;
+            let run = RunFacts { run_id, policy_digest: policy_digest(&policy)?, has_report: policy.output.report };
+            let ready = tokio::select! {
+                biased;
+                () = options.stop.asked() => Err(stopped()),
+                ready = self.stage(&policy, options, &staged, &run) => ready,
+            };
+            match ready {
+                Ok(ready) => publish(ready, staged, &run, place.to_string()).await,
+                Err(error) => {
+                    staged.abandon().await;
+                    Err(error)
+                }
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Writes the release to its staging, and reads it back.
+    async fn stage(
+        &self,
+        policy: &Policy,
+        options: &JobOptions,
+        staged: &Staged,
+        run: &RunFacts,
+    ) -> Result<StagedRelease, JobError> {
+        let clock = Arc::new(StageTimer::resume(self.times.0.clone(), self.times.1, options));
+        let span = clock.begin(Stage::Write, Some(self.release.rows()));
+        let place = staged.place()?;
+        let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
+        let batches = self.release.compact_stream_with_units(ROW_GROUP_ROWS, options.threads);
+        let has_units = self.anonymizer.binding().unit.is_some();
+        let (files, units) =
+            write_rows(batches, has_units, self.schema(), &place, rows_per_file, options).instrument(span).await?;
+
+        let facts = self.release.facts().clone();
+        let span = clock.begin(Stage::Verify, Some(self.release.rows()));
+        let output = output_facts(&files, &facts);
+        let written = StagedFiles { files, place: &place, facts: &facts, units };
+        let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
+        let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);
+        let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
+        Ok(StagedRelease { sidecar, read_back, input_digest: self.input_digest.clone(), clock })
+    }
+}
+
+#[cfg(test)]
+#[path = "unpublished_tests.rs"]
+mod tests;

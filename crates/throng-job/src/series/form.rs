@@ -1,0 +1,260 @@
+//! Forms the classes of newcomers, and recodes all rows that a release shows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::compute::{cast, take};
+use throng_core::cluster::{Class, IgnoreProgress, Portion};
+use throng_core::feasibility::Feasibility;
+use throng_core::key::ReleaseKey;
+use throng_core::metrics::Utility;
+use throng_core::model::{KAnonymity, Model, PSensitive, Privacy};
+use throng_core::partition::FeasibleRegions;
+use throng_core::recode::{Recoder, Recoding, released_fields};
+use throng_core::risk::{BorrowedRows, ClassSizes};
+use throng_core::row_hash::{Checksum, RowHasher};
+use throng_core::series::PoolClass;
+use throng_core::survey::{SUPPRESSED, Survey, SurveySpec};
+use throng_core::table::Table;
+use throng_core::{CoreError, model::CodeMeaning};
+use throng_datafusion::{AnonymizeError, Anonymizer, Facts, passthrough_names};
+
+use crate::error::JobError;
+
+use super::rows::fingerprints;
+
+/// Rows with their cells and groups.
+struct SurveyedRows {
+    table: Table,
+    /// The group of each row; [`SUPPRESSED`] for rows that the policy suppresses because of a null.
+    groups: Vec<u32>,
+}
+
+/// Classes of newcomers, and what was done to find them.
+pub(super) struct FormedPool {
+    pub(super) classes: Vec<PoolClass>,
+    pub(super) leaves: u64,
+    pub(super) cycles: u32,
+}
+
+/// A release in canonical order.
+pub(super) struct RecodedRelease {
+    pub(super) batch: RecordBatch,
+    /// For each row of the release, the row that it was made of.
+    pub(super) order: Vec<u32>,
+    /// Fingerprint of the class of each row, in the order of the rows that went in.
+    pub(super) classes: Vec<u64>,
+    pub(super) facts: Facts,
+}
+
+fn survey(anonymizer: &Anonymizer, rows: &RecordBatch) -> Result<SurveyedRows, JobError> {
+    let binding = anonymizer.binding();
+    let column = |name: &str| {
+        rows.column_by_name(name).cloned().ok_or_else(|| JobError::internal("a column of the series is missing"))
+    };
+    let mut columns = Vec::new();
+    let (mut quasi, mut sensitive) = (Vec::new(), Vec::new());
+    for bound in &binding.quasi {
+        let values = column(&bound.column.name)?;
+        quasi.push((bound.spec.clone(), values.data_type().clone()));
+        columns.push(values);
+    }
+    for bound in &binding.sensitive {
+        let values = column(&bound.column.name)?;
+        sensitive.push((bound.spec.clone(), values.data_type().clone()));
+        columns.push(values);
+    }
+    let mut survey = Survey::new(Arc::new(SurveySpec { quasi, sensitive }))?;
+    let numbers = survey.push(&columns)?;
+    let merged = Survey::merge(vec![survey])?;
+    let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
+    Ok(SurveyedRows { table: merged.table, groups: numbers.into_iter().map(group).collect() })
+}
+
+/// Forms classes of newcomers, with `reserve` units more than k. There are none if newcomers alone can't satisfy the
+/// models; in the first release that is an error.
+pub(super) fn form(
+    anonymizer: &Anonymizer,
+    rows: &RecordBatch,
+    key: ReleaseKey,
+    reserve: u64,
+    is_first: bool,
+) -> Result<FormedPool, JobError> {
+    let none = || FormedPool { classes: Vec::new(), leaves: 0, cycles: 0 };
+    if rows.num_rows() == 0 && !is_first {
+        return Ok(none());
+    }
+    let SurveyedRows { table, groups } = match survey(anonymizer, rows) {
+        Ok(surveyed) => surveyed,
+        // All of them are suppressed.
+        Err(_) if !is_first && rows.num_rows() == 0 => return Ok(none()),
+        Err(error) => return Err(error),
+    };
+    let privacy = with_reserve(anonymizer, reserve);
+    let allowed = FeasibleRegions::of(&table, &privacy);
+    let feasibility = Feasibility::of(&table, &privacy, &allowed);
+    if !feasibility.shortfalls.is_empty() {
+        return match is_first {
+            true => Err(AnonymizeError::from(CoreError::Infeasible(feasibility.shortfalls)).into()),
+            false => Ok(none()),
+        };
+    }
+    let (method, _) = anonymizer.method();
+    let leaves = method.leaves(&allowed, &table)?;
+    let formed = method.classes(&leaves, &table, &privacy, &IgnoreProgress);
+    let mut recoder = Recoder::new(&table);
+    recoder.add(&table, &formed.classes, &allowed.suppressed_cells)?;
+    let recoding = recoder.finish()?;
+    let labels = class_labels(anonymizer, &recoding)?;
+    let prints = fingerprints(&labels, key)?;
+    let width = table.quasi().len().max(1);
+    let loss = |class: u32| (0..width).map(|column| recoding.ncp(class, column)).sum::<f64>() / width as f64;
+    let members = assigned(&recoding, &groups, rows, key)?;
+    let class = |(class, rows): (usize, Vec<u32>)| PoolClass { rows, class: prints[class], loss: loss(class as u32) };
+    let classes = members.into_iter().enumerate().map(class).collect();
+    Ok(FormedPool { classes, leaves: leaves.len() as u64, cycles: formed.cycles })
+}
+
+/// Returns the models of the policy, with more units than k.
+fn with_reserve(anonymizer: &Anonymizer, reserve: u64) -> Privacy {
+    let binding = anonymizer.binding();
+    let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(binding.k + reserve))];
+    let columns = binding.sensitive.iter().enumerate().filter(|(_, column)| column.p > 1);
+    models.extend(
+        columns.map(|(at, column)| Arc::new(PSensitive::new(column.p, at, CodeMeaning::Values)) as Arc<dyn Model>),
+    );
+    Privacy::new(models)
+}
+
+/// Assigns rows to classes: rows of a group that several classes share in the order of a keyed hash.
+fn assigned(
+    recoding: &Recoding,
+    groups: &[u32],
+    rows: &RecordBatch,
+    key: ReleaseKey,
+) -> Result<Vec<Vec<u32>>, JobError> {
+    let hashes = super::rows::hashes(rows.columns(), key.derive("series assignment", &[]))?;
+    let mut order: Vec<u32> = (0..groups.len() as u32).filter(|row| groups[*row as usize] != SUPPRESSED).collect();
+    order.sort_unstable_by_key(|row| (groups[*row as usize], hashes[*row as usize]));
+    let mut members = vec![Vec::new(); recoding.class_rows().len()];
+    for alike in order.chunk_by(|a, b| groups[*a as usize] == groups[*b as usize]) {
+        let shares = recoding.shares(groups[alike[0] as usize]).iter();
+        let classes = shares.flat_map(|share| std::iter::repeat_n(share.class, share.rows as usize));
+        alike.iter().zip(classes).for_each(|(row, class)| members[class as usize].push(*row));
+    }
+    members.iter_mut().for_each(|rows| rows.sort_unstable());
+    Ok(members)
+}
+
+/// Returns the released columns of the quasi-identifiers, with one row per class.
+fn class_labels(anonymizer: &Anonymizer, recoding: &Recoding) -> Result<Vec<ArrayRef>, JobError> {
+    let mut columns = Vec::new();
+    for (at, bound) in anonymizer.binding().quasi.iter().enumerate() {
+        let labels: UInt32Array =
+            (0..recoding.class_rows().len() as u32).map(|class| recoding.label(class, at)).collect();
+        let parts = &recoding.columns()[at].columns;
+        for (part, field) in released_fields(&bound.spec, &bound.column.data_type).iter().enumerate() {
+            let field = anonymizer
+                .schema()
+                .field_with_name(field.name())
+                .map_err(|_| JobError::internal("a label has no column"))?;
+            let values = take(&parts[part].1, &labels, None).map_err(kernel)?;
+            columns.push(cast(&values, field.data_type()).map_err(kernel)?);
+        }
+    }
+    Ok(columns)
+}
+
+/// Recodes rows whose classes are given, and orders them. Rows of one class are generalized together.
+pub(super) fn recode(
+    anonymizer: &Anonymizer,
+    rows: &RecordBatch,
+    key: ReleaseKey,
+    classes: &[u64],
+    pool: (u64, u32),
+) -> Result<RecodedRelease, JobError> {
+    let SurveyedRows { table, groups } = survey(anonymizer, rows)?;
+    let mut portions: BTreeMap<u64, Vec<Portion>> = BTreeMap::new();
+    for (group, class) in groups.iter().zip(classes) {
+        portions.entry(*class).or_default().push(Portion { group: *group, rows: 1 });
+    }
+    let numbers: BTreeMap<u64, usize> = portions.keys().copied().zip(0..).collect();
+    let clusters: Vec<Class> = portions.into_values().map(Class::of_portions).collect();
+    let mut recoder = Recoder::new(&table);
+    recoder.add(&table, &clusters, &[])?;
+    let (recoding, class_of_cluster) = recoder.finish_with_classes()?;
+    let class_of: Vec<u32> = classes.iter().map(|class| class_of_cluster[numbers[class]]).collect();
+
+    let names = passthrough_names(anonymizer.binding());
+    let kept = names.iter().map(|name| {
+        let field =
+            anonymizer.schema().field_with_name(name).map_err(|_| JobError::internal("a column is not released"))?;
+        let column =
+            rows.column_by_name(name).ok_or_else(|| JobError::internal("a column of the series is missing"))?;
+        cast(column, field.data_type()).map_err(kernel)
+    });
+    let kept = kept.collect::<Result<Vec<ArrayRef>, JobError>>()?;
+    let types: Vec<_> = kept.iter().map(|column| column.data_type().clone()).collect();
+    let hashes = RowHasher::new(&types, anonymizer.content_seed())?.hash(&kept, rows.num_rows())?;
+    let mut checksum = Checksum::default();
+    checksum.add(hashes.iter().copied());
+    let mut order: Vec<u32> = (0..rows.num_rows() as u32).collect();
+    order.sort_unstable_by_key(|row| (class_of[*row as usize], hashes[*row as usize]));
+
+    let labels = class_labels(anonymizer, &recoding)?;
+    let prints = fingerprints(&labels, key)?;
+    let batch = released_batch(anonymizer, &labels, &names, &kept, &class_of, &order)?;
+    let (method, reason) = anonymizer.method();
+    let mut cells = ClassSizes::default();
+    cells.add_cells(&table);
+    let mut borrowed = BorrowedRows::default();
+    borrowed.add(&table, &anonymizer.binding().privacy(), &clusters);
+    let facts = Facts {
+        rows_read: rows.num_rows() as u64,
+        suppressed: 0,
+        leaves: pool.0,
+        cycles: pool.1,
+        method,
+        reason,
+        checksum,
+        utility: Utility::of(&table, &recoding, anonymizer.binding().k),
+        cells,
+        borrowed,
+    };
+    let classes = class_of.iter().map(|class| prints[*class as usize]).collect();
+    Ok(RecodedRelease { batch, order, classes, facts })
+}
+
+fn released_batch(
+    anonymizer: &Anonymizer,
+    labels: &[ArrayRef],
+    names: &[String],
+    kept: &[ArrayRef],
+    class_of: &[u32],
+    order: &[u32],
+) -> Result<RecordBatch, JobError> {
+    let schema = anonymizer.schema();
+    let label_names = anonymizer.binding().released_quasi_names();
+    let of_class: UInt32Array = order.iter().map(|row| class_of[*row as usize]).collect();
+    let of_row = UInt32Array::from(order.to_vec());
+    let columns = schema.fields().iter().map(|field| {
+        let (values, rows) = match names.iter().position(|name| name == field.name()) {
+            Some(at) => (&kept[at], &of_row),
+            None => {
+                let at = label_names.iter().position(|name| name == field.name());
+                (
+                    at.and_then(|at| labels.get(at)).ok_or_else(|| JobError::internal("a column has no source"))?,
+                    &of_class,
+                )
+            }
+        };
+        take(values, rows, None).map_err(kernel)
+    });
+    let columns = columns.collect::<Result<Vec<_>, JobError>>()?;
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(kernel)
+}
+
+fn kernel(source: datafusion::arrow::error::ArrowError) -> JobError {
+    AnonymizeError::Kernel("series", source).into()
+}

@@ -1,0 +1,255 @@
+//! Nights of a small series on a local file system.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use throng_core::key::ReleaseKey;
+use throng_policy::{Overrides, Policy, Secret};
+
+use super::run::run_with_key;
+use super::verify_ledger::verify_with_key;
+use super::*;
+use crate::error::{JobError, Kind};
+use crate::job::{JobOptions, PublishedRelease};
+
+/// A person: age, zip and illness.
+type Person = (u32, u32, &'static str);
+
+const ILLNESSES: [&str; 5] = ["flu", "gout", "asthma", "angina", "cold"];
+const KEY: ReleaseKey = ReleaseKey::PUBLIC;
+
+/// A folder with an input, a policy, releases and a ledger.
+struct Town {
+    folder: TempDir,
+    people: BTreeMap<u32, Person>,
+    next: u32,
+    more: &'static str,
+}
+
+impl Town {
+    fn new(people: u32) -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut town = Self { folder, people: BTreeMap::new(), next: 0, more: "" };
+        town.come(people);
+        town
+    }
+
+    fn come(&mut self, people: u32) {
+        for id in self.next..self.next + people {
+            let person = (20 + id * 7 % 60, 10_000 + id * 13 % 40, ILLNESSES[id as usize * 3 % ILLNESSES.len()]);
+            self.people.insert(id, person);
+        }
+        self.next += people;
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn policy(&self, mode: &str) -> Policy {
+        let mut table = "id,age,zip,illness,hours\n".to_owned();
+        for (id, (age, zip, illness)) in &self.people {
+            writeln!(table, "{id},{age},{zip},{illness},{}", id * 17 % 1000).unwrap();
+        }
+        fs::write(self.path("people.csv"), table).unwrap();
+        let (series, unit) = match mode {
+            "series" => {
+                (format!("[series]\nledger = '{}'\n{}", self.path("ledger").display(), self.more), "unit = 'id'")
+            }
+            _ => (String::new(), ""),
+        };
+        let text = format!(
+            "version = 1\n[input]\nlocation = '{}'\n[output]\nlocation = '{}'\nmode = '{mode}'\n[privacy]\nk = 3\np = 2\n{unit}\n\
+             {series}\n[columns]\nid.role = 'identifier'\nage.role = 'quasi'\nzip = {{ role = 'quasi', release = 'interval' }}\n\
+             illness.role = 'sensitive'\nhours.role = 'insensitive'\n",
+            self.path("people.csv").display(),
+            self.path("out").display(),
+        );
+        let policy = Policy::parse(&text, Path::new("."), &Overrides::default()).unwrap();
+        policy.with_secret(Secret::new("an example, and no secret at all").unwrap())
+    }
+
+    async fn night(&self) -> Result<PublishedRelease, JobError> {
+        run_with_key(&self.policy("series"), &JobOptions::default(), false, KEY).await
+    }
+
+    /// Keeps the release that stands, as an intruder would.
+    fn keep(&self, name: &str) -> String {
+        let (from, to) = (self.path("out"), self.path(name));
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+            if entry.file_name().to_string_lossy().starts_with("part-") {
+                fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+            }
+        }
+        to.display().to_string()
+    }
+
+    async fn compare(&self, previous: &[String]) -> Vec<SeriesComparison> {
+        let policy = self.policy("series");
+        let (promise, _) = policy.promise();
+        let out = self.path("out").display().to_string();
+        verify_against(&out, previous, &promise, &policy.store, &JobOptions::default()).await.unwrap()
+    }
+
+    async fn verify(&self) -> SeriesFindings {
+        verify_with_key(&self.policy("series"), &JobOptions::default(), KEY).await.unwrap()
+    }
+
+    fn ledgers(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.path("ledger")).unwrap().map(|entry| entry.unwrap().path());
+        let mut ledgers: Vec<PathBuf> =
+            entries.filter(|path| path.extension().is_some_and(|end| end == "throng")).collect();
+        ledgers.sort();
+        ledgers
+    }
+}
+
+fn series(release: &PublishedRelease) -> throng_report::document::SeriesFacts {
+    release.sidecar.series.unwrap()
+}
+
+#[tokio::test]
+async fn nights_stay_safe_together() {
+    let mut town = Town::new(60);
+    let first = town.night().await.unwrap();
+    assert_eq!((first.sidecar.output.rows, series(&first).releases), (60, 1));
+    assert_eq!(town.ledgers().len(), 1);
+    let mut kept = vec![town.keep("night-1")];
+    for night in 2..9 {
+        town.people.remove(&(night * 5));
+        town.people.get_mut(&(night * 5 + 1)).unwrap().2 = "measles";
+        town.come(4);
+        let release = town.night().await.unwrap();
+        assert_eq!(series(&release).releases, u64::from(night));
+        assert!(release.sidecar.output.rows >= 60, "who has left is shown on");
+        let found = town.compare(&kept).await;
+        assert!(found.iter().all(SeriesComparison::holds), "{found:?}");
+        let verified = town.verify().await;
+        assert!(verified.holds() && verified.rows == release.sidecar.output.rows, "{verified:?}");
+        kept.push(town.keep(&format!("night-{night}")));
+    }
+    assert_eq!(town.ledgers().len(), 1, "older ledgers are removed");
+    let shown = series(&town.night().await.unwrap());
+    assert!(shown.shown_on > 0 && shown.come <= 6, "{shown:?}");
+}
+
+#[tokio::test]
+async fn releases_without_a_ledger_are_found_out() {
+    let mut town = Town::new(60);
+    crate::run(&town.policy("overwrite"), &JobOptions::default()).await.unwrap();
+    let kept = town.keep("night-1");
+    town.people.remove(&7);
+    crate::run(&town.policy("overwrite"), &JobOptions::default()).await.unwrap();
+    let found = town.compare(&[kept]).await;
+    assert!(!found[0].holds() && found[0].rows_below_k > 0, "{found:?}");
+}
+
+#[tokio::test]
+async fn an_unchanged_input_gives_the_same_release_again() {
+    let town = Town::new(40);
+    let digest = |release: &PublishedRelease| release.files.iter().map(|file| file.sha256.clone()).collect::<Vec<_>>();
+    let first = town.night().await.unwrap();
+    let again = town.night().await.unwrap();
+    assert_eq!(digest(&first), digest(&again));
+}
+
+async fn refused(town: &Town, kind: Kind, text: &str) {
+    let before = fs::read(town.path("out/_throng/manifest.json")).unwrap();
+    let error = town.night().await.unwrap_err();
+    assert_eq!(error.kind(), kind, "{error}");
+    assert!(error.to_string().contains(text) && error.to_string().contains("--rebase"), "{error}");
+    assert_eq!(fs::read(town.path("out/_throng/manifest.json")).unwrap(), before, "the release stands");
+}
+
+#[tokio::test]
+async fn a_ledger_that_is_lost_damaged_or_foreign_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    let path = town.ledgers().remove(0);
+    let sealed = fs::read(&path).unwrap();
+    let text = String::from_utf8_lossy(&sealed).into_owned();
+    assert!(ILLNESSES.iter().all(|illness| !text.contains(illness)));
+
+    fs::remove_file(&path).unwrap();
+    refused(&town, Kind::BadPolicy, "lost").await;
+    let mut damaged = sealed.clone();
+    damaged[100] ^= 1;
+    fs::write(&path, &damaged).unwrap();
+    refused(&town, Kind::BadPolicy, "damaged").await;
+    fs::write(&path, &sealed[..sealed.len() / 2]).unwrap();
+    refused(&town, Kind::BadPolicy, "damaged").await;
+    fs::write(&path, &sealed).unwrap();
+    let other = run_with_key(&town.policy("series"), &JobOptions::default(), false, KEY.derive("other", b"")).await;
+    assert!(other.unwrap_err().to_string().contains("THRONG_LEDGER_KEY"));
+
+    fs::rename(town.path("out"), town.path("away")).unwrap();
+    let error = town.night().await.unwrap_err();
+    assert!(error.to_string().contains("has no release") && error.to_string().contains("--rebase"), "{error}");
+    fs::rename(town.path("away"), town.path("out")).unwrap();
+
+    fs::remove_file(&path).unwrap();
+    town.come(5);
+    let begun = run_with_key(&town.policy("series"), &JobOptions::default(), true, KEY).await.unwrap();
+    assert_eq!((series(&begun).releases, begun.sidecar.output.rows), (1, 45));
+    town.night().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_changed_policy_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    let text = town.policy("series");
+    let mut changed = text.clone();
+    changed.privacy.k = 4;
+    let error = run_with_key(&changed, &JobOptions::default(), false, KEY).await.unwrap_err();
+    assert!(error.to_string().contains("policy has changed") && error.to_string().contains("--rebase"), "{error}");
+    // Settings of the series may change.
+    town.more = "max_delay = 3\n";
+    town.night().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_that_was_killed_leaves_the_old_night_or_the_new_one() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    let old = town.ledgers().remove(0);
+    let sealed = fs::read(&old).unwrap();
+    // Killed before the commit: a ledger without a release.
+    fs::write(town.path("ledger/ledger-00000000000000000000000000000000.throng"), b"unfinished").unwrap();
+    town.come(8);
+    town.night().await.unwrap();
+    assert!(town.verify().await.holds());
+    // Killed after the commit: the old ledger is still there.
+    fs::write(&old, sealed).unwrap();
+    town.come(8);
+    assert_eq!(series(&town.night().await.unwrap()).releases, 3);
+    assert!(town.verify().await.holds());
+}
+
+#[tokio::test]
+async fn of_two_nights_at_once_one_follows_the_other_or_fails() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    town.come(8);
+    let (one, two) = tokio::join!(town.night(), town.night());
+    let published = [&one, &two].into_iter().flatten().count();
+    assert!(published >= 1);
+    for error in [&one, &two].into_iter().filter_map(|night| night.as_ref().err()) {
+        assert!(matches!(error.kind(), Kind::TemporaryIo | Kind::BadPolicy), "{error}");
+    }
+    let verified = town.verify().await;
+    assert!(verified.holds() && verified.releases == 1 + published as u64, "{verified:?}");
+}
+
+#[tokio::test]
+async fn a_ledger_inside_the_output_is_refused() {
+    let town = Town::new(40);
+    let mut policy = town.policy("series");
+    policy.series.as_mut().unwrap().ledger = town.path("out/ledger").display().to_string();
+    let error = run_with_key(&policy, &JobOptions::default(), false, KEY).await.unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
+}

@@ -1,0 +1,49 @@
+//! Validates requirements on the frequencies of a sensitive column.
+
+use throng_core::model::{FrequencyRequirement, GroundDistance};
+
+use crate::field_path::FieldPath;
+use crate::problem::Report;
+use crate::raw::{RawColumn, RawDistance, RawRecursive};
+
+/// Validates the requirements of a sensitive column, in the order of the reference.
+pub fn frequencies(column: &RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Vec<FrequencyRequirement> {
+    let mut check = |field: &str, is_valid: bool, message: &str| {
+        if !is_valid {
+            report.value(&path.key(field), message);
+        }
+    };
+    let mut found = Vec::new();
+    if let Some(share) = column.max_share {
+        check("max_share", share > 0.0 && share <= 1.0, "must be above 0 and at most 1: it is a share of a class");
+        found.push(FrequencyRequirement::MaxShare(share));
+    }
+    if let Some(l) = column.entropy_l {
+        check("entropy_l", l.is_finite() && l >= 1.0, "must be at least 1: every class has a value");
+        found.push(FrequencyRequirement::EntropyDiversity { l });
+    }
+    if let Some(RawRecursive { c, l }) = column.recursive {
+        check("recursive", c.is_finite() && c > 0.0 && l >= 1, "needs a `c` above 0 and an `l` of at least 1");
+        found.push(FrequencyRequirement::RecursiveDiversity { c, l });
+    }
+    if let Some(t) = column.t {
+        check("t", (0.0..=1.0).contains(&t), "must be from 0 to 1: distances between distributions are");
+        let distance = match column.distance {
+            Some(RawDistance::Ordered) => GroundDistance::Ordered,
+            Some(RawDistance::Equal) | None => GroundDistance::Equal,
+        };
+        found.push(FrequencyRequirement::Closeness { t, distance });
+    }
+    if let Some(beta) = column.beta {
+        check("beta", beta.is_finite() && beta > 0.0, "must be above 0: it is a relative gain in frequency");
+        found.push(FrequencyRequirement::Likeness { beta });
+    }
+    if let Some(range) = column.range {
+        check("range", range.is_finite() && range > 0.0, "must be above 0: it is a difference between two values");
+        found.push(FrequencyRequirement::ValueRange(range));
+    }
+    if column.distance.is_some() && column.t.is_none() {
+        report.field(&path.key("distance"), "has no use without `t`; set t, or take it out");
+    }
+    found
+}

@@ -1,0 +1,85 @@
+"""p-sensitive k-anonymity for tables of people.
+
+A table and a policy go in. A release comes out: every row shares its quasi-identifiers with at least ``k - 1`` others, and every such
+class has at least ``p`` different values of each sensitive column. All rows of a release are verified before the first is given.
+
+    import polars as pl
+    import throng_privacy as throng
+
+    people = pl.read_parquet("people.parquet")
+    release = throng.anonymize(people, k=10, p=3, quasi=["age", "zip"], sensitive=["diagnosis"], identifiers=["name"])
+    released = pl.DataFrame(release)
+
+Rows come back in the canonical order of the release, without identifiers, and can't be joined with those of the input.
+"""
+
+from __future__ import annotations
+
+from . import hierarchy
+from ._api import (
+    Census,
+    anonymize,
+    check,
+    check_hierarchy,
+    draft,
+    generate_census,
+    make_hierarchy,
+    risk,
+    sweep,
+    verify,
+)
+from ._draft import Draft, Question
+from ._native import VERSION as __version__
+from ._policy import policy
+from ._release import Release, Written
+from ._results import Check, Risk, Sweep, Trial, Verification
+from .exceptions import (
+    DataError,
+    InternalError,
+    NotFound,
+    PolicyError,
+    PrivacyError,
+    Problem,
+    TemporaryError,
+    ThrongError,
+    UsageError,
+    VerificationError,
+)
+from .sql import register, table
+
+__all__ = [
+    "Census",
+    "Check",
+    "DataError",
+    "Draft",
+    "InternalError",
+    "NotFound",
+    "PolicyError",
+    "PrivacyError",
+    "Problem",
+    "Question",
+    "Release",
+    "Risk",
+    "Sweep",
+    "TemporaryError",
+    "ThrongError",
+    "Trial",
+    "UsageError",
+    "Verification",
+    "VerificationError",
+    "Written",
+    "__version__",
+    "anonymize",
+    "check",
+    "check_hierarchy",
+    "draft",
+    "generate_census",
+    "hierarchy",
+    "make_hierarchy",
+    "policy",
+    "register",
+    "risk",
+    "sweep",
+    "table",
+    "verify",
+]

@@ -1,0 +1,5 @@
+"""``python -m throng_privacy`` is the command ``throng``."""
+
+from ._cli import main
+
+main()

@@ -1,0 +1,337 @@
+"""The functions of the package."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._data import open_data
+from ._policy import policy as build_policy, read_policy
+from ._draft import Draft
+from ._release import Release
+from ._results import Check, Risk, Sweep, Verification, verified
+from ._settings import call_settings
+from .exceptions import PolicyError, UsageError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    from ._data import Data
+    from ._policy import Columns, Policy
+
+    OnProgress = Callable[[str, int, int | None], object] | bool | None
+
+# Columns with a risk above this are counted, as by the command.
+_THRESHOLD = 0.2
+
+
+def _given_policy(
+    policy: Policy | None,
+    quasi: Columns | None,
+    sensitive: Columns | None,
+    identifiers: Sequence[str] | None,
+    insensitive: Sequence[str] | None,
+    hierarchies: Mapping[str, object] | None,
+    unlisted: str | None,
+) -> Policy:
+    """Returns the policy, or one that is built from the columns."""
+    named = (quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    if policy is None:
+        if quasi is None:
+            msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
+            raise UsageError(msg)
+        return build_policy(
+            quasi=quasi,
+            sensitive=sensitive or (),
+            identifiers=identifiers or (),
+            insensitive=insensitive or (),
+            hierarchies=hierarchies,
+            unlisted=unlisted,
+        )
+    if any(given is not None for given in named):
+        msg = "give either a policy or columns, and not both"
+        raise UsageError(msg)
+    return policy
+
+
+def anonymize(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Columns | None = None,
+    sensitive: Columns | None = None,
+    identifiers: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    secret: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Release:
+    """Anonymizes a table: every row shares its quasi-identifiers with at least ``k - 1`` others, and every such class has at least
+    ``p`` different values of each sensitive column.
+
+    ``data`` is a frame with an Arrow stream (pandas 3, polars, pyarrow, DuckDB, DataFusion), a location, a ``polars.LazyFrame``, a
+    ``pyarrow.dataset.Dataset`` or a table of DataFusion; without it, the input of the policy is read. ``policy`` is a path, TOML, a
+    dict or a draft; without it, columns are named as for :func:`policy`. ``k``, ``p``, ``budget`` and ``seed`` replace those of the
+    policy.
+
+    Random choices are keyed by ``secret``; by default it is that of ``THRONG_SECRET``, or one in the state folder of the user. Rows
+    that do not fit into ``memory_limit`` ("2GiB") are spilled to temporary files. ``on_progress`` is called with stage, units done
+    and total; by default a bar is drawn on terminals and in notebooks, and ``False`` draws none.
+
+    Rows come back in the canonical order of the release, without identifiers, and can't be joined with those of the input.
+
+    >>> people = {"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]}
+    >>> import pyarrow
+    >>> release = anonymize(pyarrow.table(people), k=3, p=2, quasi=["age"], sensitive=["illness"])
+    >>> sorted(set(pyarrow.table(release)["age"].to_pylist()))
+    ['[25-29]', '[60-64]']
+    """
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    opened = None if data is None else open_data(data)
+    read = read_policy(
+        chosen,
+        locations=None if opened is None else opened.locations,
+        k=k,
+        p=p,
+        budget=budget,
+        seed=seed,
+        secret=secret,
+    )
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        native = _native.anonymize(read, None if opened is None else opened.table, settings)
+    return Release(native, call_settings)
+
+
+def risk(
+    data: Data,
+    quasi: Sequence[str],
+    *,
+    sensitive: Sequence[str] = (),
+    threshold: float = _THRESHOLD,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Risk:
+    """Measures the risk that people are found in a table as it is, by the columns that others may know.
+
+    >>> import pyarrow
+    >>> risk(pyarrow.table({"age": [25, 25, 25, 64]}), quasi=["age"]).uniques
+    1
+    """
+    if isinstance(quasi, str) or isinstance(sensitive, str):
+        msg = "columns are given as lists of names"
+        raise UsageError(msg)
+    opened = open_data(data)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        document, page, part = _native.risk(
+            opened.table, opened.locations, list(quasi), list(sensitive), threshold, settings
+        )
+    return Risk(json.loads(document), page, part)
+
+
+def draft(data: Data, *, threads: int | None = None, on_progress: OnProgress = None) -> Draft:
+    """Drafts a policy for a table, from the names, types and counts of its columns. What it can't decide is a question.
+
+    >>> import pyarrow
+    >>> people = pyarrow.table({"name": ["Ada", "Bob"], "age": [25, 61]})
+    >>> [question.path for question in draft(people).questions]
+    ['privacy.p']
+    """
+    opened = open_data(data, reads=2)
+    with call_settings(threads=threads, on_progress=on_progress) as settings:
+        text, rows, columns, _ = _native.draft(opened.table, opened.locations, settings)
+    return Draft(text, rows, columns)
+
+
+def check(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Columns | None = None,
+    sensitive: Columns | None = None,
+    identifiers: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Check:
+    """Checks whether a table can be released under a policy. The result is true if it can."""
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    opened = None if data is None else open_data(data)
+    read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        document = _native.check(read, None if opened is None else opened.table, settings)
+    return Check(json.loads(document))
+
+
+def sweep(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    k: Sequence[int] = (),
+    p: Sequence[int] = (),
+    loss: float | None = None,
+    quasi: Columns | None = None,
+    sensitive: Columns | None = None,
+    identifiers: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    secret: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Sweep:
+    """Tries every pair of ``k`` and ``p`` on one survey of the table, and returns the risk and the loss of each.
+
+    ``loss`` is the highest NCP that is acceptable; :attr:`Sweep.best` is then the safest policy within it. A pair that can't be kept
+    is no error, and has its reason.
+    """
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    opened = None if data is None else open_data(data)
+    locations = None if opened is None else opened.locations
+    first_k, first_p = next(iter(k), None), next(iter(p), None)
+    trials: list[tuple[int, int, str, _native.NativePolicy | None, str]] = []
+    base_k, base_p = _grid_base(chosen, first_k, first_p, secret)
+    for one_k in k or [base_k]:
+        for one_p in p or [base_p]:
+            try:
+                read = read_policy(chosen, locations=locations, k=one_k, p=one_p, secret=secret, without_preset=True)
+            except PolicyError as error:
+                trials.append((one_k, one_p, "", None, str(error)))
+                continue
+            partition, cluster = read.algorithm
+            name = partition if cluster == "auto" else f"{partition}/{cluster}"
+            trials.append((one_k, one_p, name, read, ""))
+    if not any(read for _, _, _, read, _ in trials):
+        # All of them fail for the same reason, most likely: a policy that is wrong in itself.
+        read_policy(chosen, locations=locations, k=trials[0][0], p=trials[0][1], secret=secret, without_preset=True)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        document, page, part = _native.sweep(trials, loss, None if opened is None else opened.table, settings)
+    return Sweep(json.loads(document), page, part)
+
+
+def _grid_base(chosen: Policy, k: int | None, p: int | None, secret: str | None) -> tuple[int, int]:
+    """Returns the k and the p of a policy, for what the grid does not vary."""
+    if k is not None and p is not None:
+        return k, p
+    return read_policy(chosen, locations=["table"], k=k, p=p, secret=secret, without_preset=k is not None).privacy
+
+
+def verify(
+    data: Data,
+    policy: Policy | None = None,
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Sequence[str] | None = None,
+    sensitive: Sequence[str] = (),
+    raises: bool = True,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Verification:
+    """Recomputes the promise of a policy on any table, from its values alone: a published release, a file, or a frame.
+
+    Without a policy, the promise is given by ``quasi`` and ``sensitive`` columns with ``k`` and ``p``. A promise that does not hold
+    raises :class:`VerificationError`, unless ``raises`` is false.
+
+    >>> import pyarrow
+    >>> claimed = pyarrow.table({"age": ["[25-29]", "[25-29]", "64"]})
+    >>> verify(claimed, quasi=["age"], k=2, raises=False).holds
+    False
+    """
+    opened = open_data(data)
+    read: _native.NativePolicy | None = None
+    columns: tuple[list[str], list[str], int, int] | None = None
+    if policy is not None:
+        if quasi is not None or sensitive:
+            msg = "give either a policy or columns, and not both"
+            raise UsageError(msg)
+        read = read_policy(policy, locations=opened.locations, k=k, p=p)
+    elif quasi is None:
+        msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
+        raise UsageError(msg)
+    else:
+        columns = (list(quasi), list(sensitive), 1 if k is None else k, 1 if p is None else p)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        found = _native.verify(opened.table, opened.locations, read, columns, settings)
+    return verified(found, raises=raises)
+
+
+class Census:
+    """A synthetic census extract, as an Arrow stream. No person in it exists."""
+
+    rows: int
+    """Number of rows."""
+    seed: int
+    """Seed of the random choices."""
+
+    def __init__(self, rows: int, seed: int) -> None:
+        self.rows = rows
+        self.seed = seed
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return _native.census(self.rows, self.seed)
+
+    def __repr__(self) -> str:
+        return f"Census of {self.rows} rows"
+
+
+def generate_census(
+    rows: int,
+    location: str | os.PathLike[str] | None = None,
+    *,
+    seed: int = 42,
+    files: int | None = None,
+    overwrite: bool = False,
+) -> Census:
+    """Generates a synthetic census extract to try things on, and writes it to a folder if one is given.
+
+    >>> import pyarrow
+    >>> pyarrow.table(generate_census(100)).num_rows
+    100
+    """
+    if location is not None:
+        with call_settings(on_progress=False) as settings:
+            _native.generate_census(location, rows, seed, files, overwrite, settings)
+    return Census(rows, seed)
+
+
+def make_hierarchy(
+    data: Data, column: str, hierarchy: Mapping[str, Any], *, on_progress: OnProgress = None
+) -> dict[str, Any]:
+    """Builds a hierarchy for the values of a column with one of the builders of :mod:`throng_privacy.hierarchy`.
+
+    Returns it value by value, to be looked at or changed. It holds every value of the column.
+    """
+    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
+    with call_settings(on_progress=on_progress) as settings:
+        text, _, _ = _native.make_hierarchy(read, column, opened.table, opened.locations[0], settings)
+    return {"lines": text}
+
+
+def check_hierarchy(
+    data: Data, column: str, hierarchy: object, *, on_progress: OnProgress = None
+) -> tuple[int, int]:
+    """Returns how many distinct values a column has, and how many of them a hierarchy lacks."""
+    opened, read = open_data(data), _hierarchy_policy(column, hierarchy)
+    with call_settings(on_progress=on_progress) as settings:
+        return _native.check_hierarchy(read, column, opened.table, opened.locations[0], settings)
+
+
+def _hierarchy_policy(column: str, hierarchy: object) -> _native.NativePolicy:
+    return read_policy(build_policy(k=2, quasi={column: {"hierarchy": hierarchy}}), locations=["table"])

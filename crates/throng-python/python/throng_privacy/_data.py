@@ -1,0 +1,96 @@
+"""Tables that users hand over."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple, Protocol, TypeAlias, Union, runtime_checkable
+
+from . import _native
+from .exceptions import UsageError
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Anything with an Arrow stream: frames of pandas, polars, pyarrow, DuckDB, DataFusion and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+@runtime_checkable
+class TableProvider(Protocol):
+    """Anything that is a table of DataFusion, such as a ``DeltaTable``."""
+
+    def __datafusion_table_provider__(self, session: Any) -> object: ...
+
+
+Location: TypeAlias = Union[str, "os.PathLike[str]"]
+"""A file, a folder, a glob, or a URL that begins with ``s3://``, ``gs://``, ``az://`` or ``https://``."""
+
+Data: TypeAlias = Union[ArrowStream, TableProvider, Location, "list[str]", Any]
+"""A table: an Arrow stream, a location or several, a ``polars.LazyFrame``, a ``pyarrow.dataset.Dataset``, or a table of DataFusion."""
+
+
+class Opened(NamedTuple):
+    """A table, or else its locations."""
+
+    table: _native.NativeTable | None
+    locations: list[str]
+
+
+def open_data(data: object, *, reads: int = 1) -> Opened:
+    """Opens a table that is read ``reads`` times."""
+    if isinstance(data, (str, os.PathLike)):
+        return Opened(None, [location(data)])
+    if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
+        return Opened(None, [location(one) for one in data])
+    return Opened(_table(data, reads), ["table"])
+
+
+def location(data: str | os.PathLike[str]) -> str:
+    """Returns a location as text."""
+    return os.fspath(data)
+
+
+def _table(data: object, reads: int) -> _native.NativeTable:
+    library, name = _origin(data)
+    if library == "polars" and name == "LazyFrame":
+        # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
+        data = data.collect_batches(maintain_order=False) if reads == 1 else data.collect()  # type: ignore[attr-defined]
+    elif library == "pyarrow" and hasattr(data, "scanner"):
+        data = data.scanner().to_reader()
+    elif library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
+        data = data.to_reader()
+    if isinstance(data, ArrowStream):
+        library, name = _origin(data)
+        is_held = (library, name) in _HELD or reads > 1
+        return _native.NativeTable.held(data) if is_held else _native.NativeTable.streamed(data)
+    if isinstance(data, TableProvider):
+        return _native.NativeTable.foreign(data)
+    if hasattr(data, "__arrow_c_array__"):
+        msg = "an Arrow array is no table; give a frame or a record batch"
+        raise UsageError(msg)
+    if library == "pandas":
+        msg = "this version of pandas has no Arrow streams; use pandas 3, or pyarrow.Table.from_pandas(frame)"
+    else:
+        msg = (
+            f"a {type(data).__name__} is no table; give an object with an Arrow stream (a frame of pandas 3, polars, pyarrow, "
+            "DuckDB or DataFusion), a location, or a table of DataFusion"
+        )
+    raise UsageError(msg)
+
+
+# Frames whose rows are in memory already, so that taking them all costs nothing.
+_HELD = {
+    ("pandas", "DataFrame"),
+    ("polars", "DataFrame"),
+    ("pyarrow", "RecordBatch"),
+    ("pyarrow", "Table"),
+    ("arro3", "RecordBatch"),
+    ("arro3", "Table"),
+}
+
+
+def _origin(data: object) -> tuple[str, str]:
+    """Returns the library and the name of the class of an object."""
+    kind = type(data)
+    return kind.__module__.split(".")[0], kind.__name__

@@ -1,0 +1,106 @@
+"""The native part of the package. Not for users."""
+
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any, TypedDict, final
+
+VERSION: str
+
+class CallSettings(TypedDict):
+    threads: int | None
+    memory_limit: int | None
+    on_progress: Callable[[str, int, int | None], object] | None
+
+class Replacements(TypedDict):
+    input: list[str] | None
+    k: int | None
+    p: int | None
+    budget: str | None
+    seed: int | None
+    secret: str | None
+    without_preset: bool
+
+@final
+class NativeTable:
+    @staticmethod
+    def held(frame: object) -> NativeTable: ...
+    @staticmethod
+    def streamed(stream: object) -> NativeTable: ...
+    @staticmethod
+    def foreign(table: object) -> NativeTable: ...
+    @property
+    def columns(self) -> list[str]: ...
+
+@final
+class NativePolicy:
+    @staticmethod
+    def load(path: str | PathLike[str], replacements: Replacements) -> NativePolicy: ...
+    @staticmethod
+    def parse(text: str, replacements: Replacements) -> NativePolicy: ...
+    @staticmethod
+    def from_json(text: str, replacements: Replacements) -> NativePolicy: ...
+    @property
+    def privacy(self) -> tuple[int, int]: ...
+    @property
+    def algorithm(self) -> tuple[str, str]: ...
+
+@final
+class NativeRelease:
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __datafusion_table_provider__(self, session: object) -> object: ...
+    @property
+    def columns(self) -> list[tuple[str, str]]: ...
+    def metrics(self) -> str: ...
+    def findings(self) -> str: ...
+    def report(self) -> str: ...
+    def fragment(self) -> str: ...
+    def write(
+        self, location: str, is_overwritten: bool, has_report: bool | None, settings: CallSettings
+    ) -> tuple[str, str]: ...
+
+@final
+class SqlFunctions:
+    @staticmethod
+    def scalar() -> list[Any]: ...
+    @staticmethod
+    def aggregate() -> list[Any]: ...
+
+def check_datafusion() -> None: ...
+def command(args: list[str]) -> int: ...
+def anonymize(policy: NativePolicy, table: NativeTable | None, settings: CallSettings) -> NativeRelease: ...
+def risk(
+    table: NativeTable | None,
+    locations: list[str],
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    threshold: float,
+    settings: CallSettings,
+) -> tuple[str, str, str]: ...
+def draft(
+    table: NativeTable | None, locations: list[str], settings: CallSettings
+) -> tuple[str, int, int, int]: ...
+def check(policy: NativePolicy, table: NativeTable | None, settings: CallSettings) -> str: ...
+def sweep(
+    trials: list[tuple[int, int, str, NativePolicy | None, str]],
+    loss: float | None,
+    table: NativeTable | None,
+    settings: CallSettings,
+) -> tuple[str, str, str]: ...
+def verify(
+    table: NativeTable | None,
+    locations: list[str],
+    policy: NativePolicy | None,
+    columns: tuple[list[str], list[str], int, int] | None,
+    settings: CallSettings,
+) -> str: ...
+def make_hierarchy(
+    policy: NativePolicy, column: str, table: NativeTable | None, location: str, settings: CallSettings
+) -> tuple[str, int, int]: ...
+def check_hierarchy(
+    policy: NativePolicy, column: str, table: NativeTable | None, location: str, settings: CallSettings
+) -> tuple[int, int]: ...
+def generate_census(
+    folder: str | PathLike[str], rows: int, seed: int, files: int | None, is_overwritten: bool, settings: CallSettings
+) -> tuple[int, int, int]: ...
+def census(rows: int, seed: int) -> object: ...

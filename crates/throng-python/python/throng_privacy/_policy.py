@@ -1,0 +1,145 @@
+"""Policies that users hand over, and the builder of keyword arguments."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, Union
+
+from . import _native, hierarchy as hierarchies
+from ._draft import Draft
+from .exceptions import UsageError
+
+Policy: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Any], Draft]
+"""A policy: the path of a file, its text in TOML, a dict with the same fields, or a draft."""
+
+Columns: TypeAlias = Union[Sequence[str], Mapping[str, Any]]
+"""Names of columns, or names with settings."""
+
+
+def policy(
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Columns = (),
+    sensitive: Columns = (),
+    identifiers: Sequence[str] = (),
+    insensitive: Sequence[str] = (),
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    **sections: Any,
+) -> dict[str, Any]:
+    """Builds a policy.
+
+    ``quasi`` and ``sensitive`` are names, or names with the settings that a policy file has for such a column. A hierarchy is given
+    among these settings, or in ``hierarchies``: a dict of groups, the builders of :mod:`throng_privacy.hierarchy`, a frame with one
+    column per level, or the path of a file. ``unlisted="drop"`` leaves columns out that are not named; otherwise they are an error.
+    Other sections of a policy file (``privacy``, ``algorithm``, ``output``, ...) are given as dicts.
+
+    >>> built = policy(k=5, p=2, quasi=["age"], sensitive={"illness": {"p": 3}}, hierarchies={"age": {"intervals": [5, 10]}})
+    >>> built["columns"]["age"]
+    {'role': 'quasi', 'hierarchy': {'intervals': [5, 10]}}
+    """
+    built: dict[str, Any] = {"version": 1}
+    for name, section in sections.items():
+        if not isinstance(section, Mapping):
+            msg = f"{name} is a section of a policy, and needs a dict"
+            raise UsageError(msg)
+        built[name] = copy.deepcopy(dict(section))
+    columns: dict[str, Any] = built.setdefault("columns", {})
+    if unlisted is not None:
+        columns["default"] = unlisted
+    for role, named in (
+        ("identifier", identifiers),
+        ("quasi", quasi),
+        ("sensitive", sensitive),
+        ("insensitive", insensitive),
+    ):
+        for name, settings in _settings(role, named).items():
+            if name in columns:
+                msg = f"column {name!r} is given more than once"
+                raise UsageError(msg)
+            columns[name] = {"role": role, **settings}
+    for name, given in (hierarchies or {}).items():
+        if name not in columns or not isinstance(columns[name], dict):
+            msg = f"there is a hierarchy for {name!r}, which is neither a quasi-identifier nor sensitive"
+            raise UsageError(msg)
+        columns[name]["hierarchy"] = given
+    return _replaced(built, k, p)
+
+
+def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
+    if isinstance(named, str):
+        msg = f"the {role} columns need a list of names or a dict"
+        raise UsageError(msg)
+    if isinstance(named, Mapping):
+        return {name: dict(settings or {}) for name, settings in named.items()}
+    if isinstance(named, Sequence):
+        return {name: {} for name in named}
+    msg = f"the {role} columns need a list of names or a dict"
+    raise UsageError(msg)
+
+
+def _replaced(built: dict[str, Any], k: int | None, p: int | None) -> dict[str, Any]:
+    privacy = {name: number for name, number in (("k", k), ("p", p)) if number is not None}
+    if privacy:
+        built["privacy"] = {**built.get("privacy", {}), **privacy}
+    return built
+
+
+def _normalized(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Replaces hierarchies that are frames or trees by what a policy file has for them."""
+    plain = dict(given)
+    plain.setdefault("version", 1)
+    columns = plain.get("columns")
+    if isinstance(columns, Mapping):
+        plain["columns"] = {
+            name: {**settings, "hierarchy": hierarchies.normalize(settings["hierarchy"])}
+            if isinstance(settings, Mapping) and "hierarchy" in settings
+            else settings
+            for name, settings in columns.items()
+        }
+    return plain
+
+
+def read_policy(
+    given: object,
+    *,
+    locations: Sequence[str] | None,
+    k: int | None = None,
+    p: int | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    secret: str | None = None,
+    without_preset: bool = False,
+) -> _native.NativePolicy:
+    """Reads a policy of any form. ``locations`` replace its input, unless they are ``None``."""
+    replacements: _native.Replacements = {
+        "input": None if locations is None else list(locations),
+        "k": k,
+        "p": p,
+        "budget": budget,
+        "seed": seed,
+        "secret": secret,
+        "without_preset": without_preset,
+    }
+    if isinstance(given, Draft):
+        return _native.NativePolicy.parse(given.text, replacements)
+    if isinstance(given, Mapping):
+        return _native.NativePolicy.from_json(_json(_normalized(given)), replacements)
+    if isinstance(given, str) and ("\n" in given or "=" in given):
+        return _native.NativePolicy.parse(given, replacements)
+    if isinstance(given, (str, os.PathLike)):
+        return _native.NativePolicy.load(given, replacements)
+    msg = f"a {type(given).__name__} is no policy; give a path, TOML, a dict or a draft, or name columns: quasi=[...]"
+    raise UsageError(msg)
+
+
+def _json(given: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(given, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        msg = f"the policy has a value that no policy file can have ({type(error).__name__})"
+        raise UsageError(msg) from None

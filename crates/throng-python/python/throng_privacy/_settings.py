@@ -1,0 +1,99 @@
+"""How a call is executed: threads, memory, progress."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
+
+from .exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from . import _native
+
+
+# A bar is drawn for work that takes longer than this, in seconds.
+_DELAY = 0.5
+
+_UNITS = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+
+
+def memory_bytes(limit: int | str | None) -> int | None:
+    """Returns a memory limit in bytes.
+
+    >>> memory_bytes("2GiB")
+    2147483648
+    """
+    if limit is None or isinstance(limit, int):
+        return limit
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit.lower())
+    if not found:
+        msg = f"{limit!r} is no amount of memory; write it like '2GiB' or '500MB'"
+        raise UsageError(msg)
+    return int(float(found[1]) * _UNITS[found[2] or ""])
+
+
+@contextmanager
+def call_settings(
+    *,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: Callable[[str, int, int | None], object] | bool | None = None,
+) -> Iterator[_native.CallSettings]:
+    """Returns the settings of a call. Ends the bar after it."""
+    bar = None
+    if on_progress is True or (on_progress is None and is_interactive(sys.stderr)):
+        bar = Bar(sys.stderr)
+    callback = bar if bar is not None else (on_progress if callable(on_progress) else None)
+    try:
+        yield {"threads": threads, "memory_limit": memory_bytes(memory_limit), "on_progress": callback}
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def is_interactive(stream: TextIO) -> bool:
+    """Whether a stream is looked at: a terminal, or a notebook."""
+    try:
+        if stream.isatty():
+            return True
+    except (AttributeError, ValueError):
+        return False
+    return type(stream).__module__.startswith("ipykernel")
+
+
+class Bar:
+    """A plain progress bar in one line, which is removed at the end."""
+
+    _CELLS = 30
+
+    def __init__(self, stream: TextIO, delay: float = _DELAY) -> None:
+        self._stream = stream
+        self._start = time.monotonic() + delay
+        self._width = 0
+
+    def __call__(self, stage: str, done: int, total: int | None) -> None:
+        if time.monotonic() < self._start:
+            return
+        if total:
+            filled = min(self._CELLS, self._CELLS * done // total)
+            line = f"{stage:>10} [{'=' * filled}{' ' * (self._CELLS - filled)}] {done:,}/{total:,}"
+        else:
+            line = f"{stage:>10} {done:,}"
+        self._write(line)
+
+    def close(self) -> None:
+        """Removes the bar."""
+        if self._width:
+            self._write("")
+            self._stream.write("\r")
+            self._stream.flush()
+
+    def _write(self, line: str) -> None:
+        self._stream.write("\r" + line.ljust(self._width))
+        self._stream.flush()
+        self._width = len(line)

@@ -1,0 +1,156 @@
+//! Tables that Python hands over.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::{RecordBatch, RecordBatchReader};
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
+use datafusion::catalog::streaming::StreamingTable;
+use datafusion::datasource::MemTable;
+use datafusion::error::DataFusionError;
+use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_plan::stream::{RecordBatchReceiverStream, RecordBatchStreamAdapter};
+use datafusion::physical_plan::streaming::PartitionStream;
+use pyo3::prelude::*;
+use pyo3_arrow::PyRecordBatchReader;
+use throng_job::Kind;
+
+use crate::capsules::foreign_table;
+use crate::errors::failure;
+
+/// Rows of a batch at most: a frame of one batch is read by all threads.
+const BATCH_ROWS: usize = 1 << 16;
+
+/// Batches of a stream that are read ahead.
+const AHEAD: usize = 4;
+
+/// A table of the host.
+#[pyclass(frozen, module = "throng_privacy._native")]
+pub struct NativeTable {
+    table: Arc<dyn TableProvider>,
+}
+
+#[pymethods]
+impl NativeTable {
+    /// Takes all rows of an Arrow stream, without copying them. They can be read more than once.
+    #[staticmethod]
+    fn held(py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let reader = reader(frame)?;
+        let schema = plain(&reader.schema());
+        let read = py.detach(|| reader.collect::<Result<Vec<_>, _>>());
+        let batches = read.map_err(|_| unreadable(py, "the stream of the table failed"))?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
+        let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
+        Ok(Self { table: Arc::new(table) })
+    }
+
+    /// Takes an Arrow stream, which is read once, and no faster than its rows are used.
+    #[staticmethod]
+    fn streamed(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let reader = reader(stream)?;
+        let schema = plain(&reader.schema());
+        let stream = Arc::new(ReaderStream { schema: Arc::clone(&schema), reader: Mutex::new(Some(reader)) });
+        let table = StreamingTable::try_new(schema, vec![stream]).map_err(|_| unreadable(py, CHANGED))?;
+        Ok(Self { table: Arc::new(table) })
+    }
+
+    /// Takes a table of DataFusion from another library.
+    #[staticmethod]
+    fn foreign(table: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Self { table: foreign_table(table)? })
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.table.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+}
+
+impl NativeTable {
+    /// Returns the table.
+    pub(crate) fn provider(&self) -> Arc<dyn TableProvider> {
+        Arc::clone(&self.table)
+    }
+}
+
+const CHANGED: &str = "the batches of the table differ in their schemas";
+
+fn unreadable(py: Python<'_>, what: &str) -> PyErr {
+    failure(py, Kind::BadData, what)
+}
+
+/// Asks an object for its stream. The exception of a library may quote a value that it could not convert, so only its class is
+/// shown.
+fn reader(stream: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
+    let py = stream.py();
+    let opened = stream.extract::<PyRecordBatchReader>().and_then(PyRecordBatchReader::into_reader);
+    opened.map_err(|error| {
+        let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
+        unreadable(py, &format!("the table gives no Arrow stream ({class}); convert its columns to Arrow types first"))
+    })
+}
+
+/// Returns a schema without metadata, which may describe values: the names and types of columns are all that is used.
+fn plain(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter();
+    let fields = fields.map(|field| Field::new(field.name(), field.data_type().clone(), field.is_nullable()));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Deals batches to `threads` parts, in slices that share their memory. `None` if a batch does not fit the schema.
+fn parts(batches: Vec<RecordBatch>, schema: &SchemaRef, threads: usize) -> Option<Vec<Vec<RecordBatch>>> {
+    let mut parts = vec![Vec::new(); threads.max(1)];
+    let mut next = 0;
+    for batch in batches {
+        let batch = RecordBatch::try_new(Arc::clone(schema), batch.columns().to_vec()).ok()?;
+        for begin in (0..batch.num_rows()).step_by(BATCH_ROWS) {
+            parts[next].push(batch.slice(begin, BATCH_ROWS.min(batch.num_rows() - begin)));
+            next = (next + 1) % threads;
+        }
+    }
+    Some(parts)
+}
+
+/// The only partition of a table that can be read once. A thread of its own reads it, since the reader blocks and may wait for the
+/// interpreter.
+struct ReaderStream {
+    schema: SchemaRef,
+    reader: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
+}
+
+/// Without the reader, which may show rows.
+impl fmt::Debug for ReaderStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReaderStream").finish_non_exhaustive()
+    }
+}
+
+impl PartitionStream for ReaderStream {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn execute(&self, _context: Arc<TaskContext>) -> SendableRecordBatchStream {
+        let schema = Arc::clone(&self.schema);
+        let Some(reader) = self.reader.lock().unwrap_or_else(PoisonError::into_inner).take() else {
+            let error = DataFusionError::Plan("the stream of the table has been read already".to_owned());
+            let failed = futures::stream::once(std::future::ready(Err(error)));
+            return Box::pin(RecordBatchStreamAdapter::new(schema, failed));
+        };
+        let mut stream = RecordBatchReceiverStream::builder(Arc::clone(&schema), AHEAD);
+        let sender = stream.tx();
+        stream.spawn_blocking(move || {
+            for batch in reader {
+                let batch = batch.and_then(|batch| RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec()));
+                if sender.blocking_send(batch.map_err(DataFusionError::from)).is_err() {
+                    break;
+                }
+            }
+            Ok(())
+        });
+        stream.build()
+    }
+}

@@ -1,0 +1,66 @@
+//! Errors as exceptions of the package, one class per exit code.
+
+use std::error::Error;
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use throng_job::{JobError, Kind};
+use throng_policy::PolicyError;
+
+/// Module of the exceptions.
+const MODULE: &str = "throng_privacy.exceptions";
+
+/// Returns the class of the exception of a kind.
+fn class(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Infeasible => "PrivacyError",
+        Kind::Verification => "VerificationError",
+        Kind::BadData => "DataError",
+        Kind::NoInput => "NotFound",
+        Kind::TemporaryIo => "TemporaryError",
+        Kind::BadPolicy => "PolicyError",
+        Kind::BadQuery => "UsageError",
+        _ => "InternalError",
+    }
+}
+
+/// Converts an error of the job. A job that was stopped is an interrupt.
+pub(crate) fn job_error(py: Python<'_>, error: &JobError) -> PyErr {
+    if error.kind() == Kind::Stopped {
+        return pyo3::exceptions::PyKeyboardInterrupt::new_err(());
+    }
+    let policy = error.source().and_then(|source| source.downcast_ref::<PolicyError>());
+    raise(py, class(error.kind()), error.message(), error.column(), policy)
+}
+
+/// Converts an error of a policy.
+pub(crate) fn policy_error(py: Python<'_>, error: &PolicyError) -> PyErr {
+    raise(py, class(Kind::BadPolicy), &error.to_string(), None, Some(error))
+}
+
+/// Returns an exception with a message of ours.
+pub(crate) fn failure(py: Python<'_>, kind: Kind, message: &str) -> PyErr {
+    raise(py, class(kind), message, None, None)
+}
+
+fn raise(py: Python<'_>, class: &str, message: &str, column: Option<&str>, policy: Option<&PolicyError>) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let module = py.import(MODULE)?;
+        let fields = PyDict::new(py);
+        if let Some(column) = column {
+            fields.set_item("column", column)?;
+        }
+        if let Some(policy) = policy {
+            let problem = module.getattr("Problem")?;
+            let problems = policy.problems().iter().map(|found| {
+                // A flag of the command is an argument here.
+                let path = found.path.trim_start_matches("--");
+                let (line, column) = (found.place.map(|place| place.line), found.place.map(|place| place.column));
+                problem.call1((path, &found.message, line, column))
+            });
+            fields.set_item("problems", problems.collect::<PyResult<Vec<_>>>()?)?;
+        }
+        Ok(PyErr::from_value(module.getattr(class)?.call((message,), Some(&fields))?))
+    };
+    make().unwrap_or_else(|error| error)
+}

@@ -1,0 +1,222 @@
+//! Functions that look at a table and publish nothing: risk, draft, check, sweep, verify, hierarchies. And tables to try them on.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow::array::{RecordBatchIterator, StructArray};
+use arrow::datatypes::Field;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
+use serde_json::json;
+use throng_cli::documents::{check_json, risk_json, sweep_json, verify_json};
+use throng_core::hierarchy::HierarchySpec;
+use throng_core::verify::{Promise, SensitivePromise};
+use throng_job::{JobError, Kind, RiskOptions, Trial, fragment, risk_page, sweep_page, verify_release_with};
+use throng_policy::{Role, Store, hierarchy_lines};
+use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census};
+
+use crate::data::NativeTable;
+use crate::errors::failure;
+use crate::job_call::{CallSettings, JobCall};
+use crate::policy::NativePolicy;
+
+/// A document as JSON, and its page in whole and as a part of another page.
+type PagedDocument = (String, String, String);
+
+fn paged(document: &serde_json::Value, page: String) -> PagedDocument {
+    let part = fragment(&page);
+    (document.to_string(), page, part)
+}
+
+/// Measures the risk of a table as it is.
+#[pyfunction]
+#[pyo3(signature = (table, locations, quasi, sensitive, threshold, settings))]
+pub fn risk(
+    py: Python<'_>,
+    table: Option<&NativeTable>,
+    locations: Vec<String>,
+    quasi: Vec<String>,
+    sensitive: Vec<String>,
+    threshold: f64,
+    settings: CallSettings,
+) -> PyResult<PagedDocument> {
+    let call = JobCall::new(settings, table);
+    let options = call.options.clone();
+    let asked = RiskOptions { quasi, sensitive, threshold };
+    let risk = call.wait(py, async move { throng_job::risk(&locations, &asked, &options).await })?;
+    Ok(paged(&risk_json(&risk), risk_page(&risk)))
+}
+
+/// Drafts a policy. Returns its text, and the numbers of rows, columns and questions.
+#[pyfunction]
+#[pyo3(signature = (table, locations, settings))]
+pub fn draft(
+    py: Python<'_>,
+    table: Option<&NativeTable>,
+    locations: Vec<String>,
+    settings: CallSettings,
+) -> PyResult<(String, u64, usize, usize)> {
+    let call = JobCall::new(settings, table);
+    let options = call.options.clone();
+    let draft = call.wait(py, async move { throng_job::draft(&locations, &options).await })?;
+    Ok((draft.text, draft.rows, draft.columns, draft.questions))
+}
+
+/// Checks a policy and its feasibility.
+#[pyfunction]
+#[pyo3(signature = (policy, table, settings))]
+pub fn check(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    table: Option<&NativeTable>,
+    settings: CallSettings,
+) -> PyResult<String> {
+    let call = JobCall::new(settings, table);
+    let (policy, options) = (policy.policy().clone(), call.options.clone());
+    let checked = call.wait(py, async move { throng_job::check(&policy, &options).await })?;
+    let mut document = check_json(&checked);
+    document["quasi"] = json!(checked.quasi);
+    document["shortfalls"] = json!(checked.shortfalls);
+    Ok(document.to_string())
+}
+
+/// A policy of a sweep, or the reason why it is invalid: k, p, algorithm, policy, reason.
+type PolicyTrial = (u64, u64, String, Option<Py<NativePolicy>>, String);
+
+/// Tries policies on one table.
+#[pyfunction]
+#[pyo3(signature = (trials, loss, table, settings))]
+pub fn sweep(
+    py: Python<'_>,
+    trials: Vec<PolicyTrial>,
+    loss: Option<f64>,
+    table: Option<&NativeTable>,
+    settings: CallSettings,
+) -> PyResult<PagedDocument> {
+    let trial = |(k, p, algorithm, policy, reason): PolicyTrial| {
+        let policy = policy.map(|policy| policy.get().policy().clone()).ok_or(reason);
+        Trial { k, p, algorithm, policy }
+    };
+    let trials = trials.into_iter().map(trial).collect();
+    let call = JobCall::new(settings, table);
+    let options = call.options.clone();
+    let swept = call.wait(py, async move { throng_job::sweep(trials, loss, &options).await })?;
+    Ok(paged(&sweep_json(&swept), sweep_page(&swept)))
+}
+
+/// Verifies the promise of a policy, or one that is given by its columns. Returns the findings as JSON.
+#[pyfunction]
+#[pyo3(signature = (table, locations, policy, columns, settings))]
+pub fn verify(
+    py: Python<'_>,
+    table: Option<&NativeTable>,
+    locations: Vec<String>,
+    policy: Option<&NativePolicy>,
+    columns: Option<(Vec<String>, Vec<String>, u64, u64)>,
+    settings: CallSettings,
+) -> PyResult<String> {
+    let (promise, released, store) = match (policy, columns) {
+        (Some(policy), _) => {
+            let (promise, released) = policy.policy().promise();
+            (promise, Some(released), policy.policy().store.clone())
+        }
+        (None, Some((quasi, sensitive, k, p))) => {
+            let sensitive = sensitive.iter().map(|name| SensitivePromise::plain(name, p)).collect();
+            (Promise { quasi, k, sensitive, limits: Vec::new(), unit: None }, None, Store::default())
+        }
+        (None, None) => return Err(failure(py, Kind::BadQuery, "give a policy, or quasi-identifiers with k")),
+    };
+    let call = JobCall::new(settings, table);
+    let (options, promised) = (call.options.clone(), promise.clone());
+    let verified =
+        async move { verify_release_with(&locations, promised, released.as_deref(), &store, &options).await };
+    let findings = call.wait(py, verified)?;
+    Ok(verify_json(&findings, &promise).to_string())
+}
+
+/// Returns the hierarchy of a column in a policy.
+fn hierarchy_of(py: Python<'_>, policy: &NativePolicy, column: &str) -> PyResult<Arc<HierarchySpec>> {
+    let columns = policy.policy().columns.by_name.iter();
+    let hierarchy = columns.filter(|(name, _)| name == column).find_map(|(_, role)| match role {
+        Role::Quasi(quasi) => quasi.hierarchy.clone(),
+        _ => None,
+    });
+    hierarchy.ok_or_else(|| failure(py, Kind::BadQuery, &format!("the policy has no hierarchy for `{column}`")))
+}
+
+/// Builds the hierarchy that a policy has for a column. Returns it as the lines of a file, with the numbers of values and levels.
+#[pyfunction]
+#[pyo3(signature = (policy, column, table, location, settings))]
+pub fn make_hierarchy(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    column: String,
+    table: Option<&NativeTable>,
+    location: String,
+    settings: CallSettings,
+) -> PyResult<(String, usize, u32)> {
+    let spec = hierarchy_of(py, policy, &column)?;
+    let call = JobCall::new(settings, table);
+    let options = call.options.clone();
+    let tree = call.wait(py, async move { throng_job::make_hierarchy(&location, &column, &spec, &options).await })?;
+    Ok((hierarchy_lines(&tree), tree.leaf_count(), tree.height(tree.root())))
+}
+
+/// Looks up the values of a column in the hierarchy that a policy has for it. Returns the numbers of distinct and of missing values.
+#[pyfunction]
+#[pyo3(signature = (policy, column, table, location, settings))]
+pub fn check_hierarchy(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    column: String,
+    table: Option<&NativeTable>,
+    location: String,
+    settings: CallSettings,
+) -> PyResult<(usize, usize)> {
+    let spec = hierarchy_of(py, policy, &column)?;
+    let call = JobCall::new(settings, table);
+    let options = call.options.clone();
+    let fit = call.wait(py, async move { throng_job::check_hierarchy(&spec, &location, &column, &options).await })?;
+    Ok((fit.distinct, fit.missing))
+}
+
+/// Writes synthetic census extracts to a folder. Returns the numbers of rows, files and bytes.
+#[pyfunction]
+#[pyo3(signature = (folder, rows, seed, files, is_overwritten, settings))]
+pub fn generate_census(
+    py: Python<'_>,
+    folder: PathBuf,
+    rows: u64,
+    seed: u64,
+    files: Option<usize>,
+    is_overwritten: bool,
+    settings: CallSettings,
+) -> PyResult<(u64, usize, u64)> {
+    let mut options = CensusOptions::new(rows).with_seed(seed).with_overwrite(is_overwritten);
+    if let Some(files) = files {
+        options = options.with_files(files);
+    }
+    let write = async move {
+        let written = tokio::task::spawn_blocking(move || write_census(&folder, &options, &|_| {})).await;
+        let written = written.map_err(|_| JobError::new(Kind::Internal, "generating stopped"))?;
+        written.map_err(|error| match error {
+            GenerateError::Exists { .. } => JobError::new(Kind::BadPolicy, error.to_string()),
+            GenerateError::Io { ref source, .. } => JobError::creating(&error, source),
+            GenerateError::Parquet { .. } => JobError::new(Kind::TemporaryIo, error.to_string()),
+        })
+    };
+    let summary = JobCall::new(settings, None).wait(py, write)?;
+    Ok((summary.rows, summary.files, summary.bytes))
+}
+
+/// Returns a synthetic census extract as the capsule of an Arrow stream.
+#[pyfunction]
+pub fn census(py: Python<'_>, rows: u64, seed: u64) -> PyArrowResult<Bound<'_, PyCapsule>> {
+    let schema = census_schema();
+    let field = Field::new_struct("", schema.fields().clone(), false);
+    let batches = RecordBatchIterator::new(CensusBatches::new(rows, seed).map(Ok), schema);
+    let arrays = batches.map(|batch| batch.map(|batch| Arc::new(StructArray::from(batch)) as _));
+    to_stream_pycapsule(py, Box::new(ArrayIterator::new(arrays, Arc::new(field))), None)
+}

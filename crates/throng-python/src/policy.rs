@@ -1,0 +1,95 @@
+//! Policies that Python hands over.
+
+use std::path::{Path, PathBuf};
+
+use pyo3::prelude::*;
+use throng_policy::{Overrides, Policy, PolicyError, Secret};
+
+use crate::errors::policy_error;
+
+/// A validated policy.
+#[pyclass(frozen, module = "throng_privacy._native")]
+pub struct NativePolicy {
+    policy: Policy,
+}
+
+/// Values that replace those of the policy.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Replacements {
+    /// Locations of the input; `None` leaves them to the policy.
+    input: Option<Vec<String>>,
+    k: Option<u64>,
+    p: Option<u64>,
+    budget: Option<String>,
+    seed: Option<u64>,
+    secret: Option<String>,
+    without_preset: bool,
+}
+
+impl Replacements {
+    /// A call never publishes to the location of a policy, so that it may be missing.
+    fn overrides(&self) -> Overrides {
+        Overrides {
+            input: self.input.clone(),
+            output: Overrides::for_a_table().output,
+            overwrite: false,
+            k: self.k,
+            p: self.p,
+            budget: self.budget.clone(),
+            seed: self.seed,
+            without_preset: self.without_preset,
+        }
+    }
+
+    fn finish(&self, py: Python<'_>, read: Result<Policy, PolicyError>) -> PyResult<NativePolicy> {
+        let secret = self.secret.as_deref().map(Secret::new).transpose();
+        let policy = read.and_then(|policy| {
+            Ok(match secret? {
+                Some(secret) => policy.with_secret(secret),
+                None => policy,
+            })
+        });
+        policy.map(|policy| NativePolicy { policy }).map_err(|error| policy_error(py, &error))
+    }
+}
+
+#[pymethods]
+impl NativePolicy {
+    /// Reads a policy file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, replacements: Replacements) -> PyResult<Self> {
+        replacements.finish(py, Policy::load(&path, &replacements.overrides()))
+    }
+
+    /// Parses a policy. Hierarchy files are relative to the working folder.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, replacements: Replacements) -> PyResult<Self> {
+        replacements.finish(py, Policy::parse(text, Path::new(""), &replacements.overrides()))
+    }
+
+    /// Reads a policy as JSON.
+    #[staticmethod]
+    fn from_json(py: Python<'_>, text: &str, replacements: Replacements) -> PyResult<Self> {
+        replacements.finish(py, Policy::from_json_with(text, &replacements.overrides()))
+    }
+
+    /// Parameters k and p.
+    #[getter]
+    fn privacy(&self) -> (u64, u64) {
+        (self.policy.privacy.k, self.policy.privacy.p)
+    }
+
+    /// Names of the partition and the cluster method.
+    #[getter]
+    fn algorithm(&self) -> (&'static str, &'static str) {
+        (self.policy.algorithm.partition.as_str(), self.policy.algorithm.cluster.as_str())
+    }
+}
+
+impl NativePolicy {
+    /// Returns the policy.
+    pub(crate) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+}

@@ -1,0 +1,197 @@
+"""What the package does in a process: progress, logs, signals, forks, memory, and the command."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+import throng_privacy as throng
+
+
+def script(text: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(text), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def test_progress_is_reported_stage_by_stage(census, policy):
+    seen: list[tuple[str, int, int | None]] = []
+    throng.anonymize(census, policy, on_progress=lambda *step: seen.append(step))
+    assert seen[-1] == ("verify", 3000, 3000)
+
+
+def test_an_exception_of_the_callback_ends_the_call(policy):
+    def stop(stage: str, done: int, total: int | None) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        throng.anonymize(pa.table(throng.generate_census(300_000)), policy, on_progress=stop)
+
+
+def test_a_callback_may_call_the_library_again(census, policy):
+    found = []
+
+    def look(stage: str, done: int, total: int | None) -> None:
+        found.append(throng.risk(census, quasi=["age"]).rows)
+
+    throng.anonymize(census, policy, on_progress=look)
+    assert set(found) == {3000}
+
+
+def test_the_bar_is_one_line_that_goes_away():
+    import io
+
+    from throng_privacy._settings import Bar
+
+    stream = io.StringIO()
+    bar = Bar(stream, delay=0)
+    bar("survey", 5, 10)
+    bar("verify", 7, None)
+    bar.close()
+    lines = stream.getvalue().split("\r")
+    assert lines[1] == "    survey [===============               ] 5/10"
+    assert lines[2].rstrip() == "    verify 7"
+    assert lines[-1] == ""
+    assert lines[-2].strip() == ""
+
+
+def test_logs_go_to_logging(census, policy, caplog):
+    with caplog.at_level(logging.INFO, logger="throng_privacy"):
+        throng.anonymize(census, policy)
+    messages = [record.getMessage() for record in caplog.records if record.name == "throng_privacy"]
+    assert any(message.startswith("release verified") and "rows=3000" in message for message in messages), messages
+
+
+def test_other_threads_run_while_work_goes_on(policy):
+    table = pa.table(throng.generate_census(200_000))
+    counted = 0
+    is_done = threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not is_done.is_set():
+            counted += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = time.monotonic()
+    throng.anonymize(table, policy)
+    took = time.monotonic() - before
+    is_done.set()
+    thread.join()
+    assert counted > took * 20
+
+
+def test_ctrl_c_stops_within_a_second_and_leaves_nothing(tmp_path):
+    text = """
+        import os, signal, sys, threading, time
+        import pyarrow as pa, throng_privacy as throng
+        table = pa.table(throng.generate_census(2_000_000))
+        sent = []
+        def interrupt():
+            time.sleep(0.7)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            throng.anonymize(table, k=5, quasi=["age", "region", "sex", "education"], sensitive=["occupation"], unlisted="drop")
+        except KeyboardInterrupt:
+            print(time.monotonic() - sent[0])
+        else:
+            print("was done before")
+    """
+    done = script(text, env={**os.environ, "TMPDIR": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_fork_is_refused_with_a_message():
+    text = """
+        import os, sys
+        import pyarrow as pa, throng_privacy as throng
+        people = pa.table({"age": [1, 1, 1]})
+        throng.risk(people, quasi=["age"])
+        child = os.fork()
+        if child == 0:
+            try:
+                throng.risk(people, quasi=["age"])
+            except throng.UsageError as error:
+                print(error, flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        print(throng.risk(people, quasi=["age"]).rows)
+    """
+    done = script(text)
+    assert done.returncode == 0, done.stderr
+    message, rows = done.stdout.splitlines()
+    assert "forked" in message and "spawn" in message
+    assert rows == "3"
+
+
+def test_rows_beyond_the_memory_limit_are_spilled_and_the_release_is_the_same(policy):
+    table = pa.table(throng.generate_census(300_000))
+    small = throng.anonymize(table, policy, memory_limit="160MiB", threads=2)
+    assert pa.table(small).equals(pa.table(throng.anonymize(table, policy)))
+
+
+def test_an_amount_of_memory_is_read_or_refused():
+    from throng_privacy._settings import memory_bytes
+
+    assert [memory_bytes(text) for text in ("1KiB", "2 GB", "1.5gib", "7")] == [1024, 2_000_000_000, 1_610_612_736, 7]
+    with pytest.raises(throng.UsageError):
+        memory_bytes("much")
+
+
+def test_the_command_is_in_the_package(command):
+    shown = command("--version")
+    assert shown.returncode == 0
+    assert shown.stdout.strip() == f"throng {throng.__version__}"
+    failed = command("check", "absent.toml")
+    assert failed.returncode == 78
+    assert json.loads(failed.stdout.splitlines()[-1])["exit_code"] == 78
+    assert command("no-such-command").returncode == 2
+
+
+def test_the_command_stops_on_a_signal(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "throng_privacy", "demo", "--rows", "3000000", "-o", str(tmp_path / "demo")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    until = time.monotonic() + 60
+    while not (tmp_path / "demo").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
+
+
+def test_the_package_needs_no_other(tmp_path):
+    text = """
+        import sys
+        import throng_privacy as throng
+        census = throng.generate_census(500)
+        release = throng.anonymize(census, k=5, quasi=["age"], sensitive=["occupation"], unlisted="drop")
+        assert release.rows == 500
+        foreign = {"numpy", "pandas", "polars", "pyarrow", "duckdb", "datafusion", "IPython"} & set(sys.modules)
+        assert not foreign, foreign
+    """
+    assert script(text).returncode == 0

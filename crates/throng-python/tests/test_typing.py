@@ -1,0 +1,54 @@
+"""The types of the package, as type checkers see them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import throng_privacy
+
+PACKAGE = Path(throng_privacy.__file__).parent
+CONFIG = Path(__file__).parent.parent / "pyproject.toml"
+USE = Path(__file__).parent / "typed_use.py"
+# Without the recipes for schedulers, which are not installed.
+EXAMPLES = [
+    str(path)
+    for path in sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+    if path.stem not in ("airflow_dag", "dagster_asset")
+]
+
+
+def test_mypy_is_content_with_the_package_and_its_use():
+    line = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", str(CONFIG), str(PACKAGE), str(USE)]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright_is_content_with_the_use_of_the_package(tmp_path):
+    config = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": [str(USE)], "extraPaths": [str(PACKAGE.parent)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    line = [sys.executable, "-m", "pyright", "--project", str(tmp_path), "--pythonpath", sys.executable]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_type_checkers_are_content_with_the_examples(tmp_path):
+    for example in EXAMPLES:
+        line = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path), example]
+        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=PACKAGE.parent)
+        assert done.returncode == 0, done.stdout + done.stderr
+    config = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "include": EXAMPLES, "extraPaths": [str(PACKAGE.parent)]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
+    line = [sys.executable, "-m", "pyright", "--project", str(tmp_path), "--pythonpath", sys.executable]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright_finds_the_types_of_everything_public():
+    line = [sys.executable, "-m", "pyright", "--verifytypes", "throng_privacy", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    found = json.loads(done.stdout)
+    unknown = [symbol["name"] for symbol in found["typeCompleteness"]["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
+    assert unknown == []

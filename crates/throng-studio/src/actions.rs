@@ -1,0 +1,326 @@
+//! What the page can ask for. An action changes a text or starts work; what follows from it comes by events.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use crate::builder::{self, BuilderDialog};
+use crate::edit::PolicyEdit;
+use crate::first_look::first_look;
+use crate::jobs::{self, JobKind};
+use crate::live;
+use crate::places::{policy_of, replace};
+use crate::project::Project;
+use crate::state::StudioState;
+use crate::written::WrittenPolicy;
+
+/// An action of the page. Columns are named by their place, so that no name has to be escaped.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum StudioAction {
+    /// Opens a table or a policy.
+    Open {
+        path: String,
+    },
+    /// Shows another open table.
+    Select {
+        table: usize,
+    },
+    /// Closes a table.
+    Close {
+        table: usize,
+    },
+    /// Sets a field of a column.
+    Column {
+        column: usize,
+        field: String,
+        value: String,
+    },
+    /// Sets a promise.
+    Promise {
+        field: String,
+        value: String,
+    },
+    /// Replaces the text of the policy.
+    Text {
+        text: String,
+    },
+    Undo,
+    Redo,
+    /// Returns to a text of the history.
+    Restore {
+        at: usize,
+    },
+    Save,
+    Check,
+    Try,
+    Release {
+        overwrite: bool,
+    },
+    Cancel,
+    /// Opens the builder of a column.
+    Builder {
+        column: usize,
+    },
+    CloseBuilder,
+    /// Shows what a hierarchy makes of the column.
+    Preview {
+        kind: String,
+        text: String,
+    },
+    /// Writes a hierarchy into the policy.
+    Apply {
+        kind: String,
+        text: String,
+    },
+    /// Removes the hierarchy of the column.
+    NoHierarchy,
+    /// Takes the lines of a hierarchy file.
+    Import {
+        lines: String,
+    },
+    /// Writes a hierarchy to a file.
+    Export {
+        kind: String,
+        text: String,
+    },
+    /// Hides the message.
+    Dismiss,
+}
+
+/// Performs an action. The error is a message for the page.
+pub(crate) async fn act(state: &Arc<StudioState>, action: StudioAction) -> Result<(), String> {
+    state.desk().notice = None;
+    match action {
+        StudioAction::Open { path } => {
+            let path = path.trim().to_owned();
+            if path.is_empty() {
+                return Err("name a file, a folder or a policy".to_owned());
+            }
+            state.allowed.check(&path)?;
+            open(state, &path);
+        }
+        StudioAction::Select { table } => {
+            let mut desk = state.desk();
+            if desk.project(table).is_some() {
+                desk.selected = table;
+            }
+        }
+        StudioAction::Close { table } => {
+            let mut desk = state.desk();
+            desk.projects.retain(|project| project.id != table);
+            desk.selected = desk.projects.last().map_or(0, |project| project.id);
+        }
+        StudioAction::Column { column, field, value } => {
+            let name = column_name(state, column)?;
+            edit(state, &PolicyEdit::Column(name, field, value))?;
+        }
+        StudioAction::Promise { field, value } => edit(state, &PolicyEdit::Promise(field, value))?,
+        StudioAction::Text { text } => change(state, |project| Ok(project.history.push("text", text)))?,
+        StudioAction::Undo => change(state, |project| Ok(project.history.undo()))?,
+        StudioAction::Redo => change(state, |project| Ok(project.history.redo()))?,
+        StudioAction::Restore { at } => change(state, |project| Ok(project.history.go_to(at)))?,
+        StudioAction::Save => save(state)?,
+        StudioAction::Check => start(state, JobKind::Check)?,
+        StudioAction::Try => start(state, JobKind::Try)?,
+        StudioAction::Release { overwrite } => start(state, JobKind::Release { overwrites: overwrite })?,
+        StudioAction::Cancel => {
+            if let Some(stop) = state.desk().shown().and_then(|project| project.job.as_ref()?.stop.as_ref()) {
+                stop.stop();
+            }
+        }
+        StudioAction::Dismiss => {}
+        builder => build(state, builder).await?,
+    }
+    Ok(())
+}
+
+/// Opens a table or a policy, and begins to read it.
+pub(crate) fn open(state: &Arc<StudioState>, location: &str) {
+    let is_policy = location.ends_with(".toml");
+    let (file, text) = match is_policy {
+        true => (location.into(), None),
+        false => (policy_of(location), None::<String>),
+    };
+    let file: std::path::PathBuf = file;
+    let on_disk = std::fs::read_to_string(&file).ok().or(text);
+    let opened = match (&on_disk, is_policy) {
+        (None, true) => {
+            state.desk().say(format!("{location}: there is no such policy file"), true);
+            return;
+        }
+        (Some(text), true) => locations_of(text),
+        (_, false) => vec![location.to_owned()],
+    };
+    if opened.is_empty() {
+        state.desk().say(format!("{location}: the policy names no input"), true);
+        return;
+    }
+    let is_resumed = on_disk.is_some() && !is_policy;
+    let id = {
+        let mut desk = state.desk();
+        let id = desk.add(|id| Project::new(id, opened, file.clone(), on_disk));
+        if is_resumed {
+            desk.say(format!("opened with its policy {}", file.display()), false);
+        }
+        id
+    };
+    tokio::spawn(first_look(Arc::clone(state), id));
+}
+
+/// Returns the input of a policy, whatever else is wrong with it.
+fn locations_of(text: &str) -> Vec<String> {
+    let Ok(document) = text.parse::<toml_edit::DocumentMut>() else { return Vec::new() };
+    let location =
+        document.get("input").and_then(toml_edit::Item::as_table_like).and_then(|input| input.get("location"));
+    match location.map(|location| (location.as_str(), location.as_array())) {
+        Some((Some(one), _)) => vec![one.to_owned()],
+        Some((_, Some(several))) => several.iter().filter_map(|one| one.as_str().map(str::to_owned)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn column_name(state: &StudioState, column: usize) -> Result<String, String> {
+    let desk = state.desk();
+    let found = desk.shown().and_then(|project| project.columns.get(column));
+    found.map(|column| column.name.clone()).ok_or_else(|| "there is no such column".to_owned())
+}
+
+fn edit(state: &Arc<StudioState>, edit: &PolicyEdit) -> Result<(), String> {
+    change(state, |project| {
+        let text = edit.apply(project.history.text())?;
+        Ok(project.history.push(&edit.words(), text))
+    })
+}
+
+/// Changes the text of the policy, and looks at its figures if it has changed.
+fn change(state: &Arc<StudioState>, change: impl FnOnce(&mut Project) -> Result<bool, String>) -> Result<(), String> {
+    let changed = {
+        let mut desk = state.desk();
+        let project = desk.shown_mut().ok_or("no table is open")?;
+        let is_changed = change(project)?;
+        is_changed.then_some(project.id)
+    };
+    if let Some(id) = changed {
+        live::refresh(state, id);
+    }
+    Ok(())
+}
+
+/// Saves the policy next to its table. A file that has changed since it was read is not replaced.
+fn save(state: &StudioState) -> Result<(), String> {
+    let mut desk = state.desk();
+    let project = desk.shown_mut().ok_or("no table is open")?;
+    let (file, text) = (project.file.clone(), project.history.text().to_owned());
+    let on_disk = std::fs::read_to_string(&file).ok();
+    if on_disk.is_some() && on_disk != project.saved {
+        return Err(format!("{} has been changed by another program, and is not replaced", file.display()));
+    }
+    replace(&file, &text).map_err(|error| format!("{} can't be written: {}", file.display(), error.kind()))?;
+    project.saved = Some(text);
+    desk.say(format!("saved {}", file.display()), false);
+    Ok(())
+}
+
+/// Saves the policy and starts a job on the file.
+fn start(state: &Arc<StudioState>, kind: JobKind) -> Result<(), String> {
+    let is_unsaved = state.desk().shown().is_some_and(Project::is_unsaved);
+    if is_unsaved {
+        save(state)?;
+    }
+    jobs::start(state, kind)
+}
+
+async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), String> {
+    if let StudioAction::Builder { column } = action {
+        let (kind, text) = {
+            let mut desk = state.desk();
+            let project = desk.shown_mut().ok_or("no table is open")?;
+            let profile = project.columns.get(column).ok_or("there is no such column")?.profile.as_ref();
+            let (kind, text) = builder::suggestion(profile.map(|profile| profile.kind()));
+            let dialog = BuilderDialog { column, kind: kind.to_owned(), text: text.to_owned(), preview: None };
+            project.dialog = Some(dialog);
+            (kind.to_owned(), text.to_owned())
+        };
+        return preview(state, kind, text).await;
+    }
+    if let StudioAction::CloseBuilder = action {
+        state.desk().shown_mut().ok_or("no table is open")?.dialog = None;
+        return Ok(());
+    }
+    if let StudioAction::Preview { kind, text } = action {
+        // A preview that comes after its dialog is no mistake of the user.
+        let is_open = state.desk().shown().is_some_and(|project| project.dialog.is_some());
+        return if is_open { preview(state, kind, text).await } else { Ok(()) };
+    }
+    if let StudioAction::Apply { kind, text } | StudioAction::Export { kind, text } = &action {
+        preview(state, kind.clone(), text.clone()).await?;
+    }
+    let (id, name, table, rule, folder) = {
+        let desk = state.desk();
+        let project = desk.shown().ok_or("no table is open")?;
+        let dialog = project.dialog.as_ref().ok_or("no builder is open")?;
+        let name = project.columns.get(dialog.column).ok_or("there is no such column")?.name.clone();
+        let rule =
+            dialog.preview.as_ref().and_then(|preview| preview.as_ref().ok()).map(|preview| preview.rule.clone());
+        (project.id, name, project.table.clone(), rule, project.folder().to_owned())
+    };
+    let built = || rule.clone().ok_or("the hierarchy is not complete yet");
+    match action {
+        StudioAction::Apply { .. } => {
+            edit(state, &PolicyEdit::Hierarchy(name, Some(built()?)))?;
+            state.with_project(id, |project| project.dialog = None);
+        }
+        StudioAction::NoHierarchy => {
+            edit(state, &PolicyEdit::Hierarchy(name, None))?;
+            state.with_project(id, |project| project.dialog = None);
+        }
+        StudioAction::Import { lines } => {
+            let file = builder::store(&folder, &name, &lines)?;
+            preview(state, "file".to_owned(), file).await?;
+        }
+        StudioAction::Export { .. } => {
+            let table = table.ok_or("the table is not open")?;
+            let lines = builder::as_lines(&table, &name, &built()?, &folder).await?;
+            let file = builder::store(&folder, &name, &lines)?;
+            state.desk().say(
+                format!(
+                    "wrote {} in the convention of ARX; it holds every value of the column",
+                    folder.join(&file).display()
+                ),
+                false,
+            );
+        }
+        _ => return Err("the action is not known".to_owned()),
+    }
+    Ok(())
+}
+
+/// Shows what a hierarchy makes of the column of the builder.
+async fn preview(state: &Arc<StudioState>, kind: String, text: String) -> Result<(), String> {
+    let (id, name, table, folder) = {
+        let mut desk = state.desk();
+        let project = desk.shown_mut().ok_or("no table is open")?;
+        let dialog = project.dialog.as_mut().ok_or("no builder is open")?;
+        (dialog.kind, dialog.text) = (kind.clone(), text.clone());
+        let name = project.columns.get(dialog.column).ok_or("there is no such column")?.name.clone();
+        (project.id, name, project.table.clone().ok_or("the table is not open")?, project.folder().to_owned())
+    };
+    let found = match builder::rule(&kind, &text) {
+        Ok(rule) => builder::preview(&table, &name, rule, &folder, state.shows_values).await,
+        Err(error) => Err(error),
+    };
+    state.with_project(id, |project| {
+        if let Some(dialog) = project.dialog.as_mut().filter(|dialog| dialog.kind == kind && dialog.text == text) {
+            dialog.preview = Some(found);
+        }
+    });
+    Ok(())
+}
+
+impl Project {
+    /// Returns the policy as it is written, or an empty one if the text is no TOML.
+    pub(crate) fn written_or_empty(&self) -> WrittenPolicy {
+        self.written().unwrap_or_default()
+    }
+}

@@ -1,0 +1,147 @@
+//! One read of the quasi-identifiers and sensitive columns: the risk of the table as it is, and its cells, which stay in memory.
+//!
+//! As long as columns and hierarchies do not change, a new k or p is answered from the cells alone.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use throng::arrow::array::ArrayRef;
+use throng::throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
+use throng::throng_core::dictionary_encode::DictionaryEncoder;
+use throng::throng_core::hierarchy::HierarchySpec;
+use throng::throng_core::risk::DEFAULT_THRESHOLD;
+use throng::throng_core::survey::{Survey, SurveySpec};
+use throng::throng_core::table::Table;
+use throng::{Binding, Risk};
+use throng_job::{JobError, Kind, OpenTable};
+
+/// Tables with more groups are not held; their figures come from the release alone.
+const MOST_GROUPS: usize = 1 << 20;
+
+/// Cells of a table under the columns of one policy.
+#[derive(Debug)]
+pub(crate) struct HeldSurvey {
+    /// Identifies columns and hierarchies.
+    pub(crate) key: u64,
+    /// Cells and groups; `None` if there are too many to hold.
+    pub(crate) table: Option<Table>,
+    /// Number of rows of the table.
+    pub(crate) rows: u64,
+    /// Number of rows suppressed because of nulls.
+    pub(crate) suppressed: u64,
+    /// Risk of the table as it is.
+    pub(crate) risk: Arc<Risk>,
+}
+
+/// Returns a number that identifies what a survey depends on.
+pub(crate) fn survey_key(binding: &Binding) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for quasi in &binding.quasi {
+        format!("{:?} {:?}", quasi.column, quasi.spec).hash(&mut hasher);
+    }
+    for sensitive in &binding.sensitive {
+        format!("{:?} {:?}", sensitive.column, sensitive.spec).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+impl HeldSurvey {
+    /// Reads a table under the columns of a policy.
+    pub(crate) async fn read(table: &OpenTable, binding: &Binding) -> Result<Self, JobError> {
+        let quasi: Vec<String> = binding.quasi.iter().map(|quasi| quasi.column.name.clone()).collect();
+        let sensitive: Vec<String> = binding.sensitive.iter().map(|column| column.column.name.clone()).collect();
+        let names: Vec<&str> = quasi.iter().chain(&sensitive).map(String::as_str).collect();
+        let mut surveys = PairedSurveys {
+            bound: Some(Survey::new(Arc::new(bound_spec(binding)))?),
+            plain: Survey::new(Arc::new(plain_spec(binding)))?,
+            encoder: DictionaryEncoder::default(),
+            rows: 0,
+        };
+        let frame = table.rows()?.select_columns(&names).map_err(|_| internal("the columns could not be selected"))?;
+        let mut stream = match frame.execute_stream().await {
+            Ok(stream) => stream,
+            Err(error) => return Err(table.failure(&names, &error).await),
+        };
+        loop {
+            match stream.try_next().await {
+                Ok(Some(batch)) => {
+                    let pushed = tokio::task::spawn_blocking(move || surveys.push(batch.columns()).map(|()| surveys));
+                    surveys = pushed.await.map_err(|_| internal("the survey failed"))??;
+                }
+                Ok(None) => break,
+                Err(error) => return Err(table.failure(&names, &error).await),
+            }
+        }
+        let key = survey_key(binding);
+        let finished = tokio::task::spawn_blocking(move || surveys.finish(key, &quasi, &sensitive));
+        finished.await.map_err(|_| internal("the survey failed"))?
+    }
+}
+
+/// The survey of a policy, and that of the values as they are.
+struct PairedSurveys {
+    bound: Option<Survey>,
+    plain: Survey,
+    encoder: DictionaryEncoder,
+    rows: u64,
+}
+
+impl PairedSurveys {
+    fn push(&mut self, columns: &[ArrayRef]) -> Result<(), JobError> {
+        let encoded = columns.iter().map(|column| self.encoder.compact(column)).collect::<Result<Vec<ArrayRef>, _>>();
+        let columns = encoded.map_err(|_| internal("strings could not be compacted"))?;
+        self.rows += columns.first().map_or(0, |column| column.len()) as u64;
+        let Self { bound, plain, .. } = self;
+        std::thread::scope(|scope| {
+            let bound_done = scope.spawn(|| match bound {
+                Some(survey) => survey.push(&columns).map(|_| ()),
+                None => Ok(()),
+            });
+            let plain_done = plain.push(&columns).map(|_| ());
+            let bound_done = bound_done.join().map_err(|_| internal("the survey failed"))?;
+            Ok::<_, JobError>((bound_done?, plain_done?))
+        })?;
+        if self.bound.as_ref().is_some_and(|survey| survey.groups() > MOST_GROUPS) {
+            self.bound = None;
+        }
+        Ok(())
+    }
+
+    fn finish(self, key: u64, quasi: &[String], sensitive: &[String]) -> Result<HeldSurvey, JobError> {
+        let Self { bound, mut plain, rows, .. } = self;
+        let risk = Arc::new(Risk::of(&plain.take_groups(), quasi, sensitive, DEFAULT_THRESHOLD)?);
+        let merged = bound.map(|survey| Survey::merge(vec![survey])).transpose()?;
+        let suppressed = merged.as_ref().map_or(0, |merged| merged.suppressed);
+        Ok(HeldSurvey { key, table: merged.map(|merged| merged.table), rows, suppressed, risk })
+    }
+}
+
+fn bound_spec(binding: &Binding) -> SurveySpec {
+    SurveySpec {
+        quasi: binding.quasi.iter().map(|quasi| (quasi.spec.clone(), quasi.column.data_type.clone())).collect(),
+        sensitive: binding.sensitive.iter().map(|bound| (bound.spec.clone(), bound.column.data_type.clone())).collect(),
+    }
+}
+
+/// Columns that are compared by their values, whatever the policy makes of them.
+fn plain_spec(binding: &Binding) -> SurveySpec {
+    let quasi = |name: &String| QuasiSpec {
+        name: name.clone(),
+        release: ColumnRecoding::Ancestor,
+        weight: DEFAULT_WEIGHT,
+        nulls: Nulls::Value,
+        hierarchy: Arc::new(HierarchySpec::Flat),
+        limit: None,
+    };
+    let of_quasi = binding.quasi.iter().map(|bound| (quasi(&bound.column.name), bound.column.data_type.clone()));
+    let of_sensitive = binding
+        .sensitive
+        .iter()
+        .map(|bound| (SensitiveSpec::plain(&bound.column.name), bound.column.data_type.clone()));
+    SurveySpec { quasi: of_quasi.collect(), sensitive: of_sensitive.collect() }
+}
+
+fn internal(text: &str) -> JobError {
+    JobError::new(Kind::Internal, text)
+}

@@ -1,0 +1,202 @@
+//! `throng utility`, `throng attack` and `throng diff`, and the gate of a run.
+
+use std::fs;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use serde_json::Value;
+
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::sandbox::{Workshop, assert_says};
+use crate::tables::{strings, table};
+
+/// A release of the table of most tests.
+fn released() -> Workshop {
+    let workshop = Workshop::with(&people(3000), 5, 2, COLUMNS);
+    workshop.run(&[]);
+    workshop
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is not a number"))
+}
+
+/// Returns the outcome of one attack.
+fn attack<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let attacks = report["attacks"].as_array().unwrap();
+    attacks.iter().find(|attack| attack["name"] == name).unwrap_or_else(|| panic!("{name} is not in {report}"))
+}
+
+#[test]
+fn utility_measures_counts_marginals_association_and_models() {
+    let workshop = released();
+    let roles = ["--original", "input/", "--policy", "policy.toml"];
+    let report = workshop.throng(&[&["utility", "out/release"], &roles[..]].concat()).done();
+    assert_eq!((&report["outcome"], &report["unread_labels"]), (&"measured".into(), &0.into()));
+    for conditions in ["one", "two", "three"] {
+        let errors = &report["count_queries"][conditions];
+        assert_eq!(errors["queries"], 500);
+        assert!(number(&errors["median_error"]) <= number(&errors["p95_error"]), "{errors}");
+    }
+    assert!(number(&report["count_queries"]["median_error"]) > 0.0, "{report}");
+    assert!(number(&report["count_queries"]["median_error"]) < 0.5, "{report}");
+    let columns: Vec<&str> =
+        report["marginals"].as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap()).collect();
+    assert_eq!(columns, [&QUASI[..], &["diagnosis"]].concat());
+    assert_eq!(report["association"]["pairs"].as_array().unwrap().len(), 10);
+    assert_eq!(report["models"]["column"], "diagnosis");
+    assert!(number(&report["models"]["coefficient_overlap"]) <= 1.0);
+
+    // The original answers everything, also without a policy, and models predict any column that is not generalized.
+    let named = ["--quasi", "age,sex", "--sensitive", "diagnosis", "--target", "hours", "--queries", "50"];
+    let copy = workshop.throng(&[&["utility", "input/", "--original", "input/"], &named[..]].concat()).done();
+    assert_eq!((number(&copy["count_queries"]["p95_error"]), &copy["models"]["column"]), (0.0, &"hours".into()));
+    let target = ["utility", "input/", "--original", "input/", "--quasi", "age", "--target", "age"];
+    assert_says(&workshop.throng(&target).refused(2), &["`age` is a quasi-identifier"]);
+    assert_says(&workshop.throng(&["utility", "out/release", "--original", "input/"]).refused(2), &["--policy"]);
+    let absent = ["utility", "out/release", "--original", "input/", "--quasi", "height"];
+    assert_says(&workshop.throng(&absent).refused(2), &["the release has no column `height`"]);
+}
+
+#[test]
+fn bounds_and_means_are_understood() {
+    for form in ["bounds", "mean"] {
+        let columns = COLUMNS.replacen("role = \"quasi\"", &format!("role = \"quasi\"\nrelease = \"{form}\""), 1);
+        let workshop = Workshop::with(&people(1000), 5, 2, &columns);
+        workshop.run(&[]);
+        let roles = ["--original", "input/", "--policy", "policy.toml"];
+        let report = workshop.throng(&[&["utility", "out/release"], &roles[..]].concat()).done();
+        assert_eq!(report["unread_labels"], 0, "{form}");
+        assert!(number(&report["marginals"][0]["total_variation"]) < 0.3, "{form}: {report}");
+        let report = workshop.throng(&[&["attack", "out/release"], &roles[..]].concat()).done();
+        assert!(number(&attack(&report, "linkage")["gain"]) <= 1.0, "{form}: {report}");
+        assert_eq!(attack(&report, "linkage")["people_not_covered"], 0, "{form}: {report}");
+    }
+}
+
+#[test]
+fn attacks_report_three_chances_and_their_gain() {
+    let workshop = released();
+    let arguments = ["attack", "out/release", "--original", "input/", "--policy", "policy.toml", "--seed", "3"];
+    let ended = workshop.throng(&arguments);
+    for value in ["hepatitis", "Ghana", "person 0", "A000"] {
+        assert!(!ended.stdout.contains(value) && !ended.stderr.contains(value), "{value} is in the output");
+    }
+    let report = ended.done();
+    let attacks = report["attacks"].as_array().unwrap();
+    assert!(attacks.len() >= 11, "{report}");
+    for attack in attacks {
+        let [prior, release, original, gain] =
+            ["prior", "release", "original", "gain"].map(|field| number(&attack[field]));
+        assert!((gain - release / prior).abs() < 1e-3 * gain.max(1.0), "{attack}");
+        assert!((0.0..=1.0).contains(&release) && (0.0..=1.0).contains(&original), "{attack}");
+        let interval = attack["gain_interval"].as_array().unwrap();
+        assert!(number(&interval[0]) <= gain + 1e-6 && gain <= number(&interval[1]) + 1e-6, "{attack}");
+        if let Some(bound) = attack["bound"].as_f64() {
+            assert!(release <= bound + 1e-6, "{attack}");
+        }
+    }
+    // k holds, so that nobody's row is found more easily than the policy accepts.
+    assert!(number(&attack(&report, "linkage")["gain"]) <= 1.0);
+    // Throng's order, files and loans give nothing away.
+    for name in ["order", "metadata"] {
+        assert!(number(&attack(&report, name)["gain"]) < 1.1, "{}", attack(&report, name));
+    }
+    assert_eq!(workshop.throng(&arguments).done(), report, "the same seed gives the same report");
+
+    // A raw copy is found out.
+    let copy = workshop.throng(&["attack", "input/", "--original", "input/", "--policy", "policy.toml"]).done();
+    assert!(number(&attack(&copy, "linkage")["gain"]) > 3.0, "{copy}");
+    let limited = [&arguments[..], &["--max-gain", "1.01"]].concat();
+    let ended = workshop.throng(&limited);
+    assert_eq!(ended.code, Some(4));
+    assert_says(&ended.stderr, &["error: attacks gain more than 1.01: homogeneity"]);
+}
+
+#[test]
+fn a_previous_release_and_a_population_give_more_attacks() {
+    let workshop = released();
+    workshop.run(&["--seed", "5", "--output", "out/second"]);
+    workshop.write("others.csv", "age,sex,country,zip\n18,Male,France,A000\n80,Female,Kenya,A205\n");
+    let roles = ["--original", "input/", "--policy", "policy.toml"];
+    let more = ["--previous", "out/second", "--population", "others.csv", "--oracle", "2"];
+    let report = workshop.throng(&[&["attack", "out/release"], &roles[..], &more[..]].concat()).done();
+    assert!(number(&attack(&report, "composition")["gain"]) >= 1.0, "{report}");
+    assert_eq!(attack(&report, "membership")["prior"], 0.5);
+    assert_eq!((&attack(&report, "oracle")["trials"], &attack(&report, "oracle")["prior"]), (&2.into(), &0.5.into()));
+}
+
+#[test]
+fn two_releases_reveal_more_than_one() {
+    let workshop = released();
+    workshop.run(&["--seed", "5", "--output", "out/second"]);
+    let diff = |second: &str, more: &[&str]| {
+        workshop.throng(&[&["diff", "out/release", second, "--policy", "policy.toml"], more].concat()).done()
+    };
+    for more in [&[][..], &["--original", "input/"], &["--link", "row"]] {
+        let same = diff("out/release", more);
+        assert_eq!((&same["people_below_k"], &same["people_below_p"]), (&0.into(), &0.into()), "{more:?}: {same}");
+    }
+    let linked = diff("out/second", &["--link", "row"]);
+    assert_eq!((&linked["method"], &linked["people"]), (&"linked".into(), &3000.into()));
+    assert!(number(&linked["people_below_k"]) > 0.0, "{linked}");
+    assert!(number(&linked["chance_together"]) > number(&linked["chance_alone"]), "{linked}");
+    let labels = diff("out/second", &[]);
+    assert!(number(&labels["people_below_k"]) <= number(&linked["people_below_k"]), "{labels} {linked}");
+    // Files that no policy describes, and another policy for the second.
+    let named = ["diff", "out/release", "input/", "--quasi", "age,sex", "--sensitive", "diagnosis", "-k", "3"];
+    assert_eq!(workshop.throng(&named).done()["outcome"], "measured");
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let fewer = policy.replacen(
+        "[columns.zip]\nrole = \"quasi\"\nhierarchy = { mask = \"right\" }",
+        "[columns.zip]\nrole = \"identifier\"",
+        1,
+    );
+    assert_ne!(policy, fewer);
+    workshop.write("fewer.toml", fewer);
+    workshop.throng(&["run", "fewer.toml", "--output", "out/fewer"]).done();
+    let two = diff("out/fewer", &["--policy-b", "fewer.toml", "--link", "row"]);
+    assert!(number(&two["people_below_k"]) > 0.0, "{two}");
+}
+
+/// People of four ages; `illness` is given by the age and the number of the row.
+fn ages(illness: impl Fn(i64, i64) -> &'static str) -> RecordBatch {
+    let rows: Vec<i64> = (0..2000).collect();
+    let ages: ArrayRef = Arc::new(rows.iter().map(|row| Some(30 + row % 4)).collect::<Int64Array>());
+    let illnesses = strings(rows.iter().map(|row| illness(row % 4, row / 4)));
+    table(vec![("age", ages), ("illness", illnesses)])
+}
+
+const GATED: &str = "attacks = { max_gain = 1.5 }\n[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n";
+
+#[test]
+fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
+    // Everyone of one age but a few has the rare value: each class has two values, and gives them away.
+    let skewed = ages(|age, row| if (age == 3) == (row % 20 != 0) { "HIV" } else { "flu" });
+    let workshop = Workshop::with(&skewed, 10, 2, &GATED.replacen("attacks = { max_gain = 1.5 }\n", "", 1));
+    workshop.run(&[]);
+    fs::remove_dir_all(workshop.release()).unwrap();
+    workshop.policy(10, 2, GATED);
+    let message = workshop.run_refused(4, &[]);
+    assert_says(&message, &["`max_gain = 1.5`", "skewness of `illness` gains ", "nothing is published"]);
+
+    // The same for everyone: published, with what the attacks have gained.
+    let even = ages(|_, row| ["flu", "HIV", "gout", "none"][row as usize % 4]);
+    let workshop = Workshop::with(&even, 10, 2, GATED);
+    let outcome = workshop.run(&[]);
+    assert_eq!(outcome["outcome"], "released");
+    let sidecar: Value =
+        serde_json::from_slice(&fs::read(workshop.release().join("_throng/metrics.json")).unwrap()).unwrap();
+    assert_eq!(sidecar["attacks"]["max_gain"], 1.5);
+    let measured = sidecar["attacks"]["measured"].as_array().unwrap();
+    assert!(measured.len() >= 8 && measured.iter().all(|attack| number(&attack["gain"]) < 1.5), "{measured:?}");
+    workshop.throng(&["report", "out/release", "-o", "report.html"]).done();
+    let page = fs::read_to_string(workshop.path("report.html")).unwrap();
+    assert_says(&page, &["What an intruder gains", "homogeneity of illness"]);
+}
+
+#[test]
+fn a_limit_below_one_is_refused() {
+    let workshop = Workshop::with(&ages(|_, _| "flu"), 10, 1, &GATED.replacen("1.5", "0.5", 1));
+    assert_says(&workshop.run_refused(78, &[]), &["privacy.attacks.max_gain: must be at least 1"]);
+}
