@@ -3,14 +3,14 @@
 use rayon::prelude::*;
 
 use crate::cluster::{
-    Centroid, ClusterContext, ClusterMethod, DEFAULT_CYCLES, EnhancedPk, FormedClasses, Greedy, GreedyPk, Mdav,
-    OneClass, ProgressSink, RandomSeed, Switching,
+    Centroid, ClusterContext, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, OneClass, ProgressSink,
 };
 use crate::error::Result;
 use crate::key::ReleaseKey;
 use crate::local_search::LocalSearch;
 use crate::model::Privacy;
-use crate::partition::{BasicMondrian, FeasibleRegions, Incognito, Leaf, Mdr, Mondrian, NoPartition, PartitionMethod};
+use crate::partition::{FeasibleRegions, Leaf, Mondrian, NoPartition, PartitionMethod};
+use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, RandomSeed, Switching};
 use crate::redistribute::redistribute;
 use crate::table::Table;
 

@@ -40,6 +40,7 @@ pub mod model;
 mod numeric_view;
 pub mod partition;
 pub mod profile;
+pub mod published;
 pub mod recode;
 mod redistribute;
 pub mod risk;

@@ -23,7 +23,7 @@ use crate::table::Table;
 
 /// Cells of a leaf as points.
 #[derive(Debug)]
-pub(super) struct EuclideanEmbedding<'a> {
+pub(crate) struct EuclideanEmbedding<'a> {
     frame: LeafView<'a>,
     /// One per column.
     axes: Vec<EuclideanAxis>,
@@ -31,7 +31,7 @@ pub(super) struct EuclideanEmbedding<'a> {
 
 /// Coordinates of one column, indexed by dense position.
 #[derive(Debug)]
-pub(super) enum EuclideanAxis {
+pub(crate) enum EuclideanAxis {
     /// A number and its null indicator, both standardized and weighted.
     Line(Vec<[f64; 2]>),
     /// A category: 1 at every node on its path, 0 at all others. Squares are multiplied by the weight of the node.
@@ -45,18 +45,18 @@ pub(super) enum EuclideanAxis {
 
 /// A point of the space, not necessarily that of a row. Coordinates by column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct EuclideanPoint {
+pub(crate) struct EuclideanPoint {
     coordinates: Vec<Vec<f64>>,
 }
 
 /// Squared distances from one point, by column and dense position.
 #[derive(Debug)]
-pub(super) struct Distances {
+pub(crate) struct Distances {
     tables: Vec<Vec<f64>>,
 }
 
 impl<'a> EuclideanEmbedding<'a> {
-    pub(super) fn new(leaf: &'a [u32], table: &'a Table) -> Self {
+    pub(crate) fn new(leaf: &'a [u32], table: &'a Table) -> Self {
         let frame = LeafView::new(leaf, table, LossMeasure::Ncp);
         let axis = |column: usize| {
             let domain = &table.quasi()[column].domain;
@@ -74,17 +74,17 @@ impl<'a> EuclideanEmbedding<'a> {
         Self { frame, axes }
     }
 
-    pub(super) fn frame(&self) -> &LeafView<'a> {
+    pub(crate) fn frame(&self) -> &LeafView<'a> {
         &self.frame
     }
 
     /// Returns the point of a cell.
-    pub(super) fn point(&self, local: usize) -> EuclideanPoint {
+    pub(crate) fn point(&self, local: usize) -> EuclideanPoint {
         self.mean(&[(local, 1)])
     }
 
     /// Returns the mean of rows, given as cells with row counts.
-    pub(super) fn mean(&self, rows: &[(usize, u64)]) -> EuclideanPoint {
+    pub(crate) fn mean(&self, rows: &[(usize, u64)]) -> EuclideanPoint {
         let total = rows.iter().map(|(_, rows)| rows).sum::<u64>().max(1) as f64;
         let mean = |(column, axis): (usize, &EuclideanAxis)| {
             let mut sums = vec![0.0; axis.dimensions()];
@@ -99,11 +99,11 @@ impl<'a> EuclideanEmbedding<'a> {
 
     /// Draws a point from the bounding box of the leaf [Solanas 2008, Algorithm 3]: uniform between the least and the
     /// greatest value of a number, and uniform among the categories that occur. `uniform` draws from 0 to 1.
-    pub(super) fn draw(&self, mut uniform: impl FnMut() -> f64) -> EuclideanPoint {
+    pub(crate) fn draw(&self, mut uniform: impl FnMut() -> f64) -> EuclideanPoint {
         EuclideanPoint { coordinates: self.axes.iter().map(|axis| axis.draw(&mut uniform)).collect() }
     }
 
-    pub(super) fn distances(&self, from: &EuclideanPoint) -> Distances {
+    pub(crate) fn distances(&self, from: &EuclideanPoint) -> Distances {
         let axes = self.axes.iter().zip(&from.coordinates);
         Distances { tables: axes.map(|(axis, point)| axis.squared_distances(point)).collect() }
     }
@@ -111,7 +111,7 @@ impl<'a> EuclideanEmbedding<'a> {
 
 impl Distances {
     /// Returns the squared distance to a cell.
-    pub(super) fn to(&self, space: &EuclideanEmbedding<'_>, local: usize) -> f64 {
+    pub(crate) fn to(&self, space: &EuclideanEmbedding<'_>, local: usize) -> f64 {
         self.tables.iter().zip(space.frame.dense(local)).map(|(table, position)| table[*position as usize]).sum()
     }
 }
@@ -138,7 +138,7 @@ impl EuclideanAxis {
         Self::Line(positions.iter().zip(values).zip(marks).map(point).collect())
     }
 
-    pub(super) fn tree(tree: &Tree, positions: &[u32], rows: &[u64], weight: f64) -> Self {
+    pub(crate) fn tree(tree: &Tree, positions: &[u32], rows: &[u64], weight: f64) -> Self {
         let path = |position: &u32| {
             let upwards = std::iter::successors(Some(tree.leaf_node(*position)), |node| tree.parent(*node));
             upwards.filter(|node| *node != tree.root())
@@ -230,7 +230,7 @@ impl EuclideanAxis {
 
 /// Maps numbers, of which the least is 0, to mean 0 and standard deviation 1 over their rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Standardization {
+pub(crate) struct Standardization {
     width: f64,
     mean: f64,
     deviation: f64,
@@ -238,7 +238,7 @@ pub(super) struct Standardization {
 
 impl Standardization {
     /// Computes the standardization of numbers with their row counts.
-    pub(super) fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
+    pub(crate) fn of(numbers: impl Iterator<Item = (f64, u64)> + Clone) -> Self {
         // Squares of numbers in a narrow leaf of a wide table could underflow.
         let (mut width, mut total) = (0.0_f64, 0);
         numbers.clone().for_each(|(number, rows)| (width, total) = (width.max(number), total + rows));
@@ -252,7 +252,7 @@ impl Standardization {
     }
 
     /// Returns the standardized number; 0 if all numbers are equal.
-    pub(super) fn place(self, number: f64) -> f64 {
+    pub(crate) fn place(self, number: f64) -> f64 {
         if self.deviation > 0.0 { (number / self.width - self.mean) / self.deviation } else { 0.0 }
     }
 }

@@ -10,7 +10,7 @@ use crate::table::{QuasiColumn, Table};
 
 /// Measure of the loss of a range of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LossMeasure {
+pub(crate) enum LossMeasure {
     /// NCP, the default loss.
     Ncp,
     /// Information loss [Truta 2007, Def. 9], which the algorithms of [Truta 2007] and [Sun 2008] minimize.
@@ -19,7 +19,7 @@ pub(super) enum LossMeasure {
 
 /// Cells of a leaf with dense positions.
 #[derive(Debug)]
-pub(super) struct LeafView<'a> {
+pub(crate) struct LeafView<'a> {
     table: &'a Table,
     cells: &'a [u32],
     /// Per column the positions that occur, ascending.
@@ -47,7 +47,7 @@ enum RangeLosses {
 }
 
 impl<'a> LeafView<'a> {
-    pub(super) fn new(cells: &'a [u32], table: &'a Table, measure: LossMeasure) -> Self {
+    pub(crate) fn new(cells: &'a [u32], table: &'a Table, measure: LossMeasure) -> Self {
         let width = table.quasi().len();
         let positions: Vec<Vec<u32>> = (0..width)
             .map(|column| {
@@ -85,44 +85,44 @@ impl<'a> LeafView<'a> {
         slots
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.cells.len()
     }
 
-    pub(super) fn table(&self) -> &'a Table {
+    pub(crate) fn table(&self) -> &'a Table {
         self.table
     }
 
     /// Returns the cell of the table for a cell of this leaf.
-    pub(super) fn cell(&self, local: usize) -> u32 {
+    pub(crate) fn cell(&self, local: usize) -> u32 {
         self.cells[local]
     }
 
     /// Returns the positions of a column that occur, ascending.
-    pub(super) fn positions(&self, column: usize) -> &[u32] {
+    pub(crate) fn positions(&self, column: usize) -> &[u32] {
         &self.positions[column]
     }
 
     /// Returns the weight of a column, relative to the largest.
-    pub(super) fn weight(&self, column: usize) -> f64 {
+    pub(crate) fn weight(&self, column: usize) -> f64 {
         self.weights[column]
     }
 
     /// Returns the dense positions of a cell, one per column.
-    pub(super) fn dense(&self, local: usize) -> &[u32] {
+    pub(crate) fn dense(&self, local: usize) -> &[u32] {
         let width = self.positions.len();
         &self.dense[local * width..(local + 1) * width]
     }
 
     /// Returns the weighted loss per row of a class of two cells.
-    pub(super) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
+    pub(crate) fn loss_of_pair(&self, a: usize, b: usize) -> f32 {
         let (a, b) = (self.dense(a), self.dense(b));
         let loss = |column: &usize| self.column_loss(*column, a[*column].min(b[*column]), a[*column].max(b[*column]));
         self.varying.iter().map(loss).sum()
     }
 
     /// Returns the weighted loss per row of one column for a range of dense positions.
-    pub(super) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
+    pub(crate) fn column_loss(&self, column: usize, lo: u32, hi: u32) -> f32 {
         match &self.losses[column] {
             RangeLosses::Line(line) => line.loss(lo as usize, hi as usize),
             RangeLosses::Grid(grid) => grid.loss(lo as usize, hi as usize),
@@ -149,25 +149,25 @@ impl RangeLosses {
 
 /// Bounding box of a class in dense positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct DenseBox {
+pub(crate) struct DenseBox {
     ranges: Vec<(u32, u32)>,
 }
 
 impl DenseBox {
-    pub(super) fn of(frame: &LeafView<'_>, local: usize) -> Self {
+    pub(crate) fn of(frame: &LeafView<'_>, local: usize) -> Self {
         Self { ranges: frame.dense(local).iter().map(|position| (*position, *position)).collect() }
     }
 
-    pub(super) fn new(ranges: Vec<(u32, u32)>) -> Self {
+    pub(crate) fn new(ranges: Vec<(u32, u32)>) -> Self {
         Self { ranges }
     }
 
     /// Returns the box at the lowest positions, for a [`WideningLosses`] that is to be moved to a class.
-    pub(super) fn origin(frame: &LeafView<'_>) -> Self {
+    pub(crate) fn origin(frame: &LeafView<'_>) -> Self {
         Self { ranges: vec![(0, 0); frame.positions.len()] }
     }
 
-    pub(super) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
+    pub(crate) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
         for ((lo, hi), position) in self.ranges.iter_mut().zip(frame.dense(local)) {
             *lo = (*lo).min(*position);
             *hi = (*hi).max(*position);
@@ -175,13 +175,13 @@ impl DenseBox {
     }
 
     /// Returns the weighted loss per row.
-    pub(super) fn loss(&self, frame: &LeafView<'_>) -> f32 {
+    pub(crate) fn loss(&self, frame: &LeafView<'_>) -> f32 {
         let ranges = self.ranges.iter().enumerate();
         ranges.map(|(column, (lo, hi))| frame.column_loss(column, *lo, *hi)).sum()
     }
 
     /// Returns the weighted loss per row after adding a cell.
-    pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
+    pub(crate) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
         let ranges = self.ranges.iter().zip(frame.dense(local)).enumerate();
         ranges.map(|(column, ((lo, hi), at))| frame.column_loss(column, *lo.min(at), *hi.max(at))).sum()
     }
@@ -189,14 +189,14 @@ impl DenseBox {
 
 /// A bounding box with its loss after widening to each dense position of each varying column.
 #[derive(Debug)]
-pub(super) struct WideningLosses {
+pub(crate) struct WideningLosses {
     span: DenseBox,
     /// Column-major.
     widened: Vec<f32>,
 }
 
 impl WideningLosses {
-    pub(super) fn new(frame: &LeafView<'_>, span: DenseBox) -> Self {
+    pub(crate) fn new(frame: &LeafView<'_>, span: DenseBox) -> Self {
         let widened = vec![0.0; frame.varying.iter().map(|column| frame.positions[*column].len()).sum()];
         let mut reach = Self { span, widened };
         let mut start = 0;
@@ -207,32 +207,32 @@ impl WideningLosses {
     }
 
     /// Restarts at another cell, reusing the buffer.
-    pub(super) fn restart(&mut self, frame: &LeafView<'_>, local: usize) {
+    pub(crate) fn restart(&mut self, frame: &LeafView<'_>, local: usize) {
         self.move_by(frame, |column, _| {
             let at = frame.dense(local)[column];
             (at, at)
         });
     }
 
-    pub(super) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
+    pub(crate) fn include(&mut self, frame: &LeafView<'_>, local: usize) {
         self.move_by(frame, |column, (lo, hi)| {
             let at = frame.dense(local)[column];
             (lo.min(at), hi.max(at))
         });
     }
 
-    pub(super) fn span(&self) -> &DenseBox {
+    pub(crate) fn span(&self) -> &DenseBox {
         &self.span
     }
 
     /// Returns the weighted loss per row after adding a cell.
-    pub(super) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
+    pub(crate) fn loss_with(&self, frame: &LeafView<'_>, local: usize) -> f32 {
         let width = frame.varying.len();
         frame.slots[local * width..][..width].iter().map(|slot| self.widened[*slot as usize]).sum()
     }
 
     /// Computes [`WideningLosses::loss_with`] for many cells.
-    pub(super) fn losses_with(&self, frame: &LeafView<'_>, cells: &[usize], losses: &mut Vec<f32>) {
+    pub(crate) fn losses_with(&self, frame: &LeafView<'_>, cells: &[usize], losses: &mut Vec<f32>) {
         losses.clear();
         match frame.varying.len() {
             // Loops of constant width are unrolled.
@@ -251,7 +251,7 @@ impl WideningLosses {
     }
 
     /// Moves to another box, reusing the buffer.
-    pub(super) fn move_to(&mut self, frame: &LeafView<'_>, span: &DenseBox) {
+    pub(crate) fn move_to(&mut self, frame: &LeafView<'_>, span: &DenseBox) {
         self.move_by(frame, |column, _| span.ranges[column]);
     }
 

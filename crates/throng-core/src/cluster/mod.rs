@@ -2,34 +2,18 @@
 
 pub mod centroid;
 mod context;
-mod enhanced_pk;
-mod euclidean_embedding;
+pub(crate) mod euclidean_embedding;
 mod greedy;
-mod greedy_pk;
-mod lazy_sort;
-mod leaf_view;
-#[cfg(test)]
-mod literal_reference;
-mod mdav;
+pub(crate) mod leaf_view;
 mod merge_unsatisfied;
-mod microaggregation;
 mod one_class;
-mod random_seed;
 mod spatial_greedy;
-mod switching;
-mod unassigned_groups;
-mod unassigned_points;
 
 pub use centroid::Centroid;
 pub use context::{ClusterContext, DEFAULT_CYCLES, FormedClasses, IgnoreProgress, ProgressSink};
-pub use enhanced_pk::EnhancedPk;
 pub use greedy::Greedy;
-pub use greedy_pk::GreedyPk;
-pub use mdav::Mdav;
 use merge_unsatisfied::merge_unsatisfied;
 pub use one_class::OneClass;
-pub use random_seed::RandomSeed;
-pub use switching::Switching;
 
 use rayon::prelude::*;
 

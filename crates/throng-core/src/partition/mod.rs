@@ -1,16 +1,10 @@
 //! Partition: divides the table into leaves that each satisfy the privacy model and can be clustered independently.
 
-mod basic;
 mod constraints;
-mod incognito;
-mod mdr;
 mod mondrian;
 mod routing_tree;
 
-pub use basic::BasicMondrian;
 pub use constraints::FeasibleRegions;
-pub use incognito::{Incognito, LATTICE_LIMIT};
-pub use mdr::Mdr;
 pub use mondrian::{DEFAULT_LEAF_CELLS, Mondrian};
 pub use routing_tree::RoutingTree;
 

@@ -1,11 +1,10 @@
-use throng_core::cluster::{
-    Centroid, Class, ClusterMethod, EnhancedPk, Greedy, GreedyPk, Mdav, OneClass, Portion, RandomSeed, Switching,
-};
+use throng_core::cluster::{Centroid, Class, ClusterMethod, Greedy, OneClass, Portion};
 use throng_core::feasibility::Shortfall;
 use throng_core::local_search::LocalSearch;
 use throng_core::model::{
     CategoryWeight, ClosedUnder, CodeMeaning, CountingModel, KAnonymity, Model, PSensitive, Privacy, Tally,
 };
+use throng_core::published::{EnhancedPk, GreedyPk, Mdav, RandomSeed, Switching};
 use throng_core::table::Table;
 
 use super::*;

@@ -3,11 +3,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 
 use super::*;
+use crate::cluster::Portion;
 use crate::cluster::euclidean_embedding::EuclideanEmbedding;
-use crate::cluster::literal_reference::{leaves as random_leaves, sound_classes};
-use crate::cluster::{Mdav, Portion};
 use crate::columns::{ColumnRecoding, QuasiSpec};
 use crate::hierarchy::HierarchySpec;
+use crate::published::Mdav;
+use crate::published::literal_reference::{leaves as random_leaves, sound_classes};
 use crate::recode::Recoding;
 use crate::test_tables::{
     Surveyed as Rows, ancestor, cases, census_or_skip, countries, floats, ints, maybe_ints, quasi, set_partitions,

@@ -1,7 +1,7 @@
 use super::*;
-use crate::cluster::Mdav;
 use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
+use crate::published::Mdav;
 use crate::recode::Recoding;
 use crate::test_tables::{floats, interval, ints, quasi, survey, texts};
 

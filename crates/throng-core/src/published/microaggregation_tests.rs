@@ -3,10 +3,11 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use proptest::prelude::*;
 
-use crate::cluster::{Class, ClusterMethod, Mdav, RandomSeed};
+use crate::cluster::{Class, ClusterMethod};
 use crate::columns::ColumnRecoding;
 use crate::hierarchy::HierarchySpec;
 use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, PSensitive, Privacy, Tally};
+use crate::published::{Mdav, RandomSeed};
 use crate::test_tables::{ancestor, cases, countries, interval, ints, maybe_ints, quasi, survey, texts};
 
 #[test]

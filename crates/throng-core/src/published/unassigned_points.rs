@@ -4,9 +4,9 @@
 //! lowers the deficit, and of those one of the group with the most remaining rows, so that rare values last as long as
 //! possible.
 
-use super::euclidean_embedding::{Distances, EuclideanEmbedding, EuclideanPoint};
 use super::lazy_sort::PartiallySorted;
-use super::{Class, Portion};
+use crate::cluster::euclidean_embedding::{Distances, EuclideanEmbedding, EuclideanPoint};
+use crate::cluster::{Class, Portion};
 use crate::model::{Need, Privacy, Tally};
 use crate::table::Table;
 

@@ -13,7 +13,7 @@
 //! satisfy the model together.
 
 use super::unassigned_groups::{GrowingClass, UnassignedGroups};
-use super::{Class, ClusterMethod};
+use crate::cluster::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 

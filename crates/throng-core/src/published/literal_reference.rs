@@ -5,15 +5,15 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, StringArray};
 use proptest::prelude::*;
 
-use super::{Class, ClusterMethod, Portion};
+use crate::cluster::{Class, ClusterMethod, Portion};
 use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive, Privacy, Tally};
 use crate::table::Table;
 use crate::test_tables::{Surveyed, ancestor, countries, interval, ints, survey, texts};
 
 /// Rows of a table, in the order of their groups.
-pub(super) struct LiteralRows<'a> {
-    pub(super) table: &'a Table,
-    pub(super) privacy: &'a Privacy,
+pub(crate) struct LiteralRows<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) privacy: &'a Privacy,
     /// Group of each row.
     groups: Vec<u32>,
     /// Cell of each group.
@@ -21,37 +21,37 @@ pub(super) struct LiteralRows<'a> {
 }
 
 impl<'a> LiteralRows<'a> {
-    pub(super) fn new(table: &'a Table, privacy: &'a Privacy) -> Self {
+    pub(crate) fn new(table: &'a Table, privacy: &'a Privacy) -> Self {
         let cells = (0..table.cell_count() as u32).flat_map(|cell| table.groups(cell).map(move |_| cell)).collect();
         let repeated = |group: u32| std::iter::repeat_n(group, table.group_rows(group) as usize);
         Self { table, privacy, groups: (0..table.group_count() as u32).flat_map(repeated).collect(), cells }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.groups.len()
     }
 
-    pub(super) fn codes(&self, row: usize) -> &[u32] {
+    pub(crate) fn codes(&self, row: usize) -> &[u32] {
         self.table.codes(self.groups[row])
     }
 
-    pub(super) fn tally(&self, cluster: &[usize]) -> Tally {
+    pub(crate) fn tally(&self, cluster: &[usize]) -> Tally {
         let mut tally = Tally::empty(self.table.tally_shape());
         cluster.iter().for_each(|row| tally.add(self.codes(*row), 1));
         tally
     }
 
-    pub(super) fn is_satisfied(&self, cluster: &[usize]) -> bool {
+    pub(crate) fn is_satisfied(&self, cluster: &[usize]) -> bool {
         self.privacy.is_satisfied(&self.tally(cluster))
     }
 
     /// Hom [Truta 2007, Def. 12].
-    pub(super) fn hom(&self, cluster: &[usize]) -> f64 {
+    pub(crate) fn hom(&self, cluster: &[usize]) -> f64 {
         self.privacy.homogeneity(&self.tally(cluster))
     }
 
     /// Information loss [Truta 2007, Def. 9].
-    pub(super) fn il(&self, cluster: &[usize]) -> f64 {
+    pub(crate) fn il(&self, cluster: &[usize]) -> f64 {
         let column = |(at, quasi): (usize, &crate::table::QuasiColumn)| {
             let position = |row: &usize| self.table.positions(self.cells[self.groups[*row] as usize])[at];
             let positions = cluster.iter().map(position);
@@ -61,12 +61,12 @@ impl<'a> LiteralRows<'a> {
         cluster.len() as f64 * self.table.quasi().iter().enumerate().map(column).sum::<f64>()
     }
 
-    pub(super) fn il_increase(&self, cluster: &[usize], row: usize) -> f64 {
+    pub(crate) fn il_increase(&self, cluster: &[usize], row: usize) -> f64 {
         self.il(&[cluster, &[row]].concat()) - self.il(cluster)
     }
 
     /// `BestMatch` of [Truta 2007] over all pairs; the first cluster and then the first row win ties.
-    pub(super) fn best_match(&self, rows: &[usize], clusters: &[(usize, &Vec<usize>)]) -> (f64, usize, usize) {
+    pub(crate) fn best_match(&self, rows: &[usize], clusters: &[(usize, &Vec<usize>)]) -> (f64, usize, usize) {
         let mut best: Option<(f64, f64, usize, usize)> = None;
         for (at, cluster) in clusters {
             let tally = self.tally(cluster);
@@ -83,14 +83,14 @@ impl<'a> LiteralRows<'a> {
     }
 
     /// Returns the row with the least increase of information loss.
-    pub(super) fn nearest(&self, rows: &[usize], cluster: &[usize]) -> usize {
+    pub(crate) fn nearest(&self, rows: &[usize], cluster: &[usize]) -> usize {
         let increase = |row: &usize| self.il_increase(cluster, *row);
         let first = *rows.iter().min_by(|a, b| increase(a).total_cmp(&increase(b))).unwrap();
         self.commonest(rows, first)
     }
 
     /// Returns the first of the rows of the same cell with the most frequent sensitive values.
-    pub(super) fn commonest(&self, rows: &[usize], row: usize) -> usize {
+    pub(crate) fn commonest(&self, rows: &[usize], row: usize) -> usize {
         let cell = |row: usize| self.cells[self.groups[row] as usize];
         let alike = |row: usize| rows.iter().filter(|other| self.codes(**other) == self.codes(row)).count();
         let same_cell = rows.iter().copied().filter(|other| cell(*other) == cell(row));
@@ -98,7 +98,7 @@ impl<'a> LiteralRows<'a> {
     }
 
     /// "For every t in T": adds each row to the cluster with the least increase of information loss.
-    pub(super) fn spread(&self, rows: Vec<usize>, clusters: &mut [Vec<usize>]) {
+    pub(crate) fn spread(&self, rows: Vec<usize>, clusters: &mut [Vec<usize>]) {
         for row in rows {
             let increase = |cluster: &Vec<usize>| self.il_increase(cluster, row);
             let (home, _) = clusters.iter().enumerate().min_by(|a, b| increase(a.1).total_cmp(&increase(b.1))).unwrap();
@@ -107,7 +107,7 @@ impl<'a> LiteralRows<'a> {
     }
 
     /// Converts clusters to classes; one with all rows if there is none.
-    pub(super) fn classes(&self, clusters: &[Vec<usize>]) -> Vec<Class> {
+    pub(crate) fn classes(&self, clusters: &[Vec<usize>]) -> Vec<Class> {
         let portion = |row: usize| Portion { group: self.groups[row], rows: 1 };
         let class = |cluster: &Vec<usize>| Class::of_portions(cluster.iter().map(|row| portion(*row)).collect());
         match clusters {
@@ -118,25 +118,25 @@ impl<'a> LiteralRows<'a> {
 }
 
 /// Removes a row from a list.
-pub(super) fn without(rows: &mut Vec<usize>, row: usize) -> usize {
+pub(crate) fn without(rows: &mut Vec<usize>, row: usize) -> usize {
     rows.retain(|other| *other != row);
     row
 }
 
 /// A random leaf, and the models that its classes must satisfy.
 #[derive(Debug)]
-pub(super) struct RandomLeaf {
-    pub(super) rows: Surveyed,
+pub(crate) struct RandomLeaf {
+    pub(crate) rows: Surveyed,
     /// The same rows in another order of arrival.
     reversed: Surveyed,
-    pub(super) privacy: Privacy,
+    pub(crate) privacy: Privacy,
 }
 
 type LiteralRecord = (i64, usize, Option<u8>, Option<u8>);
 
 /// Leaves that satisfy a mixture of all models, with a p for each column. Ages span 8 years and the hierarchy has
 /// height 2, so that losses are multiples of 1/8 and compare exactly however they are computed.
-pub(super) fn leaves(most_rows: usize) -> impl Strategy<Value = RandomLeaf> {
+pub(crate) fn leaves(most_rows: usize) -> impl Strategy<Value = RandomLeaf> {
     let null = |values| prop::option::weighted(0.9, values);
     let person = (0_i64..=8, 0_usize..5, null(0_u8..5), null(0_u8..4));
     let alpha = prop::option::weighted(0.3, (1_u32..8).prop_map(|thirds| f64::from(thirds) / 3.0));
@@ -171,7 +171,7 @@ fn surveyed(people: &[LiteralRecord]) -> Surveyed {
 }
 
 /// Returns the classes of a whole table after checking that they are valid.
-pub(super) fn sound_classes(cluster: &dyn ClusterMethod, table: &Table, privacy: &Privacy) -> Vec<Class> {
+pub(crate) fn sound_classes(cluster: &dyn ClusterMethod, table: &Table, privacy: &Privacy) -> Vec<Class> {
     let cells: Vec<u32> = (0..table.cell_count() as u32).collect();
     let classes = cluster.cluster(&cells, table, privacy);
     let mut placed = vec![0; table.group_count()];
@@ -187,7 +187,7 @@ pub(super) fn sound_classes(cluster: &dyn ClusterMethod, table: &Table, privacy:
 
 impl RandomLeaf {
     /// Returns the valid classes of this leaf after checking that they do not depend on the order of arrival.
-    pub(super) fn classes(&self, cluster: &dyn ClusterMethod) -> Vec<Class> {
+    pub(crate) fn classes(&self, cluster: &dyn ClusterMethod) -> Vec<Class> {
         let classes = sound_classes(cluster, &self.rows.table, &self.privacy);
         assert_eq!(classes, sound_classes(cluster, &self.reversed.table, &self.privacy));
         classes

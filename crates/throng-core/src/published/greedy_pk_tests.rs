@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_reference::{LiteralRows, leaves, sound_classes, without};
+use crate::published::literal_reference::{LiteralRows, leaves, sound_classes, without};
 use crate::test_tables::{
     Surveyed, cases, interval, ints, maybe_texts, paper_figure_1, paper_table_1, paper_table_1_mended, survey, texts,
 };

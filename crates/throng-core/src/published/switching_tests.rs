@@ -4,10 +4,10 @@ use arrow::array::{Array, ArrayRef};
 use proptest::prelude::*;
 
 use super::*;
-use crate::cluster::literal_reference::{leaves, sound_classes};
 use crate::columns::{Categories, Category, ColumnRecoding, SensitiveCoding, SensitiveSpec};
 use crate::hierarchy::{HierarchySpec, MaskSide};
 use crate::model::{CategoryWeight, CodeMeaning, KAnonymity, Model, PSensitive};
+use crate::published::literal_reference::{leaves, sound_classes};
 use crate::survey::{Survey, SurveySpec};
 use crate::test_tables::{Surveyed, ancestor, cases, interval, ints, quasi, survey, texts, tree};
 

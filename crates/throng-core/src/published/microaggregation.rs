@@ -5,9 +5,9 @@
 //! joined; here all centroids stay as they were when the last class was complete, so that the order of rows does not
 //! matter.
 
-use super::Class;
-use super::euclidean_embedding::EuclideanEmbedding;
 use super::unassigned_points::{ClassMembers, UnassignedPoints};
+use crate::cluster::Class;
+use crate::cluster::euclidean_embedding::EuclideanEmbedding;
 use crate::model::Privacy;
 use crate::table::Table;
 

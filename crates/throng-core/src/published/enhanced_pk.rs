@@ -41,8 +41,9 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use self::bottleneck_column::BottleneckColumn;
+use super::GreedyPk;
 use super::unassigned_groups::{GroupMatch, GrowingClass, UnassignedGroups};
-use super::{Class, ClusterMethod, GreedyPk};
+use crate::cluster::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 

@@ -18,8 +18,9 @@ mod box_extremes;
 use rustc_hash::FxHashMap;
 
 use self::box_extremes::BoxExtremes;
-use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
-use super::{Class, ClusterMethod, GreedyPk, Portion};
+use super::GreedyPk;
+use crate::cluster::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
+use crate::cluster::{Class, ClusterMethod, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 

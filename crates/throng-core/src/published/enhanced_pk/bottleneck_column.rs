@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use crate::cluster::unassigned_groups::UnassignedGroups;
 use crate::domain::NULL;
 use crate::feasibility::max_classes;
 use crate::model::Privacy;
+use crate::published::unassigned_groups::UnassignedGroups;
 
 /// Facts about the hardest column for steps 1 and 2.
 #[derive(Debug)]

@@ -10,7 +10,7 @@
 //!   or a node below it if all rows are there.
 //!
 //! [`crate::partition::Mondrian`] finds better cuts. This is the baseline of the paper, and the algorithm behind
-//! [`crate::partition::Mdr`].
+//! [`crate::published::Mdr`].
 
 use std::collections::BTreeMap;
 
@@ -158,5 +158,5 @@ fn median(cells: &[u32], table: &Table, column: usize) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "basic_tests.rs"]
+#[path = "basic_mondrian_tests.rs"]
 mod tests;

@@ -6,10 +6,10 @@
 //! farthest from their mean, and another one around the row farthest from `r`. Of the last `2k .. 3k - 1` rows it forms
 //! a class around the farthest one and a class of the others.
 
-use super::euclidean_embedding::EuclideanEmbedding;
 use super::microaggregation::microaggregate;
 use super::unassigned_points::{ClassMembers, UnassignedPoints};
-use super::{Class, ClusterMethod};
+use crate::cluster::euclidean_embedding::EuclideanEmbedding;
+use crate::cluster::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 

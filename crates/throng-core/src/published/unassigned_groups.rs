@@ -7,8 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
-use super::{Class, Portion};
+use crate::cluster::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
+use crate::cluster::{Class, Portion};
 use crate::model::{Privacy, Tally};
 use crate::table::Table;
 

@@ -21,10 +21,11 @@
 
 use rayon::prelude::*;
 
-use super::basic::range;
+use super::BasicMondrian;
+use super::basic_mondrian::range;
 use crate::error::Result;
 use crate::model::Privacy;
-use crate::partition::{BasicMondrian, DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
+use crate::partition::{DEFAULT_LEAF_CELLS, Leaf, PartitionMethod};
 use crate::table::Table;
 
 /// Ratio of the weights of consecutive priorities.

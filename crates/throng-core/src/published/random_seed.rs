@@ -13,7 +13,7 @@
 use twox_hash::XxHash3_64;
 
 use super::microaggregation::microaggregate;
-use super::{Class, ClusterMethod};
+use crate::cluster::{Class, ClusterMethod};
 use crate::model::Privacy;
 use crate::table::Table;
 
