@@ -54,12 +54,12 @@ fn a_full_disk_in_staging_publishes_nothing_and_leaves_nothing() {
 
 #[test]
 fn a_full_disk_in_spill_publishes_nothing_and_leaves_nothing() {
-    let trial = Trial::new(500_000, 2);
+    let trial = Trial::new(600_000, 2);
     fs::create_dir(trial.workshop.path("spill")).unwrap();
     let script = |size: &str| {
         format!(
             "mount -t tmpfs -o size={size} none spill && TMPDIR=$PWD/spill \"$THRONG\" run policy.toml --seed 1 \
-             --memory-limit 160MiB; code=$?
+             --memory-limit 192MiB; code=$?
              for name in $(ls -A spill); do echo \"left: $name\" >&2; done; exit $code"
         )
     };

@@ -184,10 +184,6 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
-    if cluster.is_some() && anonymizer.binding().unit.is_some() {
-        let text = "`privacy.unit` is counted and verified in one process; run the job without --cluster";
-        return Err(JobError::new(Kind::BadPolicy, text));
-    }
     let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
         None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged).await?,
         Some(cluster) => {

@@ -81,15 +81,12 @@ pub(crate) async fn read_back(
         return Err(refused("its columns are not those of the policy"));
     }
     let verification = Verification::of(anonymizer);
-    let verified = match cluster {
-        Some(cluster) => verify_on(cluster, &input, anonymizer, &verification).await?,
-        None => {
-            let verification = verification.with_progress(Arc::clone(&options.observer));
-            match &written.units {
-                None => verify_here(&session, &input, verification).await?,
-                Some(units) => verify_with_units(&session, &input, verification, units).await?,
-            }
-        }
+    let here = verification.clone().with_progress(Arc::clone(&options.observer));
+    let verified = match (&written.units, cluster) {
+        // Units are in a file of this process.
+        (Some(units), _) => verify_with_units(&session, &input, here, units).await?,
+        (None, Some(cluster)) => verify_on(cluster, &input, anonymizer, &verification).await?,
+        (None, None) => verify_here(&session, &input, here).await?,
     };
     if let Some(refusal) = written.facts.refusal(&verified) {
         return Err(refused(refusal));

@@ -3,9 +3,18 @@
 //! The verifier needs the unit of each released row, and no reader of a release may ever see one. While rows are written,
 //! their units, keyed hashes, go to a temporary file of this process, in the order of the rows. Reading the staged files
 //! back, each row is joined with its unit again by its position. The file is deleted when the release has been verified, or
-//! the job ends otherwise; it is never in the staging place and never on an object store.
+//! the job ends otherwise.
+//!
+//! ```text
+//!  one process       rows ─► split ─► data files in staging
+//!                              └────► temporary file
+//!  compute cluster   rows ─► split ─► data file in staging
+//!                              └────► object beside it ─► fetch: temporary file of the driver, the object is deleted
+//! ```
+//!
+//! In one process units are never in the staging place. On a compute cluster the machine that writes a file is not the one
+//! that verifies, so units are beside the attempts until the driver has fetched them, before anything is published.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
 
@@ -14,11 +23,14 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, UInt64Typ
 use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, TryStreamExt};
+use object_store::ObjectStoreExt;
 use tempfile::NamedTempFile;
 use throng_policy::UNIT_COLUMN;
 
 use crate::error::JobError;
+use crate::manifest::FileEntry;
+use crate::store_path::StorePath;
 
 /// Bytes per unit in the file.
 const BYTES: usize = 8;
@@ -29,11 +41,16 @@ pub(crate) struct StagedUnits {
     file: NamedTempFile,
 }
 
-/// Appends units while rows are written.
-pub(crate) struct UnitWriter {
-    file: BufWriter<File>,
-    /// Number of rows without a unit, each of which is a unit of its own.
+/// Takes the units off rows while these are written.
+pub(crate) struct UnitWriter<W> {
+    to: W,
+    /// Number that makes the next row without a unit a unit of its own.
     unnamed: u64,
+}
+
+/// Returns the name of the object with the units of a data file that a compute cluster has staged.
+pub(crate) fn units_name(data_file: &str) -> String {
+    format!("{data_file}.units")
 }
 
 impl StagedUnits {
@@ -49,8 +66,34 @@ impl StagedUnits {
         batches: impl Stream<Item = Result<RecordBatch>> + Send + 'static,
     ) -> std::result::Result<impl Stream<Item = Result<RecordBatch>> + Send + 'static, JobError> {
         let file = self.file.reopen().map_err(|error| JobError::temporary_file(&error))?;
-        let mut writer = UnitWriter { file: BufWriter::new(file), unnamed: 0 };
-        Ok(batches.map(move |batch| writer.split(batch?)))
+        let mut writer = UnitWriter::new(BufWriter::new(file), 0);
+        Ok(batches.map(move |batch| {
+            let batch = writer.split(batch?)?;
+            writer.to.flush()?;
+            Ok(batch)
+        }))
+    }
+
+    /// Fetches the units of data files that a compute cluster has staged, in the order of the files, and deletes their
+    /// objects.
+    pub(crate) async fn fetch(staging: &StorePath, files: &[FileEntry]) -> std::result::Result<Self, JobError> {
+        let units = Self::create()?;
+        let mut file = units.file.reopen().map_err(|error| JobError::temporary_file(&error))?;
+        for data_file in files {
+            let place = staging.child(&units_name(&data_file.path));
+            let failed = |error: &object_store::Error| JobError::storage(format!("reading {place}"), error);
+            let mut bytes = place.store.get(&place.path).await.map_err(|error| failed(&error))?.into_stream();
+            let mut length = 0;
+            while let Some(piece) = bytes.try_next().await.map_err(|error| failed(&error))? {
+                length += piece.len();
+                file.write_all(&piece).map_err(|error| JobError::temporary_file(&error))?;
+            }
+            if length as u64 != data_file.rows * BYTES as u64 {
+                return Err(JobError::internal("a file has other rows than units"));
+            }
+            place.store.delete(&place.path).await.map_err(|error| failed(&error))?;
+        }
+        Ok(units)
     }
 
     /// Returns a stream of all rows, in the order in which they were written, with the unit of each as its last column.
@@ -81,8 +124,14 @@ fn joined(batch: &RecordBatch, units: &mut impl Read, schema: &SchemaRef) -> Res
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
 
-impl UnitWriter {
-    fn split(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+impl<W: Write> UnitWriter<W> {
+    /// Creates a writer. Rows without a unit are numbered from `unnamed` on; no two files of a release may share a number.
+    pub(crate) fn new(to: W, unnamed: u64) -> Self {
+        Self { to, unnamed }
+    }
+
+    /// Returns a batch without its units, which are written.
+    pub(crate) fn split(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let missing = || DataFusionError::Internal("the units of a release are missing".to_owned());
         let at = batch.schema_ref().index_of(UNIT_COLUMN).map_err(|_| missing())?;
         let units = batch.column(at).as_primitive_opt::<UInt64Type>().ok_or_else(missing)?;
@@ -94,11 +143,17 @@ impl UnitWriter {
                     u64::MAX - self.unnamed
                 }
             };
-            self.file.write_all(&unit.to_le_bytes())?;
+            self.to.write_all(&unit.to_le_bytes())?;
         }
-        self.file.flush()?;
         let others: Vec<usize> = (0..batch.num_columns()).filter(|column| *column != at).collect();
         Ok(batch.project(&others)?)
+    }
+}
+
+impl UnitWriter<Vec<u8>> {
+    /// Removes and returns what has been written.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.to)
     }
 }
 

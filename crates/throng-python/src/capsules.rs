@@ -99,7 +99,7 @@ impl NativeSession {
 
 /// The functions of Throng that plain SQL can call.
 #[pyclass(frozen, module = "throng_privacy._native")]
-pub struct SqlFunctions;
+pub(crate) struct SqlFunctions;
 
 #[pymethods]
 impl SqlFunctions {

@@ -27,7 +27,7 @@ const AHEAD: usize = 4;
 
 /// A table of the host.
 #[pyclass(frozen, module = "throng_privacy._native")]
-pub struct NativeTable {
+pub(crate) struct NativeTable {
     table: Arc<dyn TableProvider>,
 }
 

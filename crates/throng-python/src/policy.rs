@@ -9,7 +9,7 @@ use crate::errors::policy_error;
 
 /// A validated policy.
 #[pyclass(frozen, module = "throng_privacy._native")]
-pub struct NativePolicy {
+pub(crate) struct NativePolicy {
     policy: Policy,
 }
 

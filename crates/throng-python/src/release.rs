@@ -43,7 +43,7 @@ pub fn anonymize(
 
 /// A release of which every row has been verified.
 #[pyclass(frozen, module = "throng_privacy._native")]
-pub struct NativeRelease {
+pub(crate) struct NativeRelease {
     release: Arc<UnpublishedRelease>,
 }
 

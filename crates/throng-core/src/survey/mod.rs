@@ -61,6 +61,13 @@ pub struct SurveySpec {
     pub sensitive: Vec<(SensitiveSpec, DataType)>,
 }
 
+impl SurveySpec {
+    /// Returns the number of columns.
+    pub fn width(&self) -> usize {
+        self.quasi.len() + self.sensitive.len()
+    }
+}
+
 /// If a column has more distinct values than this, columns are interned in parallel.
 const MANY_VALUES: usize = 1 << 15;
 

@@ -37,7 +37,7 @@ pub(super) async fn gather(
     anonymizer: &Anonymizer,
     resources: &Resources,
 ) -> Result<Vec<ReaderSurvey>, NoPlan> {
-    let width = anonymizer.binding().quasi.len() + anonymizer.binding().sensitive.len();
+    let width = survey_spec(anonymizer.binding()).width();
     let allowance = SharedQuota::new(resources.memory_for_rows());
     let mut readers: FxHashMap<u64, ReaderSurvey> = FxHashMap::default();
     while let Some(batch) = pieces.try_next().await.map_err(AnonymizeError::from)? {
@@ -83,8 +83,7 @@ pub(super) fn snapshot(
     resources: Resources,
 ) -> Result<Snapshot, AnonymizeError> {
     let spec = Arc::new(survey_spec(anonymizer.binding()));
-    let width = anonymizer.binding().quasi.len() + anonymizer.binding().sensitive.len();
-    let mut snapshot = Snapshot::empty(width, resources);
+    let mut snapshot = Snapshot::empty(spec.width(), resources);
     for reader in readers {
         // Reject incomplete surveys: no end marker, or missing pieces.
         let end = reader.end.filter(|end| end.pieces == reader.pieces).ok_or(AnonymizeError::Task)?;

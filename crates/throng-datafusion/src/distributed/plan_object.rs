@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{SchemaRef, UInt32Type};
+use datafusion::arrow::datatypes::UInt32Type;
 use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use prost::Message;
@@ -140,12 +140,8 @@ impl PlanRows {
         Self { labels, kept }
     }
 
-    /// Returns the schema of the release.
-    pub fn schema(&self) -> &SchemaRef {
-        self.labels.schema()
-    }
-
-    /// Returns released rows, given their classes and pass-through columns. Rows of a class must be contiguous.
+    /// Returns released rows, given their classes and pass-through columns. Rows of a class must be contiguous. The last
+    /// column is the unit of privacy, if the policy has one.
     pub fn released(&self, classes: &ArrayRef, kept: &[ArrayRef]) -> Result<RecordBatch, AnonymizeError> {
         if kept.len() != self.kept {
             return Err(AnonymizeError::Task);

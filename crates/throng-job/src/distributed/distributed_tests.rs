@@ -85,6 +85,28 @@ async fn a_cluster_gives_the_bytes_of_one_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_counts_units_as_one_process_does() {
+    let work = Workplace::new(6_000);
+    let by_unit = |policy: &mut Policy| {
+        policy.output.rows_per_file = 777;
+        policy.privacy.unit = ["region", "household_size", "hours"].map(str::to_owned).to_vec();
+    };
+    let here = run(&work.policy("here", by_unit), &options()).await.unwrap();
+    let there = run_on(&cluster(3), &work.policy("there", by_unit), &options()).await.unwrap();
+    assert_eq!(digests(&there), digests(&here));
+    let privacy = serde_json::to_value(&there.sidecar.privacy).unwrap();
+    assert_eq!(privacy, serde_json::to_value(&here.sidecar.privacy).unwrap());
+    assert_eq!(privacy["requirements"][0]["model"], "k-anonymity of units");
+    // Units were beside the attempts, and are gone.
+    let names = std::fs::read_dir(work.folder.path().join("there")).unwrap();
+    assert!(names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).all(|name| !name.contains("units")));
+    assert_eq!(work.outputs(), ["here", "there"]);
+    // Without units the classes are others.
+    let rows = |policy: &mut Policy| policy.output.rows_per_file = 777;
+    assert_ne!(digests(&run(&work.policy("rows", rows), &options()).await.unwrap()), digests(&here));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_can_t_be_promised_is_refused_in_the_same_words() {
     let work = Workplace::new(500);
     for (output, change) in [("k", 501), ("p", 400)] {

@@ -82,7 +82,11 @@ pub(crate) async fn release_on(
             ("write".into(), written.written_bytes),
         ]),
     };
-    Ok(StagedFacts { facts, files: written.files, units: None, cluster: Some(facts_of_cluster) })
+    let units = match anonymizer.binding().unit {
+        Some(_) => Some(StagedUnits::fetch(staging, &written.files).await?),
+        None => None,
+    };
+    Ok(StagedFacts { facts, files: written.files, units, cluster: Some(facts_of_cluster) })
 }
 
 /// Surveys the table and plans its release. A table that is divided into parts needs a second query, which forms the
@@ -95,8 +99,11 @@ async fn plan(
 ) -> Result<PlannedRelease, JobError> {
     let binding = params.anonymizer.binding();
     let quasi = binding.quasi.iter().map(|quasi| quasi.column.index);
-    let mut columns: Vec<usize> = quasi.chain(binding.sensitive.iter().map(|column| column.column.index)).collect();
+    let sensitive = binding.sensitive.iter().map(|sensitive| sensitive.column.index);
+    let unit = binding.unit.iter().flat_map(|unit| unit.columns.iter().map(|column| column.index));
+    let mut columns: Vec<usize> = quasi.chain(sensitive).chain(unit).collect();
     columns.sort_unstable();
+    columns.dedup();
     let of_survey = Arc::new(params.clone());
     let tasks: Vec<Task> = vec![Task::new(&SURVEY_TASK, Arc::clone(&of_survey)), Task::new(&PLAN_TASK, of_survey)];
     let mut answer = PlanAnswer::of(&run(cluster, table, columns, tasks, "the input was surveyed").await?)?;

@@ -20,8 +20,9 @@ use url::Url;
 
 use crate::error::JobError;
 use crate::manifest::FileEntry;
+use crate::staged_units::{UnitWriter, units_name};
 use crate::store_path::StorePath;
-use crate::write::write_file;
+use crate::write::{Upload, write_file};
 
 /// Capacity of the channel to the file writer, in batches.
 const WAITING: usize = 2;
@@ -72,7 +73,13 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
     let plan = ReleasePlan::load(&params, &runtime).await?;
     let files = plan.files(params.rows_per_file);
     let released = PlanRows::new(&params.anonymizer, &plan, &runtime);
-    let staging = Staging { folder: params.folder.clone(), context: Arc::clone(&context) };
+    let anonymizer = &params.anonymizer;
+    let staging = Staging {
+        folder: params.folder.clone(),
+        context: Arc::clone(&context),
+        schema: Arc::clone(anonymizer.schema()),
+        has_units: anonymizer.binding().unit.is_some(),
+    };
     let mut current: Option<FileInProgress> = None;
     while let Some(batch) = rows.try_next().await.map_err(AnonymizeError::from)? {
         for run in runs(ShuffledRows(&batch).files(), ShuffledRows(&batch).classes()) {
@@ -91,7 +98,7 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
             }
             let writing = match &mut current {
                 Some(writing) => writing,
-                None => current.insert(FileInProgress::begin(file, &files, &staging, &released)?),
+                None => current.insert(FileInProgress::begin(file, &files, &staging)?),
             };
             writing.push(&part, &files, &released).await?;
         }
@@ -118,10 +125,38 @@ fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Store and context of the files being written.
+/// Where and how files are written.
 struct Staging {
     folder: StoreFolder,
     context: Arc<TaskContext>,
+    /// Schema of the release.
+    schema: SchemaRef,
+    /// Whether rows have units, which go to an object of their own.
+    has_units: bool,
+}
+
+impl Staging {
+    fn place(&self, name: &str) -> Result<StorePath> {
+        let (store, path) = self.folder.object(&self.context.runtime_env(), name)?;
+        let root = Url::parse(self.folder.url()).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(StorePath { store, root, path })
+    }
+}
+
+/// The units of a file being written.
+struct UnitsInProgress {
+    writer: UnitWriter<Vec<u8>>,
+    upload: Upload,
+}
+
+impl UnitsInProgress {
+    /// Returns the rows without their units, which are uploaded.
+    async fn split(&mut self, rows: RecordBatch) -> Result<RecordBatch> {
+        let rows = self.writer.split(rows)?;
+        let units = self.writer.take().into();
+        self.upload.send(units).await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Ok(rows)
+    }
 }
 
 /// A file being written.
@@ -135,21 +170,27 @@ struct FileInProgress {
     written: u64,
     sum: u128,
     received: u64,
+    units: Option<UnitsInProgress>,
     to: Sender<Result<RecordBatch>>,
     task: SpawnedTask<Result<FileEntry, JobError>>,
 }
 
 impl FileInProgress {
-    fn begin(file: u32, files: &FileRanges, staging: &Staging, released: &PlanRows) -> Result<Self> {
+    fn begin(file: u32, files: &FileRanges, staging: &Staging) -> Result<Self> {
         let name = format!("part-{file:05}-{:016x}.parquet", uuid::Uuid::new_v4().as_u64_pair().0);
-        let (store, path) = staging.folder.object(&staging.context.runtime_env(), &name)?;
-        let root = Url::parse(staging.folder.url()).map_err(|error| DataFusionError::External(Box::new(error)))?;
-        let place = StorePath { store, root, path };
+        let (place, rows) = (staging.place(&name)?, files.rows(file));
+        let units = match staging.has_units {
+            true => Some(UnitsInProgress {
+                writer: UnitWriter::new(Vec::new(), rows.start),
+                upload: Upload::new(staging.place(&units_name(&name))?),
+            }),
+            false => None,
+        };
         let (to, mut batches) = channel(WAITING);
         let batches = futures::stream::poll_fn(move |context| batches.poll_recv(context));
-        let schema = Arc::clone(released.schema());
+        let schema = Arc::clone(&staging.schema);
         let task = SpawnedTask::spawn(async move { write_file(batches, schema, place, name).await });
-        Ok(Self { file, rows: files.rows(file), class: u32::MAX, rank: 0, written: 0, sum: 0, received: 0, to, task })
+        Ok(Self { file, rows, class: u32::MAX, rank: 0, written: 0, sum: 0, received: 0, units, to, task })
     }
 
     /// Appends rows in the order of the release. A class that crosses a file boundary arrives whole; its rows of other
@@ -178,7 +219,10 @@ impl FileInProgress {
         let Some(first) = first else { return Ok(()) };
         self.written += wanted as u64;
         let part = batch.slice(first, wanted);
-        let rows = released.released(part.column(2), ShuffledRows(&part).kept())?;
+        let mut rows = released.released(part.column(2), ShuffledRows(&part).kept())?;
+        if let Some(units) = &mut self.units {
+            rows = units.split(rows).await?;
+        }
         // Sending fails only if the writer has ended early; `finish` returns its error.
         let _ = self.to.send(Ok(rows)).await;
         Ok(())
@@ -188,6 +232,9 @@ impl FileInProgress {
         drop(self.to);
         let written = self.task.await.map_err(|error| DataFusionError::External(Box::new(error)))?;
         let entry = written.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        if let Some(units) = self.units {
+            units.upload.finish().await.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        }
         if self.written != self.rows.end - self.rows.start || entry.rows != self.written {
             return Err(AnonymizeError::Task.into());
         }

@@ -51,10 +51,7 @@ pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> 
     }
     let decoded = catch_decode_panic(async { Ok(ParquetMetaDataReader::decode_metadata(&footer)?) }).await;
     let metadata = decoded.map_err(|_| {
-        unreadable(
-            file,
-            "its footer holds what is not understood; it is damaged, or its writer has a format of its own",
-        )
+        unreadable(file, "its footer can't be decoded; it is damaged, or uses an unsupported extension of the format")
     })?;
     let rows = check(&metadata, size).map_err(|reason| unreadable(file, reason))?;
     let columns = metadata.file_metadata().schema().get_fields();

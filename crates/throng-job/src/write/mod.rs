@@ -40,7 +40,7 @@ use crate::store_path::StorePath;
 pub(crate) use row_groups::{ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 use row_groups::{RowGroup, row_groups};
 use strings::StringChunk;
-use upload::Upload;
+pub(crate) use upload::Upload;
 
 /// Compression level of zstd: most of the gain for little of the time.
 const ZSTD_LEVEL: i32 = 1;

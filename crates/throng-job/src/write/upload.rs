@@ -15,23 +15,23 @@ const PART_BYTES: usize = 16 * 1024 * 1024;
 
 /// An upload in progress. Dropping it before it is finished aborts it, because the store would otherwise keep the
 /// parts, invisible and unverified.
-pub(super) struct Upload {
+pub(crate) struct Upload {
     place: StorePath,
     writer: Option<BufWriter>,
 }
 
 impl Upload {
-    pub(super) fn new(place: StorePath) -> Self {
+    pub(crate) fn new(place: StorePath) -> Self {
         let writer = BufWriter::with_capacity(Arc::clone(&place.store), place.path.clone(), PART_BYTES);
         Self { place, writer: Some(writer) }
     }
 
-    pub(super) async fn send(&mut self, bytes: Bytes) -> Result<(), JobError> {
+    pub(crate) async fn send(&mut self, bytes: Bytes) -> Result<(), JobError> {
         let Some(writer) = &mut self.writer else { return Err(JobError::internal("a file was written after its end")) };
         writer.put(bytes).await.map_err(|error| writing(format!("writing {}", self.place), &error))
     }
 
-    pub(super) async fn finish(mut self) -> Result<(), JobError> {
+    pub(crate) async fn finish(mut self) -> Result<(), JobError> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         writer.shutdown().await.map_err(|error| {
             let doing = format!("writing {}", self.place);
