@@ -14,7 +14,7 @@ use futures::Stream;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, Policy};
 use throng_report::document::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
 use tracing::Instrument;
 
@@ -291,6 +291,7 @@ fn release_facts(
         input: InputFacts { rows: facts.rows_read, files: input.files, bytes: input.bytes },
         output,
         columns: column_counts(anonymizer.binding()),
+        counts: privacy_unit(policy),
         algorithm: AlgorithmFacts {
             partition: policy.algorithm.partition.as_str().into(),
             cluster: facts.method.cluster.as_str().into(),
@@ -304,6 +305,11 @@ fn release_facts(
         cells: facts.cells,
         borrowed: facts.borrowed,
     }
+}
+
+/// Returns what k and p count under a policy.
+pub(crate) fn privacy_unit(policy: &Policy) -> PrivacyUnit {
+    if policy.privacy.unit.is_empty() { PrivacyUnit::Rows } else { PrivacyUnit::Units }
 }
 
 pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {

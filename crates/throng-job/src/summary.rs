@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use throng_core::model::{Bound, bound_of};
 use throng_core::verify::CONSTRAINED;
+use throng_report::document::PrivacyUnit;
 
 use crate::job::PublishedRelease;
 use crate::plural::plural;
@@ -27,7 +28,11 @@ impl PublishedRelease {
                 CONSTRAINED => format!("  {model}{column}: {} beyond the limit", plural(achieved, "row")),
                 _ => {
                     let bound = if bound_of(model) == Bound::AtLeast { "at least" } else { "at most" };
-                    format!("  {model}{column}: {bound} {achieved} in every class ({required} required)")
+                    let unit = match (sidecar.privacy.counts, requirement.column.is_none()) {
+                        (PrivacyUnit::Units, true) => " units",
+                        _ => "",
+                    };
+                    format!("  {model}{column}: {bound} {achieved}{unit} in every class ({required} required)")
                 }
             });
         }

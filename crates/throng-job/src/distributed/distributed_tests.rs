@@ -96,7 +96,7 @@ async fn a_cluster_counts_units_as_one_process_does() {
     assert_eq!(digests(&there), digests(&here));
     let privacy = serde_json::to_value(&there.sidecar.privacy).unwrap();
     assert_eq!(privacy, serde_json::to_value(&here.sidecar.privacy).unwrap());
-    assert_eq!(privacy["requirements"][0]["model"], "k-anonymity of units");
+    assert_eq!(privacy["counts"], "units");
     // Units were beside the attempts, and are gone.
     let names = std::fs::read_dir(work.folder.path().join("there")).unwrap();
     assert!(names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).all(|name| !name.contains("units")));

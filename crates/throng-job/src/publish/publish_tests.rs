@@ -10,7 +10,7 @@ use throng_core::metrics::Utility;
 use throng_core::risk::ClassSizes;
 use throng_core::verify::{Promise, Verifier};
 use throng_report::document::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts,
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts,
 };
 use url::Url;
 
@@ -66,6 +66,7 @@ fn sidecar(run_id: &str) -> Sidecar {
         input: InputFacts { rows: 2, files: 1, bytes: 8 },
         output: OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
         columns: ColumnCounts { dropped: 0, quasi: 0, sensitive: 0, unchanged: 1 },
+        counts: PrivacyUnit::Rows,
         algorithm: AlgorithmFacts {
             partition: "mondrian".into(),
             cluster: "greedy".into(),

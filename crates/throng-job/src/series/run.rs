@@ -20,7 +20,7 @@ use throng_report::document::{
 use tracing::Instrument;
 
 use crate::error::{JobError, Kind};
-use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts};
+use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit};
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::progress::Stage;
 use crate::publish::Staged;
@@ -176,6 +176,7 @@ async fn stage(
         input: InputFacts { rows: tonight.keys.len() as u64, files: described.files, bytes: described.bytes },
         output: OutputFacts { rows: rows as u64, files: count, bytes, suppressed_rows: waiting },
         columns: column_counts(anonymizer.binding()),
+        counts: privacy_unit(policy),
         algorithm: AlgorithmFacts {
             partition: policy.algorithm.partition.as_str().into(),
             cluster: recoded.facts.method.cluster.as_str().into(),

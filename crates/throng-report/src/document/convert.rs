@@ -11,8 +11,8 @@ use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 use super::histogram::{size_bins, value_bins};
 use super::{
     AlgorithmFacts, BorrowedFacts, ColumnCounts, ColumnFacts, DetailStep, DistributionFacts, InputFacts, OutputFacts,
-    PrivacyFacts, Quantity, Requirement, ResourceFacts, RiskFacts, SCHEMA_VERSION, SensitiveFacts, Sidecar, SliceFacts,
-    UtilityFacts,
+    PrivacyFacts, PrivacyUnit, Quantity, Requirement, ResourceFacts, RiskFacts, SCHEMA_VERSION, SensitiveFacts,
+    Sidecar, SliceFacts, UtilityFacts,
 };
 
 /// Facts of a release besides the findings of the verifier.
@@ -24,6 +24,8 @@ pub struct ReleaseFacts {
     pub output: OutputFacts,
     /// Columns by treatment.
     pub columns: ColumnCounts,
+    /// What k and p count.
+    pub counts: PrivacyUnit,
     /// The methods and their settings.
     pub algorithm: AlgorithmFacts,
     /// Measures of information loss.
@@ -48,7 +50,7 @@ pub struct RunFacts {
 impl Sidecar {
     /// Returns a sidecar without times; [`set_times`](Self::set_times) adds them at the end of the run.
     pub fn new(run: &RunFacts, release: ReleaseFacts, findings: &Findings, resources: ResourceFacts) -> Self {
-        let ReleaseFacts { input, output, columns, algorithm, utility, cells, borrowed } = release;
+        let ReleaseFacts { input, output, columns, counts, algorithm, utility, cells, borrowed } = release;
         let k =
             findings.requirements.iter().find(|found| found.column.is_none()).map_or(1, |found| match found.required {
                 Amount::Count(k) => k,
@@ -66,7 +68,7 @@ impl Sidecar {
             input,
             output,
             columns: Some(columns),
-            privacy: PrivacyFacts { borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
+            privacy: PrivacyFacts { counts, borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
             risk: Some(RiskFacts::of(&cells, &sizes, k)),
             attacks: None,
             series: None,
@@ -117,6 +119,7 @@ impl PrivacyFacts {
         };
         Self {
             satisfied: findings.holds(),
+            counts: PrivacyUnit::Rows,
             requirements: findings.requirements.iter().map(requirement).collect(),
             homogeneity: round(findings.homogeneity),
             sensitive: findings.diversity.iter().map(sensitive).collect(),

@@ -107,6 +107,9 @@ pub struct ColumnCounts {
 pub struct PrivacyFacts {
     /// Whether every requirement holds.
     pub satisfied: bool,
+    /// What k and p count. Rows in sidecars of earlier versions.
+    #[serde(default)]
+    pub counts: PrivacyUnit,
     /// The requirements, one by one.
     pub requirements: Vec<Requirement>,
     /// The highest homogeneity of a class; zero when every class is as diverse as required.
@@ -116,6 +119,17 @@ pub struct PrivacyFacts {
     /// Classes with borrowed rows; absent where no class has any, and in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedFacts>,
+}
+
+/// What the requirements count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrivacyUnit {
+    /// Rows.
+    #[default]
+    Rows,
+    /// Units of privacy, such as people or households, which may have several rows.
+    Units,
 }
 
 /// Protection that remains against an intruder who knows the quasi-identifiers of everyone in the table, and can

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use throng_core::model::describe_requirement;
 use throng_core::verify::CONSTRAINED;
 
-use crate::document::{Quantity, Requirement, Sidecar};
+use crate::document::{PrivacyUnit, Quantity, Requirement, Sidecar};
 use crate::numbers::{count, counted, figure, list, percent};
 use crate::page::key_entry;
 
@@ -45,12 +45,14 @@ fn sentence(sidecar: &Sidecar) -> String {
     let k =
         requirements.iter().find(|requirement| requirement.column.is_none()).map(|requirement| requirement.required);
     let columns: Vec<String> = sidecar.utility.columns.keys().cloned().collect();
-    let rows = match k {
-        Some(Quantity::Count(k)) => counted(k, "row", "rows"),
+    let rows = match (k, sidecar.privacy.counts) {
+        (Some(Quantity::Count(k)), PrivacyUnit::Rows) => format!("at least {}", counted(k, "row", "rows")),
+        (Some(Quantity::Count(k)), PrivacyUnit::Units) => {
+            format!("rows of at least {} (people, or what the policy names)", counted(k, "unit", "different units"))
+        }
         _ => "some rows".to_owned(),
     };
-    let mut sentence =
-        format!("Anyone who knows the {} of a person finds at least {rows} that could be theirs", list(&columns));
+    let mut sentence = format!("Anyone who knows the {} of a person finds {rows} that could be theirs", list(&columns));
     let (limits, diverse): (Vec<&Requirement>, Vec<&Requirement>) =
         requirements.iter().filter(|requirement| requirement.column.is_some()).partition(|of| of.model == CONSTRAINED);
     let diverse: Vec<String> = diverse.into_iter().map(diversity).collect();

@@ -81,6 +81,18 @@ fn every_figure_is_that_of_the_sidecar() {
 }
 
 #[test]
+fn the_promise_is_about_people_where_units_are_counted() {
+    let mut sidecar = sidecar();
+    sidecar["privacy"]["counts"] = "units".into();
+    let page = page_of(&sidecar);
+    let sentence = "Anyone who knows the age and pay of a person finds rows of at least 5 different units (people, or what \
+                    the policy names) that could be theirs, and among them at least 2 different values";
+    assert!(page.contains(sentence), "{page}");
+    assert!(page.contains("units, such as people, with rows in the smallest class"));
+    assert!(!page.contains(">rows in the smallest class<"));
+}
+
+#[test]
 fn the_promise_is_a_sentence() {
     let page = page_of(&sidecar());
     let sentence = "Anyone who knows the age and pay of a person finds at least 5 rows that could be theirs, and among them at \
