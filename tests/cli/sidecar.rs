@@ -90,7 +90,7 @@ fn the_metrics_are_those_of_the_released_files() {
         { "model": "p-sensitivity", "column": "diagnosis", "required": 2, "achieved": count.fewest[0] },
     ]);
     let privacy = &metrics["privacy"];
-    assert_eq!(keys(privacy), ["homogeneity", "requirements", "satisfied", "sensitive"]);
+    assert_eq!(keys(privacy), ["counts", "homogeneity", "requirements", "satisfied", "sensitive"]);
     assert_eq!((&privacy["satisfied"], &privacy["requirements"]), (&true.into(), &requirements));
     assert_eq!(privacy["homogeneity"], 0.0);
     let diversity = &privacy["sensitive"][0];
