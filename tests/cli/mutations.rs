@@ -126,7 +126,7 @@ fn every_file_of_a_foreign_corpus_is_read_or_refused_by_every_command() {
         workshop.write("first.sql", format!("DESCRIBE '{input}'; SELECT * FROM '{input}'"));
         let column = first_column(&workshop, &input);
         let columns = format!("[columns]\ndefault = \"drop\"\n[columns.\"{column}\"]\nrole = \"quasi\"\n");
-        workshop.policy(1, 1, &columns);
+        workshop.policy(2, 1, &columns);
         for arguments in [
             &["init", &input, "-o", "drafted.toml"][..],
             &["risk", &input, "--quasi", &column],
