@@ -19,10 +19,12 @@ use throng_policy::{BoundSetting, Budget};
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
+use crate::classed_groups::{ClassedGroups, FormedGroups};
 use crate::groups::Groups;
 use crate::progress::{Progress, Stage};
 use crate::resources::{Resources, reserve};
 use crate::snapshot::Snapshot;
+use crate::spill_buffer::SharedQuota;
 
 /// The classes of a release, and the class of each group.
 pub(crate) struct Classes {
@@ -30,8 +32,8 @@ pub(crate) struct Classes {
     pub(crate) utility: Utility,
     /// Sizes of the cells, which are the equivalence classes of the input.
     pub(crate) cells: ClassSizes,
-    /// Maps each group of each chunk, in the order of streams and chunks, to its group in the recoding.
-    pub(crate) group_of: Vec<u32>,
+    /// Groups of the snapshot in the recoding.
+    pub(crate) groups: ClassedGroups,
     pub(crate) borrowed: BorrowedRows,
     /// Key of the row assignment of shared groups.
     pub(crate) key: ReleaseKey,
@@ -56,27 +58,28 @@ impl Classes {
         let parts = groups.len();
         let work = PartJob::new(anonymizer, parts, &snapshot.workspace, progress);
         let mut gathered = GatheredClasses::new(&groups.domains, &snapshot.workspace);
-        let mut of_part = Vec::new();
-        let mut bound = None;
+        let allowance = SharedQuota::new(snapshot.workspace.memory_for_rows() / 4);
+        let mut formed = FormedGroups::new(&snapshot.workspace, &allowance);
+        let (mut group_of, mut bound) = (Vec::new(), None);
         if parts > 1 {
             progress.begin(Stage::Cluster, Some(groups.count));
         }
         for part in 0..parts {
             snapshot.workspace.check()?;
-            let (table, mut numbers, _room) = groups.part(part)?;
+            let (table, numbers, _room) = groups.part(part)?;
             let allowed = FeasibleRegions::of(&table, &privacy);
             gathered.examined.add(&table, &allowed);
             if parts == 1 {
                 let found = gathered.examined.conclude(&privacy);
                 anonymizer.check_feasibility(&found, snapshot.rows, snapshot.suppressed)?;
             }
-            let first = gathered.groups;
-            numbers.iter_mut().for_each(|number| *number += first);
             let span = tracing::Span::current();
             gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)))?;
-            of_part.push(numbers);
             if parts == 1 {
+                group_of = numbers;
                 bound = bound_of(anonymizer, &table, &privacy, &snapshot.workspace);
+            } else {
+                formed.push(&numbers, gathered.recoder.take_shares())?;
             }
             hand_on(table);
         }
@@ -85,13 +88,17 @@ impl Classes {
             tracing::info!(parts, leaves = gathered.leaves, clusters, "parts cut into leaves and clustered");
         }
         let _recode = Stage::Recode.begin(progress, None).entered();
-        let group_of = groups.in_order(of_part);
+        let part_of = groups.take_part_of();
         drop(groups);
-        let mut classes = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
+        let (mut classes, class_of) = gathered.finish(anonymizer, &privacy, snapshot.rows, snapshot.suppressed)?;
         classes.utility.bound = bound;
-        let size = classes.reservation.size() + group_of.len() * 4;
+        let size = classes.reservation.size() + (group_of.len() + class_of.len()) * 4;
         reserve(&classes.reservation, size, WHAT)?;
-        Ok(Self { group_of, ..classes })
+        let groups = match part_of {
+            Some(part_of) => ClassedGroups::InParts(formed.finish(part_of, class_of)?),
+            None => ClassedGroups::Whole(group_of),
+        };
+        Ok(Self { groups, ..classes })
     }
 }
 
@@ -123,8 +130,6 @@ pub(crate) struct GatheredClasses {
     borrowed: BorrowedRows,
     leaves: u64,
     cycles: u32,
-    /// Total number of groups.
-    groups: u32,
     reservation: MemoryReservation,
 }
 
@@ -163,7 +168,6 @@ impl GatheredClasses {
             like,
             leaves: 0,
             cycles: u32::MAX,
-            groups: 0,
             reservation: workspace.reservation("classes"),
         }
     }
@@ -198,31 +202,32 @@ impl GatheredClasses {
         let (leaves, cycles) = formed?;
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
-        let too_large = throng_core::CoreError::TooLarge { limit: u32::MAX };
-        let more = u32::try_from(table.group_count()).ok();
-        self.groups = more.and_then(|more| self.groups.checked_add(more)).ok_or(too_large)?;
-        let size = self.recoder.size() + self.counted.marginals.size() + self.groups as usize * 4;
+        let size = self.recoder.size() + self.counted.marginals.size();
         reserve(&self.reservation, size, WHAT)
     }
 
-    /// Finishes the recoding. `rows` and `suppressed` are those of the whole input. `group_of` of the result is empty.
+    /// Finishes the recoding. `rows` and `suppressed` are those of the whole input. The result has no groups; also
+    /// returns the class of each cluster.
     pub(crate) fn finish(
         self,
         anonymizer: &Anonymizer,
         privacy: &Privacy,
         rows: u64,
         suppressed: u64,
-    ) -> Result<Classes, AnonymizeError> {
+    ) -> Result<(Classes, Vec<u32>), AnonymizeError> {
         let Self { like, examined, recoder, counted, borrowed, leaves, cycles, reservation, .. } = self;
         let feasibility = examined.conclude(privacy);
         anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
-        let recoding = recoder.finish()?;
+        let (recoding, class_of) = recoder.finish_with_classes()?;
         reserve(&reservation, recoding.size() + recoding.group_count() * 16, WHAT)?;
         let k = anonymizer.binding().k;
         let utility = Utility::of(&like, &recoding, k).with_changes(counted.marginals.changes(&like, &recoding, k));
         let suppressed = suppressed + feasibility.suppressed;
-        let (cells, group_of, key) = (counted.cells, Vec::new(), anonymizer.key().derive("row assignment", &[]));
-        Ok(Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation })
+        let (cells, key) = (counted.cells, anonymizer.key().derive("row assignment", &[]));
+        let groups = ClassedGroups::Whole(Vec::new());
+        let classes =
+            Classes { recoding, utility, cells, groups, borrowed, key, leaves, cycles, suppressed, reservation };
+        Ok((classes, class_of))
     }
 }
 

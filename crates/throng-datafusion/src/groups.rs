@@ -13,6 +13,7 @@
 //! is cut, and every group is routed to its part. The choice depends on the data alone, and so does the release; memory
 //! only determines what is spilled.
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
 use throng_core::anonymize::{Method, PartitionChoice};
 use throng_core::model::Privacy;
@@ -23,7 +24,7 @@ use throng_core::table::Table;
 use crate::AnonymizeError;
 use crate::buffered_rows::numbers;
 use crate::resources::{Resources, reserve};
-use crate::snapshot::{Snapshot, pack, tuple_schema, unpack};
+use crate::snapshot::{Snapshot, number_batch, pack, tuple_schema, unpack};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
 
 /// When a table is cut into parts, and their size. The same for every table, since the release depends on it.
@@ -41,11 +42,17 @@ impl Default for PartSizes {
     }
 }
 
+/// Maximum number of parts: each is an open file. Tables of more cells have larger parts.
+const MOST_PARTS: f64 = 512.0;
+
 /// Number of groups, over all parts, that are buffered in memory before they are appended to their part.
 const WAITING_GROUPS: usize = 1 << 17;
 
 /// Maximum number of groups from chunks that are grouped by sorting at once. The result does not depend on it.
 const MOST_GATHERED: usize = 1 << 22;
+
+/// Memory per group, besides its tuple, while the classes of a part are formed.
+const FORMING_BYTES: usize = 64;
 
 /// Name of the resource in the out-of-memory error.
 const WHAT: &str = "the distinct combinations of quasi-identifiers";
@@ -54,8 +61,8 @@ const WHAT: &str = "the distinct combinations of quasi-identifiers";
 pub(crate) struct Groups {
     pub(crate) domains: Domains,
     parts: Vec<GroupedPart>,
-    /// Part of each group of each chunk, in the order of streams and chunks.
-    part_of: Option<Vec<u32>>,
+    /// Part of each group of each chunk, in the order of streams and chunks, if there are several parts.
+    part_of: Option<BufferedBatches>,
     /// Number of groups over all chunks. A group that occurs in several chunks counts several times.
     pub(crate) count: u64,
     workspace: Resources,
@@ -147,10 +154,11 @@ impl Groups {
                 _reservation: reservation,
             });
         }
-        let parts = RoutingTree::of(&table, privacy, (sizes.part_cells as f64 * share) as usize);
+        let part_cells = (sizes.part_cells as f64 * share).max(table.cell_count() as f64 / MOST_PARTS);
+        let parts = RoutingTree::of(&table, privacy, part_cells as usize);
         drop(table);
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
-        reserve(&reservation, count as usize * 8, WHAT)?;
+        reserve(&reservation, WAITING_GROUPS * (domains.width() + 1) * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
         Ok(Self {
             domains,
@@ -174,14 +182,31 @@ impl Groups {
         match std::mem::replace(&mut self.parts[part], gone) {
             GroupedPart::Whole(table, numbers) => Ok((table, numbers, None)),
             GroupedPart::Stored(stored) => {
-                // Memory for the tuples, their hash index and the table.
                 let room = self.workspace.reservation("part");
-                reserve(&room, 4 * stored.bytes(), WHAT)?;
-                let tuples = tuples(&stored, self.domains.width())?;
-                let (table, numbers) = HashGrouping::of(&self.domains, &tuples)?;
+                let (table, numbers) = self.grouped(&stored, &room)?;
+                let group_bytes = size_of::<u32>() * self.domains.width() + FORMING_BYTES;
+                reserve(&room, table.group_count() * group_bytes + numbers.len() * size_of::<u32>(), WHAT)?;
                 Ok((table, numbers, Some(room)))
             }
         }
+    }
+
+    /// Groups the tuples of a part. The same group may be routed to a part from many chunks, so the memory is that of
+    /// distinct groups, and of a number per tuple.
+    fn grouped(&self, stored: &BufferedBatches, room: &MemoryReservation) -> Result<(Table, Vec<u32>), AnonymizeError> {
+        let mut grouping = HashGrouping::new(&self.domains, usize::MAX);
+        let (mut numbers, mut batches) = (Vec::new(), stored.read()?);
+        while let Some(batch) = batches.next()? {
+            for (tuple, rows) in unpack(&batch, self.domains.width()) {
+                numbers.extend(grouping.add(tuple, rows)?);
+            }
+            reserve(room, grouping.size() + numbers.capacity() * size_of::<u32>(), WHAT)?;
+        }
+        // Memory for the table and its sort permutation.
+        reserve(room, room.size() + grouping.len() * (self.domains.width() * size_of::<u32>() + 32), WHAT)?;
+        let (table, rank) = grouping.table(&self.domains);
+        numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
+        Ok((table, numbers))
     }
 
     /// Returns the tuples of a part, to form its classes in another task. Fails if there is only one part.
@@ -192,16 +217,10 @@ impl Groups {
         }
     }
 
-    /// Returns the group over all parts of each group of each chunk, in the order of streams and chunks. `of_part`
-    /// holds the groups of each part in arrival order, numbered over all parts.
-    pub(crate) fn in_order(&self, of_part: Vec<Vec<u32>>) -> Vec<u32> {
-        match &self.part_of {
-            None => of_part.into_iter().next().unwrap_or_default(),
-            Some(part_of) => {
-                let mut next: Vec<_> = of_part.iter().map(|groups| groups.iter()).collect();
-                part_of.iter().filter_map(|part| next[*part as usize].next().copied()).collect()
-            }
-        }
+    /// Takes the part of each group of each chunk, one batch per chunk, in the order of streams and chunks. `None` if
+    /// there is only one part.
+    pub(crate) fn take_part_of(&mut self) -> Option<BufferedBatches> {
+        self.part_of.take()
     }
 }
 
@@ -236,6 +255,21 @@ fn gathered(
     Ok(Some(gathered.table(domains, most)?))
 }
 
+/// Calls `then` with the number of the stream and the groups of every chunk, in the order of streams and chunks.
+fn for_each_chunk(
+    snapshot: &Snapshot,
+    mut then: impl FnMut(usize, &RecordBatch) -> Result<(), AnonymizeError>,
+) -> Result<(), AnonymizeError> {
+    for (number, stream) in snapshot.streams.iter().enumerate() {
+        let mut chunks = stream.groups.read()?;
+        while let Some(chunk) = chunks.next()? {
+            snapshot.workspace.check()?;
+            then(number, &chunk)?;
+        }
+    }
+    Ok(())
+}
+
 /// Calls `then` with every group of every chunk, as a tuple of domain positions and its number of rows, in the order of
 /// streams and chunks.
 pub(crate) fn for_each_group(
@@ -243,48 +277,47 @@ pub(crate) fn for_each_group(
     domains: &Domains,
     mut then: impl FnMut(&[u32], u32) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
-    let width = snapshot.width();
     let mut placed = vec![0; domains.width()];
-    for (number, stream) in snapshot.streams.iter().enumerate() {
-        let mut chunks = stream.groups.read()?;
-        while let Some(chunk) = chunks.next()? {
-            snapshot.workspace.check()?;
-            for (tuple, rows) in unpack(&chunk, width) {
-                domains.place(number, tuple, &mut placed);
-                then(&placed, rows)?;
-            }
-        }
-    }
-    Ok(())
+    for_each_chunk(snapshot, |stream, chunk| {
+        unpack(chunk, snapshot.width()).try_for_each(|(tuple, rows)| {
+            domains.place(stream, tuple, &mut placed);
+            then(&placed, rows)
+        })
+    })
 }
 
-/// Appends every group to its part, and returns the part of each.
+/// Appends every group to its part, and returns the part of each, one batch per chunk.
 fn route(
     snapshot: &Snapshot,
     domains: &Domains,
     parts: &RoutingTree,
-) -> Result<(Vec<GroupedPart>, Vec<u32>), AnonymizeError> {
+) -> Result<(Vec<GroupedPart>, BufferedBatches), AnonymizeError> {
     let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
     let allowance = SharedQuota::new(workspace.memory_for_rows() / 2);
-    let store = || SpillBuffer::new(workspace, tuple_schema(), &allowance, "parts");
-    let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store()).collect();
+    let store = |name| SpillBuffer::new(workspace, tuple_schema(), &allowance, name);
+    let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store("parts")).collect();
     let mut waiting: Vec<CountedTuples> = vec![CountedTuples::new(domains.width()); parts.len()];
     let most = (WAITING_GROUPS / parts.len()).max(64);
-    let mut part_of = Vec::new();
-    for_each_group(snapshot, domains, |placed, rows| {
-        let part = parts.part(&placed[..quasi]);
-        part_of.push(part);
-        let waiting = &mut waiting[part as usize];
-        waiting.push(placed, rows);
-        if waiting.len() >= most {
-            stores[part as usize].push(pack(waiting)?)?;
-            *waiting = CountedTuples::new(domains.width());
+    let (mut part_of, mut placed) = (store("parts of groups"), vec![0; domains.width()]);
+    for_each_chunk(snapshot, |stream, chunk| {
+        let tuples = unpack(chunk, snapshot.width());
+        let mut of_chunk = Vec::with_capacity(tuples.len());
+        for (tuple, rows) in tuples {
+            domains.place(stream, tuple, &mut placed);
+            let part = parts.part(&placed[..quasi]);
+            of_chunk.push(part);
+            let waiting = &mut waiting[part as usize];
+            waiting.push(&placed, rows);
+            if waiting.len() >= most {
+                stores[part as usize].push(pack(waiting)?)?;
+                *waiting = CountedTuples::new(domains.width());
+            }
         }
-        Ok(())
+        part_of.push(number_batch(of_chunk)?)
     })?;
     for (store, waiting) in stores.iter_mut().zip(&waiting).filter(|(_, waiting)| !waiting.is_empty()) {
         store.push(pack(waiting)?)?;
     }
     let stored = stores.into_iter().map(|store| Ok(GroupedPart::Stored(store.finish()?)));
-    Ok((stored.collect::<Result<_, AnonymizeError>>()?, part_of))
+    Ok((stored.collect::<Result<_, AnonymizeError>>()?, part_of.finish()?))
 }

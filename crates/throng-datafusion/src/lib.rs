@@ -24,6 +24,7 @@ mod buffered_rows;
 mod canonical_types;
 mod catch_decode_panic;
 mod choose_method;
+mod classed_groups;
 mod classes;
 mod codec;
 pub mod distributed;

@@ -92,6 +92,11 @@ impl ReleasePlan {
         }
     }
 
+    /// Sets the groups of the survey and their shares.
+    pub(crate) fn with_groups(self, group_of: Vec<u32>, shares: Shares) -> Self {
+        Self { groups: GroupLookup::BySurvey(group_of), shares, ..self }
+    }
+
     /// Makes groups findable by content. `tuples` holds the tuple of domain positions of each group, and groups are
     /// renumbered in the order of their tuples.
     pub(crate) fn indexed(self, seen: SurveyedValues, width: usize, tuples: &[u32]) -> Self {

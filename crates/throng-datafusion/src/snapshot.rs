@@ -417,6 +417,11 @@ pub(crate) fn pack(tuples: &CountedTuples) -> Result<RecordBatch, AnonymizeError
         numbers.extend_from_slice(tuple);
         numbers.push(rows);
     }
+    number_batch(numbers)
+}
+
+/// Returns a batch of numbers.
+pub(crate) fn number_batch(numbers: Vec<u32>) -> Result<RecordBatch, AnonymizeError> {
     let column: ArrayRef = Arc::new(UInt32Array::from(numbers));
     RecordBatch::try_new(tuple_schema(), vec![column]).map_err(|source| AnonymizeError::Kernel("batch", source))
 }

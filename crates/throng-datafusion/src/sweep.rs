@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use throng_core::metrics::Utility;
 use throng_core::model::{Privacy, Tally};
-use throng_core::recode::Recoding;
+use throng_core::recode::Shares;
 use throng_core::risk::ClassSizes;
 use throng_core::table::Table;
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
+use crate::classed_groups::ClassedGroups;
 use crate::classes::Classes;
 use crate::groups::Groups;
 use crate::progress::{NoProgress, Progress, Stage};
@@ -61,7 +62,7 @@ pub(crate) fn all(
         let mut tables = Vec::new();
         match Classes::of(trial, &snapshot, groups, &NoProgress, &mut |table| tables.push(table)) {
             Ok(classes) => {
-                check(&classes.recoding, &tables, &privacy)?;
+                check(&classes, &tables, &privacy)?;
                 tried.push(Ok(Candidate {
                     sizes: classes.recoding.class_rows().iter().copied().collect(),
                     utility: classes.utility,
@@ -84,18 +85,22 @@ pub(crate) fn all(
 }
 
 /// Checks every class of the recoding against the privacy models, by the rows assigned to it.
-fn check(recoding: &Recoding, tables: &[Table], privacy: &Privacy) -> Result<(), AnonymizeError> {
-    let Some(like) = tables.first() else { return Ok(()) };
+fn check(found: &Classes, tables: &[Table], privacy: &Privacy) -> Result<(), AnonymizeError> {
+    let (Some(like), recoding) = (tables.first(), &found.recoding) else { return Ok(()) };
     let mut classes = vec![Tally::empty(like.tally_shape()); recoding.class_rows().len()];
-    let mut first = 0;
-    for table in tables {
-        let groups = table.group_count() as u32;
-        for group in 0..groups {
-            for share in recoding.shares(first + group) {
+    let mut add = |table: &Table, shares: &Shares| {
+        for group in 0..table.group_count() as u32 {
+            for share in shares.of(group) {
                 classes[share.class as usize].add(table.codes(group), u64::from(share.rows));
             }
         }
-        first += groups;
+    };
+    match &found.groups {
+        ClassedGroups::Whole(_) => add(like, recoding.all_shares()),
+        ClassedGroups::InParts(parts) => parts.for_each_part(|part, groups| {
+            add(&tables[part], &groups.shares);
+            Ok(())
+        })?,
     }
     let mut released = Tally::empty(like.tally_shape());
     classes.iter().for_each(|class| released.merge(class));

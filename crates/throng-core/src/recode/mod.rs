@@ -14,7 +14,7 @@ mod row_assignment;
 pub use aggregate_column::SquaredErrors;
 pub use labels::{Labels, released_fields};
 pub use order::ReleaseOrder;
-pub use recoder::Recoder;
+pub use recoder::{ClusterShares, Recoder};
 
 use arrow::array::{Array, ArrayRef};
 
@@ -76,6 +76,13 @@ impl Shares {
             first.push(all.len() as u32);
         }
         Self { first, all }
+    }
+
+    /// Appends the shares of further groups.
+    pub fn append(&mut self, more: &Self) {
+        let end = self.all.len() as u32;
+        self.all.extend_from_slice(&more.all);
+        self.first.extend(more.first.iter().skip(1).map(|first| end + first));
     }
 
     /// Returns the shares of a group in assignment order: ascending by class, except that the largest share comes last.

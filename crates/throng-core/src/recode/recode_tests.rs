@@ -383,3 +383,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn shares_that_were_taken_part_by_part_are_those_of_all_parts() {
+    // Age 1 is split, and the last classes of both parts read the same.
+    let part = survey(&[(interval("age"), ints(&[1, 1, 1, 0, 2, 9, 9]))], &[]);
+    let parts = [part.clusters(&[&[0, 3], &[1, 2, 4], &[5, 6]]), part.clusters(&[&[0, 1, 2, 3, 4], &[5, 6]])];
+    let (mut kept, mut taken) = (Recoder::new(&part.table), Recoder::new(&part.table));
+    let mut of_parts = Vec::new();
+    for clusters in &parts {
+        kept.add(&part.table, clusters, &[]).unwrap();
+        taken.add(&part.table, clusters, &[]).unwrap();
+        let (first, pairs) = taken.take_shares().into_numbers();
+        of_parts.push(ClusterShares::from_numbers(first, &pairs));
+    }
+    let (kept, _) = kept.finish_with_classes().unwrap();
+    let (taken, class_of) = taken.finish_with_classes().unwrap();
+    assert_eq!((taken.group_count(), taken.class_rows()), (0, kept.class_rows()));
+    assert_eq!(kept.class_rows(), [2, 5, 3, 4]);
+    let mut shares = Shares::new([]);
+    of_parts.into_iter().for_each(|part| shares.append(&part.in_classes(&class_of)));
+    assert_eq!(&shares, kept.all_shares());
+    assert_eq!((shares.groups(), shares.lends(1)), (8, 1));
+}

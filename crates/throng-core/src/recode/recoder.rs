@@ -35,6 +35,32 @@ struct GroupPortions {
     portions: Vec<Share>,
 }
 
+/// The clusters that the rows of each group of some parts go to, until the classes of all parts are known.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ClusterShares {
+    /// Offsets, as in [`Shares`].
+    first: Vec<u32>,
+    all: Vec<Share>,
+}
+
+impl ClusterShares {
+    /// Returns the shares as offsets and as pairs of cluster and rows, for storage.
+    pub fn into_numbers(self) -> (Vec<u32>, Vec<u32>) {
+        (self.first, self.all.into_iter().flat_map(|share| [share.class, share.rows]).collect())
+    }
+
+    /// Restores shares from [`ClusterShares::into_numbers`].
+    pub fn from_numbers(first: Vec<u32>, pairs: &[u32]) -> Self {
+        let all = pairs.as_chunks::<2>().0.iter().map(|[class, rows]| Share { class: *class, rows: *rows });
+        Self { first, all: all.collect() }
+    }
+
+    /// Returns the shares of classes, given the class of each cluster.
+    pub fn in_classes(self, class_of: &[u32]) -> Shares {
+        shares(self.first, self.all, class_of)
+    }
+}
+
 /// The clusters of one part of the table.
 #[derive(Clone, Copy)]
 struct RecodedPart<'a> {
@@ -158,6 +184,14 @@ impl Recoder {
         };
         let (shown, placed) = rayon::join(show, || placed.add(part, clusters, out));
         shown.and(placed)
+    }
+
+    /// Removes the shares of the groups of all parts added since the last call, so that they need not be in memory with
+    /// those of other parts. The recoding has no shares of these groups; [`Recoder::finish_with_classes`] returns what
+    /// [`ClusterShares::in_classes`] needs.
+    pub fn take_shares(&mut self) -> ClusterShares {
+        let first = std::mem::replace(&mut self.placed.first_portion, vec![0]);
+        ClusterShares { first, all: std::mem::take(&mut self.placed.portions) }
     }
 
     /// Returns the number of clusters added.

@@ -85,6 +85,6 @@ fn merge(
         reserve(&room, tuples.capacity() * 4, PLAN)?;
         gathered.add_formed(&table, &privacy, formed)?;
     }
-    let classes = gathered.finish(anonymizer, &privacy, plan.rows, plan.suppressed)?;
+    let (classes, _) = gathered.finish(anonymizer, &privacy, plan.rows, plan.suppressed)?;
     EncodedPlan::new(plan.seen.clone(), width, tuples, classes, plan.rows, plan.received)
 }

@@ -22,6 +22,7 @@ use super::task_params::TaskParams;
 use super::{from_cbor, random_id, to_cbor};
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
+use crate::classed_groups::ClassedGroups;
 use crate::classes::Classes;
 use crate::groups::{Groups, for_each_group};
 use crate::progress::NoProgress;
@@ -171,7 +172,8 @@ fn plan_release(
     let room = snapshot.workspace.reservation("release plan");
     reserve_plan(&room, count, width)?;
     let mut tuples = vec![0; count * width];
-    let mut group_of = classes.group_of.iter();
+    let ClassedGroups::Whole(group_of) = &classes.groups else { return Err(AnonymizeError::Task.into()) };
+    let mut group_of = group_of.iter();
     for_each_group(&snapshot, &domains, |placed, _| {
         let group = *group_of.next().ok_or(AnonymizeError::Task)? as usize;
         tuples[group * width..(group + 1) * width].copy_from_slice(placed);
@@ -196,8 +198,8 @@ impl EncodedPlan {
         rows_read: u64,
         received: u64,
     ) -> Result<Self, AnonymizeError> {
-        let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, .. } = classes;
-        let plan = ReleasePlan::new(recoding, group_of, key).indexed(seen, width, &tuples);
+        let Classes { recoding, utility, cells, borrowed, key, leaves, cycles, suppressed, .. } = classes;
+        let plan = ReleasePlan::new(recoding, Vec::new(), key).indexed(seen, width, &tuples);
         let bytes = plan.to_bytes()?;
         let planned = PlannedRelease {
             name: format!("release-plan-{:016x}{:016x}", random_id(), random_id()),

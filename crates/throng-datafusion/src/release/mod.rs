@@ -1,5 +1,6 @@
 //! The release as record batches, in canonical order.
 
+mod buckets;
 mod columns;
 mod held;
 mod labels;
@@ -17,7 +18,7 @@ use throng_core::anonymize::Method;
 use throng_core::dictionary_encode::is_text;
 use throng_core::global_dictionary::GlobalDictionary;
 use throng_core::metrics::Utility;
-use throng_core::recode::released_fields;
+use throng_core::recode::{Shares, released_fields};
 use throng_core::risk::{BorrowedRows, ClassSizes};
 use throng_core::row_hash::Checksum;
 use throng_core::survey::SUPPRESSED;
@@ -26,6 +27,7 @@ use throng_policy::{Binding, UNIT_COLUMN};
 
 use crate::anonymizer::Anonymizer;
 use crate::buffered_rows::{kept_column, numbers};
+use crate::classed_groups::ClassedGroups;
 use crate::classes::Classes;
 use crate::passthrough::passthrough_columns;
 use crate::release_plan::ReleasePlan;
@@ -139,9 +141,13 @@ impl Lexicons {
     /// Builds the dictionaries of all buffered rows.
     fn of(snapshot: &Snapshot) -> Result<Self, AnonymizeError> {
         let mut lexicons = Self::new(&snapshot.row_schema());
+        if lexicons.columns.iter().all(Option::is_none) {
+            return Ok(lexicons);
+        }
         for stream in &snapshot.streams {
             let mut batches = stream.rows.read()?;
             while let Some(batch) = batches.next()? {
+                snapshot.workspace.check()?;
                 lexicons.add(&batch);
             }
         }
@@ -204,30 +210,50 @@ impl Lexicons {
 impl Release {
     /// Assigns the rows of a snapshot to classes. Spills them if they do not fit into memory.
     pub(crate) fn new(anonymizer: &Anonymizer, snapshot: Snapshot, classes: Classes) -> Result<Self, AnonymizeError> {
-        let Classes { recoding, utility, cells, borrowed, group_of, key, leaves, cycles, suppressed, reservation } =
+        let Classes { recoding, utility, cells, groups, borrowed, key, leaves, cycles, suppressed, reservation } =
             classes;
         tracing::info!(classes = utility.classes, ncp = utility.ncp, "classes generalized");
         let labels_size = recoding.size();
-        let plan = ReleasePlan::new(recoding, group_of, key);
         let (method, reason) = anonymizer.method();
         let (rows_read, row_bytes) = (snapshot.rows, snapshot.row_bytes());
         let lexicon_room = snapshot.workspace.reservation("strings");
+        let group_room = snapshot.workspace.reservation("groups of all parts");
+        let (mut plan, parts) = match groups {
+            ClassedGroups::Whole(group_of) => (ReleasePlan::new(recoding, group_of, key), None),
+            ClassedGroups::InParts(parts) => (ReleasePlan::new(recoding, Vec::new(), key), Some(parts)),
+        };
         let lexicons = match snapshot.is_spilled() {
             true => None,
             false => {
                 let lexicons = Lexicons::of(&snapshot)?;
                 reserve(&lexicon_room, lexicons.size(), STRINGS)?;
-                HeldRows::room(&snapshot, &plan, &lexicons).map(|room| (lexicons, room))
+                let have_groups_room = match &parts {
+                    Some(parts) if group_room.try_resize(parts.gathered_bytes()).is_ok() => {
+                        let (group_of, shares) = parts.gather()?;
+                        plan = plan.with_groups(group_of, shares);
+                        true
+                    }
+                    Some(_) => false,
+                    None => true,
+                };
+                let room = if have_groups_room { HeldRows::room(&snapshot, &plan, &lexicons) } else { None };
+                room.map(|room| (lexicons, room))
             }
         };
-        let (rows, strings, checksum) = match lexicons {
-            Some((lexicons, room)) => {
+        let (rows, strings, checksum) = match (lexicons, parts) {
+            (Some((lexicons, room)), _) => {
                 let strings = lexicons.values();
                 let (rows, checksum) = HeldRows::new(snapshot, room, &plan, lexicons)?;
                 (Rows::Held(Arc::new(rows)), strings, checksum)
             }
-            None => {
+            (None, None) => {
                 let (rows, lexicons, checksum) = SpilledRows::new(snapshot, &plan, &lexicon_room)?;
+                (Rows::Spilled(rows), lexicons.values(), checksum)
+            }
+            (None, Some(parts)) => {
+                plan = plan.with_groups(Vec::new(), Shares::new([]));
+                group_room.free();
+                let (rows, lexicons, checksum) = SpilledRows::of_parts(snapshot, &plan, &parts, &lexicon_room)?;
                 (Rows::Spilled(rows), lexicons.values(), checksum)
             }
         };
@@ -351,16 +377,31 @@ pub(crate) fn for_each_batch(
     width: usize,
     group_of: &[u32],
     next_group: &mut usize,
-    mut then: impl FnMut(&RecordBatch, Vec<u32>) -> Result<(), AnonymizeError>,
+    then: impl FnMut(&RecordBatch, Vec<u32>) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
-    let (mut batches, mut chunks) = (stream.rows.read()?, stream.groups.read()?);
-    for in_chunk in &stream.chunk_batches {
+    let mut chunks = stream.groups.read()?;
+    let of_chunk = || -> Result<&[u32], AnonymizeError> {
         let groups = chunks.next()?.map_or(0, |chunk| numbers(&chunk).len() / (width + 1));
         let of_chunk = &group_of[*next_group..*next_group + groups];
         *next_group += groups;
+        Ok(of_chunk)
+    };
+    for_each_chunk_batch(stream, of_chunk, then)
+}
+
+/// Calls `then` with the batches of a stream and a value of the group of each row. `of_chunk` returns the values of the
+/// groups of the next chunk.
+fn for_each_chunk_batch<T: Copy, C: AsRef<[T]>>(
+    stream: &StreamRows,
+    mut of_chunk: impl FnMut() -> Result<C, AnonymizeError>,
+    mut then: impl FnMut(&RecordBatch, Vec<T>) -> Result<(), AnonymizeError>,
+) -> Result<(), AnonymizeError> {
+    let mut batches = stream.rows.read()?;
+    for in_chunk in &stream.chunk_batches {
+        let of_chunk = of_chunk()?;
         for _ in 0..*in_chunk {
             let Some(batch) = batches.next()? else { return Err(AnonymizeError::Task) };
-            let groups = numbers(&batch).iter().map(|group| of_chunk[*group as usize]).collect();
+            let groups = numbers(&batch).iter().map(|group| of_chunk.as_ref()[*group as usize]).collect();
             then(&batch, groups)?;
         }
     }

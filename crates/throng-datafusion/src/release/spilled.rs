@@ -9,34 +9,39 @@
 //!
 //! Class sizes are known before any row is moved, so bucket boundaries are chosen by size, and the release is the
 //! concatenation of the sorted buckets. No merge is needed.
+//!
+//! If the table is cut into parts, rows are distributed to the parts first, and the groups and shares of one part are in
+//! memory at a time.
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, RecordBatch, UInt32Array};
-use datafusion::arrow::compute::{interleave, take_record_batch};
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{Array, RecordBatch};
+use datafusion::arrow::compute::interleave;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryReservation;
 use futures::{Stream, StreamExt, TryStreamExt};
 use throng_core::row_hash::Checksum;
+use throng_core::survey::SUPPRESSED;
 
+use super::buckets::Buckets;
 use super::labels::{Form, ReleasedLabels, Run};
-use super::row_assignment::RowAssignment;
-use super::{Lexicons, STRINGS, for_each_batch, released_checksum};
+use super::row_assignment::{LowestRanks, RowAssignment};
+use super::{Lexicons, STRINGS, for_each_batch, for_each_chunk_batch, released_checksum};
 use crate::AnonymizeError;
 use crate::buffered_rows::{content, kept_column, numbers, with_numbers};
+use crate::classed_groups::{GroupsInParts, GroupsOfPart};
 use crate::release_plan::ReleasePlan;
 use crate::resources::{Resources, out_of_memory, reserve};
 use crate::snapshot::Snapshot;
-use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spill_buffer::BufferedBatches;
 
 /// Maximum size of a bucket: the memory for rows divided by the first number, and at most the second.
 const BUCKET_SHARE: usize = 4;
 const BUCKET_BYTES: usize = 64 << 20;
 
 /// Maximum number of buckets; each is an open file.
-const MOST_BUCKETS: usize = 256;
+const MOST_BUCKETS: usize = 512;
 
 /// Memory per row to sort a bucket: class, hash, batch and row, and the resulting order.
 const KEY_BYTES: usize = 48;
@@ -61,44 +66,55 @@ impl SpilledRows {
             lexicons.add(batch);
             reserve(lexicon_room, lexicons.size(), STRINGS)
         })?;
-        let schema = lexicons.numbered_schema(&snapshot.row_schema());
-        let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
-        let row_bytes = snapshot.row_bytes() + KEY_BYTES;
-        let rows: u64 = plan.class_rows.iter().sum();
-        let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
-        let borders = Borders::new(&plan.class_rows, bucket_rows as u64);
-        let waiting_rows = bucket_bytes / row_bytes / borders.len().max(1);
-        let mut buckets = Buckets::new(&workspace, Arc::clone(&schema), borders.len(), waiting_rows);
-        let (mut checksum, mut next_group) = (Checksum::default(), 0);
+        let mut classed = ClassedRows::new(&snapshot, plan, &lexicons);
+        let mut next_group = 0;
         for stream in &snapshot.streams {
             for_each_batch(stream, snapshot.width(), &group_of, &mut next_group, |batch, groups| {
                 workspace.check()?;
-                let hashes: Vec<u128> = content(batch).collect();
-                let classes: Vec<u32> = groups
-                    .iter()
-                    .zip(&hashes)
-                    .map(|(group, hash)| assignment.class(&plan.shares, *group, *hash))
-                    .collect();
-                checksum.merge(released_checksum(&classes, &hashes));
-                let bucket = |row: usize| borders.bucket(classes[row], hashes[row]);
-                let mut rows: Vec<(u32, u32)> = (0..classes.len())
-                    .filter(|row| classes[*row] != throng_core::survey::SUPPRESSED)
-                    .map(|row| (bucket(row), row as u32))
-                    .collect();
-                rows.sort_unstable();
-                let classed = with_numbers(&lexicons.numbered(batch, &schema)?, classes.clone())?;
-                for run in rows.chunk_by(|a, b| a.0 == b.0) {
-                    let indices: UInt32Array = run.iter().map(|(_, row)| Some(*row)).collect();
-                    let taken = take_record_batch(&classed, &indices)
-                        .map_err(|source| AnonymizeError::Kernel("take", source))?;
-                    buckets.push(run[0].0 as usize, taken)?;
-                }
-                Ok(())
+                let numbered = lexicons.numbered(batch, classed.buckets.schema())?;
+                classed.push(&numbered, |row, hash| assignment.class(&plan.shares, groups[row], hash))
             })?;
         }
         // The input buffers are no longer needed; free their disk space.
         drop(snapshot);
-        Ok((Self { buckets: Arc::new(buckets.finish()?), workspace }, lexicons, checksum))
+        let (rows, checksum) = classed.finish(workspace)?;
+        Ok((rows, lexicons, checksum))
+    }
+
+    /// Same as [`SpilledRows::new`] for a table that is cut into parts. Rows are first distributed to the parts, so that
+    /// only the groups of one part are in memory at a time.
+    pub(super) fn of_parts(
+        snapshot: Snapshot,
+        plan: &ReleasePlan,
+        parts: &GroupsInParts,
+        lexicon_room: &MemoryReservation,
+    ) -> Result<(Self, Lexicons, Checksum), AnonymizeError> {
+        let workspace = snapshot.workspace.clone();
+        let mut lexicons = Lexicons::of(&snapshot)?;
+        reserve(lexicon_room, lexicons.size(), STRINGS)?;
+        let mut classed = ClassedRows::new(&snapshot, plan, &lexicons);
+        let mut rows_of_parts = rows_of_parts(snapshot, parts, &mut lexicons, &classed)?.into_iter();
+        parts.for_each_part(|_, GroupsOfPart { numbers: group_of, shares, .. }| {
+            let Some(rows) = rows_of_parts.next() else { return Err(AnonymizeError::Task) };
+            let group = |number: &u32| group_of[*number as usize];
+            let mut ranks = LowestRanks::new(plan.key, workspace.reservation("row assignment"));
+            if (0..shares.groups() as u32).any(|group| shares.lends(group) > 0) {
+                let mut batches = rows.read()?;
+                while let Some(batch) = batches.next()? {
+                    workspace.check()?;
+                    ranks.add(&shares, numbers(&batch).iter().map(group).zip(content(&batch)))?;
+                }
+            }
+            let (mut assignment, mut batches) = (ranks.finish(), rows.read()?);
+            while let Some(batch) = batches.next()? {
+                workspace.check()?;
+                let groups = numbers(&batch);
+                classed.push(&batch, |row, hash| assignment.class(&shares, group(&groups[row]), hash))?;
+            }
+            Ok(())
+        })?;
+        let (rows, checksum) = classed.finish(workspace)?;
+        Ok((rows, lexicons, checksum))
     }
 
     /// Streams all rows, bucket by bucket.
@@ -118,6 +134,73 @@ impl SpilledRows {
             }
         };
         futures::stream::iter(0..self.buckets.len()).then(sorted).try_flatten()
+    }
+}
+
+/// Distributes the rows of a table that is cut into parts to these. The number of a row is that of its group among those
+/// that were routed to the part, in order of arrival.
+fn rows_of_parts(
+    snapshot: Snapshot,
+    parts: &GroupsInParts,
+    lexicons: &mut Lexicons,
+    classed: &ClassedRows,
+) -> Result<Vec<BufferedBatches>, AnonymizeError> {
+    let (schema, most_bytes) = (classed.buckets.schema(), classed.buckets.most_bytes());
+    let mut rows = Buckets::new(&snapshot.workspace, Arc::clone(schema), parts.parts(), most_bytes, "rows of parts");
+    let (mut part_of, mut next) = (parts.part_of()?, vec![0_u32; parts.parts()]);
+    for stream in &snapshot.streams {
+        let mut of_chunk = || {
+            let Some(chunk) = part_of.next()? else { return Err(AnonymizeError::Task) };
+            let number = |part: &u32| {
+                let next = &mut next[*part as usize];
+                *next += 1;
+                (*part, *next - 1)
+            };
+            Ok(numbers(&chunk).iter().map(number).collect::<Vec<_>>())
+        };
+        for_each_chunk_batch(stream, &mut of_chunk, |batch, groups: Vec<(u32, u32)>| {
+            snapshot.workspace.check()?;
+            let in_part = groups.iter().map(|(_, number)| *number).collect();
+            let numbered = with_numbers(&lexicons.numbered(batch, schema)?, in_part)?;
+            rows.push(numbered, groups.iter().map(|(part, _)| Some(*part)))
+        })?;
+    }
+    rows.finish()
+}
+
+/// Rows on their way to the buckets of the release.
+struct ClassedRows {
+    borders: Borders,
+    buckets: Buckets,
+    checksum: Checksum,
+}
+
+impl ClassedRows {
+    fn new(snapshot: &Snapshot, plan: &ReleasePlan, lexicons: &Lexicons) -> Self {
+        let workspace = &snapshot.workspace;
+        let schema = lexicons.numbered_schema(&snapshot.row_schema());
+        let bucket_bytes = (workspace.memory_for_rows() / BUCKET_SHARE).min(BUCKET_BYTES);
+        let row_bytes = snapshot.row_bytes() + KEY_BYTES;
+        let rows: u64 = plan.class_rows.iter().sum();
+        let bucket_rows = (bucket_bytes / row_bytes).max(1024).max(2 * rows as usize / MOST_BUCKETS);
+        let borders = Borders::new(&plan.class_rows, bucket_rows as u64);
+        let buckets = Buckets::new(workspace, schema, borders.len(), bucket_bytes / 2, "buckets");
+        Self { borders, buckets, checksum: Checksum::default() }
+    }
+
+    /// Adds rows. `class` returns the class of a row, given its index and row hash.
+    fn push(&mut self, rows: &RecordBatch, mut class: impl FnMut(usize, u128) -> u32) -> Result<(), AnonymizeError> {
+        let hashes: Vec<u128> = content(rows).collect();
+        let classes: Vec<u32> = hashes.iter().enumerate().map(|(row, hash)| class(row, *hash)).collect();
+        self.checksum.merge(released_checksum(&classes, &hashes));
+        let borders = &self.borders;
+        let bucket = |(class, hash): (&u32, &u128)| (*class != SUPPRESSED).then(|| borders.bucket(*class, *hash));
+        let placed: Vec<Option<u32>> = classes.iter().zip(&hashes).map(bucket).collect();
+        self.buckets.push(with_numbers(rows, classes)?, placed.into_iter())
+    }
+
+    fn finish(self, workspace: Resources) -> Result<(SpilledRows, Checksum), AnonymizeError> {
+        Ok((SpilledRows { buckets: Arc::new(self.buckets.finish()?), workspace }, self.checksum))
     }
 }
 
@@ -155,44 +238,6 @@ impl Borders {
 
     fn bucket(&self, class: u32, hash: u128) -> u32 {
         self.first.partition_point(|first| *first <= (class, hash)) as u32 - 1
-    }
-}
-
-/// Buckets that are being written.
-struct Buckets {
-    stores: Vec<SpillBuffer>,
-    waiting: Vec<Vec<RecordBatch>>,
-    most: usize,
-    schema: SchemaRef,
-}
-
-impl Buckets {
-    /// Creates empty buckets. About `waiting_rows` rows of each are buffered before they are written.
-    fn new(workspace: &Resources, schema: SchemaRef, buckets: usize, waiting_rows: usize) -> Self {
-        // The rows did not fit into memory, so buckets are written to disk from the start.
-        let allowance = SharedQuota::new(0);
-        let store = |_| SpillBuffer::new(workspace, Arc::clone(&schema), &allowance, "buckets");
-        let stores = (0..buckets).map(store).collect();
-        Self { stores, waiting: vec![Vec::new(); buckets], most: waiting_rows.clamp(1, 8192), schema }
-    }
-
-    fn push(&mut self, bucket: usize, rows: RecordBatch) -> Result<(), AnonymizeError> {
-        self.waiting[bucket].push(rows);
-        let waiting: usize = self.waiting[bucket].iter().map(RecordBatch::num_rows).sum();
-        if waiting >= self.most { self.write(bucket) } else { Ok(()) }
-    }
-
-    fn write(&mut self, bucket: usize) -> Result<(), AnonymizeError> {
-        let waiting = std::mem::take(&mut self.waiting[bucket]);
-        let rows = datafusion::arrow::compute::concat_batches(&self.schema, &waiting);
-        self.stores[bucket].push(rows.map_err(|source| AnonymizeError::Kernel("concat", source))?)
-    }
-
-    fn finish(mut self) -> Result<Vec<BufferedBatches>, AnonymizeError> {
-        for bucket in 0..self.stores.len() {
-            self.write(bucket)?;
-        }
-        self.stores.into_iter().map(SpillBuffer::finish).collect()
     }
 }
 
