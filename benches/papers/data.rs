@@ -55,6 +55,12 @@ impl People {
         Ok(Arc::new(Int64Array::from(numbers.collect::<Result<Vec<_>, _>>().context("a number")?)))
     }
 
+    /// Returns the ages of these records.
+    pub fn ages(&self, records: &[usize]) -> Result<Vec<i64>> {
+        let column = self.column("age")?;
+        records.iter().map(|record| column[*record].parse::<i64>().context("an age")).collect()
+    }
+
     /// Returns the hierarchy of a column, as published with ARX.
     pub fn hierarchy(&self, name: &str) -> Result<HierarchySpec> {
         let path = self.folder.join("adult-hierarchies").join(format!("{name}.csv"));

@@ -26,6 +26,9 @@ use throng_papers::{Census, Rows, SampleRng, data_or_skip, form, mean, survey};
 const BINS: usize = 10;
 const SEEDS: u64 = 10;
 
+/// Records with a rare value that fit the figures of the paper best; nothing in its text confirms them.
+const RARE: usize = 20;
+
 /// A row of a table of [Solanas 2008]: k, p, H1 and H2 in percent.
 type PaperRow = (u64, u64, f64, f64);
 
@@ -76,10 +79,18 @@ fn main() -> Result<()> {
     experiment(&census_table(&census)?, &TABLE_1)?;
     for (records, paper) in [(100, &TABLE_2), (1000, &TABLE_3)] {
         println!("\nUniform in a square, {records} records, {BINS} sensitive values, all equally likely");
-        experiment(&synthetic(records, None)?, paper)?;
+        experiment(&synthetic(records, Rarity::None)?, paper)?;
     }
     println!("\nThe same with rare values: of 1000 records, 90 % have the first value, and the others the rest");
-    experiment(&synthetic(1000, Some(0.9))?, &TABLE_3)?;
+    experiment(&synthetic(1000, Rarity::Share(0.1))?, &TABLE_3)?;
+    println!(
+        "\nA fixed number of rare records, inferred from the figures of the paper, which hardly depend on n and k: all but \
+         {RARE} records have the first value, and these the others"
+    );
+    for (records, paper) in [(100, &TABLE_2), (1000, &TABLE_3)] {
+        println!("\n{records} records");
+        experiment(&synthetic(records, Rarity::Count(RARE))?, paper)?;
+    }
     for name in ["INTVAL", "POTHVAL"] {
         println!(
             "\nCensus with {name} in {BINS} bins of equal width as the sensitive column, most rows in one of them"
@@ -212,19 +223,31 @@ fn skewed_census_table(census: &Census, sensitive: &str) -> Result<Table> {
     Ok(survey(quasi, secret.collect())?.table)
 }
 
-/// Sensitive values are equally likely, or the first one has the share `first`.
-fn synthetic(records: usize, first: Option<f64>) -> Result<Table> {
+/// Which records have another sensitive value than the first.
+#[derive(Clone, Copy)]
+enum Rarity {
+    /// All values are equally likely.
+    None,
+    /// Each record with this probability.
+    Share(f64),
+    /// As many records.
+    Count(usize),
+}
+
+fn synthetic(records: usize, rarity: Rarity) -> Result<Table> {
     let mut draws = SampleRng::new(1);
     let mut side = |name: &str| {
         let numbers: Float64Array = (0..records).map(|_| Some(draws.share() * 20_000.0 - 10_000.0)).collect();
         (mean(name), Arc::new(numbers) as ArrayRef)
     };
     let quasi = vec![side("x"), side("y")];
-    let mut value = || match first {
-        Some(share) if draws.share() < share => 0,
-        Some(_) => 1 + draws.below(BINS - 1) as i64,
-        None => draws.below(BINS) as i64,
+    let mut value = |record: usize| match rarity {
+        Rarity::None => draws.below(BINS) as i64,
+        Rarity::Share(share) if draws.share() >= share => 0,
+        // Places are uniform, so the first records are as good as any.
+        Rarity::Count(count) if record >= count => 0,
+        Rarity::Share(_) | Rarity::Count(_) => 1 + draws.below(BINS - 1) as i64,
     };
-    let values: Int64Array = (0..records).map(|_| Some(value())).collect();
+    let values: Int64Array = (0..records).map(|record| Some(value(record))).collect();
     Ok(survey(quasi, vec![(SensitiveSpec::plain("s"), Arc::new(values))])?.table)
 }

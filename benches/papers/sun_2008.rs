@@ -72,6 +72,34 @@ fn main() -> Result<()> {
             ]);
         }
     }
+    times(&people)
+}
+
+/// Times of the two models over k and over alpha, as in Fig. 1 and 2 of the paper.
+fn times(people: &People) -> Result<()> {
+    let time = |cluster: ClusterChoice, privacy: &Privacy, k: u64| -> Result<f64> {
+        let mut seconds = 0.0;
+        for seed in 0..SAMPLES {
+            let method = Method::new(PartitionChoice::None, cluster);
+            seconds += form(&table(people, seed)?, method, privacy, k)?.time.as_secs_f64();
+        }
+        Ok(seconds * 1000.0 / SAMPLES as f64)
+    };
+    println!(
+        "\nMilliseconds over k, p = 2, alpha = {ALPHA} (Fig. 1). Claim: a large gap for small k, nearly none for large k."
+    );
+    let rows = Rows::new(&["k", "p-sensitive, greedy-pk", "(p+, alpha), switching"]);
+    for k in 2..=10 {
+        let plain = time(ClusterChoice::GreedyPk, &p_sensitive(k, 2), k)?;
+        let switched = time(ClusterChoice::Switching, &p_plus_alpha(k, 2), k)?;
+        rows.row(&[k.to_string(), format!("{plain:.2}"), format!("{switched:.2}")]);
+    }
+    println!("\nMilliseconds over alpha, k = 4, p = 2 (Fig. 2). Claim: the time grows with alpha.");
+    let rows = Rows::new(&["alpha", "(p+, alpha), switching"]);
+    for alpha in [0.5, 1.0, 1.5, 2.0, 2.5, 3.0] {
+        let switched = time(ClusterChoice::Switching, &with_alpha(4, 2, alpha), 4)?;
+        rows.row(&[alpha.to_string(), format!("{switched:.2}")]);
+    }
     Ok(())
 }
 
@@ -80,11 +108,15 @@ fn p_sensitive(k: u64, p: u64) -> Privacy {
 }
 
 fn p_plus_alpha(k: u64, p: u64) -> Privacy {
+    with_alpha(k, p, ALPHA)
+}
+
+fn with_alpha(k: u64, p: u64, alpha: f64) -> Privacy {
     let models: [Arc<dyn Model>; 4] = [
         Arc::new(KAnonymity::new(k)),
         Arc::new(PSensitive::new(p, VALUES, CodeMeaning::Values)),
         Arc::new(PSensitive::new(p, BY_CATEGORY, CodeMeaning::Categories)),
-        Arc::new(CategoryWeight::new(ALPHA, BY_CATEGORY, CATEGORIES.len() as u32)),
+        Arc::new(CategoryWeight::new(alpha, BY_CATEGORY, CATEGORIES.len() as u32)),
     ];
     Privacy::new(models.to_vec())
 }

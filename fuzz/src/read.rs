@@ -53,7 +53,13 @@ pub fn risk(bytes: &[u8]) {
 /// Computes the risk of a file.
 pub fn check_risk(file: &Path, quasi: &[&str], sensitive: &[&str]) {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    let asked = RiskOptions { quasi: names(quasi), sensitive: names(sensitive), threshold: 0.2 };
+    let asked = RiskOptions {
+        quasi: names(quasi),
+        sensitive: names(sensitive),
+        threshold: 0.2,
+        sampling_fraction: None,
+        weight: None,
+    };
     check_kind(block_on(throng_job::risk(&[file.display().to_string()], &asked, &options())), &[]);
 }
 

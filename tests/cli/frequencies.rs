@@ -107,6 +107,58 @@ fn classes_are_close_to_the_whole_release() {
     }
 }
 
+/// Illnesses in two groups, of which one lies a level deeper.
+const ILLNESSES: &str = "hierarchy = { lines = \"\"\"
+flu;infection;airways;*
+cold;infection;airways;*
+asthma;asthma;airways;*
+gout;gout;other;*
+cancer;cancer;other;*
+\"\"\" }
+";
+
+/// The cheapest transport between two distributions of the illnesses, unit by unit: what two leaves of one group can settle
+/// is settled there, and what is left goes on to the group above.
+fn transport(own: &HashMap<&str, f64>, all: &HashMap<&str, f64>) -> f64 {
+    let surplus = |value: &str| own.get(value).copied().unwrap_or(0.0) - all.get(value).copied().unwrap_or(0.0);
+    let settle = |parts: &[f64], height: f64| {
+        let over: f64 = parts.iter().filter(|part| **part > 0.0).sum();
+        let under: f64 = -parts.iter().filter(|part| **part < 0.0).sum::<f64>();
+        (over - under, over.min(under) * height / 3.0)
+    };
+    let (infection, a) = settle(&[surplus("flu"), surplus("cold")], 1.0);
+    let (airways, b) = settle(&[infection, surplus("asthma")], 2.0);
+    let (other, c) = settle(&[surplus("gout"), surplus("cancer")], 2.0);
+    a + b + c + settle(&[airways, other], 3.0).1
+}
+
+#[test]
+fn classes_are_close_to_the_whole_release_by_a_hierarchy() {
+    let close = format!("{ILLNESSES}t = 0.12\ndistance = \"hierarchical\"");
+    let worst = |illness: &str| {
+        let classes = released(illness, "", "illness");
+        let all = classes.concat();
+        let all = shares(&all);
+        classes.iter().map(|class| transport(&shares(class), &all)).fold(0.0, f64::max)
+    };
+    assert!(worst("") > 0.12, "the test has nothing to find");
+    let found = worst(&close);
+    assert!(found <= 0.12 + 1e-9, "{found}");
+}
+
+#[test]
+fn a_release_that_is_not_close_by_a_hierarchy_is_refused() {
+    let workshop = Workshop::with(&people(600), 5, 2, &columns("", ""));
+    workshop.run(&[]);
+    let strict = columns(&format!("{ILLNESSES}t = 0.05\ndistance = \"hierarchical\""), "");
+    let policy = std::fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let head = policy.split("[columns.age]").next().unwrap();
+    std::fs::write(workshop.path("strict.toml"), format!("{head}{strict}")).unwrap();
+    let ended = workshop.throng(&["verify", "out/release", "--policy", "strict.toml"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    assert_says(&ended.said(), &["t-closeness of `illness`", "broken by"]);
+}
+
 #[test]
 fn no_value_is_much_more_frequent_than_in_the_whole_release() {
     let classes = released("beta = 1.5", "", "illness");

@@ -28,6 +28,68 @@ fn uniques(sizes: &[u64]) -> u64 {
 }
 
 #[test]
+fn a_sample_has_less_risk_than_its_rows_alone() {
+    let rows = Rows::of(&people(500));
+    let classes = sizes(&rows, &QUASI);
+    let quasi = QUASI.join(",");
+    let ended = workshop().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", "0.1"]);
+    let found = ended.done();
+    // The expected value of 1/F, where F is negative binomial, term by term.
+    let expected = |size: u64| {
+        let (mut probability, mut sum) = (0.1_f64.powi(size as i32), 0.0);
+        for people in size..size + 5000 {
+            sum += probability / people as f64;
+            probability *= 0.9 * people as f64 / (people + 1 - size) as f64;
+        }
+        sum
+    };
+    let close = |found: &serde_json::Value, wanted: f64| (found.as_f64().unwrap() - wanted).abs() < 2e-6;
+    let found_rows: f64 = classes.iter().map(|size| *size as f64 * expected(*size)).sum();
+    assert!(close(&found["journalist"]["highest"], expected(1)), "{found}");
+    assert!(close(&found["journalist"]["average"], found_rows / 500.0), "{found}");
+    assert!(close(&found["marketer"]["average"], found_rows / 500.0), "{found}");
+    assert!((found["population"]["reidentified"].as_f64().unwrap() - found_rows).abs() < 1e-3, "{found}");
+    assert_eq!(found["population"]["people"], 5000.0);
+    let once: f64 = classes.iter().map(|size| *size as f64 * 0.9_f64.powi(*size as i32 - 1)).sum();
+    let unique = uniques(&classes) as f64 / once;
+    assert!(close(&found["population"]["unique_if_sample_unique"], unique), "{found}");
+    assert!((found["population"]["uniques"].as_f64().unwrap() - 10.0 * uniques(&classes) as f64 * unique).abs() < 1e-3);
+    assert_eq!(found["prosecutor"]["highest"], 1.0, "the prosecutor knows that the person is in the table");
+    let plain = workshop().throng(&["risk", "input/", "--quasi", &quasi]).done();
+    assert!(plain.get("population").is_none());
+    for wrong in ["0", "1.5", "nan", "x"] {
+        assert_says(
+            &workshop().throng(&["risk", "input/", "--quasi", &quasi, "--fraction", wrong]).refused(2),
+            &["--fraction"],
+        );
+    }
+}
+
+#[test]
+fn weights_stand_for_the_people_of_the_population() {
+    let workshop = Workshop::new();
+    let ints = |values: [i64; 4]| Arc::new(Int64Array::from(values.to_vec())) as arrow::array::ArrayRef;
+    let batch = table(vec![("age", ints([30, 30, 40, 50])), ("people", ints([10, 30, 20, 1]))]);
+    write_parquet(&workshop.path("input/sample.parquet"), &batch);
+    let found = workshop.throng(&["risk", "input/", "--quasi", "age", "--weight", "people"]).done();
+    assert_eq!(found["population"]["people"], 61.0);
+    // A person whose class has one row and a weight of one is found, and the others hardly.
+    assert_eq!(found["journalist"]["highest"], 1.0);
+    let of_one = |people: f64| 1.0 / (people - 1.0) * people.ln();
+    let of_two = |odds: f64| odds - odds * odds * (1.0 + 1.0 / odds).ln();
+    let expected = 2.0 * of_two(2.0 / 38.0) + of_one(20.0) + 1.0;
+    assert!((found["population"]["reidentified"].as_f64().unwrap() - expected).abs() < 1e-5, "{found} {expected}");
+    let refused = |arguments: &[&str], code| {
+        workshop.throng(&[&["risk", "input/", "--quasi", "age"], arguments].concat()).refused(code)
+    };
+    refused(&["--weight", "people", "--fraction", "0.1"], 2);
+    assert_says(&refused(&["--weight", "none"], 2), &["`none`"]);
+    let batch = table(vec![("age", ints([30, 30, 40, 50])), ("people", ints([10, 30, 0, 1]))]);
+    write_parquet(&workshop.path("input/sample.parquet"), &batch);
+    assert_says(&refused(&["--weight", "people"], 65), &["`people`", "1 row without a weight above 0"]);
+}
+
+#[test]
 fn every_figure_is_what_plain_counting_finds() {
     let rows = Rows::of(&people(500));
     let ended = workshop().throng(&["risk", "input/", "--quasi", &QUASI.join(","), "--sensitive", "diagnosis"]);

@@ -238,6 +238,7 @@ fn factor(method: Method) -> (f64, f64) {
         (_, ClusterChoice::Mdav) => (3.5, 1.15),
         (_, ClusterChoice::RandomSeed) => (9.0, 1.15),
         (_, ClusterChoice::EnhancedPk) => (6.5, 1.25),
+        (_, ClusterChoice::MostClasses) => (9.0, 1.25),
         (_, ClusterChoice::GreedyPk | ClusterChoice::Switching) => (9.0, 1.15),
     }
 }

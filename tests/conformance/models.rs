@@ -46,13 +46,17 @@ const SHARES: Ask = frequencies(&[FrequencyRequirement::MaxShare(0.7)]);
 const ENTROPY: Ask = frequencies(&[FrequencyRequirement::EntropyDiversity { l: 1.6 }]);
 const RECURSIVE: Ask = frequencies(&[FrequencyRequirement::RecursiveDiversity { c: 3.0, l: 2 }]);
 const CLOSE: Ask = frequencies(&[FrequencyRequirement::Closeness { t: 0.35, distance: GroundDistance::Equal }]);
+const CLOSE_BY_TREE: Ask = Ask {
+    look: RandomCoding::Leaves,
+    ..frequencies(&[FrequencyRequirement::Closeness { t: 0.25, distance: GroundDistance::Hierarchical }])
+};
 const ALIKE: Ask = frequencies(&[FrequencyRequirement::Likeness { beta: 2.0 }]);
 const SEVERAL: Ask = Ask {
     frequencies: &[FrequencyRequirement::MaxShare(0.8), FrequencyRequirement::EntropyDiversity { l: 1.4 }],
     ..VALUES
 };
 
-pub const MODELS: [ModelCase; 18] = [
+pub const MODELS: [ModelCase; 19] = [
     ModelCase { name: "k-anonymity", asks: &[], limited: false },
     ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false },
     ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false },
@@ -68,6 +72,7 @@ pub const MODELS: [ModelCase; 18] = [
     ModelCase { name: "entropy l", asks: &[ENTROPY], limited: false },
     ModelCase { name: "recursive (c, l)", asks: &[RECURSIVE], limited: false },
     ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false },
+    ModelCase { name: "t-closeness by hierarchy", asks: &[CLOSE_BY_TREE], limited: false },
     ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false },
     ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false },
     ModelCase { name: "t-closeness and limits", asks: &[CLOSE], limited: true },
@@ -85,7 +90,7 @@ impl ModelCase {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
         for (column, ask) in self.asks.iter().enumerate() {
             let counted = match ask.look {
-                RandomCoding::Values => CodeMeaning::Values,
+                RandomCoding::Values | RandomCoding::Leaves => CodeMeaning::Values,
                 RandomCoding::Strong => CodeMeaning::StrongValues,
                 RandomCoding::Categories => CodeMeaning::Categories,
             };
@@ -122,6 +127,11 @@ impl ModelCase {
 fn reading(facet: &SensitiveCoding) -> SensitiveReading {
     match facet {
         SensitiveCoding::Values | SensitiveCoding::Units => SensitiveReading::Values,
+        SensitiveCoding::Leaves(hierarchy) => {
+            let HierarchySpec::Tree(tree) = &**hierarchy else { return SensitiveReading::Leaves(Arc::default()) };
+            let above = |path: Vec<String>| (path[0].clone(), path[1..].to_vec());
+            SensitiveReading::Leaves(Arc::new(paths(tree).into_iter().map(above).collect()))
+        }
         SensitiveCoding::Bands(borders) => SensitiveReading::Bands(Arc::clone(borders)),
         SensitiveCoding::Strong(protection) => {
             let HierarchySpec::Tree(tree) = &*protection.hierarchy else {

@@ -44,4 +44,4 @@ macro_rules! files {
     };
 }
 
-files!(aggregates, anonymize, barrier, errors, external, generalize, privacy_check);
+files!(aggregates, anonymize, barrier, errors, external, frequencies, generalize, privacy_check);

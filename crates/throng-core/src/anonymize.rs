@@ -10,7 +10,7 @@ use crate::key::ReleaseKey;
 use crate::local_search::LocalSearch;
 use crate::model::Privacy;
 use crate::partition::{FeasibleRegions, Leaf, Mondrian, NoPartition, PartitionMethod};
-use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, RandomSeed, Switching};
+use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, MostClasses, RandomSeed, Switching};
 use crate::redistribute::redistribute;
 use crate::table::Table;
 
@@ -72,6 +72,9 @@ pub enum ClusterChoice {
     RandomSeed,
     /// Microaggregation that minimizes squared errors: growing, then local search in rounds. Does its own cutting.
     Centroid,
+    /// As many classes as possible: EnhancedPKClustering where the sensitive values limit the number of classes, and
+    /// GreedyPKClustering elsewhere.
+    MostClasses,
     /// Every leaf is one class.
     None,
 }
@@ -88,6 +91,7 @@ impl ClusterChoice {
             Self::Mdav => "mdav",
             Self::RandomSeed => "random-seed",
             Self::Centroid => "centroid",
+            Self::MostClasses => "most-classes",
             Self::None => "none",
         }
     }
@@ -108,7 +112,7 @@ pub struct Method {
 
 impl Method {
     /// Combinations that cover every partition and every clustering, for tests that must hold for all of them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Search),
         Self::new(PartitionChoice::None, ClusterChoice::Search),
         Self::new(PartitionChoice::Mondrian, ClusterChoice::Greedy),
@@ -128,6 +132,8 @@ impl Method {
         Self::new(PartitionChoice::None, ClusterChoice::Mdav),
         Self::new(PartitionChoice::None, ClusterChoice::RandomSeed),
         Self::new(PartitionChoice::None, ClusterChoice::None),
+        Self::new(PartitionChoice::Mondrian, ClusterChoice::MostClasses),
+        Self::new(PartitionChoice::None, ClusterChoice::MostClasses),
     ];
 
     /// Creates a method with the public key and the default number of cycles.
@@ -211,6 +217,7 @@ impl Method {
             ClusterChoice::Mdav => Box::new(Mdav),
             ClusterChoice::RandomSeed => Box::new(RandomSeed { seed: self.key.seed("random seeds") }),
             ClusterChoice::Centroid => Box::new(Centroid::default()),
+            ClusterChoice::MostClasses => Box::new(MostClasses),
             ClusterChoice::None => Box::new(OneClass),
         }
     }

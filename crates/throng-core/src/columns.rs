@@ -126,6 +126,8 @@ pub enum SensitiveCoding {
     /// Numbers and dates have the code of their band; the ascending borders are the lower bounds of all bands but the
     /// first. Dates are days since 1970.
     Bands(Arc<[f64]>),
+    /// Every value has its own code, and codes have the distances of a hierarchy, which contains every value.
+    Leaves(Arc<HierarchySpec>),
     /// The column has units of privacy; units with a single row share a code.
     Units,
 }
@@ -134,7 +136,7 @@ impl SensitiveCoding {
     /// Returns the name of the codes, for reports.
     pub fn counted(&self) -> &'static str {
         match self {
-            Self::Values => "values",
+            Self::Values | Self::Leaves(_) => "values",
             Self::Strong(_) => "strong values",
             Self::Categories(_) => "categories",
             Self::Bands(_) => "bands",

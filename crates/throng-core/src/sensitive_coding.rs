@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::{Categories, Protection, SensitiveCoding};
 use crate::error::{CoreError, Result, kernel};
-use crate::hierarchy::{Node, Tree, build_tree};
+use crate::hierarchy::{CodeTree, HierarchySpec, Node, Tree, build_tree};
 use crate::model::SINGLE;
 use crate::numeric_view::{labels, linear_numbers};
 
@@ -25,6 +25,10 @@ pub(crate) fn codes(
         SensitiveCoding::Strong(protection) => strong_codes(protection, column, values),
         SensitiveCoding::Categories(categories) => category_codes(categories, column, values),
         SensitiveCoding::Bands(borders) => band_codes(borders, column, values),
+        SensitiveCoding::Leaves(hierarchy) => {
+            let (_, positions) = built(hierarchy, column, values)?;
+            Ok((leaf_codes(&positions), values.len() as u32))
+        }
         SensitiveCoding::Units => Ok(unit_codes(&ranks(values)?, rows.unwrap_or_default())),
     }
 }
@@ -35,6 +39,25 @@ pub(crate) fn numbers_by_code(values: &ArrayRef) -> Result<Option<Arc<[f64]>>> {
     let mut by_code = vec![0.0; numbers.len()];
     ranks(values)?.iter().zip(numbers).for_each(|(rank, number)| by_code[*rank as usize] = number);
     Ok(Some(by_code.into()))
+}
+
+/// Returns the hierarchy of the codes of [`SensitiveCoding::Leaves`].
+pub(crate) fn tree_of_codes(hierarchy: &HierarchySpec, column: &str, values: &ArrayRef) -> Result<CodeTree> {
+    let (tree, positions) = built(hierarchy, column, values)?;
+    let mut nodes = vec![tree.root(); positions.len()];
+    leaf_codes(&positions).iter().zip(&positions).for_each(|(code, at)| nodes[*code as usize] = tree.leaf_node(*at));
+    Ok(CodeTree::new(&tree, &nodes))
+}
+
+/// Numbers the leaves that occur, in the order of the hierarchy.
+fn leaf_codes(positions: &[u32]) -> Vec<u32> {
+    let mut order: Vec<u32> = positions.to_vec();
+    order.sort_unstable();
+    positions.iter().map(|position| order.partition_point(|other| other < position) as u32).collect()
+}
+
+fn built(hierarchy: &HierarchySpec, column: &str, values: &ArrayRef) -> Result<(Tree, Vec<u32>)> {
+    build_tree(hierarchy, values).map_err(|source| CoreError::Hierarchy { column: column.to_owned(), source })
 }
 
 fn band_codes(borders: &[f64], column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
@@ -66,8 +89,7 @@ fn ranks(values: &ArrayRef) -> Result<Vec<u32>> {
 }
 
 fn strong_codes(protection: &Protection, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
-    let hierarchy_error = |source| CoreError::Hierarchy { column: column.to_owned(), source };
-    let (tree, positions) = build_tree(&protection.hierarchy, values).map_err(hierarchy_error)?;
+    let (tree, positions) = built(&protection.hierarchy, column, values)?;
     let strong = strong_nodes(&tree, &protection.protected);
     let nodes: Vec<Node> = positions.iter().map(|position| strong[*position as usize]).collect();
     let mut order: Vec<Node> = nodes.clone();

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::columns::QuasiSpec;
 use crate::domain::Domain;
+use crate::hierarchy::CodeTree;
 use crate::model::TallyShape;
 use crate::survey::Domains;
 
@@ -33,6 +34,8 @@ pub struct SensitiveColumn {
     pub distinct: u32,
     /// Number behind each code, for numbers and dates whose codes are values.
     pub numbers: Option<Arc<[f64]>>,
+    /// Hierarchy of the codes, for columns whose values are compared by one.
+    pub tree: Option<Arc<CodeTree>>,
     /// Whether the codes are units of privacy, which are counted and never released.
     pub is_unit: bool,
 }

@@ -4,12 +4,15 @@ use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
 use throng_core::cluster::DEFAULT_CYCLES;
 use throng_core::columns::ColumnRecoding;
 use throng_core::local_search::WITHOUT_LIMIT;
-use throng_policy::{Algorithm, Binding, Budget, ClusterSetting};
+use throng_policy::{Algorithm, Binding, Budget, ClusterSetting, Goal};
 
 /// Returns the method for a bound policy, and the reason for its choice.
 pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
     let partition = algorithm.partition;
     let (cluster, reason) = match algorithm.cluster {
+        ClusterSetting::Auto if algorithm.goal == Goal::Classes => {
+            (ClusterChoice::MostClasses, "auto: the goal is as many classes as possible")
+        }
         ClusterSetting::Auto => auto(partition, binding),
         ClusterSetting::Greedy => (ClusterChoice::Greedy, SET),
         ClusterSetting::GreedyPk => (ClusterChoice::GreedyPk, SET),

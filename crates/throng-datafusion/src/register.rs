@@ -7,7 +7,8 @@ use datafusion::prelude::SessionContext;
 
 use crate::external::ThrongTableFactory;
 use crate::functions::{
-    AnonymizeFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction, PrivacyCheckFunction,
+    AnonymizeFunction, FrequencyFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction,
+    PrivacyCheckFunction,
 };
 
 /// Registers all functions and table formats of Throng with a session:
@@ -20,6 +21,11 @@ use crate::functions::{
 /// | `generalize(value, 'hierarchy', level)` | a value as a level of a hierarchy shows it |
 /// | `k_anonymity(q1, ...)` | the size of the smallest class |
 /// | `p_sensitivity(s, q1, ...)` | the fewest distinct values of `s` in a class |
+/// | `max_share(s, q1, ...)` | the largest share of one value of `s` in a class |
+/// | `entropy_l(s, q1, ...)` | the least diversity of `s` in a class, as equally frequent values of the same entropy |
+/// | `recursive_c(l, s, q1, ...)` | the largest ratio of the most frequent value to those from the `l`-th on |
+/// | `t_closeness(s, q1, ...)`, `t_closeness_ordered(s, q1, ...)` | the largest distance of a class from all rows |
+/// | `beta_likeness(s, q1, ...)` | the largest relative gain in the frequency of a value over all rows |
 ///
 /// A policy is the path of a file or the policy itself. Functions read files with the permissions of the host; a host
 /// that runs untrusted queries should not offer them, nor `CREATE EXTERNAL TABLE`, nor the input by its name.
@@ -61,6 +67,7 @@ pub fn register_all(ctx: &SessionContext) {
     ctx.register_udf(ScalarUDF::new_from_impl(GeneralizeFunction::default()));
     ctx.register_udaf(AggregateUDF::new_from_impl(KAnonymityFunction::default()));
     ctx.register_udaf(AggregateUDF::new_from_impl(PSensitivityFunction::default()));
+    FrequencyFunction::all().for_each(|function| ctx.register_udaf(AggregateUDF::new_from_impl(function)));
     let factory = Arc::new(ThrongTableFactory);
     ctx.state_ref().write().table_factories_mut().insert(ThrongTableFactory::NAME.to_owned(), factory);
 }

@@ -42,7 +42,13 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     let risk = match draft.quasi() {
         names if names.is_empty() => None,
         quasi => {
-            let asked = RiskOptions { quasi, sensitive: Vec::new(), threshold: DEFAULT_THRESHOLD };
+            let asked = RiskOptions {
+                quasi,
+                sensitive: Vec::new(),
+                threshold: DEFAULT_THRESHOLD,
+                sampling_fraction: None,
+                weight: None,
+            };
             match risk_of(input.as_ref(), &session, &asked, options).await {
                 // A draft is of use without its risk, which may take as much memory as the table.
                 Err(error) if error.kind() == Kind::BadPolicy => {

@@ -122,7 +122,12 @@ async fn run_with(
         let output = output_of(policy, options.table.is_some())?;
         let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
         let policy_digest = policy_digest(policy)?;
-        let run = RunFacts { run_id, policy_digest, has_report: policy.output.report };
+        let run = RunFacts {
+            run_id,
+            policy_digest,
+            has_report: policy.output.report,
+            sampling_fraction: policy.privacy.sampling_fraction,
+        };
         let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),

@@ -94,6 +94,73 @@ fn a_column_may_have_two_facets_and_a_p_that_asks_for_nothing() {
 }
 
 #[test]
+fn values_that_are_compared_by_a_hierarchy_have_a_facet_of_their_own() {
+    let bound = |fields: &str| {
+        let text = format!(
+            "{HEAD}privacy.p = 2\ncolumns.q.role = 'quasi'\ncolumns.a = {{ role = 'sensitive', hierarchy = {{ tree = {{ X = \
+             ['x', 'z'], Y = ['y'] }} }}, t = 0.2, distance = 'hierarchical', max_share = 0.5{fields} }}\n"
+        );
+        let binding = read(&text).unwrap().bind(&schema(&["q", "a"])).unwrap();
+        let privacy = binding.privacy();
+        privacy.models().map(|model| (model.name(), model.column())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        bound(""),
+        [
+            ("k-anonymity", None),
+            ("p-sensitivity", Some(0)),
+            ("(alpha, k)-anonymity", Some(0)),
+            ("t-closeness", Some(0)),
+        ]
+    );
+    assert_eq!(
+        bound(", protected = ['X']"),
+        [
+            ("k-anonymity", None),
+            ("extended p-sensitivity", Some(0)),
+            ("(alpha, k)-anonymity", Some(0)),
+            ("t-closeness", Some(1)),
+        ]
+    );
+}
+
+#[test]
+fn switching_starts_from_p_values_of_a_column_with_categories() {
+    let bound = |cluster: &str| {
+        let text = format!(
+            "{HEAD}privacy.p = 2\nprivacy.alpha = 1.0\nalgorithm.cluster = '{cluster}'\ncolumns.q.role = 'quasi'\n\
+             columns.a = {{ role = 'sensitive', categories = [['x'], ['y'], ['z']], max_share = 0.5 }}\n"
+        );
+        read(&text).unwrap().bind(&schema(&["q", "a"])).unwrap()
+    };
+    assert_eq!(
+        models(&bound("greedy")),
+        [("k-anonymity", None, 10), ("p+-sensitivity", Some(0), 2), ("alpha-weight", Some(0), 2)]
+    );
+    let switching = bound("switching");
+    let of_values = ("p-sensitivity", Some(1), 2);
+    assert_eq!(
+        models(&switching),
+        [("k-anonymity", None, 10), ("p+-sensitivity", Some(0), 2), ("alpha-weight", Some(0), 2), of_values]
+    );
+    let start = switching.privacy().without_p_plus_alpha();
+    let start: Vec<_> = start.models().map(|model| (model.name(), model.column())).collect();
+    assert_eq!(start, [("k-anonymity", None), ("(alpha, k)-anonymity", Some(0)), ("p-sensitivity", Some(1))]);
+}
+
+#[test]
+fn weights_of_sensitive_columns_are_those_of_their_models() {
+    let text = format!(
+        "{HEAD}privacy.p = 2\ncolumns.q.role = 'quasi'\ncolumns.a = {{ role = 'sensitive', weight = 3.0 }}\n\
+         columns.b.role = 'sensitive'\n"
+    );
+    let binding = read(&text).unwrap().bind(&schema(&["q", "a", "b"])).unwrap();
+    let privacy = binding.privacy();
+    let weights: Vec<f64> = privacy.diversity_models().map(|model| model.weight_in_diversity()).collect();
+    assert_eq!(weights, [3.0, 1.0]);
+}
+
+#[test]
 fn plain_k_anonymity_is_one_model() {
     let text = format!("{HEAD}columns.q.role = 'quasi'\ncolumns.a.role = 'sensitive'\n");
     let binding = read(&text).unwrap().bind(&schema(&["q", "a"])).unwrap();

@@ -2,8 +2,9 @@ use std::path::Path;
 
 use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::{DatePart, MaskSide};
+use throng_core::model::GroundDistance;
 
-use crate::{Budget, ClusterSetting, Overrides, Policy, PolicyBuilder, PolicyError, Preset, SensitiveRelease};
+use crate::{Budget, ClusterSetting, Goal, Overrides, Policy, PolicyBuilder, PolicyError, Preset, SensitiveRelease};
 use throng_core::anonymize::PartitionChoice;
 
 fn parsed(text: &str) -> Policy {
@@ -98,6 +99,42 @@ fn a_budget_and_a_preset_are_written_by_their_names() {
         .unwrap();
     assert_eq!(built.privacy.k, 11);
     assert_eq!(built.algorithm.budget, Budget::Time(std::time::Duration::from_secs(30)));
+}
+
+#[test]
+fn goals_fractions_weights_and_distances_are_those_of_a_file() {
+    let file = parsed(
+        r#"
+        version = 1
+        privacy = { k = 10, p = 2, population = { fraction = 0.05 } }
+        algorithm = { goal = "classes" }
+        [columns]
+        age.role = "quasi"
+        [columns.job]
+        role = "sensitive"
+        weight = 2.0
+        hierarchy = { tree = { office = ["clerk", "judge"], field = ["farmer"] } }
+        t = 0.2
+        distance = "hierarchical"
+        "#,
+    );
+    let built = Policy::builder()
+        .with_k(10)
+        .with_p(2)
+        .with_sampling_fraction(0.05)
+        .with_goal(Goal::Classes)
+        .quasi("age", |age| age)
+        .sensitive("job", |job| {
+            let groups = [("office", vec!["clerk", "judge"]), ("field", vec!["farmer"])];
+            job.with_weight(2.0).with_hierarchy_groups(groups).with_t(0.2, GroundDistance::Hierarchical)
+        })
+        .build()
+        .unwrap();
+    assert_eq!(built.canonical_json(), file.canonical_json());
+    for part in [r#""population":{"fraction":0.05}"#, r#""goal":"classes""#, r#""distance":"hierarchical""#] {
+        assert!(built.canonical_json().contains(part), "{}", built.canonical_json());
+    }
+    assert_eq!(built.to_portable(), Policy::from_portable(&built.to_portable()).unwrap().to_portable());
 }
 
 #[test]

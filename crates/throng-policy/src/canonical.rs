@@ -9,6 +9,7 @@ use crate::budget::Budget;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
+use crate::settings::Goal;
 
 impl Policy {
     /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
@@ -35,8 +36,11 @@ impl Policy {
 }
 
 fn algorithm_json(algorithm: &Algorithm) -> Value {
-    let Algorithm { partition, cluster, budget, bound, seed } = algorithm;
+    let Algorithm { partition, cluster, goal, budget, bound, seed } = algorithm;
     let mut text = json!({ "partition": partition.as_str(), "cluster": cluster.as_str(), "seed": seed });
+    if *goal != Goal::default() {
+        text["goal"] = json!(goal.as_str());
+    }
     if *budget != Budget::default() {
         text["budget"] = json!(budget.text());
     }
@@ -61,6 +65,9 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
     if let Some(gain) = privacy.max_gain {
         text["attacks"] = json!({ "max_gain": gain });
     }
+    if let Some(fraction) = privacy.sampling_fraction {
+        text["population"] = json!({ "fraction": fraction.get() });
+    }
     text
 }
 
@@ -78,8 +85,13 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
     if let Some(p) = sensitive.p {
         text["p"] = json!(p);
     }
+    if let Some(weight) = sensitive.weight {
+        text["weight"] = json!(weight);
+    }
+    if let Some(hierarchy) = &sensitive.hierarchy {
+        text["hierarchy"] = hierarchy_json(hierarchy);
+    }
     if let Some(protection) = &sensitive.protection {
-        text["hierarchy"] = hierarchy_json(&protection.hierarchy);
         text["protected"] = json!(protection.protected);
     }
     if let Some(categories) = &sensitive.categories {

@@ -85,7 +85,7 @@ pub use series::{
     DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE, LeaverSetting,
     SeriesSettings,
 };
-pub use settings::{ClusterSetting, Commit, Format, Mode};
+pub use settings::{ClusterSetting, Commit, Format, Goal, Mode};
 pub use store::Store;
 pub use text_position::LineColumn;
 pub use time_span::parse as parse_time_span;

@@ -6,7 +6,8 @@ use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
-use throng_core::model::FrequencyRequirement;
+use throng_core::model::{FrequencyRequirement, GroundDistance};
+use throng_core::risk::SamplingFraction;
 
 use crate::budget::Budget;
 use crate::preset::Preset;
@@ -14,7 +15,7 @@ use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
 use crate::secret::Secret;
 use crate::series::SeriesSettings;
-use crate::settings::{ClusterSetting, Commit, Format, Mode};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
 
@@ -139,6 +140,8 @@ pub struct PrivacySettings {
     pub unit_nulls: UnitNulls,
     /// Maximum gain of an attack on the release; at least 1. Nothing is attacked if `None`.
     pub max_gain: Option<f64>,
+    /// Share of the population that is in the input, if it is a sample.
+    pub sampling_fraction: Option<SamplingFraction>,
 }
 
 /// Algorithm settings.
@@ -148,6 +151,8 @@ pub struct Algorithm {
     pub partition: PartitionChoice,
     /// Clustering method.
     pub cluster: ClusterSetting,
+    /// What `auto` chooses the clustering method by.
+    pub goal: Goal,
     /// Budget of the local search.
     pub budget: Budget,
     /// Whether a lower bound of the loss is computed.
@@ -212,8 +217,12 @@ pub struct Sensitive {
     /// p of this column, from 1 to k, instead of that of the policy. The effective p is at most the number of
     /// categories.
     pub p: Option<u64>,
+    /// Weight in the diversity that clusterings maximize; finite and greater than zero.
+    pub weight: Option<f64>,
     /// Protected values of its hierarchy, other than the root. The hierarchy is a tree.
     pub protection: Option<Arc<Protection>>,
+    /// Hierarchy by which values are compared, a tree; also that of the protection, if there is one.
+    pub hierarchy: Option<Arc<HierarchySpec>>,
     /// Categories of its values, the most sensitive first.
     pub categories: Option<Arc<Categories>>,
     /// Released form; `Value` if there are no categories.
@@ -222,6 +231,18 @@ pub struct Sensitive {
     pub bands: Option<Arc<[f64]>>,
     /// Requirements on the frequencies of its values.
     pub frequencies: Vec<FrequencyRequirement>,
+}
+
+impl Sensitive {
+    /// Whether a requirement compares values by the hierarchy.
+    pub(crate) fn compares_by_hierarchy(&self) -> bool {
+        self.frequencies.iter().any(needs_hierarchy)
+    }
+}
+
+/// Whether a requirement compares values by their hierarchy.
+pub(crate) fn needs_hierarchy(requirement: &FrequencyRequirement) -> bool {
+    matches!(requirement, FrequencyRequirement::Closeness { distance: GroundDistance::Hierarchical, .. })
 }
 
 /// Released form of a sensitive column.

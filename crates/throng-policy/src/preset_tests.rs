@@ -15,8 +15,19 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
         let privacy = read(&with(&format!("preset = '{name}', p = 2"))).unwrap().privacy;
         let preset = Preset::ALL.into_iter().find(|preset| preset.as_str() == name);
         let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
-        let (alpha, suppression_limit, max_gain) = (None, None, None);
-        assert_eq!(privacy, PrivacySettings { preset, k, p: 2, alpha, suppression_limit, max_gain, unit, unit_nulls });
+        let (alpha, suppression_limit, max_gain, sampling_fraction) = (None, None, None, None);
+        let expected = PrivacySettings {
+            preset,
+            k,
+            p: 2,
+            alpha,
+            suppression_limit,
+            max_gain,
+            sampling_fraction,
+            unit,
+            unit_nulls,
+        };
+        assert_eq!(privacy, expected);
     }
 }
 

@@ -10,7 +10,7 @@ use throng_core::hierarchy::{HierarchySpec, Node, Tree};
 use throng_core::model::{FrequencyRequirement, GroundDistance};
 use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 
-use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease};
+use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease, needs_hierarchy};
 
 /// Name of the column that accompanies a release while it is verified, if k and p count units. It is never published.
 pub const UNIT_COLUMN: &str = "__throng_unit";
@@ -57,8 +57,9 @@ fn names_of(name: &str, quasi: &Quasi) -> Vec<String> {
 /// Returns one promise per sensitive coding of the column.
 fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec<SensitivePromise> {
     let p = sensitive.p.unwrap_or(policy.privacy.p);
-    let (of_range, of_frequencies): (Vec<_>, Vec<_>) =
+    let (of_range, others): (Vec<_>, Vec<_>) =
         sensitive.frequencies.iter().copied().partition(|of| matches!(of, FrequencyRequirement::ValueRange(_)));
+    let (of_tree, of_frequencies): (Vec<_>, Vec<_>) = others.into_iter().partition(needs_hierarchy);
     let promise = |reading, alpha| {
         let (column, frequencies) = (name.to_owned(), of_frequencies.clone());
         SensitivePromise { column, reading, p, alpha, frequencies }
@@ -76,6 +77,16 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     let is_ordered = |of: &FrequencyRequirement| {
         matches!(of, FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. })
     };
+    let leaves = sensitive.hierarchy.as_deref().filter(|_| !of_tree.is_empty()).map(leaf_reading);
+    if let Some(reading) = leaves {
+        match promises.is_empty() {
+            true => promises.push(SensitivePromise {
+                frequencies: of_frequencies.iter().chain(&of_tree).copied().collect(),
+                ..promise(reading, None)
+            }),
+            false => promises.push(SensitivePromise { p: 1, frequencies: of_tree, ..promise(reading, None) }),
+        }
+    }
     if promises.is_empty() {
         let reading = match of_frequencies.iter().any(is_ordered) {
             true => SensitiveReading::Numbers,
@@ -99,6 +110,16 @@ fn strong_values(protection: &Protection) -> HashMap<String, String> {
         Some(((*value).to_owned(), strong.unwrap_or(value).to_string()))
     };
     paths(tree).into_iter().filter_map(strong).collect()
+}
+
+/// Maps each leaf of the hierarchy to the labels above it.
+fn leaf_reading(hierarchy: &HierarchySpec) -> SensitiveReading {
+    let HierarchySpec::Tree(tree) = hierarchy else { return SensitiveReading::Leaves(Arc::default()) };
+    let owned = |path: Vec<&str>| -> Option<(String, Vec<String>)> {
+        let (value, above) = path.split_first()?;
+        Some(((*value).to_owned(), above.iter().map(|label| (*label).to_owned()).collect()))
+    };
+    SensitiveReading::Leaves(Arc::new(paths(tree).into_iter().filter_map(owned).collect()))
 }
 
 fn category_reading(name: &str, categories: &Categories, release: SensitiveRelease) -> SensitiveReading {

@@ -53,10 +53,8 @@ fn protected_values_may_come_from_a_file() {
 fn a_hierarchy_and_protected_values_need_each_other() {
     assert_eq!(
         refused(TREE),
-        [
-            "policy.toml:7:1: columns.a.hierarchy: has no use in a sensitive column without `protected`; name the values \
-          of the hierarchy that must not be learned, or take it out"
-        ]
+        ["policy.toml:7:1: columns.a.hierarchy: has no use in a sensitive column without `protected` or `distance = \
+          \"hierarchical\"`; name the values of the hierarchy that must not be learned, or take it out"]
     );
     assert_eq!(
         refused("protected = ['cancer']\n"),
@@ -74,6 +72,43 @@ fn a_hierarchy_and_protected_values_need_each_other() {
         ["policy.toml:7:13: columns.a.hierarchy: `x.csv`: there is no such file; paths start at the folder of the \
           policy"]
     );
+}
+
+#[test]
+fn values_may_be_compared_by_a_hierarchy() {
+    let sensitive = accepted(&format!("{TREE}t = 0.2\ndistance = 'hierarchical'\n"));
+    assert!(sensitive.hierarchy.is_some() && sensitive.protection.is_none() && sensitive.compares_by_hierarchy());
+    assert!(
+        accepted(&format!("{TREE}t = 0.2\ndistance = 'hierarchical'\nprotected = ['cancer']\n")).protection.is_some()
+    );
+    assert_eq!(
+        refused("t = 0.2\ndistance = 'hierarchical'\n"),
+        [
+            "policy.toml:8:12: columns.a.distance: needs a `hierarchy`, a file, its lines or a tree, by which values are \
+          compared"
+        ]
+    );
+    let masked = refused("hierarchy = { mask = 'left' }\nt = 0.2\ndistance = 'hierarchical'\n");
+    assert_eq!(
+        masked,
+        [
+            "policy.toml:7:13: columns.a.hierarchy: must be a file or a `tree` in a sensitive column, whose values are known"
+        ]
+    );
+    let categories = "categories = [['lung'], ['skin'], ['flu', 'cold']]\n";
+    let published = refused(&format!("{TREE}t = 0.2\ndistance = 'hierarchical'\n{categories}"));
+    assert_eq!(
+        published,
+        ["policy.toml:9:12: columns.a.distance: compares values, and categories are released in place of them; set \
+          `release` to \"value\" or \"both\", or take it out"]
+    );
+}
+
+#[test]
+fn a_sensitive_column_has_a_weight_above_zero() {
+    assert_eq!(accepted("weight = 2.5\n").weight, Some(2.5));
+    assert_eq!(accepted("").weight, None);
+    assert_eq!(refused("weight = 0\n"), ["policy.toml:7:10: columns.a.weight: must be a number above 0"]);
 }
 
 #[test]

@@ -137,6 +137,28 @@ impl ClusterSetting {
     }
 }
 
+/// What a release should have, by which `auto` chooses the cluster method.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    /// As little loss as possible.
+    #[default]
+    Loss,
+    /// As many classes as possible: EnhancedPKClustering where the sensitive values limit their number, and
+    /// GreedyPKClustering elsewhere. Slow on large parts.
+    Classes,
+}
+
+impl Goal {
+    /// Returns the name of the goal in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Goal::Loss => "loss",
+            Goal::Classes => "classes",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;

@@ -3,7 +3,8 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, Policy,
+    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output, Overrides,
+    Policy,
 };
 use crate::{PrivacySettings, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;
@@ -12,7 +13,17 @@ const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
     let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
-    PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None, max_gain: None, unit, unit_nulls }
+    PrivacySettings {
+        preset: None,
+        k,
+        p,
+        alpha: None,
+        suppression_limit: None,
+        max_gain: None,
+        sampling_fraction: None,
+        unit,
+        unit_nulls,
+    }
 }
 
 fn output(location: &str, mode: Mode) -> Output {
@@ -50,7 +61,14 @@ fn the_complete_policy_means_what_it_says() {
     let (partition, cluster) = (PartitionChoice::Mondrian, ClusterSetting::Greedy);
     assert_eq!(
         policy.algorithm,
-        Algorithm { partition, cluster, budget: Budget::Balanced, bound: BoundSetting::Off, seed: 42 }
+        Algorithm {
+            partition,
+            cluster,
+            goal: Goal::Loss,
+            budget: Budget::Balanced,
+            bound: BoundSetting::Off,
+            seed: 42
+        }
     );
     assert!(policy.columns.drop_unlisted);
     let names: Vec<&str> = policy.columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
@@ -82,7 +100,7 @@ fn what_is_left_out_has_its_default() {
     let (partition, cluster) = (PartitionChoice::Mondrian, ClusterSetting::Auto);
     assert_eq!(
         policy.algorithm,
-        Algorithm { partition, cluster, budget: Budget::Balanced, bound: BoundSetting::Off, seed: 0 }
+        Algorithm { partition, cluster, goal: Goal::Loss, budget: Budget::Balanced, bound: BoundSetting::Off, seed: 0 }
     );
     assert!(!policy.columns.drop_unlisted);
 }
@@ -142,6 +160,34 @@ fn a_budget_is_for_the_method_that_searches() {
           `500ms`, `30s`, `5min` or `1h`"
         ]
     );
+}
+
+#[test]
+fn a_goal_is_what_auto_chooses_by() {
+    let columns = "columns.age.role = 'quasi'\n";
+    let with = |algorithm: &str| complaints(&format!("{HEAD}algorithm = {{ {algorithm} }}\n{columns}"));
+    for fine in ["goal = 'classes'", "goal = 'loss', budget = 'fast'", "goal = 'classes', partition = 'mdr'"] {
+        assert_eq!(with(fine), NO_PROBLEM);
+    }
+    assert_eq!(
+        with("goal = 'classes', cluster = 'greedy'"),
+        ["policy.toml:5:15: algorithm.goal: is for `auto`, and the cluster method is `greedy`; keep one"]
+    );
+    assert_eq!(with("goal = 'classes', partition = 'incognito'").len(), 1);
+    assert_eq!(with("goal = 'classes', budget = 'fast'").len(), 1);
+}
+
+#[test]
+fn a_sampling_fraction_is_a_share_of_the_population() {
+    let with = |fraction: &str| format!("{HEAD}privacy.population.fraction = {fraction}\ncolumns.age.role = 'quasi'\n");
+    assert_eq!(read(&with("0.01")).unwrap().privacy.sampling_fraction.map(|fraction| fraction.get()), Some(0.01));
+    for wrong in ["0.0", "1.5", "-0.1"] {
+        assert_eq!(
+            complaints(&with(wrong)),
+            ["policy.toml:5:31: privacy.population.fraction: must be above 0 and at most 1: it is the share of the \
+              population that is in the input"]
+        );
+    }
 }
 
 #[test]

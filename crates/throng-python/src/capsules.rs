@@ -19,7 +19,7 @@ use datafusion_python_util::{
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use throng_datafusion::functions::{GeneralizeFunction, KAnonymityFunction, PSensitivityFunction};
+use throng_datafusion::functions::{FrequencyFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction};
 use throng_job::Kind;
 
 use crate::errors::failure;
@@ -122,6 +122,7 @@ impl SqlFunctions {
         let capsule = |function| {
             PyCapsule::new_with_value(py, FFI_AggregateUDF::from(Arc::new(function)), c"datafusion_aggregate_udf")
         };
-        functions.into_iter().map(capsule).collect()
+        let of_frequencies = FrequencyFunction::all().map(AggregateUDF::new_from_impl);
+        functions.into_iter().chain(of_frequencies).map(capsule).collect()
     }
 }

@@ -44,7 +44,7 @@ pub fn risk(
 ) -> PyResult<PagedDocument> {
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let asked = RiskOptions { quasi, sensitive, threshold };
+    let asked = RiskOptions { quasi, sensitive, threshold, sampling_fraction: None, weight: None };
     let risk = call.wait(py, async move { throng_job::risk(&locations, &asked, &options).await })?;
     Ok(paged(&risk_json(&risk), risk_page(&risk)))
 }

@@ -2,7 +2,7 @@
 //! path in the outcome of `throng risk` (`data-key`).
 
 use maud::{Markup, html};
-use throng_core::risk::{ColumnRisk, Risk, SizeBand, share};
+use throng_core::risk::{ColumnRisk, PopulationRisk, Risk, SizeBand, share};
 
 use crate::numbers::{cell, count, counted, figure, list, percent};
 use crate::page::{captioned, head, key_entry, page, row_head, unpublished_footer};
@@ -53,7 +53,13 @@ fn summary(risk: &Risk) -> Markup {
 fn attackers(risk: &Risk) -> Markup {
     let above = format!("Rows above {}", percent(risk.threshold));
     let names = [("Attacker", false), ("Highest", true), ("Average", true), (above.as_str(), true)];
-    let journalist = "does not know that; the table stands for the population, so that the true risk is at most this";
+    let journalist = match &risk.population {
+        Some(_) => "does not know that, and has a register of the population; estimated by the sampling fraction",
+        None => "does not know that; the table stands for the population, so that the true risk is at most this",
+    };
+    let own = (risk.highest(), risk.average(), risk.rows_at_risk);
+    let of_register =
+        risk.population.map_or(own, |population| (population.highest, population.average, population.rows_at_risk));
     html! {
         section {
             h2 { "The risk of being found" }
@@ -64,27 +70,43 @@ fn attackers(risk: &Risk) -> Markup {
             table id="risk" {
                 (head("Risk by attacker", &names))
                 tbody {
-                    (attacker(risk, "prosecutor", "Prosecutor", "knows that the person is in the table"))
-                    (attacker(risk, "journalist", "Journalist", journalist))
+                    (attacker(own, "prosecutor", "Prosecutor", "knows that the person is in the table"))
+                    (attacker(of_register, "journalist", "Journalist", journalist))
                     tr {
                         (row_head("Marketer", "looks for anybody, and is content with the average"))
                         td class="n" { "–" }
-                        (rate("marketer.average", risk.average()))
+                        (rate("marketer.average", of_register.1))
                         td class="n" { "–" }
                     }
                 }
             }
+            @if let Some(population) = &risk.population { (in_population(population)) }
         }
     }
 }
 
-fn attacker(risk: &Risk, key: &str, name: &str, words: &str) -> Markup {
+fn in_population(population: &PopulationRisk) -> Markup {
+    let rounded = |value: f64| count(value.round() as u64);
+    html! {
+        p id="population" {
+            "The table is a sample of about "
+            (figure("population.people", population.people.round(), rounded(population.people)))
+            " people. An intruder with a register of them is expected to find "
+            (figure("population.reidentified", population.reidentified, format_args!("{:.1}", population.reidentified)))
+            " rows. About "
+            (figure("population.uniques", population.uniques, rounded(population.uniques)))
+            " people are unique in the population."
+        }
+    }
+}
+
+fn attacker((highest, average, at_risk): (f64, f64, u64), key: &str, name: &str, words: &str) -> Markup {
     html! {
         tr {
             (row_head(name, words))
-            (rate(&format!("{key}.highest"), risk.highest()))
-            (rate(&format!("{key}.average"), risk.average()))
-            (number(&format!("{key}.rows_at_risk"), risk.rows_at_risk))
+            (rate(&format!("{key}.highest"), highest))
+            (rate(&format!("{key}.average"), average))
+            (number(&format!("{key}.rows_at_risk"), at_risk))
         }
     }
 }

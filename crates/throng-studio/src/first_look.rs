@@ -71,7 +71,13 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
         let risk = match quasi.is_empty() {
             true => None,
             false => {
-                let asked = RiskOptions { quasi, sensitive: Vec::new(), threshold: DEFAULT_THRESHOLD };
+                let asked = RiskOptions {
+                    quasi,
+                    sensitive: Vec::new(),
+                    threshold: DEFAULT_THRESHOLD,
+                    sampling_fraction: None,
+                    weight: None,
+                };
                 Some(throng_job::risk(&locations, &asked, &options).await?)
             }
         };

@@ -423,6 +423,8 @@ async fn a_sample_of_everything_is_what_the_release_has() {
         quasi: risk.columns.iter().map(|column| column.name.clone()).collect(),
         sensitive: risk.sensitive.iter().map(|column| column.name.clone()).collect(),
         threshold: risk.threshold,
+        sampling_fraction: None,
+        weight: None,
     };
     let locations = [bench.folder.path().join("census").display().to_string()];
     let expected = throng_job::risk(&locations, &asked, &Default::default()).await.unwrap();

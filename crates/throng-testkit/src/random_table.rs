@@ -92,6 +92,8 @@ pub enum RandomCoding {
     Values,
     /// Values in a hierarchy with some protected nodes.
     Strong,
+    /// Plain values, compared by a hierarchy.
+    Leaves,
     /// Three categories of values.
     Categories,
 }
@@ -102,22 +104,26 @@ impl RandomCoding {
         match self {
             Self::Values => SensitiveCoding::Values,
             Self::Strong => {
-                let path = |text: &String| vec![text.clone(), format!("part {}", part(text, 4)), "*".to_owned()];
-                let tree = Tree::from_paths(&texts.iter().map(path).collect::<Vec<_>>());
-                let hierarchy = match tree {
-                    Ok(tree) => HierarchySpec::Tree(Arc::new(tree)),
-                    // An all-null column has no values to build a tree of.
-                    Err(_) => HierarchySpec::Flat,
-                };
                 let protected = vec!["part 1".to_owned(), "part 3".to_owned()];
-                SensitiveCoding::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy), protected }))
+                SensitiveCoding::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy(&texts)), protected }))
             }
+            Self::Leaves => SensitiveCoding::Leaves(Arc::new(hierarchy(&texts))),
             Self::Categories => {
                 let values = |number| texts.iter().filter(|text| part(text, 3) == number).cloned().collect();
                 let category = |number: u32| Category { name: format!("category {number}"), values: values(number) };
                 SensitiveCoding::Categories(Arc::new(Categories { list: (0..3).map(category).collect() }))
             }
         }
+    }
+}
+
+/// Puts texts into four parts below a root.
+fn hierarchy(texts: &[String]) -> HierarchySpec {
+    let path = |text: &String| vec![text.clone(), format!("part {}", part(text, 4)), "*".to_owned()];
+    match Tree::from_paths(&texts.iter().map(path).collect::<Vec<_>>()) {
+        Ok(tree) => HierarchySpec::Tree(Arc::new(tree)),
+        // An all-null column has no values to build a tree of.
+        Err(_) => HierarchySpec::Flat,
     }
 }
 

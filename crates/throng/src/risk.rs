@@ -51,7 +51,8 @@ pub(crate) async fn risk(
     let names = |columns: &[BoundColumn]| columns.iter().map(|column| column.name.clone()).collect::<Vec<_>>();
     let (quasi, sensitive, threshold) = (names(&quasi), names(&sensitive), highest_risk(policy.privacy.k));
     let counted = tokio::task::spawn_blocking(move || Risk::of(&tuples, &quasi, &sensitive, threshold)).await;
-    Ok(counted.map_err(|_| ThrongError::from(AnonymizeError::Task))??)
+    let risk = counted.map_err(|_| ThrongError::from(AnonymizeError::Task))??;
+    Ok(risk.with_sampling_fraction(policy.privacy.sampling_fraction))
 }
 
 /// Quasi-identifiers that are compared by their values, whatever the policy generalizes them to.

@@ -17,12 +17,13 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 12] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
     ("`[privacy]`", "Privacy"),
     ("`[privacy.attacks]`", "Attacks"),
+    ("`[privacy.population]`", "Population"),
     ("`[algorithm]`", "Algorithm"),
     ("`[series]`", "Series"),
     ("`[columns]`", "Columns"),

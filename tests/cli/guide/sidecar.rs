@@ -54,6 +54,7 @@ fn the_reference_of_the_documents_has_every_field() {
         (people(2000), COLUMNS.to_owned()),
         (people(2000), means),
         (people(2000), format!("attacks = {{ max_gain = 100.0 }}\n{COLUMNS}")),
+        (people(2000), format!("population = {{ fraction = 0.1 }}\n{COLUMNS}")),
         (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
     ];
     // A policy ends with its columns, so the tables of a series come first.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use throng_core::risk::SamplingFraction;
 
 use super::{page, share};
 
@@ -23,6 +24,14 @@ pub(crate) struct RiskArgs {
     #[arg(long, value_name = "SHARE", default_value_t = throng_core::risk::DEFAULT_THRESHOLD, value_parser = share)]
     pub(crate) threshold: f64,
 
+    /// The share of the population that is in the table; estimates the risk of intruders who do not know who is in it
+    #[arg(long, value_name = "FRACTION", value_parser = fraction)]
+    pub(crate) fraction: Option<SamplingFraction>,
+
+    /// The column with the number of people of the population that a row stands for, in place of a fraction
+    #[arg(long, value_name = "COLUMN", conflicts_with = "fraction")]
+    pub(crate) weight: Option<String>,
+
     /// Write a page with tables and plots to this file (.html); it fetches nothing and holds no value of the table
     #[arg(short, long, value_name = "FILE", value_parser = page)]
     pub(crate) output: Option<PathBuf>,
@@ -39,4 +48,9 @@ pub(crate) enum RiskFormat {
     Table,
     /// Only the outcome as JSON.
     Json,
+}
+
+fn fraction(text: &str) -> Result<SamplingFraction, String> {
+    let fraction = text.parse().ok().and_then(SamplingFraction::new);
+    fraction.ok_or_else(|| "must be a number above 0 and at most 1".to_owned())
 }

@@ -10,7 +10,13 @@ use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let asked = RiskOptions { quasi: args.quasi.clone(), sensitive: args.sensitive.clone(), threshold: args.threshold };
+    let asked = RiskOptions {
+        quasi: args.quasi.clone(),
+        sensitive: args.sensitive.clone(),
+        threshold: args.threshold,
+        sampling_fraction: args.fraction,
+        weight: args.weight.clone(),
+    };
     let risk = throng_job::risk(std::slice::from_ref(&args.data), &asked, job).await?;
     let (mut told, mut json) = (String::new(), json(&risk));
     if let Some(path) = &args.output {
@@ -55,7 +61,7 @@ pub fn json(risk: &Risk) -> Value {
         "rows_at_risk": risk.rows_at_risk,
         "share_at_risk": rounded(risk.share_at_risk()),
     });
-    json!({
+    let mut text = json!({
         "outcome": "measured",
         "rows": risk.rows,
         "classes": risk.classes,
@@ -70,7 +76,24 @@ pub fn json(risk: &Risk) -> Value {
         "class_sizes": sizes.collect::<Vec<_>>(),
         "columns": columns.collect::<Vec<_>>(),
         "sensitive": sensitive.collect::<Vec<_>>(),
-    })
+    });
+    if let Some(population) = &risk.population {
+        text["journalist"] = json!({
+            "highest": rounded(population.highest),
+            "average": rounded(population.average),
+            "rows_at_risk": population.rows_at_risk,
+            "share_at_risk": rounded(population.rows_at_risk as f64 / risk.rows.max(1) as f64),
+        });
+        text["marketer"] = json!({ "average": rounded(population.average) });
+        text["population"] = json!({
+            "fraction": population.fraction,
+            "people": population.people.round(),
+            "uniques": rounded(population.uniques),
+            "unique_if_sample_unique": rounded(population.unique_if_sample_unique),
+            "reidentified": rounded(population.reidentified),
+        });
+    }
+    text
 }
 
 /// Rounds to six digits.
@@ -90,14 +113,25 @@ fn text(risk: &Risk) -> String {
         risk.average_class()
     )];
     let share = |share: f64| format!("{share:.4}");
-    let at_risk = || format!("{} ({})", risk.rows_at_risk, percent(risk.rows_at_risk, risk.rows));
+    let at_risk = |rows: u64| format!("{rows} ({})", percent(rows, risk.rows));
+    let (highest, average, rows_at_risk) = match &risk.population {
+        Some(population) => (population.highest, population.average, population.rows_at_risk),
+        None => (risk.highest(), risk.average(), risk.rows_at_risk),
+    };
     let above = format!("rows above {}", risk.threshold);
     let mut intruders = TextTable::new(&["intruder", "highest risk", "average risk", &above]);
-    for name in ["prosecutor", "journalist"] {
-        intruders.row([name.to_owned(), share(risk.highest()), share(risk.average()), at_risk()]);
-    }
-    intruders.row(["marketer".to_owned(), "-".to_owned(), share(risk.average()), "-".to_owned()]);
+    let own = [share(risk.highest()), share(risk.average()), at_risk(risk.rows_at_risk)];
+    intruders.row([&["prosecutor".to_owned()][..], &own].concat());
+    intruders.row(["journalist".to_owned(), share(highest), share(average), at_risk(rows_at_risk)]);
+    intruders.row(["marketer".to_owned(), "-".to_owned(), share(average), "-".to_owned()]);
     lines.push(intruders.to_string());
+    if let Some(population) = &risk.population {
+        lines.push(format!(
+            "a sample of about {:.0} people: an intruder with a register of them is expected to find {:.1} rows; about \
+             {:.0} people are unique, and so is a unique row of the table with a probability of {:.4}",
+            population.people, population.reidentified, population.uniques, population.unique_if_sample_unique
+        ));
+    }
     let mut sizes = TextTable::new(&["rows in the class", "classes", "rows", "share of rows"]);
     for band in &risk.sizes {
         let share = percent(band.rows, risk.rows);

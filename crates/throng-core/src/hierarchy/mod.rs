@@ -1,10 +1,12 @@
 //! Generalization hierarchies of quasi-identifiers and sensitive columns.
 
 mod build;
+mod code_tree;
 mod mean_difference;
 mod spec;
 mod tree;
 
 pub use build::{BuildError, build_counted_tree, build_tree};
+pub use code_tree::CodeTree;
 pub use spec::{DatePart, HierarchySpec, MaskSide};
 pub use tree::{Node, ROOT, Tree, TreeError};

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use super::frequencies::Frequencies;
 use super::frequency_model::Measure;
 use super::requirement::GroundDistance;
+use crate::hierarchy::CodeTree;
+use crate::table::SensitiveColumn;
 
 /// Limits the distance between the values of a class and those of the release.
 #[derive(Clone, Debug)]
@@ -16,15 +18,27 @@ pub(super) struct Closeness {
     pub(super) distance: GroundDistance,
     /// Share of each code in the release; `None` before a release is known.
     pub(super) reference: Option<Arc<[f64]>>,
+    /// Hierarchy of the codes, for the hierarchical distance; `None` before a release is known.
+    pub(super) tree: Option<Arc<CodeTree>>,
 }
 
 impl Closeness {
+    /// Creates the measure, which accepts every class before a release is known.
+    pub(super) fn new(t: f64, distance: GroundDistance) -> Self {
+        Self { t, distance, reference: None, tree: None }
+    }
+
     fn distance(&self, of: Frequencies<'_>) -> f64 {
         let rows = of.rows();
         let Some(reference) = self.reference.as_deref().filter(|_| rows > 0) else { return 0.0 };
         match self.distance {
             GroundDistance::Equal => equal_distance(of, rows, reference),
             GroundDistance::Ordered => ordered_distance(of, rows, reference),
+            GroundDistance::Hierarchical => match &self.tree {
+                Some(tree) => hierarchical_distance(of, rows, reference, tree),
+                // Without a hierarchy all values are equally far from each other.
+                None => equal_distance(of, rows, reference),
+            },
         }
     }
 }
@@ -54,6 +68,18 @@ fn ordered_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
     if values < 2 { 0.0 } else { sum / f64::from(values - 1) }
 }
 
+/// Returns the earth mover's distance where two values are as far from each other as their lowest common ancestor is
+/// high [Li 2007, section 4.3].
+fn hierarchical_distance(of: Frequencies<'_>, rows: u64, reference: &[f64], tree: &CodeTree) -> f64 {
+    let mut surplus: Vec<f64> = reference.iter().map(|expected| -expected).collect();
+    for (code, count) in of.iter() {
+        if let Some(surplus) = surplus.get_mut(code as usize) {
+            *surplus += count as f64 / rows as f64;
+        }
+    }
+    tree.cost_of_moving(&surplus)
+}
+
 impl Measure for Closeness {
     fn excess(&self, of: Frequencies<'_>) -> f64 {
         self.distance(of) - self.t
@@ -65,8 +91,8 @@ impl Measure for Closeness {
         (of.rows() as f64 * excess / (1.0 - excess)).ceil() as u64
     }
 
-    fn for_release(&self, released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
-        Some(Arc::new(Self { reference: Some(shares(released)), ..self.clone() }))
+    fn for_release(&self, column: &SensitiveColumn, released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
+        Some(Arc::new(Self { reference: Some(shares(released)), tree: column.tree.clone(), ..self.clone() }))
     }
 }
 

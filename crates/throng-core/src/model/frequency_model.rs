@@ -27,7 +27,7 @@ pub(super) trait Measure: Debug + Send + Sync {
     fn missing_rows(&self, of: Frequencies<'_>) -> u64;
 
     /// Returns the measure with the frequencies of a release as its reference, if it has one.
-    fn for_release(&self, _released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
+    fn for_release(&self, _column: &SensitiveColumn, _released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
         None
     }
 }
@@ -46,7 +46,7 @@ pub fn frequency_model(requirement: FrequencyRequirement, column: usize) -> Arc<
         FrequencyRequirement::MaxShare(share) => Arc::new(MaxShare { share }),
         FrequencyRequirement::EntropyDiversity { l } => Arc::new(EntropyDiversity { l }),
         FrequencyRequirement::RecursiveDiversity { c, l } => Arc::new(RecursiveDiversity { c, l }),
-        FrequencyRequirement::Closeness { t, distance } => Arc::new(Closeness { t, distance, reference: None }),
+        FrequencyRequirement::Closeness { t, distance } => Arc::new(Closeness::new(t, distance)),
         FrequencyRequirement::Likeness { beta } => Arc::new(Likeness { beta, reference: None }),
         FrequencyRequirement::ValueRange(least) => return Arc::new(LeastRange { least, column, numbers: None }),
     };
@@ -93,8 +93,8 @@ impl Model for FrequencyModel {
         matches!(self.requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
     }
 
-    fn for_release(&self, _columns: &[SensitiveColumn], released: &Tally) -> Option<Arc<dyn Model>> {
-        let measure = self.measure.for_release(released.frequencies(self.column))?;
+    fn for_release(&self, columns: &[SensitiveColumn], released: &Tally) -> Option<Arc<dyn Model>> {
+        let measure = self.measure.for_release(&columns[self.column], released.frequencies(self.column))?;
         Some(Arc::new(Self { measure, ..self.clone() }))
     }
 }

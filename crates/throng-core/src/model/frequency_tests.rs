@@ -6,14 +6,38 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::NULL;
+use crate::hierarchy::{CodeTree, Tree};
 use crate::table::SensitiveColumn;
 use crate::test_tables::cases;
 
 const VALUES: u32 = 5;
 
+/// Groups of the values below the root: 0 and 1 below one, 2 and 3 below another, which are one level below the root, and 4
+/// directly below the root.
+const PATHS: [[&str; 4]; 5] = [
+    ["0", "low", "known", "*"],
+    ["1", "low", "known", "*"],
+    ["2", "high", "known", "*"],
+    ["3", "high", "known", "*"],
+    ["4", "4", "4", "*"],
+];
+
+fn tree() -> Arc<CodeTree> {
+    let tree = Tree::from_paths(&PATHS.map(|path| path.to_vec())).unwrap();
+    let leaves: Vec<_> = (0..VALUES).map(|code| tree.leaf_node(tree.leaf(&code.to_string()).unwrap())).collect();
+    Arc::new(CodeTree::new(&tree, &leaves))
+}
+
 fn column() -> SensitiveColumn {
     let numbers: Arc<[f64]> = (0..VALUES).map(|code| f64::from(code * code)).collect();
-    SensitiveColumn { name: "s".into(), counted: "values", distinct: VALUES, numbers: Some(numbers), is_unit: false }
+    SensitiveColumn {
+        name: "s".into(),
+        counted: "values",
+        distinct: VALUES,
+        numbers: Some(numbers),
+        tree: Some(tree()),
+        is_unit: false,
+    }
 }
 
 fn class(codes: &[u32]) -> Tally {
@@ -58,6 +82,15 @@ fn holds(requirement: FrequencyRequirement, codes: &[u32], release: &[u32]) -> b
             let steps = (1..=present.len()).map(|end| (upto(&own, end) - upto(&all, end)).abs());
             present.len() < 2 || steps.sum::<f64>() / (present.len() - 1) as f64 <= t + 1e-12
         }
+        FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical } => {
+            // What is moved out of or into a subtree crosses the edge above it.
+            let moved = |of: &[usize], length: f64| {
+                of.iter().map(|value| own[*value] - all[*value]).sum::<f64>().abs() * length / 6.0
+            };
+            let leaves: f64 = (0..4).map(|value| moved(&[value], 1.0)).sum();
+            let inner = moved(&[0, 1], 1.0) + moved(&[2, 3], 1.0) + moved(&[0, 1, 2, 3], 1.0);
+            leaves + inner + moved(&[4], 3.0) <= t + 1e-12
+        }
         FrequencyRequirement::Likeness { beta } => {
             own.iter().zip(&all).all(|(own, all)| *own <= (1.0 + beta) * all + 1e-12)
         }
@@ -76,6 +109,7 @@ fn requirement() -> impl Strategy<Value = FrequencyRequirement> {
         (0.5_f64..4.0, 1_u32..4).prop_map(|(c, l)| FrequencyRequirement::RecursiveDiversity { c, l }),
         (0.05_f64..0.6).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Equal }),
         (0.02_f64..0.4).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Ordered }),
+        (0.02_f64..0.5).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical }),
         (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
         (1.0_f64..12.0).prop_map(FrequencyRequirement::ValueRange),
     ]

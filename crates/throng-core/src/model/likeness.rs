@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::closeness::{share_of, shares};
 use super::frequencies::Frequencies;
 use super::frequency_model::Measure;
+use crate::table::SensitiveColumn;
 
 /// Limits the relative gain in the frequency of every value.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ impl Measure for Likeness {
         (rows as u64).saturating_sub(of.rows())
     }
 
-    fn for_release(&self, released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
+    fn for_release(&self, _column: &SensitiveColumn, released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
         Some(Arc::new(Self { reference: Some(shares(released)), ..self.clone() }))
     }
 }

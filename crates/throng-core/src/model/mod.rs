@@ -58,6 +58,11 @@ pub trait Model: Debug + Send + Sync {
     /// Returns the name of the model in reports.
     fn name(&self) -> &'static str;
 
+    /// Returns the weight of the model in the diversity that algorithms maximize; greater than zero.
+    fn weight_in_diversity(&self) -> f64 {
+        1.0
+    }
+
     /// Returns the sensitive column of the model, as an index into [`Table::sensitive`].
     fn column(&self) -> Option<usize>;
 
@@ -279,27 +284,32 @@ impl Privacy {
         self.counting_models().map(|model| model.shortage(class)).sum()
     }
 
-    /// Returns how much a row with these codes makes a class more diverse (`Div` [Truta 2007, Def. 11], with equal
-    /// weights): the sum over counting diversity models of its gain times the shortage, both in rows.
+    /// Returns how much a row with these codes makes a class more diverse (`Div` [Truta 2007, Def. 11]): the weighted mean
+    /// over counting diversity models of its gain times the shortage, both in rows.
     pub fn diversity(&self, class: &Tally, codes: &[u32]) -> f64 {
-        let (mut sum, mut models) = (0.0, 0_u32);
+        let (mut sum, mut weights) = (0.0, 0.0);
         for model in self.counting_diversity() {
-            models += 1;
+            let weight = model.weight_in_diversity();
+            weights += weight;
             let lacking = model.shortage(class);
             if lacking > 0 {
                 let units = model.max_gain_per_row() as f64;
-                sum += (model.gain(class, codes).min(lacking) as f64 / units) * (lacking as f64 / units);
+                sum += weight * (model.gain(class, codes).min(lacking) as f64 / units) * (lacking as f64 / units);
             }
         }
-        if models == 0 { 0.0 } else { sum / f64::from(models) }
+        if weights == 0.0 { 0.0 } else { sum / weights }
     }
 
-    /// Returns how far a class is from satisfying the counting diversity models (`Hom` [Truta 2007, Def. 12], with equal
-    /// weights); zero if and only if it satisfies all of them [Truta 2007, Property 1].
+    /// Returns how far a class is from satisfying the counting diversity models (`Hom` [Truta 2007, Def. 12]), as a
+    /// weighted mean; zero if and only if it satisfies all of them [Truta 2007, Property 1].
     pub fn homogeneity(&self, class: &Tally) -> f64 {
-        let lacking =
-            self.counting_diversity().map(|model| model.shortage(class) as f64 / model.max_gain_per_row() as f64);
-        lacking.sum::<f64>() / self.counting_diversity().count().max(1) as f64
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for model in self.counting_diversity() {
+            let weight = model.weight_in_diversity();
+            weights += weight;
+            sum += weight * model.shortage(class) as f64 / model.max_gain_per_row() as f64;
+        }
+        if weights == 0.0 { 0.0 } else { sum / weights }
     }
 }
 

@@ -14,6 +14,7 @@ pub struct PSensitive {
     p: u64,
     column: usize,
     counted: CodeMeaning,
+    weight: f64,
 }
 
 /// Meaning of the codes of a sensitive column.
@@ -32,7 +33,13 @@ pub enum CodeMeaning {
 impl PSensitive {
     /// Requires at least `p` distinct codes of the sensitive column with this index.
     pub fn new(p: u64, column: usize, counted: CodeMeaning) -> Self {
-        Self { p, column, counted }
+        Self { p, column, counted, weight: 1.0 }
+    }
+
+    /// Sets the weight of the column in the diversity that algorithms maximize; greater than zero.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { weight, ..self }
     }
 }
 
@@ -44,6 +51,10 @@ impl Model for PSensitive {
             CodeMeaning::Categories => "p+-sensitivity",
             CodeMeaning::Bands => "banded p-sensitivity",
         }
+    }
+
+    fn weight_in_diversity(&self) -> f64 {
+        self.weight
     }
 
     fn column(&self) -> Option<usize> {

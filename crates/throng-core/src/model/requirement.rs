@@ -44,6 +44,8 @@ pub enum GroundDistance {
     Equal,
     /// By rank, for numbers and dates.
     Ordered,
+    /// By the height of the lowest common ancestor in the hierarchy of the column, over the height of the hierarchy.
+    Hierarchical,
 }
 
 impl GroundDistance {
@@ -52,6 +54,7 @@ impl GroundDistance {
         match self {
             Self::Equal => "equal",
             Self::Ordered => "ordered",
+            Self::Hierarchical => "hierarchical",
         }
     }
 }

@@ -27,6 +27,12 @@ impl UnitDiversity {
         Self { values: PSensitive::new(p, column, counted), p, column, unit }
     }
 
+    /// Sets the weight of the column in the diversity that algorithms maximize; greater than zero.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { values: self.values.with_weight(weight), ..self }
+    }
+
     /// Returns the largest number of values that different units carry, at most p.
     fn matched(&self, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> u64 {
         let enough = usize::try_from(self.p).unwrap_or(usize::MAX);
@@ -82,6 +88,10 @@ fn augment(
 impl Model for UnitDiversity {
     fn name(&self) -> &'static str {
         self.values.name()
+    }
+
+    fn weight_in_diversity(&self) -> f64 {
+        self.values.weight_in_diversity()
     }
 
     fn column(&self) -> Option<usize> {

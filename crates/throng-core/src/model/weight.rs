@@ -17,24 +17,35 @@ pub struct CategoryWeight {
     column: usize,
     categories: u32,
     required: u64,
+    weight: f64,
 }
 
 impl CategoryWeight {
     /// Requires a total weight of at least `alpha` for a column whose codes are categories; there must be at least two.
     pub fn new(alpha: f64, column: usize, categories: u32) -> Self {
         let units = alpha * f64::from(categories - 1);
-        Self { column, categories, required: (units - ROUNDING).ceil().max(0.0) as u64 }
+        Self { column, categories, required: (units - ROUNDING).ceil().max(0.0) as u64, weight: 1.0 }
     }
 
     /// Converts units to a weight.
     pub fn weight(&self, units: u64) -> f64 {
         units as f64 / f64::from(self.categories - 1)
     }
+
+    /// Sets the weight of the column in the diversity that algorithms maximize; greater than zero.
+    #[must_use]
+    pub fn with_weight(self, weight: f64) -> Self {
+        Self { weight, ..self }
+    }
 }
 
 impl Model for CategoryWeight {
     fn name(&self) -> &'static str {
         "alpha-weight"
+    }
+
+    fn weight_in_diversity(&self) -> f64 {
+        self.weight
     }
 
     fn column(&self) -> Option<usize> {

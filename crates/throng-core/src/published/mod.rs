@@ -3,7 +3,7 @@
 //!
 //! | algorithm | paper |
 //! |---|---|
-//! | [`GreedyPk`], [`EnhancedPk`] | [Truta 2007] |
+//! | [`GreedyPk`], [`EnhancedPk`], [`MostClasses`] | [Truta 2007] |
 //! | [`Switching`] | [Sun 2008] |
 //! | [`Mdav`], [`RandomSeed`] | [Solanas 2008] |
 //! | [`BasicMondrian`], [`Mdr`] | [LeFevre 2006], [Liu 2018] |
@@ -23,6 +23,7 @@ pub(crate) mod literal_reference;
 mod mdav;
 mod mdr;
 mod microaggregation;
+mod most_classes;
 mod random_seed;
 mod switching;
 mod unassigned_groups;
@@ -34,5 +35,6 @@ pub use greedy_pk::GreedyPk;
 pub use incognito::{Incognito, LATTICE_LIMIT};
 pub use mdav::Mdav;
 pub use mdr::Mdr;
+pub use most_classes::MostClasses;
 pub use random_seed::RandomSeed;
 pub use switching::Switching;

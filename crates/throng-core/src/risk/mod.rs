@@ -10,8 +10,9 @@
 //! | journalist | a register of the population | `1/F`, `F >= f` rows of the register | the same |
 //! | marketer | the register, and matches all its records | | expected share of correctly matched rows |
 //!
-//! The register is not available, so the table is taken for the whole population: `F = f`. If the table is a sample,
-//! the journalist and marketer risks are upper bounds. The mean of `1/f` over rows is `classes / rows`, which is also
+//! Without a register the table is taken for the whole population: `F = f`. If the table is a sample,
+//! the journalist and marketer risks are upper bounds then; if its sampling fraction is known, they are estimated
+//! ([`SamplingFraction`]). The mean of `1/f` over rows is `classes / rows`, which is also
 //! the marketer risk.
 //!
 //! The contribution of a column is measured by the risk that remains without it ([`ColumnRisk`]).
@@ -21,16 +22,20 @@
 mod class_sizes;
 mod columns;
 mod effective;
+mod population;
 mod sensitive;
 mod sizes;
 mod summary;
+mod weights;
 
 pub use class_sizes::{COMMON_THRESHOLDS, ClassSizes, share};
 pub use columns::ColumnRisk;
 pub use effective::BorrowedRows;
+pub use population::{PopulationRisk, SamplingFraction};
 pub use sensitive::SensitiveRisk;
 pub use sizes::SizeBand;
 pub use summary::RiskSummary;
+pub use weights::WeightedClasses;
 
 use crate::error::Result;
 use crate::survey::CountedTuples;
@@ -61,6 +66,9 @@ pub struct Risk {
     pub columns: Vec<ColumnRisk>,
     /// Attribute disclosure by the classes, for each sensitive column.
     pub sensitive: Vec<SensitiveRisk>,
+    /// Risk in the population, if the table is a sample with a known fraction.
+    pub population: Option<PopulationRisk>,
+    class_sizes: ClassSizes,
 }
 
 impl Risk {
@@ -80,7 +88,22 @@ impl Risk {
             sizes: SizeBand::of(&sizes),
             columns: columns::columns(&classes, quasi)?,
             sensitive: sensitive::sensitive(tuples, quasi.len(), sensitive)?,
+            population: None,
+            class_sizes: sizes,
         })
+    }
+
+    /// Adds the risk in the population of which the table is a sample.
+    #[must_use]
+    pub fn with_sampling_fraction(self, fraction: Option<SamplingFraction>) -> Self {
+        let population = fraction.map(|fraction| fraction.risk(&self.class_sizes, self.threshold));
+        Self { population, ..self }
+    }
+
+    /// Adds the risk in the population that sampling weights stand for.
+    #[must_use]
+    pub fn with_weights(self, classes: &WeightedClasses) -> Self {
+        Self { population: classes.risk(self.threshold), ..self }
     }
 
     /// Returns the highest risk of a row, for prosecutor and journalist.

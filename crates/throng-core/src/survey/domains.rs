@@ -136,8 +136,14 @@ impl Domains {
                     SensitiveCoding::Values => sensitive_coding::numbers_by_code(&union.values)?,
                     _ => None,
                 };
+                let tree = match looked_at {
+                    SensitiveCoding::Leaves(hierarchy) => {
+                        Some(Arc::new(sensitive_coding::tree_of_codes(hierarchy, &column.name, &union.values)?))
+                    }
+                    _ => None,
+                };
                 let (name, counted) = (column.name.clone(), looked_at.counted());
-                sensitive.push(SensitiveColumn { name, counted, distinct, numbers, is_unit });
+                sensitive.push(SensitiveColumn { name, counted, distinct, numbers, tree, is_unit });
             }
         }
         Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })

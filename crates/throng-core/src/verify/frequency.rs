@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::facts::SymbolCounts;
+use super::label_tree::LabelTree;
 use super::reader::number_of_symbol;
 use crate::model::{Bound, FrequencyRequirement, GroundDistance};
 
@@ -16,6 +17,8 @@ const BEYOND_ALL: f64 = 1e9;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reference {
     pub(super) rows: BTreeMap<u64, u64>,
+    /// Hierarchy of the symbols, if the promise has one.
+    pub(super) tree: Option<LabelTree>,
 }
 
 impl Reference {
@@ -56,6 +59,11 @@ pub(super) fn measure(requirement: &FrequencyRequirement, counts: &SymbolCounts,
             _ if rows == 0 => 0.0,
             GroundDistance::Equal => total_variation(counts, rows, release),
             GroundDistance::Ordered => ordered_distance(counts, rows, release),
+            // A hierarchy that is not known can't be promised.
+            GroundDistance::Hierarchical => release.tree.as_ref().map_or(f64::NAN, |tree| {
+                let own: BTreeMap<u64, u64> = counts.iter().collect();
+                tree.distance((&own, rows as f64), (&release.rows, release.total()))
+            }),
         },
         FrequencyRequirement::Likeness { .. } => {
             let gain = |(symbol, count): (u64, u64)| {

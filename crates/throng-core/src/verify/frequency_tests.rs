@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::tests::promise;
 use super::{Promise, SensitivePromise, SensitiveReading, Verifier};
+use crate::hierarchy::{CodeTree, Tree};
 use crate::model::{
     CodeMeaning, FrequencyRequirement, GroundDistance, Model, Tally, TallyShape, UnitAnonymity, UnitDiversity,
     frequency_model,
@@ -50,6 +51,27 @@ fn holds(promise: Promise, rows: &[Row], halves: bool) -> bool {
     found.holds()
 }
 
+/// Labels above each salary. A label that repeats skips a level.
+const ABOVE: [(&str, [&str; 3]); 5] = [
+    ("0.0", ["low", "known", "*"]),
+    ("1000.0", ["low", "known", "*"]),
+    ("2000.0", ["2000.0", "known", "*"]),
+    ("3000.0", ["3000.0", "high", "*"]),
+    ("4000.0", ["4000.0", "high", "*"]),
+];
+
+fn leaves() -> SensitiveReading {
+    let path = |(value, above): (&str, [&str; 3])| (value.to_owned(), above.map(str::to_owned).to_vec());
+    SensitiveReading::Leaves(Arc::new(ABOVE.into_iter().map(path).collect()))
+}
+
+fn tree() -> Arc<CodeTree> {
+    let path = |(value, above): (&'static str, [&'static str; 3])| [&[value][..], &above].concat();
+    let tree = Tree::from_paths(&ABOVE.map(path)).unwrap();
+    let leaves: Vec<_> = ABOVE.iter().map(|(value, _)| tree.leaf_node(tree.leaf(value).unwrap())).collect();
+    Arc::new(CodeTree::new(&tree, &leaves))
+}
+
 fn requirement() -> impl Strategy<Value = FrequencyRequirement> {
     prop_oneof![
         (0.25_f64..0.9).prop_map(FrequencyRequirement::MaxShare),
@@ -57,6 +79,7 @@ fn requirement() -> impl Strategy<Value = FrequencyRequirement> {
         (0.5_f64..4.0, 1_u32..4).prop_map(|(c, l)| FrequencyRequirement::RecursiveDiversity { c, l }),
         (0.05_f64..0.6).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Equal }),
         (0.02_f64..0.4).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Ordered }),
+        (0.02_f64..0.5).prop_map(|t| FrequencyRequirement::Closeness { t, distance: GroundDistance::Hierarchical }),
         (0.1_f64..3.0).prop_map(|beta| FrequencyRequirement::Likeness { beta }),
         (1000.0_f64..4000.0).prop_map(FrequencyRequirement::ValueRange),
     ]
@@ -77,7 +100,7 @@ proptest! {
     fn frequencies_are_judged_as_the_models_judge_them(rows in rows(), requirement in requirement(), halves: bool) {
         let numbers: Arc<[f64]> = (0..5).map(|code| f64::from(code) * 1000.0).collect();
         let column =
-            SensitiveColumn { name: "salary".into(), counted: "values", distinct: 5, numbers: Some(numbers), is_unit: false };
+            SensitiveColumn { name: "salary".into(), counted: "values", distinct: 5, numbers: Some(numbers), tree: Some(tree()), is_unit: false };
         let tally = |class: Option<u8>| {
             let mut tally = Tally::empty(TallyShape::without_units(1));
             let of_class = rows.iter().filter(|row| class.is_none_or(|class| row.0 == class));
@@ -88,7 +111,9 @@ proptest! {
         let model = model.for_release(&[column], &tally(None)).unwrap_or(model);
         let classes = (0..3).map(|class| tally(Some(class))).filter(|class| class.rows() > 0);
         let expected = classes.map(|class| model.deficit(&class)).all(|deficit| deficit == 0);
-        let reading = SensitiveReading::Numbers;
+        let is_hierarchical =
+            matches!(requirement, FrequencyRequirement::Closeness { distance: GroundDistance::Hierarchical, .. });
+        let reading = if is_hierarchical { leaves() } else { SensitiveReading::Numbers };
         let sensitive =
             vec![SensitivePromise { column: "salary".into(), reading, p: 1, alpha: None, frequencies: vec![requirement] }];
         let promise = Promise { sensitive, ..promise(&["age"], &[], 1, 1) };

@@ -6,6 +6,8 @@
 use super::facts::SymbolCounts;
 use super::findings::{Amount, RequirementFindings};
 use super::frequency::{Reference, is_relative, measure, violates};
+use super::label_tree::LabelTree;
+use super::promise::SensitivePromise;
 use crate::model::{Bound, FrequencyRequirement};
 
 /// Measures of the classes added so far.
@@ -69,8 +71,8 @@ impl FrequencyTotals {
     }
 
     /// Returns required and achieved measures, in the order of the requirements.
-    pub(super) fn findings(&self, column: &str, requirements: &[FrequencyRequirement]) -> Vec<RequirementFindings> {
-        let mut release = Reference::default();
+    pub(super) fn findings(&self, promise: &SensitivePromise) -> Vec<RequirementFindings> {
+        let mut release = Reference { tree: LabelTree::of(&promise.reading), ..Reference::default() };
         self.classes.iter().for_each(|counts| release.add(counts));
         let finding = |(number, requirement): (usize, &FrequencyRequirement)| {
             let mut worst = self.worst.get(number).copied().unwrap_or(Worst::NOTHING);
@@ -80,13 +82,13 @@ impl FrequencyTotals {
             }
             RequirementFindings {
                 model: requirement.name(),
-                column: Some(column.to_owned()),
+                column: Some(promise.column.clone()),
                 required: Amount::Weight(requirement.limit()),
                 achieved: Amount::Weight(worst.measure.unwrap_or(0.0)),
                 failing_classes: worst.failing,
             }
         };
-        requirements.iter().enumerate().map(finding).collect()
+        promise.frequencies.iter().enumerate().map(finding).collect()
     }
 
     /// Appends the totals to a summary.

@@ -12,6 +12,7 @@ mod facts;
 mod findings;
 mod frequency;
 mod frequency_totals;
+mod label_tree;
 mod limit;
 mod promise;
 mod reader;

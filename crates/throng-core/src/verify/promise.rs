@@ -46,6 +46,9 @@ pub enum SensitiveReading {
     /// Values below a protected value count as that value [Truta 2007, Def. 4 to 6]: maps the text of each value to
     /// that of its strong ancestor. Values that are missing from the map do not count.
     Strong(Arc<HashMap<String, String>>),
+    /// Each value counts by itself, and values have the distances of a hierarchy: maps the text of each value to the
+    /// labels above it, from its parent to the root. Values that are missing from the map do not count.
+    Leaves(Arc<HashMap<String, Vec<String>>>),
     /// Values count as their category [Sun 2008, Def. 4].
     Categories {
         /// Maps the text of each value, or the name of each category if categories are released, to the category
@@ -133,7 +136,7 @@ impl SensitiveReading {
     /// Returns the name of the model that requires distinct values of this coding.
     pub(super) fn model(&self) -> &'static str {
         match self {
-            Self::Values | Self::Numbers => "p-sensitivity",
+            Self::Values | Self::Numbers | Self::Leaves(_) => "p-sensitivity",
             Self::Strong(_) => "extended p-sensitivity",
             Self::Categories { .. } => "p+-sensitivity",
             Self::Bands(_) => "banded p-sensitivity",
@@ -143,7 +146,7 @@ impl SensitiveReading {
     /// Returns the counted unit, for reports.
     pub(super) fn counted(&self) -> &'static str {
         match self {
-            Self::Values | Self::Numbers => "values",
+            Self::Values | Self::Numbers | Self::Leaves(_) => "values",
             Self::Strong(_) => "strong values",
             Self::Categories { .. } => "categories",
             Self::Bands(_) => "bands",

@@ -55,6 +55,8 @@ pub(super) enum Meaning {
 pub(super) enum TextMeaning {
     /// By strong ancestor: the symbol is a hash of its text.
     Strong(Arc<HashMap<String, String>>),
+    /// By value: the symbol is a hash of its text.
+    Leaf(Arc<HashMap<String, Vec<String>>>),
     /// By category number, below the given number of categories.
     Category(Arc<HashMap<String, u32>>, u32),
     /// By index in a list of names; others are [`STRANGE`].
@@ -72,6 +74,7 @@ impl Meaning {
             SensitiveReading::Numbers => Self::Number(None),
             SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders))),
             SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
+            SensitiveReading::Leaves(above) => Self::Text(TextMeaning::Leaf(Arc::clone(above))),
             SensitiveReading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
         }
     }
@@ -86,7 +89,8 @@ impl TextMeaning {
     /// Returns the symbol of a text; `None` stands for a value that cannot be formatted, such as a date out of range.
     fn symbol(&self, text: Option<&str>) -> Option<u64> {
         match self {
-            Self::Strong(of) => of.get(text?).map(|strong| XxHash3_64::oneshot(strong.as_bytes())),
+            Self::Strong(of) => of.get(text?).map(|strong| symbol_of_text(strong)),
+            Self::Leaf(above) => text.filter(|text| above.contains_key(*text)).map(symbol_of_text),
             Self::Category(of, count) => of.get(text?).filter(|category| *category < count).copied().map(u64::from),
             Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(STRANGE)),
             Self::Allowed(texts) => (!text.is_some_and(|text| texts.contains(text))).then_some(STRANGE),
@@ -191,6 +195,11 @@ fn numbers(column: &ArrayRef) -> Option<Vec<Option<f64>>> {
     let numbers = cast(&column, &DataType::Float64).ok()?;
     let numbers = numbers.as_primitive::<Float64Type>().iter();
     Some(numbers.map(|number| number.filter(|number| !number.is_nan()).map(|number| number / scale)).collect())
+}
+
+/// Returns the symbol of a text that counts by itself.
+pub(super) fn symbol_of_text(text: &str) -> u64 {
+    XxHash3_64::oneshot(text.as_bytes())
 }
 
 /// Returns the band of a number, or bits that are ordered as numbers are.

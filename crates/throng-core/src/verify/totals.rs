@@ -179,7 +179,7 @@ impl Totals {
             }
         }
         for (totals, promise) in self.sensitive.iter().zip(&promise.sensitive) {
-            requirements.extend(totals.frequencies.findings(&promise.column, &promise.frequencies));
+            requirements.extend(totals.frequencies.findings(promise));
         }
         let limits = promise.limits.iter().zip(&self.beyond).map(|(limit, (rows, classes))| RequirementFindings {
             model: CONSTRAINED,

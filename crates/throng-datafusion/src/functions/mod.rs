@@ -3,6 +3,8 @@
 mod anonymize;
 mod arguments;
 mod class_keys;
+mod frequencies;
+mod frequency_measures;
 mod generalize;
 mod k_anonymity;
 mod lookup;
@@ -11,6 +13,7 @@ mod privacy_check;
 mod privacy_check_exec;
 
 pub use anonymize::AnonymizeFunction;
+pub use frequencies::FrequencyFunction;
 pub use generalize::GeneralizeFunction;
 pub use k_anonymity::KAnonymityFunction;
 pub use p_sensitivity::PSensitivityFunction;

@@ -91,7 +91,12 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     // There are no files yet.
     let output = OutputFacts { rows: release.rows(), files: 0, bytes: 0, suppressed_rows: facts.suppressed };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    let run = RunFacts { run_id, policy_digest: policy_digest(policy)?, has_report: policy.output.report };
+    let run = RunFacts {
+        run_id,
+        policy_digest: policy_digest(policy)?,
+        has_report: policy.output.report,
+        sampling_fraction: policy.privacy.sampling_fraction,
+    };
     let input = input.describe();
     let facts = release_facts(policy, &anonymizer, &input, output, facts);
     let mut sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
@@ -176,7 +181,12 @@ impl UnpublishedRelease {
         let span = tracing::info_span!("run", %run_id);
         async {
             let staged = Staged::begin(&place, policy.output.mode, policy.output.commit, &run_id).await?;
-            let run = RunFacts { run_id, policy_digest: policy_digest(&policy)?, has_report: policy.output.report };
+            let run = RunFacts {
+                run_id,
+                policy_digest: policy_digest(&policy)?,
+                has_report: policy.output.report,
+                sampling_fraction: policy.privacy.sampling_fraction,
+            };
             let ready = tokio::select! {
                 biased;
                 () = options.stop.asked() => Err(stopped()),

@@ -47,7 +47,7 @@ fn files() -> Vec<FileEntry> {
 }
 
 fn run_facts(run_id: &str) -> RunFacts {
-    RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned(), has_report: false }
+    RunFacts { run_id: run_id.to_owned(), policy_digest: "p".to_owned(), has_report: false, sampling_fraction: None }
 }
 
 fn sidecar(run_id: &str) -> Sidecar {

@@ -79,7 +79,12 @@ pub(super) async fn run_with_key(
         // The staging remembers which release it saw. It is committed only if that one still stands, so the ledger that is
         // read from here on is that of the release which this one follows.
         let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
-        let run = RunFacts { run_id, policy_digest: policy_digest(policy)?, has_report: policy.output.report };
+        let run = RunFacts {
+            run_id,
+            policy_digest: policy_digest(policy)?,
+            has_report: policy.output.report,
+            sampling_fraction: policy.privacy.sampling_fraction,
+        };
         let night = async {
             let standing = standing_release(&output).await?;
             let ledger = match &standing {

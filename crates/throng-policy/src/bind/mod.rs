@@ -19,6 +19,7 @@ use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
 use crate::raw::UnitNulls;
+use crate::settings::ClusterSetting;
 
 pub use sensitive::BoundSensitive;
 
@@ -126,6 +127,8 @@ impl Policy {
 
         let roles: HashMap<&str, &Role> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
+        // Switching starts from a p-sensitive clustering [Sun 2008, Algorithm 2].
+        let starts_from_values = self.algorithm.cluster == ClusterSetting::Switching;
         let mut binding = Binding {
             quasi: Vec::new(),
             sensitive: Vec::new(),
@@ -145,7 +148,7 @@ impl Policy {
                 Some(Role::Sensitive(sensitive)) => {
                     let kind = supported_kind(&column, "sensitive", &path, &mut report);
                     check_numbers(&column, kind, sensitive, &path, &mut report);
-                    binding.sensitive.push(BoundSensitive::new(column, sensitive, self.privacy.p));
+                    binding.sensitive.push(BoundSensitive::new(column, sensitive, self.privacy.p, starts_from_values));
                 }
                 Some(Role::Quasi(quasi)) => {
                     if let Some(kind) = supported_kind(&column, "quasi", &path, &mut report) {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use throng_core::columns::{Categories, Protection, SensitiveCoding, SensitiveSpec};
+use throng_core::columns::{Categories, DEFAULT_WEIGHT, Protection, SensitiveCoding, SensitiveSpec};
 use throng_core::model::{
     CategoryWeight, CodeMeaning, FrequencyRequirement, KAnonymity, Model, PSensitive, Privacy, UnitAnonymity,
     UnitDiversity, frequency_model,
 };
 
-use crate::policy::{Sensitive, SensitiveRelease};
+use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
 
 use super::{Binding, BoundColumn};
 
@@ -21,6 +21,8 @@ pub struct BoundSensitive {
     pub spec: SensitiveSpec,
     /// Minimum number of distinct values, strong values or categories in a class; 1 means no requirement.
     pub p: u64,
+    /// Weight in the diversity that clusterings maximize.
+    pub weight: f64,
     /// Released form.
     pub release: SensitiveRelease,
     /// Categories of its values. Without them the release is the value.
@@ -34,30 +36,46 @@ pub struct BoundSensitive {
 }
 
 impl BoundSensitive {
-    /// Binds a column; `p` is the default of the policy.
-    pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64) -> Self {
+    /// Binds a column; `p` is the default of the policy. If `starts_from_values`, the clustering starts from classes with p
+    /// values, also where categories are counted.
+    pub(super) fn new(column: BoundColumn, sensitive: &Sensitive, p: u64, starts_from_values: bool) -> Self {
         let strong = sensitive.protection.iter().map(|protection| SensitiveCoding::Strong(Arc::clone(protection)));
         let categories =
             sensitive.categories.iter().map(|categories| SensitiveCoding::Categories(Arc::clone(categories)));
         let bands = sensitive.bands.iter().map(|borders| SensitiveCoding::Bands(Arc::clone(borders)));
         let mut facets: Vec<SensitiveCoding> = strong.chain(categories).chain(bands).collect();
-        if facets.is_empty() {
-            facets.push(SensitiveCoding::Values);
+        // Distances and ranges are those of values, also where something else is counted.
+        if let Some(hierarchy) = sensitive.hierarchy.as_ref().filter(|_| sensitive.compares_by_hierarchy()) {
+            facets.push(SensitiveCoding::Leaves(Arc::clone(hierarchy)));
         }
         let is_range = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::ValueRange(_));
-        // A range is that of values, also where bands are counted.
-        if sensitive.bands.is_some() && sensitive.frequencies.iter().any(is_range) {
+        let has_start = starts_from_values && sensitive.categories.is_some();
+        if facets.is_empty() || has_start || sensitive.frequencies.iter().any(is_range) {
             facets.push(SensitiveCoding::Values);
         }
         Self {
             spec: SensitiveSpec { name: column.name.clone(), facets },
             p: sensitive.p.unwrap_or(p),
+            weight: sensitive.weight.unwrap_or(DEFAULT_WEIGHT),
             release: sensitive.release,
             categories: sensitive.categories.clone(),
             protection: sensitive.protection.clone(),
             bands: sensitive.bands.clone(),
             frequencies: sensitive.frequencies.clone(),
             column,
+        }
+    }
+
+    /// Whether p counts this coding. Values beside another coding are there for a range or a distance alone.
+    fn is_counted(&self, facet: &SensitiveCoding) -> bool {
+        let is_leaves = |facet: &SensitiveCoding| matches!(facet, SensitiveCoding::Leaves(_));
+        let is_grouped = self.protection.is_some() || self.categories.is_some() || self.bands.is_some();
+        match facet {
+            SensitiveCoding::Leaves(_) => !is_grouped,
+            // Values beside categories are what the clustering starts from: p categories have p values.
+            SensitiveCoding::Values if self.categories.is_some() => true,
+            SensitiveCoding::Values => !is_grouped && !self.spec.facets.iter().any(is_leaves),
+            _ => true,
         }
     }
 
@@ -79,24 +97,30 @@ impl Binding {
             self.sensitive.iter().flat_map(|column| column.spec.facets.iter().map(move |facet| (column, facet)));
         for (index, (column, facet)) in facets.enumerate() {
             let p = column.p;
-            // Values beside bands are there for their range alone.
-            let is_for_range = matches!(facet, SensitiveCoding::Values) && column.bands.is_some();
+            let is_counted = column.is_counted(facet);
             match self.unit_index() {
-                _ if p <= 1 || is_for_range => {}
-                Some(unit) => models.push(Arc::new(UnitDiversity::new(p, index, unit, counted(facet)))),
-                None => models.push(Arc::new(PSensitive::new(p, index, counted(facet)))),
+                _ if p <= 1 || !is_counted => {}
+                Some(unit) => {
+                    let model = UnitDiversity::new(p, index, unit, counted(facet));
+                    models.push(Arc::new(model.with_weight(column.weight)));
+                }
+                None => {
+                    models.push(Arc::new(PSensitive::new(p, index, counted(facet)).with_weight(column.weight)));
+                }
             }
             for requirement in &column.frequencies {
                 let applies = match requirement {
                     FrequencyRequirement::ValueRange(_) => matches!(facet, SensitiveCoding::Values),
-                    _ => !is_for_range,
+                    requirement if needs_hierarchy(requirement) => matches!(facet, SensitiveCoding::Leaves(_)),
+                    _ => is_counted && !(column.categories.is_some() && matches!(facet, SensitiveCoding::Values)),
                 };
                 if applies {
                     models.push(frequency_model(*requirement, index));
                 }
             }
             if let (Some(alpha), SensitiveCoding::Categories(categories)) = (self.alpha, facet) {
-                models.push(Arc::new(CategoryWeight::new(alpha, index, categories.list.len() as u32)));
+                let model = CategoryWeight::new(alpha, index, categories.list.len() as u32);
+                models.push(Arc::new(model.with_weight(column.weight)));
             }
         }
         Privacy::new(models)
@@ -105,7 +129,7 @@ impl Binding {
 
 fn counted(facet: &SensitiveCoding) -> CodeMeaning {
     match facet {
-        SensitiveCoding::Values | SensitiveCoding::Units => CodeMeaning::Values,
+        SensitiveCoding::Values | SensitiveCoding::Leaves(_) | SensitiveCoding::Units => CodeMeaning::Values,
         SensitiveCoding::Bands(_) => CodeMeaning::Bands,
         SensitiveCoding::Strong(_) => CodeMeaning::StrongValues,
         SensitiveCoding::Categories(_) => CodeMeaning::Categories,

@@ -171,6 +171,11 @@ impl SensitiveBuilder {
         self.with("p", SpannedValue::Integer(p.into()))
     }
 
+    /// Sets how much the diversity of this column counts against that of others. 1 by default.
+    pub fn with_weight(self, weight: f64) -> Self {
+        self.with("weight", SpannedValue::Float(weight))
+    }
+
     /// Gives the lines of a hierarchy file, of which [`SensitiveBuilder::with_protected`] names values.
     pub fn with_hierarchy_lines(self, lines: impl Into<String>) -> Self {
         Self { fields: self.fields.with_hierarchy("lines", text(lines)) }

@@ -21,7 +21,7 @@ use crate::preset::Preset;
 use crate::problem::{PolicyError, Problem};
 use crate::raw::VERSION;
 use crate::secret::Secret;
-use crate::settings::ClusterSetting;
+use crate::settings::{ClusterSetting, Goal};
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 use crate::table_at_hand::locations_if_missing;
 use crate::validate::ValidationContext;
@@ -98,6 +98,12 @@ impl PolicyBuilder {
         self.with("privacy", "suppression_limit", SpannedValue::Float(share))
     }
 
+    /// Sets `privacy.population.fraction`: the share of the population that is in the input, above 0 and at most 1.
+    pub fn with_sampling_fraction(self, fraction: f64) -> Self {
+        let field = [("fraction".to_owned(), SpannedNode::unplaced(SpannedValue::Float(fraction)))];
+        self.with("privacy", "population", SpannedValue::Table(field.into()))
+    }
+
     /// Sets `algorithm.partition`.
     pub fn with_partition(self, partition: PartitionChoice) -> Self {
         self.with("algorithm", "partition", text(partition.as_str()))
@@ -106,6 +112,11 @@ impl PolicyBuilder {
     /// Sets `algorithm.cluster`.
     pub fn with_cluster(self, cluster: ClusterSetting) -> Self {
         self.with("algorithm", "cluster", text(cluster.as_str()))
+    }
+
+    /// Sets `algorithm.goal`: what the cluster method `auto` is chosen by.
+    pub fn with_goal(self, goal: Goal) -> Self {
+        self.with("algorithm", "goal", text(goal.as_str()))
     }
 
     /// Sets `algorithm.budget`: how long the search for better classes may go on, to the millisecond.

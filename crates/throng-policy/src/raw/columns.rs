@@ -47,13 +47,14 @@ pub struct RawColumn {
     /// times without a hierarchy, and `ancestor` for all others; for sensitive columns with `categories` by default
     /// `category`.
     pub release: Option<RawRelease>,
-    /// For quasi-identifiers: how much the detail of this column counts against that of others. Greater than zero, by
-    /// default 1.
+    /// For quasi-identifiers: how much the detail of this column counts against that of others. For sensitive columns: how
+    /// much their diversity counts against that of others in the cluster methods `greedy-pk` and `enhanced-pk`. Greater
+    /// than zero, by default 1.
     #[schemars(extend("exclusiveMinimum" = 0, "default" = DEFAULT_WEIGHT))]
     pub weight: Option<f64>,
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
     /// table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns:
-    /// a file, its `lines` or a `tree`, of which `protected` names values.
+    /// a file, its `lines` or a `tree`, of which `protected` names values, or by which `distance` compares them.
     pub hierarchy: Option<RawHierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]
@@ -127,6 +128,8 @@ pub enum RawDistance {
     Equal,
     /// By rank, for numbers and dates.
     Ordered,
+    /// By the height of the lowest common ancestor in the hierarchy of the column, a file, its lines or a tree.
+    Hierarchical,
 }
 
 /// What a column says about a person.

@@ -31,7 +31,7 @@ use crate::budget::PATTERN;
 use crate::preset::Preset;
 use throng_core::anonymize::PartitionChoice;
 
-use crate::settings::{ClusterSetting, Commit, Format, Mode};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -179,6 +179,21 @@ pub struct RawPrivacy {
     #[serde(default)]
     #[schemars(with = "RawAttacks")]
     pub attacks: Option<RawAttacks>,
+    /// The population that the input is a sample of. Changes nothing in the release: the risk of an intruder who does not
+    /// know who is in the input is estimated by it. By default the input stands for the population.
+    #[serde(default)]
+    #[schemars(with = "RawPopulation")]
+    pub population: Option<RawPopulation>,
+}
+
+/// The population that the input is a sample of.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Population")]
+pub struct RawPopulation {
+    /// The share of the population that is in the input, above 0 and at most 1.
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
+    pub fraction: f64,
 }
 
 /// What an intruder may gain from the release.
@@ -234,6 +249,9 @@ pub struct RawAlgorithm {
     /// How the rows of a part become classes. By default `auto`.
     #[schemars(extend("default" = ClusterSetting::Auto.as_str()))]
     pub cluster: Option<ClusterSetting>,
+    /// What the cluster method `auto` is chosen by. By default `loss`.
+    #[schemars(extend("default" = Goal::Loss.as_str()))]
+    pub goal: Option<Goal>,
     /// How long the search for better classes may go on: `fast`, `balanced`, `thorough`, or a time such as `30s`. For the
     /// cluster method `auto`. More never loses more. By default `balanced`.
     #[schemars(extend("default" = "balanced", "pattern" = PATTERN))]

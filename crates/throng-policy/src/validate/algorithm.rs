@@ -7,7 +7,7 @@ use crate::field_path::FieldPath;
 use crate::policy::{Algorithm, BoundSetting};
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::ClusterSetting;
+use crate::settings::{ClusterSetting, Goal};
 
 /// Validates `[algorithm]`, and resolves its defaults.
 pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Algorithm {
@@ -31,12 +31,43 @@ pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Al
             ),
         );
     }
+    let goal = goal(raw, partition, cluster, report);
     let budget = budget(raw.and_then(|raw| raw.budget.as_deref()), cluster, report);
     let bound = match raw.and_then(|raw| raw.bound) {
         Some(true) => BoundSetting::On,
         _ => BoundSetting::Off,
     };
-    Algorithm { partition, cluster, budget, bound, seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED) }
+    Algorithm {
+        partition,
+        cluster,
+        goal,
+        budget,
+        bound,
+        seed: raw.and_then(|raw| raw.seed).unwrap_or(raw::DEFAULT_SEED),
+    }
+}
+
+fn goal(
+    raw: Option<&raw::RawAlgorithm>,
+    partition: PartitionChoice,
+    cluster: ClusterSetting,
+    report: &mut Report<'_>,
+) -> Goal {
+    let goal = raw.and_then(|raw| raw.goal).unwrap_or_default();
+    let path = FieldPath::of(&["algorithm", "goal"]);
+    if goal == Goal::Classes {
+        if cluster != ClusterSetting::Auto {
+            report.field(&path, format!("is for `auto`, and the cluster method is `{}`; keep one", cluster.as_str()));
+        } else if partition == PartitionChoice::Incognito {
+            report.value(&path, "`classes` forms classes within parts, which `incognito` does not allow; take it out");
+        }
+        if raw.is_some_and(|raw| raw.budget.is_some()) {
+            let path = FieldPath::of(&["algorithm", "budget"]);
+            report
+                .field(&path, "is for the search for less loss, which `goal = \"classes\"` does without; take it out");
+        }
+    }
+    goal
 }
 
 fn budget(raw: Option<&str>, cluster: ClusterSetting, report: &mut Report<'_>) -> Budget {

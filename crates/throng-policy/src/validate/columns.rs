@@ -50,7 +50,7 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
     const EITHER: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive];
     for (name, is_written, roles) in [
         ("release", column.release.is_some(), EITHER),
-        ("weight", column.weight.is_some(), QUASI),
+        ("weight", column.weight.is_some(), EITHER),
         ("hierarchy", column.hierarchy.is_some(), EITHER),
         ("nulls", column.nulls.is_some(), QUASI),
         ("limit", column.limit.is_some(), QUASI),

@@ -30,6 +30,7 @@ pub fn frequencies(column: &RawColumn, path: &FieldPath, report: &mut Report<'_>
         check("t", (0.0..=1.0).contains(&t), "must be from 0 to 1: distances between distributions are");
         let distance = match column.distance {
             Some(RawDistance::Ordered) => GroundDistance::Ordered,
+            Some(RawDistance::Hierarchical) => GroundDistance::Hierarchical,
             Some(RawDistance::Equal) | None => GroundDistance::Equal,
         };
         found.push(FrequencyRequirement::Closeness { t, distance });

@@ -1,5 +1,7 @@
 //! Validates `[privacy]`.
 
+use throng_core::risk::SamplingFraction;
+
 use crate::field_path::FieldPath;
 use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
 use crate::preset::Preset;
@@ -41,6 +43,12 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         let path = table.key("attacks").key("max_gain");
         report.value(&path, "must be at least 1: an attack that learns nothing has a gain of 1");
     }
+    let fraction = raw.population.as_ref().map(|population| population.fraction);
+    let sampling_fraction = fraction.and_then(SamplingFraction::new);
+    if fraction.is_some() && sampling_fraction.is_none() {
+        let path = table.key("population").key("fraction");
+        report.value(&path, "must be above 0 and at most 1: it is the share of the population that is in the input");
+    }
     PrivacySettings {
         preset: raw.preset,
         k,
@@ -48,6 +56,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         alpha: raw.alpha,
         suppression_limit: raw.suppression_limit,
         max_gain,
+        sampling_fraction,
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
     }

@@ -9,7 +9,7 @@ use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
 use crate::hierarchy::{self, labels};
-use crate::policy::{Sensitive, SensitiveRelease};
+use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
 use crate::problem::Report;
 use crate::raw;
 
@@ -24,7 +24,8 @@ pub fn sensitive(
     report: &mut Report<'_>,
 ) -> Sensitive {
     let categories = column.categories.as_ref().map(|list| categories(list, &path.key("categories"), report));
-    let protection = protection(column, path, folder, report).map(Arc::new);
+    let hierarchy = hierarchy(column, path, folder, report);
+    let protection = protection(column, hierarchy.as_ref(), path, report).map(Arc::new);
     let release = release(column, &path.key("release"), report);
     if protection.is_some() && release == SensitiveRelease::Category {
         report.field(
@@ -42,7 +43,27 @@ pub fn sensitive(
             report.field(&path.key(field), "is for numbers and dates, which have neither `categories` nor `protected`");
         }
     }
-    Sensitive { p: column.p, protection, categories: categories.map(Arc::new), release, bands, frequencies }
+    if release == SensitiveRelease::Category && frequencies.iter().any(needs_hierarchy) {
+        report.value(
+            &path.key("distance"),
+            "compares values, and categories are released in place of them; set `release` to \"value\" or \"both\", or \
+             take it out",
+        );
+    }
+    let weight = column.weight;
+    if weight.is_some_and(|weight| !weight.is_finite() || weight <= 0.0) {
+        report.value(&path.key("weight"), "must be a number above 0");
+    }
+    Sensitive {
+        p: column.p,
+        weight,
+        protection,
+        hierarchy,
+        categories: categories.map(Arc::new),
+        release,
+        bands,
+        frequencies,
+    }
 }
 
 fn bands(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Option<Arc<[f64]>> {
@@ -53,41 +74,58 @@ fn bands(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> 
     Some(borders.into())
 }
 
-fn protection(
+/// Builds the hierarchy of a column, and reports one without a use.
+fn hierarchy(
     column: &raw::RawColumn,
     path: &FieldPath,
     folder: Option<&Path>,
     report: &mut Report<'_>,
-) -> Option<Protection> {
-    let (hierarchy_path, protected_path) = (path.key("hierarchy"), path.key("protected"));
-    let built = column.hierarchy.as_ref().map(|written| hierarchy::hierarchy(written, &hierarchy_path, folder, report));
-    match (built, &column.protected) {
-        (None, None) => None,
-        (Some(_), None) => {
-            report.field(
-                &hierarchy_path,
-                "has no use in a sensitive column without `protected`; name the values of the hierarchy that must not \
-                 be learned, or take it out",
+) -> Option<Arc<HierarchySpec>> {
+    let hierarchy_path = path.key("hierarchy");
+    let is_compared = column.t.is_some() && column.distance == Some(raw::RawDistance::Hierarchical);
+    let Some(written) = &column.hierarchy else {
+        if is_compared {
+            report.value(
+                &path.key("distance"),
+                "needs a `hierarchy`, a file, its lines or a tree, by which values are compared",
             );
-            None
         }
-        (None, Some(_)) => {
-            report.field(&protected_path, "needs a `hierarchy`, a file or a tree, whose values it names");
-            None
-        }
-        (Some(hierarchy), Some(protected)) => {
-            if protected.is_empty() {
-                report.value(&protected_path, "is empty; name at least one value of the hierarchy, or take it out");
-            }
-            let hierarchy = hierarchy?;
-            match &hierarchy {
-                HierarchySpec::Tree(tree) => check_protected(protected, tree, &protected_path, report),
-                _ => report
-                    .value(&hierarchy_path, "must be a file or a `tree` in a sensitive column, whose values are known"),
-            }
-            Some(Protection { hierarchy: Arc::new(hierarchy), protected: protected.clone() })
-        }
+        return None;
+    };
+    let built = hierarchy::hierarchy(written, &hierarchy_path, folder, report).map(Arc::new);
+    if column.protected.is_none() && !is_compared {
+        report.field(
+            &hierarchy_path,
+            "has no use in a sensitive column without `protected` or `distance = \"hierarchical\"`; name the values of \
+             the hierarchy that must not be learned, or take it out",
+        );
     }
+    if built.as_ref().is_some_and(|built| !matches!(**built, HierarchySpec::Tree(_))) {
+        report.value(&hierarchy_path, "must be a file or a `tree` in a sensitive column, whose values are known");
+    }
+    built
+}
+
+fn protection(
+    column: &raw::RawColumn,
+    hierarchy: Option<&Arc<HierarchySpec>>,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) -> Option<Protection> {
+    let protected_path = path.key("protected");
+    let protected = column.protected.as_ref()?;
+    if column.hierarchy.is_none() {
+        report.field(&protected_path, "needs a `hierarchy`, a file or a tree, whose values it names");
+        return None;
+    }
+    if protected.is_empty() {
+        report.value(&protected_path, "is empty; name at least one value of the hierarchy, or take it out");
+    }
+    let hierarchy = Arc::clone(hierarchy?);
+    if let HierarchySpec::Tree(tree) = &*hierarchy {
+        check_protected(protected, tree, &protected_path, report);
+    }
+    Some(Protection { hierarchy, protected: protected.clone() })
 }
 
 fn check_protected(protected: &[String], tree: &Tree, path: &FieldPath, report: &mut Report<'_>) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use throng_core::metrics::{DETAIL_STEPS, DistributionShift, Utility};
-use throng_core::risk::{BorrowedRows, ClassSizes};
+use throng_core::risk::{BorrowedRows, ClassSizes, SamplingFraction};
 use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 
 use super::histogram::{size_bins, value_bins};
@@ -45,6 +45,8 @@ pub struct RunFacts {
     pub policy_digest: String,
     /// Whether the policy asks for a report.
     pub has_report: bool,
+    /// Share of the population that is in the input, if the policy states it.
+    pub sampling_fraction: Option<SamplingFraction>,
 }
 
 impl Sidecar {
@@ -69,7 +71,7 @@ impl Sidecar {
             output,
             columns: Some(columns),
             privacy: PrivacyFacts { counts, borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
-            risk: Some(RiskFacts::of(&cells, &sizes, k)),
+            risk: Some(RiskFacts::of(&cells, &sizes, k, run.sampling_fraction)),
             attacks: None,
             series: None,
             utility,

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use attacks::{AttackFacts, AttackGain};
 pub use convert::{ReleaseFacts, RunFacts};
 pub use histogram::Bin;
-pub use risk::{AtRisk, AttackerRisk, MarketerRisk, RiskFacts, TableRisk};
+pub use risk::{AtRisk, AttackerRisk, MarketerRisk, PopulationFacts, RiskFacts, TableRisk};
 pub use series::SeriesFacts;
 
 /// Version of the sidecar's schema.

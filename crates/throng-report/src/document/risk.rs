@@ -1,7 +1,7 @@
 //! Re-identification risk before and after anonymization.
 
 use serde::{Deserialize, Serialize};
-use throng_core::risk::{COMMON_THRESHOLDS, ClassSizes, RiskSummary};
+use throng_core::risk::{COMMON_THRESHOLDS, ClassSizes, RiskSummary, SamplingFraction, share};
 
 use super::convert::round;
 
@@ -12,6 +12,27 @@ pub struct RiskFacts {
     pub before: TableRisk,
     /// Exact risk in the release.
     pub after: TableRisk,
+    /// Estimates of the population, if the input is a sample with a known fraction. The risk of journalist and marketer
+    /// follows from them then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<PopulationFacts>,
+}
+
+/// The population that the input is a sample of, as far as the sampling fraction says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PopulationFacts {
+    /// Share of the population that is in the input.
+    pub fraction: f64,
+    /// Estimated number of people whom the release stands for.
+    pub people: u64,
+    /// Estimated number of people who are unique in the population by the original quasi-identifiers; rows of the input
+    /// that they stand for are rounded up to the next multiple of k.
+    pub uniques: u64,
+    /// Expected number of rows of the input that an intruder with a register of the population re-identifies; rounded up
+    /// to the next multiple of k.
+    pub reidentified_before: u64,
+    /// The same for the release.
+    pub reidentified_after: f64,
 }
 
 /// Re-identification risk in one table.
@@ -23,8 +44,8 @@ pub struct TableRisk {
     pub sample_uniques: f64,
     /// Risk from an attacker who knows that the target is in the table.
     pub prosecutor: AttackerRisk,
-    /// Risk from an attacker who does not know that. The class sizes of the population are unknown, so the table stands
-    /// for the population: this is an upper bound.
+    /// Risk from an attacker who does not know that. Estimated if the sampling fraction is known; otherwise the table stands
+    /// for the population, and this is an upper bound.
     pub journalist: AttackerRisk,
     /// Risk from an attacker who targets as many people as possible.
     pub marketer: MarketerRisk,
@@ -58,15 +79,60 @@ pub struct MarketerRisk {
 }
 
 impl RiskFacts {
-    /// Computes the risk from the class sizes before and after.
-    pub(crate) fn of(before: &ClassSizes, after: &ClassSizes, k: u64) -> Self {
+    /// Computes the risk from the class sizes before and after. `fraction` is the share of the population in the input.
+    pub(crate) fn of(before: &ClassSizes, after: &ClassSizes, k: u64, fraction: Option<SamplingFraction>) -> Self {
         let mut thresholds: Vec<f64> = COMMON_THRESHOLDS.into_iter().chain([1.0 / k.max(1) as f64]).collect();
         thresholds.sort_by(|a, b| b.total_cmp(a));
         thresholds.dedup();
-        Self {
+        let facts = Self {
             before: RiskSummary::of_original(before, &thresholds, k).into(),
             after: RiskSummary::of_release(after, &thresholds).into(),
+            population: None,
+        };
+        match fraction {
+            Some(fraction) => facts.in_population(fraction, before, after, k),
+            None => facts,
         }
+    }
+
+    /// Replaces the risk of journalist and marketer by estimates.
+    fn in_population(self, fraction: SamplingFraction, before: &ClassSizes, after: &ClassSizes, k: u64) -> Self {
+        let k = k.max(1);
+        let up = |count: f64| (count / k as f64).ceil() as u64 * k;
+        let (original, release) = (fraction.risk(before, 0.0), fraction.risk(after, 0.0));
+        let reidentified = up(original.reidentified).min(before.rows());
+        // As in the figures of the prosecutor, nothing of the original depends on fewer than k rows.
+        let has_small = before.rows() > 0 && before.smallest() < k;
+        let highest = if has_small { fraction.expected_risk(1) } else { original.highest };
+        let up_to_k = |sizes: &ClassSizes, above: f64| up(fraction.rows_above(sizes, above) as f64).min(sizes.rows());
+        let exact = |sizes: &ClassSizes, above: f64| fraction.rows_above(sizes, above);
+        let average = share(reidentified, before.rows());
+        // Rows of the sample are rounded, before each of them stands for many people.
+        let unique_rows = up(before.unique_rows() as f64 * original.unique_if_sample_unique).min(before.rows());
+        let uniques = (unique_rows as f64 / fraction.get()).round() as u64;
+        Self {
+            before: self.before.estimated(highest, average, |above| share(up_to_k(before, above), before.rows())),
+            after: self
+                .after
+                .estimated(release.highest, release.average, |above| share(exact(after, above), after.rows())),
+            population: Some(PopulationFacts {
+                fraction: round(fraction.get()),
+                people: release.people.round() as u64,
+                uniques,
+                reidentified_before: reidentified,
+                reidentified_after: round(release.reidentified),
+            }),
+        }
+    }
+}
+
+impl TableRisk {
+    /// Sets the risk of journalist and marketer; `share_above` returns the share of rows above a threshold.
+    fn estimated(self, highest: f64, average: f64, share_above: impl Fn(f64) -> f64) -> Self {
+        let at_risk =
+            self.journalist.at_risk.iter().map(|known| AtRisk { share: round(share_above(known.above)), ..*known });
+        let journalist = AttackerRisk { highest: round(highest), average: round(average), at_risk: at_risk.collect() };
+        Self { journalist, marketer: MarketerRisk { average: round(average) }, ..self }
     }
 }
 
@@ -88,3 +154,7 @@ impl From<RiskSummary> for TableRisk {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "risk_tests.rs"]
+mod tests;

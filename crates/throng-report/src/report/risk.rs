@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::document::{AttackerRisk, RiskFacts, Sidecar};
-use crate::numbers::{cell, count, percent};
+use crate::document::{AttackerRisk, PopulationFacts, RiskFacts, Sidecar};
+use crate::numbers::{cell, count, figure, percent};
 use crate::page::{captioned, head, row_head};
 use crate::plot::{Caption, PairedBar, paired_bars};
 
@@ -19,6 +19,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
             }
             (plot(risk))
             (table(risk))
+            @if let Some(population) = &risk.population { (in_population(population)) }
         }
     }
 }
@@ -44,8 +45,13 @@ fn plot(risk: &RiskFacts) -> Markup {
 
 fn table(risk: &RiskFacts) -> Markup {
     let (before, after) = (&risk.before, &risk.after);
-    let journalist = "does not know that; how many people are in the population is not known here, so that the table \
-                      stands for it, and the true risk is at most this";
+    let journalist = match &risk.population {
+        Some(_) => "does not know that, and has a register of the population; estimated by the sampling fraction",
+        None => {
+            "does not know that; how many people are in the population is not known here, so that the table stands for it, \
+             and the true risk is at most this"
+        }
+    };
     html! {
         table id="risk" {
             (head("Risk by attacker", &[("Attacker", false), ("Original", true), ("Release", true)]))
@@ -70,6 +76,32 @@ fn table(risk: &RiskFacts) -> Markup {
                     (cell("risk.after.classes", after.classes, count(after.classes)))
                 }
             }
+        }
+    }
+}
+
+fn in_population(population: &PopulationFacts) -> Markup {
+    html! {
+        p id="population" {
+            "The input is a sample: it has "
+            (figure("risk.population.fraction", population.fraction, percent(population.fraction)))
+            " of the population. The release stands for about "
+            (figure("risk.population.people", population.people, count(population.people)))
+            " people. By the original values at most about "
+            (figure("risk.population.uniques", population.uniques, count(population.uniques)))
+            " of the population are unique. An intruder with a register of the population is expected to find at most "
+            (figure(
+                "risk.population.reidentified_before",
+                population.reidentified_before,
+                count(population.reidentified_before)
+            ))
+            " rows of the original, and "
+            (figure(
+                "risk.population.reidentified_after",
+                population.reidentified_after,
+                format_args!("{:.1}", population.reidentified_after)
+            ))
+            " of the release."
         }
     }
 }
