@@ -24,10 +24,10 @@ pub(super) enum ClassMeasure {
 }
 
 /// Rows by value, ascending by value.
-type Counts = BTreeMap<Box<[u8]>, u64>;
+type RowsByValue = BTreeMap<Box<[u8]>, u64>;
 
 /// Returns the measure of the worst class; `None` if there is no class.
-pub(super) fn worst<'a>(measure: ClassMeasure, classes: impl Iterator<Item = &'a Counts> + Clone) -> Option<f64> {
+pub(super) fn worst<'a>(measure: ClassMeasure, classes: impl Iterator<Item = &'a RowsByValue> + Clone) -> Option<f64> {
     let mut all: BTreeMap<&[u8], u64> = BTreeMap::new();
     if matches!(measure, ClassMeasure::Distance { .. } | ClassMeasure::Gain) {
         let counts = classes.clone().flatten();
@@ -40,7 +40,7 @@ pub(super) fn worst<'a>(measure: ClassMeasure, classes: impl Iterator<Item = &'a
     }
 }
 
-fn of_class(measure: ClassMeasure, class: &Counts, all: &BTreeMap<&[u8], u64>) -> f64 {
+fn of_class(measure: ClassMeasure, class: &RowsByValue, all: &BTreeMap<&[u8], u64>) -> f64 {
     let rows: u64 = class.values().sum();
     let share = |count: u64| count as f64 / rows as f64;
     if rows == 0 {
@@ -69,7 +69,7 @@ fn of_class(measure: ClassMeasure, class: &Counts, all: &BTreeMap<&[u8], u64>) -
     }
 }
 
-fn distance(class: &Counts, rows: u64, all: &BTreeMap<&[u8], u64>, is_ordered: bool) -> f64 {
+fn distance(class: &RowsByValue, rows: u64, all: &BTreeMap<&[u8], u64>, is_ordered: bool) -> f64 {
     let total: u64 = all.values().sum();
     let surplus = |(value, count): (&&[u8], &u64)| {
         class.get(*value).copied().unwrap_or(0) as f64 / rows as f64 - *count as f64 / total as f64
