@@ -6,9 +6,12 @@ use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
+use throng_core::look_alikes::LookAlikeRule;
 use throng_core::model::FrequencyRequirement;
 
 use crate::budget::Budget;
+use crate::declared_type::DeclaredType;
+use crate::guards::Guards;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
@@ -139,6 +142,8 @@ pub struct PrivacySettings {
     pub unit_nulls: UnitNulls,
     /// Maximum gain of an attack on the release; at least 1. Nothing is attacked if `None`.
     pub max_gain: Option<f64>,
+    /// Conditions of the delivery and of the release beyond the promise.
+    pub guards: Guards,
 }
 
 /// Algorithm settings.
@@ -175,6 +180,8 @@ pub struct Columns {
     pub drop_unlisted: bool,
     /// Roles by exact name, in file order; a column named `default` comes last.
     pub by_name: Vec<(String, Role)>,
+    /// Declared types by exact name.
+    pub types: Vec<(String, DeclaredType)>,
 }
 
 /// Role of a column.
@@ -222,6 +229,8 @@ pub struct Sensitive {
     pub bands: Option<Arc<[f64]>>,
     /// Requirements on the frequencies of its values.
     pub frequencies: Vec<FrequencyRequirement>,
+    /// Which texts count as one value, and which values count for nothing.
+    pub look_alikes: LookAlikeRule,
 }
 
 /// Released form of a sensitive column.

@@ -1,5 +1,5 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
-use crate::{Overrides, Policy, Preset, PrivacySettings, UnitNulls};
+use crate::{Guards, Overrides, Policy, Preset, PrivacySettings, UnitNulls};
 
 /// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
@@ -15,8 +15,11 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
         let privacy = read(&with(&format!("preset = '{name}', p = 2"))).unwrap().privacy;
         let preset = Preset::ALL.into_iter().find(|preset| preset.as_str() == name);
         let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
-        let (alpha, suppression_limit, max_gain) = (None, None, None);
-        assert_eq!(privacy, PrivacySettings { preset, k, p: 2, alpha, suppression_limit, max_gain, unit, unit_nulls });
+        let (alpha, suppression_limit, max_gain, guards) = (None, None, None, Guards::default());
+        assert_eq!(
+            privacy,
+            PrivacySettings { preset, k, p: 2, alpha, suppression_limit, max_gain, unit, unit_nulls, guards }
+        );
     }
 }
 

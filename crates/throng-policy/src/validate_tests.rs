@@ -5,14 +5,25 @@ use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, co
 use crate::{
     Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Input, Mode, Output, Overrides, Policy,
 };
-use crate::{PrivacySettings, Role, SensitiveRelease, UnitNulls};
+use crate::{Guards, PrivacySettings, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;
 
 const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
     let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
-    PrivacySettings { preset: None, k, p, alpha: None, suppression_limit: None, max_gain: None, unit, unit_nulls }
+    let guards = Guards::default();
+    PrivacySettings {
+        preset: None,
+        k,
+        p,
+        alpha: None,
+        suppression_limit: None,
+        max_gain: None,
+        unit,
+        unit_nulls,
+        guards,
+    }
 }
 
 fn output(location: &str, mode: Mode) -> Output {

@@ -90,7 +90,7 @@ proptest! {
         let expected = classes.map(|class| model.deficit(&class)).all(|deficit| deficit == 0);
         let reading = SensitiveReading::Numbers;
         let sensitive =
-            vec![SensitivePromise { column: "salary".into(), reading, p: 1, alpha: None, frequencies: vec![requirement] }];
+            vec![SensitivePromise { reading, frequencies: vec![requirement], ..SensitivePromise::plain("salary", 1) }];
         let promise = Promise { sensitive, ..promise(&["age"], &[], 1, 1) };
         prop_assert_eq!(holds(promise, &rows, halves), expected);
     }

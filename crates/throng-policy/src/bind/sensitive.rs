@@ -50,7 +50,7 @@ impl BoundSensitive {
             facets.push(SensitiveCoding::Values);
         }
         Self {
-            spec: SensitiveSpec { name: column.name.clone(), facets },
+            spec: SensitiveSpec { name: column.name.clone(), facets, look_alikes: sensitive.look_alikes.clone() },
             p: sensitive.p.unwrap_or(p),
             release: sensitive.release,
             categories: sensitive.categories.clone(),

@@ -7,6 +7,8 @@ use crate::problem::Report;
 use crate::raw;
 use crate::suggest::alternatives;
 
+use super::guards::guards;
+
 /// Validates `[privacy]` and the `p` of each column, also against the roles of the columns.
 pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
@@ -48,6 +50,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         alpha: raw.alpha,
         suppression_limit: raw.suppression_limit,
         max_gain,
+        guards: guards(raw, &table, report),
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
     }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use throng_core::model::{Bound, bound_of, describe_requirement};
 use throng_core::verify::CONSTRAINED;
 
-use crate::document::{Quantity, Requirement, Sidecar};
+use crate::document::{PrivacyFacts, Quantity, Requirement, Sidecar};
 use crate::numbers::cell;
 use crate::page::head;
 
@@ -28,21 +28,21 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
             table id="requirements" {
                 (head("Requirements", &COLUMNS))
                 tbody {
-                    @for (at, requirement) in sidecar.privacy.requirements.iter().enumerate() { (row(at, requirement)) }
+                    @for (at, requirement) in sidecar.privacy.requirements.iter().enumerate() { (row(at, requirement, &sidecar.privacy)) }
                 }
             }
         }
     }
 }
 
-fn row(at: usize, requirement: &Requirement) -> Markup {
+fn row(at: usize, requirement: &Requirement, privacy: &PrivacyFacts) -> Markup {
     let key = |field: &str| format!("privacy.requirements.{at}.{field}");
     html! {
         tr {
             th scope="row" {
                 (requirement.model)
                 @if let Some(column) = &requirement.column { " of " (column) }
-                span class="words" { (words(requirement)) }
+                span class="words" { (words(requirement, privacy)) }
             }
             (cell(&key("required"), requirement.required, requirement.required))
             (cell(&key("achieved"), requirement.achieved, requirement.achieved))
@@ -53,8 +53,11 @@ fn row(at: usize, requirement: &Requirement) -> Markup {
     }
 }
 
-fn words(requirement: &Requirement) -> Cow<'static, str> {
+fn words(requirement: &Requirement, privacy: &PrivacyFacts) -> Cow<'static, str> {
     let words = match &*requirement.model {
+        "k-anonymity" if privacy.repeating_identifiers > 0 => {
+            "rows in the smallest class; several of them may belong to one person"
+        }
         "k-anonymity" => "rows in the smallest class: people who can't be told apart",
         "p-sensitivity" => "different values in every class, nulls not counted",
         "extended p-sensitivity" => "different values in every class, where all below a protected value are one",
