@@ -72,6 +72,18 @@ fn cases() -> Vec<(&'static str, Workshop, Vec<&'static str>)> {
     preset
         .write("policy.toml", policy_text("input/", 3, 1, COLUMNS).replace("k = 3\np = 1", "preset = \"cms\"\nk = 10"));
     cases.push(("a preset without p, and undercut", preset, run()));
+    let tiny = with(&format!("min_rows = 100\n{COLUMNS}"));
+    cases.push(("a delivery that is too small", tiny, run()));
+    let changed = with(&format!("max_rows_change = 0.5\n{COLUMNS}"));
+    changed.run(&[]);
+    write_parquet(&changed.path("input/people.parquet"), &people(10));
+    cases.push(("a delivery that changed too much", changed, vec!["run", "policy.toml", "--overwrite"]));
+    let retyped = with(&COLUMNS.replace("[columns.age]\n", "[columns.age]\ntype = \"text\"\n"));
+    cases.push(("a column of another type", retyped, run()));
+    let lossy = with(&format!("loss_limit = 0.01\n{COLUMNS}"));
+    cases.push(("a release that loses too much", lossy, run()));
+    let exposed = with(&format!("insensitive_uniqueness = 0.05\n{COLUMNS}"));
+    cases.push(("insensitive columns that single rows out", exposed, run()));
     let there = with(COLUMNS);
     there.run(&[]);
     cases.push(("a release that is already there", there, run()));

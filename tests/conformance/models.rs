@@ -113,6 +113,7 @@ impl ModelCase {
             p: (ask.p)(p),
             alpha: ask.alpha,
             frequencies: ask.frequencies.to_vec(),
+            look_alikes: spec.look_alikes.clone(),
         });
         Promise {
             quasi: table.quasi.iter().flat_map(|(spec, _)| spec.released_names()).collect(),

@@ -120,9 +120,9 @@ pub(crate) enum Command {
     ///
     /// One HTML file that fetches nothing and needs no script. `report = true` under `[output]` publishes it with the release.
     Report(ReportArgs),
-    /// Tell how many people could be found in a table as it is, and which columns single them out
+    /// Tell how many rows could be found in a table as it is, and which columns single them out
     ///
-    /// A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
+    /// Rows are counted: people are found where each has one row, and several rows of a person look like several people. A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
     /// right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
     /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
     /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::hierarchy::HierarchySpec;
+use crate::look_alikes::LookAlikeRule;
 
 /// Weight of a column for which the policy states none.
 pub const DEFAULT_WEIGHT: f64 = 1.0;
@@ -105,19 +106,21 @@ pub struct SensitiveSpec {
     pub name: String,
     /// Sensitive codings that the privacy models need; at least one.
     pub facets: Vec<SensitiveCoding>,
+    /// Which values count as one or for nothing, whatever the coding. Categories are not affected: they list values.
+    pub look_alikes: LookAlikeRule,
 }
 
 impl SensitiveSpec {
     /// A column of which every value is counted.
     pub fn plain(name: impl Into<String>) -> Self {
-        Self { name: name.into(), facets: vec![SensitiveCoding::Values] }
+        Self { name: name.into(), facets: vec![SensitiveCoding::Values], look_alikes: LookAlikeRule::default() }
     }
 }
 
 /// Encoding of sensitive values: values with the same code count as equal for a privacy model.
 #[derive(Clone, Debug)]
 pub enum SensitiveCoding {
-    /// Every value has its own code.
+    /// Every value has its own code, but look-alikes share one.
     Values,
     /// Values below a protected value have the code of that value (extended p-sensitivity, [Truta 2007]).
     Strong(Arc<Protection>),

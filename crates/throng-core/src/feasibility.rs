@@ -77,10 +77,17 @@ impl fmt::Display for Shortfall {
             Self::Rows { rows, k } => {
                 write!(f, "there are {rows} rows to release, and k = {k} needs at least that many")
             }
+            Self::Distinct { column, distinct: 0, p } => {
+                write!(
+                    f,
+                    "sensitive column `{column}` has no value that counts, and p = {p} needs as many; give it a `p` of 1"
+                )
+            }
             Self::Distinct { column, distinct, p } => write!(
                 f,
-                "sensitive column `{column}` has {distinct} distinct values, and p = {p} needs at least that many; \
-                 the highest p that works for it is {distinct}"
+                "sensitive column `{column}` has {distinct} distinct {}, and p = {p} needs at least that many; \
+                 the highest p that works for it is {distinct}",
+                if *distinct == 1 { "value" } else { "values" }
             ),
             Self::Weight { column } => write!(
                 f,

@@ -182,7 +182,7 @@ fn folded(a: u64, b: u64) -> u64 {
 /// Finalizer in which every input bit flips every output bit with probability one half (that of MurmurHash3, with the
 /// constants of variant 13 of [Stafford 2011]).
 #[inline]
-fn avalanche(mut bits: u64) -> u64 {
+pub(crate) fn avalanche(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)

@@ -7,24 +7,29 @@ use arrow::compute::{SortOptions, sort_to_indices};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::columns::{Categories, Protection, SensitiveCoding};
+use crate::domain::NULL;
 use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::{CodeTree, HierarchySpec, Node, Tree, build_tree};
+use crate::look_alikes::{LookAlikeRule, is_text_type, look_alike_key};
 use crate::model::SINGLE;
 use crate::numeric_view::{labels, linear_numbers};
 
 /// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by
-/// category, depending on the sensitive coding. `rows` has the number of rows of each value, which only units need.
+/// category, depending on the sensitive coding; values that count for nothing have the code [`NULL`]. `rows` has the number of
+/// rows of each value, which only units need.
 pub(crate) fn codes(
     facet: &SensitiveCoding,
+    rule: &LookAlikeRule,
     column: &str,
     values: &ArrayRef,
     rows: Option<&[u64]>,
 ) -> Result<(Vec<u32>, u32)> {
     match facet {
+        SensitiveCoding::Values if rule.applies_to(values.data_type()) => look_alike_codes(rule, values),
         SensitiveCoding::Values => Ok((ranks(values)?, values.len() as u32)),
-        SensitiveCoding::Strong(protection) => strong_codes(protection, column, values),
+        SensitiveCoding::Strong(protection) => strong_codes(protection, rule, column, values),
         SensitiveCoding::Categories(categories) => category_codes(categories, column, values),
-        SensitiveCoding::Bands(borders) => band_codes(borders, column, values),
+        SensitiveCoding::Bands(borders) => band_codes(borders, rule, column, values),
         SensitiveCoding::Leaves(hierarchy) => {
             let (_, positions) = built(hierarchy, column, values)?;
             Ok((leaf_codes(&positions), values.len() as u32))
@@ -34,10 +39,13 @@ pub(crate) fn codes(
 }
 
 /// Returns the numbers behind the codes of [`SensitiveCoding::Values`]; `None` if values are not numbers or dates.
-pub(crate) fn numbers_by_code(values: &ArrayRef) -> Result<Option<Arc<[f64]>>> {
+pub(crate) fn numbers_by_code(rule: &LookAlikeRule, values: &ArrayRef) -> Result<Option<Arc<[f64]>>> {
     let Some(numbers) = linear_numbers(values) else { return Ok(None) };
-    let mut by_code = vec![0.0; numbers.len()];
-    ranks(values)?.iter().zip(numbers).for_each(|(rank, number)| by_code[*rank as usize] = number);
+    let (codes, distinct) = codes(&SensitiveCoding::Values, rule, "", values, None)?;
+    let mut by_code = vec![0.0; distinct as usize];
+    for (code, number) in codes.iter().zip(numbers).filter(|(code, _)| **code != NULL) {
+        by_code[*code as usize] = number;
+    }
     Ok(Some(by_code.into()))
 }
 
@@ -60,10 +68,39 @@ fn built(hierarchy: &HierarchySpec, column: &str, values: &ArrayRef) -> Result<(
     build_tree(hierarchy, values).map_err(|source| CoreError::Hierarchy { column: column.to_owned(), source })
 }
 
-fn band_codes(borders: &[f64], column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+/// Returns one code per key of texts, or per value of other types, in the order of the first value that has it.
+fn look_alike_codes(rule: &LookAlikeRule, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+    let mut by_rank = vec![0; values.len()];
+    for (index, rank) in ranks(values)?.iter().enumerate() {
+        by_rank[*rank as usize] = index;
+    }
+    let (mut codes, mut distinct) = (vec![NULL; values.len()], 0);
+    if !is_text_type(values.data_type()) {
+        let is_missing = rule.are_missing(values)?;
+        for index in by_rank.into_iter().filter(|index| !is_missing[*index]) {
+            codes[index] = distinct;
+            distinct += 1;
+        }
+        return Ok((codes, distinct));
+    }
+    let texts = labels(values).map_err(kernel("labels"))?;
+    let mut code_of_key: FxHashMap<String, u32> = FxHashMap::default();
+    for index in by_rank {
+        let Some(key) = rule.key(&texts[index]) else { continue };
+        codes[index] = *code_of_key.entry(key).or_insert_with(|| {
+            distinct += 1;
+            distinct - 1
+        });
+    }
+    Ok((codes, distinct))
+}
+
+fn band_codes(borders: &[f64], rule: &LookAlikeRule, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
     let numbers = linear_numbers(values).ok_or_else(|| CoreError::NoNumbers { column: column.to_owned() })?;
     let band = |number: &f64| borders.partition_point(|border| border <= number) as u32;
-    Ok((numbers.iter().map(band).collect(), borders.len() as u32 + 1))
+    let is_missing = rule.are_missing(values)?;
+    let code = |(number, is_missing): (&f64, bool)| if is_missing { NULL } else { band(number) };
+    Ok((numbers.iter().zip(is_missing).map(code).collect(), borders.len() as u32 + 1))
 }
 
 /// Returns the code of each unit: [`SINGLE`] for units with one row, and consecutive codes for the others.
@@ -88,15 +125,29 @@ fn ranks(values: &ArrayRef) -> Result<Vec<u32>> {
     Ok(ranks)
 }
 
-fn strong_codes(protection: &Protection, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
+/// Values are looked up in the hierarchy as they are. Strong values that look alike have one code.
+fn strong_codes(
+    protection: &Protection,
+    rule: &LookAlikeRule,
+    column: &str,
+    values: &ArrayRef,
+) -> Result<(Vec<u32>, u32)> {
     let (tree, positions) = built(&protection.hierarchy, column, values)?;
     let strong = strong_nodes(&tree, &protection.protected);
     let nodes: Vec<Node> = positions.iter().map(|position| strong[*position as usize]).collect();
     let mut order: Vec<Node> = nodes.clone();
     order.sort_unstable_by_key(|node| tree.leaf_range(*node));
     order.dedup();
-    let code_of: FxHashMap<Node, u32> = order.iter().zip(0..).map(|(node, code)| (*node, code)).collect();
-    Ok((nodes.iter().map(|node| code_of[node]).collect(), order.len() as u32))
+    let (mut code_of, mut code_of_key) = (FxHashMap::default(), FxHashMap::default());
+    for node in order {
+        let label = tree.label(node);
+        let key = if rule.merges { look_alike_key(label) } else { label.to_owned() };
+        let next = code_of_key.len() as u32;
+        code_of.insert(node, *code_of_key.entry(key).or_insert(next));
+    }
+    let is_missing = rule.are_missing(values)?;
+    let code = |(node, is_missing): (&Node, bool)| if is_missing { NULL } else { code_of[node] };
+    Ok((nodes.iter().zip(is_missing).map(code).collect(), code_of_key.len() as u32))
 }
 
 /// Returns the strong ancestor of each leaf [Truta 2007, Def. 4]: the highest protected node on its path to the root,

@@ -39,7 +39,8 @@ pub(crate) fn health_conditions() -> Categories {
 #[test]
 fn values_below_a_protected_value_are_one() {
     let values = texts(&["HIV", "asthma", "breast cancer", "colon cancer", "flu"]);
-    let (codes, distinct) = codes(&illnesses(&["cancer"]), "illness", &values, None).unwrap();
+    let (codes, distinct) =
+        codes(&illnesses(&["cancer"]), &LookAlikeRule::default(), "illness", &values, None).unwrap();
     assert_eq!((codes[2] == codes[3], distinct), (true, 4));
     let mut others = vec![codes[0], codes[1], codes[2], codes[4]];
     others.sort_unstable();
@@ -49,7 +50,7 @@ fn values_below_a_protected_value_are_one() {
 #[test]
 fn without_a_protected_value_every_value_is_its_own() {
     let values = texts(&["HIV", "asthma", "breast cancer", "colon cancer", "flu"]);
-    let (mut codes, distinct) = codes(&illnesses(&[]), "illness", &values, None).unwrap();
+    let (mut codes, distinct) = codes(&illnesses(&[]), &LookAlikeRule::default(), "illness", &values, None).unwrap();
     codes.sort_unstable();
     assert_eq!((codes, distinct), (vec![0, 1, 2, 3, 4], 5));
 }
@@ -57,7 +58,9 @@ fn without_a_protected_value_every_value_is_its_own() {
 #[test]
 fn of_two_protected_values_on_one_way_the_higher_is_strong() {
     let values = texts(&["HIV", "asthma", "breast cancer", "colon cancer", "flu"]);
-    let (codes, distinct) = codes(&illnesses(&["HIV", "infection", "cancer"]), "illness", &values, None).unwrap();
+    let (codes, distinct) =
+        codes(&illnesses(&["HIV", "infection", "cancer"]), &LookAlikeRule::default(), "illness", &values, None)
+            .unwrap();
     assert_eq!((codes[0] == codes[4], codes[2] == codes[3], distinct), (true, true, 3));
 }
 
@@ -65,7 +68,10 @@ fn of_two_protected_values_on_one_way_the_higher_is_strong() {
 fn categories_are_coded_in_their_order() {
     let categories = SensitiveCoding::Categories(Arc::new(health_conditions()));
     let values = texts(&["Asthma", "Cancer", "Flu", "HIV", "Hepatitis"]);
-    assert_eq!(codes(&categories, "health", &values, None).unwrap(), (vec![2, 0, 3, 0, 1], 4));
+    assert_eq!(
+        codes(&categories, &LookAlikeRule::default(), "health", &values, None).unwrap(),
+        (vec![2, 0, 3, 0, 1], 4)
+    );
 }
 
 #[test]
@@ -76,7 +82,9 @@ fn values_without_a_category_are_counted_and_not_named() {
     assert!(matches!(&error, CoreError::Uncategorized { column, count: 2 } if column == "health"), "{error}");
     assert!(!error.to_string().contains("Plague"));
     let distinct = texts(&["Asthma", "Plague", "Gout"]);
-    let error = codes(&SensitiveCoding::Categories(Arc::new(categories)), "health", &distinct, None).unwrap_err();
+    let error =
+        codes(&SensitiveCoding::Categories(Arc::new(categories)), &LookAlikeRule::default(), "health", &distinct, None)
+            .unwrap_err();
     assert!(matches!(error, CoreError::Uncategorized { count: 2, .. }));
 }
 
@@ -95,5 +103,8 @@ fn numbers_are_categorized_by_their_text() {
     };
     let categories = Categories { list: vec![of("1", &["-7"]), of("2", &["10", "11"])] };
     let facet = SensitiveCoding::Categories(Arc::new(categories));
-    assert_eq!(codes(&facet, "code", &ints(&[11, -7, 10]), None).unwrap(), (vec![1, 0, 1], 2));
+    assert_eq!(
+        codes(&facet, &LookAlikeRule::default(), "code", &ints(&[11, -7, 10]), None).unwrap(),
+        (vec![1, 0, 1], 2)
+    );
 }

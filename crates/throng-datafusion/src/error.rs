@@ -28,6 +28,16 @@ pub enum AnonymizeError {
         /// Maximum number of suppressed rows.
         most: f64,
     },
+    /// Insensitive columns single out more rows than the policy allows.
+    #[error("the privacy target can't be met: {}", too_much_exposed(*.alone, *.with_quasi, *.limit))]
+    Exposed {
+        /// Share of rows that the insensitive columns single out.
+        alone: f64,
+        /// Share of rows that they single out together with the quasi-identifiers.
+        with_quasi: f64,
+        /// Maximum share.
+        limit: f64,
+    },
     /// The query failed. The source error may quote values of the data: it must be passed through
     /// [`classify`](crate::classify) and must not be shown.
     #[error("the input could not be read")]
@@ -90,6 +100,17 @@ fn too_many_suppressed(rows: u64, suppressed: u64, limit: f64, most: f64) -> Str
     format!(
         "{suppressed} of {rows} rows would have to be suppressed, and `suppression_limit = {limit}` allows at most \
          {most}; raise a `limit` or `suppression_limit`, or lower k or p"
+    )
+}
+
+fn too_much_exposed(alone: f64, with_quasi: f64, limit: f64) -> String {
+    format!(
+        "insensitive columns single out {:.1} % of the rows, and {:.1} % together with the released quasi-identifiers, and \
+         `insensitive_uniqueness = {limit}` allows {:.1} %; call columns that others may know `quasi`, leave them out as \
+         `identifier`, or raise the limit",
+        100.0 * alone,
+        100.0 * with_quasi,
+        100.0 * limit
     )
 }
 

@@ -12,7 +12,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
-use throng_core::verify::{Promise, SensitivePromise, SensitiveReading, Verifier};
+use throng_core::verify::{Promise, SensitivePromise, Verifier};
 use throng_policy::{Overrides, Policy, Secret};
 
 use crate::groups::PartSizes;
@@ -189,13 +189,7 @@ async fn a_release_in_parts_depends_on_the_data_alone_and_keeps_the_promise() {
         assert_eq!(found, expected, "{partitions} partitions of batches of {batch_rows}, {memory} MiB");
     }
     let quasi = vec!["age".to_owned(), "zip".to_owned()];
-    let illness = SensitivePromise {
-        column: "illness".to_owned(),
-        reading: SensitiveReading::Values,
-        p: 2,
-        alpha: None,
-        frequencies: Vec::new(),
-    };
+    let illness = SensitivePromise::plain("illness", 2);
     let promise = Promise { quasi, k: 5, sensitive: vec![illness], limits: Vec::new(), unit: None };
     let mut verifier = Verifier::new(promise, &expected.schema()).unwrap().expecting_classes_together();
     verifier.push(&expected).unwrap();

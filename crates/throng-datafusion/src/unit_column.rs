@@ -60,5 +60,5 @@ pub(crate) fn unit_source() -> BoundColumn {
 
 /// Returns how the survey counts units.
 pub(crate) fn unit_spec() -> (SensitiveSpec, DataType) {
-    (SensitiveSpec { name: UNIT_COLUMN.to_owned(), facets: vec![SensitiveCoding::Units] }, DataType::UInt64)
+    (SensitiveSpec { facets: vec![SensitiveCoding::Units], ..SensitiveSpec::plain(UNIT_COLUMN) }, DataType::UInt64)
 }

@@ -13,6 +13,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use futures::{Stream, TryStreamExt};
 use throng_core::dictionary_encode::is_text;
+use throng_core::exposure::{ExposureColumns, ExposureSketch, InsensitiveExposure};
 use throng_core::row_hash::{Checksum, RowHasher};
 use throng_core::verify::{Findings, Promise, Verifier, VerifyError};
 
@@ -27,6 +28,7 @@ use crate::{AnonymizeError, to_canonical_array, to_canonical_field};
 pub struct Verification {
     promise: Promise,
     unchanged: Option<PassthroughCheck>,
+    exposure: Option<ExposureCheck>,
     are_classes_contiguous: bool,
     progress: Arc<dyn Progress>,
     memory: Option<Arc<dyn MemoryPool>>,
@@ -39,10 +41,21 @@ struct PassthroughCheck {
     seed: u64,
 }
 
+/// Columns whose exposure is measured, and the seed of their hashes.
+#[derive(Clone, Debug)]
+struct ExposureCheck {
+    insensitive: Vec<String>,
+    sensitive: Vec<String>,
+    quasi: Vec<String>,
+    k: u64,
+    seed: u64,
+}
+
 /// What was counted in one stream.
 pub(crate) struct CountedRows {
     pub(crate) verifier: Verifier,
     pub(crate) checksum: Checksum,
+    exposure: Option<ExposureSketch>,
 }
 
 /// What was found in a release.
@@ -52,20 +65,50 @@ pub struct VerifiedTable {
     pub findings: Findings,
     /// Checksum of the pass-through columns; that of no rows unless they are compared.
     pub checksum: Checksum,
+    /// Exposure by insensitive columns; `None` if there are none, or it was not measured.
+    pub exposure: Option<InsensitiveExposure>,
+}
+
+impl VerifiedTable {
+    /// Returns an error if insensitive columns single out more rows than this share.
+    pub fn check_exposure(&self, limit: Option<f64>) -> Result<(), AnonymizeError> {
+        match (&self.exposure, limit) {
+            (Some(exposure), Some(limit)) if exposure.singled_out() > limit => Err(AnonymizeError::Exposed {
+                alone: exposure.alone,
+                with_quasi: exposure.with_quasi.unwrap_or(exposure.alone),
+                limit,
+            }),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Verification {
     /// Verifies a promise.
     pub fn new(promise: Promise) -> Self {
         let progress = Arc::new(NoProgress);
-        Self { promise, unchanged: None, are_classes_contiguous: false, progress, memory: None }
+        Self { promise, unchanged: None, exposure: None, are_classes_contiguous: false, progress, memory: None }
     }
 
-    /// Verifies the promise of a bound policy, and computes the checksum of the pass-through columns.
+    /// Verifies the promise of a bound policy, computes the checksum of the pass-through columns, and measures the exposure by
+    /// insensitive columns.
     pub fn of(anonymizer: &Anonymizer) -> Self {
-        let columns = passthrough_names(anonymizer.binding());
-        let unchanged = Some(PassthroughCheck { columns, seed: anonymizer.content_seed() });
-        Self { unchanged, ..Self::new(anonymizer.policy().staged_promise()) }
+        let binding = anonymizer.binding();
+        let (columns, seed) = (passthrough_names(binding), anonymizer.content_seed());
+        let unchanged = Some(PassthroughCheck { columns, seed });
+        let exposure = (!binding.insensitive.is_empty()).then(|| ExposureCheck {
+            insensitive: binding.insensitive.iter().map(|column| column.name.clone()).collect(),
+            sensitive: binding.sensitive.iter().map(|column| column.column.name.clone()).collect(),
+            quasi: binding.released_quasi_names(),
+            k: binding.k,
+            seed,
+        });
+        Self { unchanged, exposure, ..Self::new(anonymizer.policy().staged_promise()) }
+    }
+
+    /// Does not measure the exposure by insensitive columns.
+    pub(crate) fn without_exposure(self) -> Self {
+        Self { exposure: None, ..self }
     }
 
     /// Expects contiguous classes, which takes less memory. If they are not, there is no result.
@@ -122,15 +165,37 @@ impl Verification {
                 Some(whole) => {
                     whole.verifier.merge(counted.verifier);
                     whole.checksum.merge(counted.checksum);
+                    if let (Some(whole), Some(counted)) = (&mut whole.exposure, counted.exposure) {
+                        whole.merge(counted);
+                    }
                 }
             }
         }
-        let CountedRows { verifier, checksum } = match whole {
+        let whole = match whole {
             Some(whole) => whole,
-            None => CountedRows { verifier: self.verifier(schema)?, checksum: Checksum::default() },
+            None => CountedRows { verifier: self.verifier(schema)?, checksum: Checksum::default(), exposure: None },
         };
-        let is_valid = !verifier.is_scattered();
-        Ok(is_valid.then(|| VerifiedTable { findings: verifier.finish(), checksum }))
+        let is_valid = !whole.verifier.is_scattered();
+        Ok(is_valid.then(|| self.verified(whole)))
+    }
+
+    fn verified(&self, counted: CountedRows) -> VerifiedTable {
+        let CountedRows { verifier, checksum, exposure } = counted;
+        let exposure = exposure.zip(self.exposure.as_ref()).map(|(sketch, check)| sketch.finish(check.k));
+        VerifiedTable { findings: verifier.finish(), checksum, exposure }
+    }
+
+    /// Returns an empty sketch of the exposure of rows with this schema.
+    fn sketch(&self, schema: &Schema) -> Result<Option<ExposureSketch>, AnonymizeError> {
+        let Some(ExposureCheck { insensitive, sensitive, quasi, seed, .. }) = &self.exposure else { return Ok(None) };
+        let column = |name: &String| {
+            let field = schema.field_with_name(name).ok()?;
+            Some((name.clone(), to_canonical_field(field).data_type().clone()))
+        };
+        let columns = |names: &[String]| names.iter().filter_map(column).collect();
+        let columns =
+            ExposureColumns { insensitive: columns(insensitive), sensitive: columns(sensitive), quasi: columns(quasi) };
+        Ok(Some(ExposureSketch::new(columns, *seed)?))
     }
 
     /// Counts the rows of one stream.
@@ -140,6 +205,7 @@ impl Verification {
         mut batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
     ) -> Result<CountedRows, AnonymizeError> {
         let (mut verifier, mut checksum) = (self.verifier(schema)?, Checksum::default());
+        let mut exposure = self.sketch(schema)?;
         let mut unchanged = match &self.unchanged {
             Some(PassthroughCheck { columns, seed }) => {
                 let fields = columns.iter().filter_map(|name| schema.field_with_name(name).ok());
@@ -152,16 +218,21 @@ impl Verification {
         while let Some(batch) = batches.try_next().await? {
             verifier.push(&batch)?;
             if let Some(memory) = &memory {
-                memory.try_resize(verifier.size())?;
+                memory.try_resize(verifier.size() + exposure.as_ref().map_or(0, ExposureSketch::size))?;
             }
             if let Some((columns, hasher)) = &mut unchanged {
                 let values = columns.iter().filter_map(|name| batch.column_by_name(name)).map(hashable);
                 checksum.add(hasher.hash(&values.collect::<Result<Vec<_>, _>>()?, batch.num_rows())?);
             }
+            if let Some(sketch) = &mut exposure {
+                let values = sketch.names().filter_map(|name| batch.column_by_name(name)).map(hashable);
+                let values = values.collect::<Result<Vec<_>, _>>()?;
+                sketch.push(&values, batch.num_rows())?;
+            }
             self.progress.advance(batch.num_rows() as u64);
             tokio::task::consume_budget().await;
         }
-        Ok(CountedRows { verifier, checksum })
+        Ok(CountedRows { verifier, checksum, exposure })
     }
 }
 
@@ -174,7 +245,7 @@ impl Facts {
     /// Returns why a release with these facts must be refused, or `None` if it keeps its promise, no row is missing,
     /// and its classes are those of the metrics.
     pub fn refusal(&self, verified: &VerifiedTable) -> Option<&'static str> {
-        let VerifiedTable { findings, checksum } = verified;
+        let VerifiedTable { findings, checksum, .. } = verified;
         if !findings.holds() {
             return Some("a class does not satisfy the privacy model");
         }
@@ -195,16 +266,20 @@ pub(crate) async fn verify_release(
 ) -> Result<Findings, AnonymizeError> {
     let verification = Verification::of(anonymizer).expecting_contiguous_classes();
     let counted = verification.count(&release.schema_with_units(), release.stream_with_units(batch_rows, ahead)).await;
-    let CountedRows { verifier, checksum } = counted.map_err(|error| match error {
+    let counted = counted.map_err(|error| match error {
         AnonymizeError::Verify(_) => AnonymizeError::Refused("its columns are not those of the policy"),
         other => other,
     })?;
-    if verifier.is_scattered() {
+    if counted.verifier.is_scattered() {
         return Err(AnonymizeError::Refused("its classes do not lie together"));
     }
-    let verified = VerifiedTable { findings: verifier.finish(), checksum };
+    let verified = verification.verified(counted);
     if let Some(refusal) = release.facts().refusal(&verified) {
         return Err(AnonymizeError::Refused(refusal));
+    }
+    verified.check_exposure(anonymizer.policy().privacy.guards.insensitive_uniqueness)?;
+    for warning in verified.exposure.iter().flat_map(InsensitiveExposure::warnings) {
+        tracing::warn!("{warning}");
     }
     let findings = verified.findings;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");

@@ -3,18 +3,15 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::AsArray;
-use datafusion::arrow::datatypes::Int64Type;
-use datafusion::functions_aggregate::expr_fn::{count, count_distinct};
 use datafusion::physical_plan::displayable;
-use datafusion::prelude::{SessionContext, ident};
 use throng_core::feasibility::Feasibility;
 use throng_core::model::FrequencyRequirement;
-use throng_datafusion::{AnonymizeExec, DryRun, Prediction, Progress, catch_decode_panic};
-use throng_policy::{Binding, BoundSensitive, Policy, Role};
+use throng_datafusion::{AnonymizeExec, DryRun, Prediction, Progress};
+use throng_policy::{Binding, BoundSensitive, Policy};
 
+use crate::column_warnings::{released_columns, repeating_identifiers, warnings_of};
 use crate::error::JobError;
-use crate::input::JobInput;
+use crate::guards::DeliveryGuards;
 use crate::job::{BoundJob, JobOptions, bind, failure};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
@@ -28,6 +25,8 @@ pub struct Checked {
     pub rows: u64,
     /// Number of rows that would be suppressed.
     pub suppressed_rows: u64,
+    /// Minimum number of rows in a class.
+    pub k: u64,
     /// Number of distinct quasi-identifier tuples.
     pub cells: u64,
     /// Names of the quasi-identifiers.
@@ -103,12 +102,16 @@ async fn look(
     let shortfalls = found.refused.as_ref().map(|refused| refused.shortfalls().unwrap_or(vec![refused.to_string()]));
     let shortfalls = shortfalls.unwrap_or_default();
     let binding = anonymizer.binding();
-    let mut warnings = repeating_identifiers(policy, binding, input.as_ref(), &session).await?;
+    let guards = DeliveryGuards::of(policy).await?;
+    guards.check_rows(found.rows, found.rows - found.suppressed)?;
+    let mut warnings = warnings_of(&repeating_identifiers(policy, binding, input.as_ref(), &session).await);
+    warnings.extend(released_columns(binding, input.as_ref(), &session).await?);
     warnings.extend(exact_numbers(binding));
     let checked = Checked {
         files: input.describe().files,
         rows: found.rows,
         suppressed_rows: found.suppressed,
+        k: binding.k,
         cells: found.cells,
         quasi: binding.quasi.iter().map(|quasi| quasi.column.name.clone()).collect(),
         dropped: binding.dropped.clone(),
@@ -117,34 +120,6 @@ async fn look(
         warnings,
     };
     Ok((checked, found, plan))
-}
-
-/// Warns of identifiers whose values repeat, if the policy names no unit: several rows may belong to one person.
-async fn repeating_identifiers(
-    policy: &Policy,
-    binding: &Binding,
-    input: &dyn JobInput,
-    session: &SessionContext,
-) -> Result<Vec<String>, JobError> {
-    let mut warnings = Vec::new();
-    let is_identifier = |(_, role): &&(String, Role)| matches!(role, Role::Identifier);
-    let identifiers = policy.columns.by_name.iter().filter(is_identifier).map(|(name, _)| name);
-    for name in identifiers.filter(|name| binding.unit.is_none() && binding.dropped.contains(name)) {
-        let counts = input.rows(session)?.aggregate(vec![], vec![count(ident(name)), count_distinct(ident(name))]);
-        let Ok(counts) = counts else { continue };
-        // A type that can't be counted identifies no one here.
-        let Ok(counted) = catch_decode_panic(counts.collect()).await else { continue };
-        let Some(batch) = counted.first().filter(|batch| batch.num_rows() == 1) else { continue };
-        let number = |column: usize| batch.column(column).as_primitive_opt::<Int64Type>().map(|counts| counts.value(0));
-        let (Some(rows), Some(distinct)) = (number(0), number(1)) else { continue };
-        if distinct > 1 && distinct < rows {
-            warnings.push(format!(
-                "column `{name}` has {distinct} distinct values in {rows} rows: if a value is a person, k counts rows and not \
-                 people; set `unit = \"{name}\"` under [privacy]"
-            ));
-        }
-    }
-    Ok(warnings)
 }
 
 /// Warns of sensitive numbers whose values count as different however little they differ.

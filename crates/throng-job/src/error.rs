@@ -214,7 +214,7 @@ impl JobError {
             Operator::Store(error) => return Self::storage("making the release", error),
             Operator::Memory { part, least } => return too_little(part, *least),
             Operator::Policy(_) => Kind::BadPolicy,
-            Operator::Suppression { .. } => Kind::Infeasible,
+            Operator::Suppression { .. } | Operator::Exposed { .. } => Kind::Infeasible,
             Operator::Verify(_) => Kind::BadData,
             Operator::Refused(_) => Kind::Verification,
             Operator::Spill(_) | Operator::Changed => Kind::TemporaryIo,

@@ -11,6 +11,7 @@ use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
+use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, Policy};
 use throng_report::document::{
@@ -20,11 +21,14 @@ use tracing::Instrument;
 
 pub use unpublished::{UnpublishedRelease, make_release};
 
+use crate::column_warnings::{repeating_identifiers, warnings_of};
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
+use crate::guards::{DeliveryGuards, check_types};
 use crate::input::{self, InputDescription, JobInput};
 use crate::lab::gate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
+use crate::privacy_facts::complete;
 use crate::progress::{NoProgress, Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{ReadBack, StagedFiles, read_back};
@@ -78,6 +82,8 @@ pub struct PublishedRelease {
     pub sidecar: Sidecar,
     /// Data files.
     pub files: Vec<FileEntry>,
+    /// Reasons why the release may protect less than it seems to.
+    pub warnings: Vec<String>,
 }
 
 /// Anonymizes the input of a policy, verifies the release and publishes it.
@@ -171,6 +177,7 @@ struct StagedRelease {
     read_back: ReadBack,
     input_digest: Option<String>,
     clock: Arc<StageTimer>,
+    warnings: Vec<String>,
 }
 
 async fn anonymize(
@@ -189,8 +196,14 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
+    if cluster.is_some() && policy.privacy.guards.insensitive_uniqueness.is_some() {
+        let text = "`privacy.insensitive_uniqueness` is measured in one process; run the job without --cluster";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let guards = DeliveryGuards::of(policy).await?;
+    guards.check_declared(input.expected_rows())?;
     let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
-        None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged).await?,
+        None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged, &guards).await?,
         Some(cluster) => {
             let rows = input.rows(&cluster.session)?.into_view();
             let place = staged.attempts()?;
@@ -199,6 +212,7 @@ async fn anonymize(
             input.check_unchanged().await?;
             let made = made?;
             input.check_rows(made.facts.rows_read)?;
+            guards.check_facts(&made.facts)?;
             StagedFacts { files: staged.take(made.files).await?, ..made }
         }
     };
@@ -210,18 +224,28 @@ async fn anonymize(
     let written = StagedFiles { files, place: &place, facts: &facts, units };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     let attacks = gate(policy, &session, &input, &place, &staged_files).await?;
+    // A table of the host may cost a query to read once more.
+    let repeating = match options.table {
+        Some(_) => Vec::new(),
+        None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session).await,
+    };
 
     let release = release_facts(policy, &anonymizer, &input.describe(), output, facts);
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
-    let sidecar = Sidecar { attacks, ..Sidecar::new(run, release, &findings, resources) };
+    let mut sidecar = Sidecar { attacks, ..Sidecar::new(run, release, &findings, resources) };
+    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
+    sidecar.privacy.repeating_identifiers = repeating.len() as u64;
+    let exposed = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
+    let warnings = [warnings_of(&repeating), exposed].concat();
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    Ok(StagedRelease { sidecar, read_back, input_digest, clock })
+    Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
 }
 
 /// Creates a staged release in this process.
+#[expect(clippy::too_many_arguments, reason = "the state of a job, in the order of its stages")]
 async fn run_local(
     policy: &Policy,
     options: &JobOptions,
@@ -230,6 +254,7 @@ async fn run_local(
     input: &dyn JobInput,
     table: AnonymizedTable,
     staged: &Staged,
+    guards: &DeliveryGuards,
 ) -> Result<StagedFacts, JobError> {
     let table = table.with_progress(Arc::clone(clock) as Arc<dyn Progress>).with_external_verification();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
@@ -241,6 +266,7 @@ async fn run_local(
     input.check_unchanged().await?;
     let facts = release.facts().clone();
     input.check_rows(facts.rows_read)?;
+    guards.check_facts(&facts)?;
     let batches = release.compact_stream_with_units(ROW_GROUP_ROWS, options.threads);
     let has_units = table.anonymizer().binding().unit.is_some();
     // From here on the stream alone owns the release, and frees memory and spill files with its last row.
@@ -339,6 +365,7 @@ pub(crate) async fn bind(
     options: &JobOptions,
 ) -> Result<BoundJob, JobError> {
     let input = input::open(policy, session, options).await?;
+    check_types(policy, input.as_ref())?;
     let mut bound = policy.clone();
     if policy.series.is_some() {
         // A series counts units by its ledger.
@@ -377,7 +404,7 @@ async fn publish(
     run: &RunFacts,
     location: String,
 ) -> Result<PublishedRelease, JobError> {
-    let StagedRelease { mut sidecar, read_back, input_digest, clock } = ready;
+    let StagedRelease { mut sidecar, read_back, input_digest, clock, warnings } = ready;
     let span = clock.begin(Stage::Publish, None);
     // The sidecar is itself published, so its times end at the moment it is written.
     let mut finish = || {
@@ -392,5 +419,5 @@ async fn publish(
     .instrument(span)
     .await?;
     tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location, sidecar, files })
+    Ok(PublishedRelease { location, sidecar, files, warnings })
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
+use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Facts, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
 
@@ -33,6 +34,7 @@ pub(crate) struct StagedFiles<'a> {
 #[derive(Debug)]
 pub(crate) struct ReadBack {
     files: Vec<FileEntry>,
+    exposure: Option<InsensitiveExposure>,
 }
 
 impl ReadBack {
@@ -41,9 +43,14 @@ impl ReadBack {
         self.files
     }
 
+    /// Returns the exposure by insensitive columns, if there are some and it was measured.
+    pub(crate) fn exposure(&self) -> Option<&InsensitiveExposure> {
+        self.exposure.as_ref()
+    }
+
     #[cfg(test)]
     pub(crate) fn of_test(files: Vec<FileEntry>) -> Self {
-        Self { files }
+        Self { files, exposure: None }
     }
 }
 
@@ -91,9 +98,10 @@ pub(crate) async fn read_back(
     if let Some(refusal) = written.facts.refusal(&verified) {
         return Err(refused(refusal));
     }
-    let findings = verified.findings;
+    verified.check_exposure(anonymizer.policy().privacy.guards.insensitive_uniqueness)?;
+    let VerifiedTable { findings, exposure, .. } = verified;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
-    Ok((findings, ReadBack { files: written.files }))
+    Ok((findings, ReadBack { files: written.files, exposure }))
 }
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash

@@ -47,6 +47,7 @@ impl PublishedRelease {
             let variance = column.sse_sst.map(|share| format!(", SSE/SST {share:.4}")).unwrap_or_default();
             lines.push(format!("    {name}: {:.4}{variance}", column.ncp));
         }
+        lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         lines.join("\n")
     }
 
@@ -66,6 +67,9 @@ impl PublishedRelease {
             "satisfied": sidecar.privacy.satisfied,
             "total_ms": sidecar.timing_ms.get("total"),
         });
+        if !self.warnings.is_empty() {
+            json["warnings"] = json!(self.warnings);
+        }
         if let Some(bound) = sidecar.utility.lower_bound {
             json["lower_bound"] = bound.into();
             json["gap"] = sidecar.utility.gap.into();

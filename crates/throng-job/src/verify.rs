@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
-use throng_core::verify::{Findings, Promise};
+use throng_core::verify::{AllowedValues, Findings, Promise};
 use throng_datafusion::{AnonymizeError, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
 use throng_policy::Store;
 
@@ -53,10 +53,31 @@ pub async fn verify_release_with(
             return Err(JobError::new(Kind::Verification, text));
         }
     }
+    if let Some((file, entries)) = input.unknown_metadata().await? {
+        let text = format!(
+            "the release is refused: {file} has {} of key-value metadata that no known writer makes, and that may hold anything; \
+             write the file again without",
+            if entries == 1 { "an entry".to_owned() } else { format!("{entries} entries") }
+        );
+        return Err(JobError::new(Kind::Verification, text));
+    }
+    let input = input.with_text(&text_columns(&promise)).unwrap_or(input);
     options.observer.begin(Stage::Verify, None);
     let verification = Verification::new(promise).with_progress(Arc::clone(&options.observer));
     let verified = examine(&session, input.as_ref(), &verification).await?;
     verified.map(|verified| verified.findings).ok_or_else(|| JobError::internal("a table was not read as a whole"))
+}
+
+/// Returns the columns whose cells are compared as text where a format has no types: readers see `25.0` and `25` as two values.
+/// Bounds with a limit are compared with numbers, and stay numbers.
+fn text_columns(promise: &Promise) -> Vec<String> {
+    let is_bound = |name: &String| {
+        promise.limits.iter().any(|limit| match &limit.allowed {
+            AllowedValues::Bands { columns, .. } => columns.len() > 1 && columns.contains(name),
+            AllowedValues::Labels(_) => false,
+        })
+    };
+    promise.quasi.iter().filter(|name| !is_bound(name)).cloned().collect()
 }
 
 /// Opens a table to be verified: the files that a manifest lists, or all files of the locations if there is none.

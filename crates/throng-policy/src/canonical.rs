@@ -6,10 +6,11 @@ use throng_core::hierarchy::HierarchySpec;
 use throng_core::model::FrequencyRequirement;
 
 use crate::budget::Budget;
+use crate::guards::Guards;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
-use crate::settings::Goal;
+use crate::settings::{Goal, LookAlikes};
 
 impl Policy {
     /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
@@ -22,8 +23,14 @@ impl Policy {
         let mut columns: Vec<(&str, &Role)> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
         columns.sort_unstable_by_key(|(name, _)| *name);
-        let columns: serde_json::Map<String, Value> =
-            columns.into_iter().map(|(name, role)| (name.to_owned(), role_json(role))).collect();
+        let column_json = |(name, role): (&str, &Role)| {
+            let mut text = role_json(role);
+            if let Some((_, declared)) = self.columns.types.iter().find(|(known, _)| known == name) {
+                text["type"] = json!(declared.as_str());
+            }
+            (name.to_owned(), text)
+        };
+        let columns: serde_json::Map<String, Value> = columns.into_iter().map(column_json).collect();
         json!({
             "version": VERSION,
             "privacy": privacy_json(&self.privacy),
@@ -61,6 +68,20 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
     if !privacy.unit.is_empty() {
         text["unit"] = json!(privacy.unit);
         text["unit_nulls"] = json!(privacy.unit_nulls.as_str());
+    }
+    let Guards { min_rows, max_rows_change, loss_limit, insensitive_uniqueness } = privacy.guards;
+    if let Some(rows) = min_rows {
+        text["min_rows"] = json!(rows);
+    }
+    let shares = [
+        ("max_rows_change", max_rows_change),
+        ("loss_limit", loss_limit),
+        ("insensitive_uniqueness", insensitive_uniqueness),
+    ];
+    for (field, share) in shares {
+        if let Some(share) = share {
+            text[field] = json!(share);
+        }
     }
     if let Some(gain) = privacy.max_gain {
         text["attacks"] = json!({ "max_gain": gain });
@@ -101,6 +122,12 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
     }
     if let Some(borders) = &sensitive.bands {
         text["bands"] = json!(**borders);
+    }
+    if !sensitive.look_alikes.missing.is_empty() {
+        text["missing"] = json!(*sensitive.look_alikes.missing);
+    }
+    if !sensitive.look_alikes.merges {
+        text["look_alikes"] = json!(LookAlikes::Distinct.as_str());
     }
     let requirement = |requirement: &FrequencyRequirement| match requirement {
         FrequencyRequirement::RecursiveDiversity { c, l } => json!({ "model": requirement.name(), "c": c, "l": l }),

@@ -34,8 +34,10 @@ mod budget;
 mod builder;
 mod canonical;
 mod check_fields;
+mod declared_type;
 mod draft;
 mod field_path;
+mod guards;
 mod hierarchy;
 mod json_document;
 mod load;
@@ -64,7 +66,9 @@ mod validate;
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit};
 pub use budget::Budget;
 pub use builder::{PolicyBuilder, QuasiBuilder, SensitiveBuilder};
+pub use declared_type::{DeclaredType, TypeMismatch, describe_type};
 pub use draft::PolicyDraft;
+pub use guards::Guards;
 pub use hierarchy::{
     HierarchyError, HierarchyOutline, NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
     parse_hierarchy_rule, read_hierarchy,
@@ -85,7 +89,7 @@ pub use series::{
     DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE, LeaverSetting,
     SeriesSettings,
 };
-pub use settings::{ClusterSetting, Commit, Format, Goal, Mode};
+pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode};
 pub use store::Store;
 pub use text_position::LineColumn;
 pub use time_span::parse as parse_time_span;

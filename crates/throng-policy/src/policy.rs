@@ -6,10 +6,13 @@ use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
+use throng_core::look_alikes::LookAlikeRule;
 use throng_core::model::{FrequencyRequirement, GroundDistance};
 use throng_core::risk::SamplingFraction;
 
 use crate::budget::Budget;
+use crate::declared_type::DeclaredType;
+use crate::guards::Guards;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
@@ -142,6 +145,8 @@ pub struct PrivacySettings {
     pub max_gain: Option<f64>,
     /// Share of the population that is in the input, if it is a sample.
     pub sampling_fraction: Option<SamplingFraction>,
+    /// Conditions of the delivery and of the release beyond the promise.
+    pub guards: Guards,
 }
 
 /// Algorithm settings.
@@ -180,6 +185,8 @@ pub struct Columns {
     pub drop_unlisted: bool,
     /// Roles by exact name, in file order; a column named `default` comes last.
     pub by_name: Vec<(String, Role)>,
+    /// Declared types by exact name.
+    pub types: Vec<(String, DeclaredType)>,
 }
 
 /// Role of a column.
@@ -231,6 +238,8 @@ pub struct Sensitive {
     pub bands: Option<Arc<[f64]>>,
     /// Requirements on the frequencies of its values.
     pub frequencies: Vec<FrequencyRequirement>,
+    /// Which texts count as one value, and which values count for nothing.
+    pub look_alikes: LookAlikeRule,
 }
 
 impl Sensitive {

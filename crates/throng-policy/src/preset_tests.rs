@@ -1,5 +1,5 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
-use crate::{Overrides, Policy, Preset, PrivacySettings, UnitNulls};
+use crate::{Guards, Overrides, Policy, Preset, PrivacySettings, UnitNulls};
 
 /// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
@@ -16,6 +16,7 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
         let preset = Preset::ALL.into_iter().find(|preset| preset.as_str() == name);
         let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
         let (alpha, suppression_limit, max_gain, sampling_fraction) = (None, None, None, None);
+        let guards = Guards::default();
         let expected = PrivacySettings {
             preset,
             k,
@@ -24,6 +25,7 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
             suppression_limit,
             max_gain,
             sampling_fraction,
+            guards,
             unit,
             unit_nulls,
         };

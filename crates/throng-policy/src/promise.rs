@@ -61,8 +61,9 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
         sensitive.frequencies.iter().copied().partition(|of| matches!(of, FrequencyRequirement::ValueRange(_)));
     let (of_tree, of_frequencies): (Vec<_>, Vec<_>) = others.into_iter().partition(needs_hierarchy);
     let promise = |reading, alpha| {
-        let (column, frequencies) = (name.to_owned(), of_frequencies.clone());
-        SensitivePromise { column, reading, p, alpha, frequencies }
+        let (column, frequencies, look_alikes) =
+            (name.to_owned(), of_frequencies.clone(), sensitive.look_alikes.clone());
+        SensitivePromise { column, reading, p, alpha, frequencies, look_alikes }
     };
     let mut promises = Vec::new();
     if let Some(protection) = &sensitive.protection {
@@ -96,7 +97,8 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     }
     if !of_range.is_empty() {
         let reading = SensitiveReading::Numbers;
-        promises.push(SensitivePromise { column: name.to_owned(), reading, p: 1, alpha: None, frequencies: of_range });
+        let (column, look_alikes) = (name.to_owned(), sensitive.look_alikes.clone());
+        promises.push(SensitivePromise { column, reading, p: 1, alpha: None, frequencies: of_range, look_alikes });
     }
     promises
 }

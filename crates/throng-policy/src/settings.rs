@@ -159,6 +159,27 @@ impl Goal {
     }
 }
 
+/// How sensitive texts count that look alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LookAlikes {
+    /// They count as one value, and text without a visible character counts as missing.
+    #[default]
+    Merged,
+    /// Each of them counts as a value.
+    Distinct,
+}
+
+impl LookAlikes {
+    /// Returns the name of the choice in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            LookAlikes::Merged => "merged",
+            LookAlikes::Distinct => "distinct",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;
@@ -177,6 +198,9 @@ mod tests {
         }
         for mode in [Mode::Error, Mode::Overwrite, Mode::Series] {
             assert_eq!(read::<Mode>(mode.as_str()), mode);
+        }
+        for look_alikes in [LookAlikes::Merged, LookAlikes::Distinct] {
+            assert_eq!(read::<LookAlikes>(look_alikes.as_str()), look_alikes);
         }
         for commit in [Commit::Conditional, Commit::LastWriterWins] {
             assert_eq!(read::<Commit>(commit.as_str()), commit);

@@ -6,13 +6,14 @@ use crate::{
     Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output, Overrides,
     Policy,
 };
-use crate::{PrivacySettings, Role, SensitiveRelease, UnitNulls};
+use crate::{Guards, PrivacySettings, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;
 
 const NO_PROBLEM: [&str; 0] = [];
 
 fn plain(k: u64, p: u64) -> PrivacySettings {
     let (unit, unit_nulls) = (Vec::new(), UnitNulls::Own);
+    let guards = Guards::default();
     PrivacySettings {
         preset: None,
         k,
@@ -23,6 +24,7 @@ fn plain(k: u64, p: u64) -> PrivacySettings {
         sampling_fraction: None,
         unit,
         unit_nulls,
+        guards,
     }
 }
 

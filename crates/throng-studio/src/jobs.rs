@@ -156,7 +156,7 @@ async fn run(
             Ok((JobResult::Tried, Some(sidecar)))
         }
         JobKind::Release { .. } => {
-            let PublishedRelease { location, sidecar, files } = throng_job::run(&policy, options).await?;
+            let PublishedRelease { location, sidecar, files, .. } = throng_job::run(&policy, options).await?;
             let (promise, columns) = policy.promise();
             let found =
                 verify_release_with(std::slice::from_ref(&location), promise, Some(&columns), &policy.store, options)

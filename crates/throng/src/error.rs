@@ -31,6 +31,14 @@ pub enum ThrongError {
         /// The largest share of the rows that the policy allows.
         limit: f64,
     },
+    /// Insensitive columns single out more rows than the policy allows.
+    #[error("insensitive columns single out a share of {share:.3} of the rows, and the policy allows {limit}")]
+    TooMuchExposed {
+        /// Share of the rows that insensitive columns single out, alone or together with the quasi-identifiers.
+        share: f64,
+        /// The largest share that the policy allows.
+        limit: f64,
+    },
     /// The table has no rows that can be released.
     #[error("the table has no rows to release ({suppressed} were suppressed for nulls)")]
     NoRows {
@@ -134,6 +142,9 @@ impl From<AnonymizeError> for ThrongError {
             AnonymizeError::Policy(error) => Self::Policy(error),
             AnonymizeError::Suppression { rows, suppressed, limit, .. } => {
                 Self::TooManySuppressed { rows, suppressed, limit }
+            }
+            AnonymizeError::Exposed { alone, with_quasi, limit } => {
+                Self::TooMuchExposed { share: alone.max(with_quasi), limit }
             }
             error @ AnonymizeError::Read(_) => Self::Read(redacted(error)),
             AnonymizeError::Memory { part, .. } => Self::Memory { part },

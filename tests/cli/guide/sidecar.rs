@@ -46,6 +46,17 @@ fn crowd_and_one() -> RecordBatch {
     table(vec![("age", ages), ("illness", illnesses)])
 }
 
+/// Visits with a code of the illness, and guards.
+const CODED: &str = "min_rows = 1\nmax_rows_change = 9.0\nloss_limit = 1.0\ninsensitive_uniqueness = 1.0\n\
+                     [columns]\npatient.role = \"identifier\"\nage.role = \"quasi\"\ncode.role = \"insensitive\"\n\
+                     illness.role = \"sensitive\"\n";
+
+fn coded() -> RecordBatch {
+    let ages: ArrayRef = Arc::new(Int64Array::from_iter_values((0..200).map(|row| 30 + row / 40)));
+    let of = |kind: &str, count: usize| strings((0..200).map(|row| format!("{kind} {}", row % count)));
+    table(vec![("patient", of("patient", 50)), ("age", ages), ("code", of("code", 4)), ("illness", of("illness", 4))])
+}
+
 #[test]
 fn the_reference_of_the_documents_has_every_field() {
     let (mut metrics, mut manifest) = (BTreeSet::new(), BTreeSet::new());
@@ -55,6 +66,7 @@ fn the_reference_of_the_documents_has_every_field() {
         (people(2000), means),
         (people(2000), format!("attacks = {{ max_gain = 100.0 }}\n{COLUMNS}")),
         (people(2000), format!("population = {{ fraction = 0.1 }}\n{COLUMNS}")),
+        (coded(), CODED.to_owned()),
         (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
     ];
     // A policy ends with its columns, so the tables of a series come first.

@@ -25,6 +25,14 @@ pub(super) async fn check(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome
     Ok(Outcome::failure_with(exit_code, text, json))
 }
 
+/// Returns the name of one of what is counted.
+fn singular(counted: &str) -> &str {
+    match counted {
+        "categories" => "category",
+        other => other.strip_suffix('s').unwrap_or(other),
+    }
+}
+
 /// Formats the result of a check as JSON.
 pub fn json(checked: &Checked) -> Value {
     let columns = checked.feasibility.columns.iter().map(|column| {
@@ -32,7 +40,7 @@ pub fn json(checked: &Checked) -> Value {
             "column": column.name,
             "counted": column.counted,
             "distinct": column.distinct,
-            "highest_p": column.distinct,
+            "highest_p": column.distinct.min(checked.k),
             "max_classes": column.max_classes,
         })
     });
@@ -70,8 +78,8 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
             "sensitive `{}`: {} distinct {}, so p can be at most {}; at most {}",
             column.name,
             column.distinct,
-            column.counted,
-            column.distinct,
+            if column.distinct == 1 { singular(column.counted) } else { column.counted },
+            column.distinct.min(k),
             plural(column.max_classes, "class")
         ));
     }

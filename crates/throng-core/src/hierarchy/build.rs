@@ -14,7 +14,7 @@ use crate::numeric_view::{coordinates, labels};
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BuildError {
     /// Values that the tree does not contain.
-    #[error("{count} distinct values are not in its hierarchy; add a line for each of them, or mend the values")]
+    #[error("{}", describe_missing(*.count))]
     Missing {
         /// Number of distinct values.
         count: usize,
@@ -211,6 +211,16 @@ fn mask(code: &[char], visible: usize, hidden: usize, side: MaskSide) -> String 
     match side {
         MaskSide::Right => code.iter().take(visible).collect::<String>() + &stars,
         MaskSide::Left => stars + &code[code.len().saturating_sub(visible)..].iter().collect::<String>(),
+    }
+}
+
+/// Describes values that a tree does not contain.
+fn describe_missing(count: usize) -> String {
+    match count {
+        1 => "1 distinct value is not in its hierarchy; add a line for it, or mend the value".to_owned(),
+        _ => {
+            format!("{count} distinct values are not in its hierarchy; add a line for each of them, or mend the values")
+        }
     }
 }
 

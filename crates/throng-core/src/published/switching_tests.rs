@@ -52,7 +52,7 @@ fn patients() -> Surveyed {
     let kinds = [interval("age"), ancestor("country", &country), zip];
     let spec = SurveySpec {
         quasi: kinds.into_iter().zip(&columns).map(|(spec, column)| (spec, column.data_type().clone())).collect(),
-        sensitive: vec![(SensitiveSpec { name: "health".to_owned(), facets }, columns[3].data_type().clone())],
+        sensitive: vec![(SensitiveSpec { facets, ..SensitiveSpec::plain("health") }, columns[3].data_type().clone())],
     };
     let mut survey = Survey::new(Arc::new(spec)).unwrap();
     let numbers = survey.push(&columns).unwrap();

@@ -127,13 +127,14 @@ impl Domains {
             let union = ValueUnion::of(seen, index)?;
             for looked_at in &column.facets {
                 let rows = union.rows.as_deref();
-                let (codes, distinct) = sensitive_coding::codes(looked_at, &column.name, &union.values, rows)?;
+                let rule = &column.look_alikes;
+                let (codes, distinct) = sensitive_coding::codes(looked_at, rule, &column.name, &union.values, rows)?;
                 let is_unit = matches!(looked_at, SensitiveCoding::Units);
                 // A row without a unit is a unit of its own.
                 let of_null = if is_unit { SINGLE } else { NULL };
                 coded.push(CodedColumn::new(index, union.numbers.clone(), &codes, of_null));
                 let numbers = match looked_at {
-                    SensitiveCoding::Values => sensitive_coding::numbers_by_code(&union.values)?,
+                    SensitiveCoding::Values => sensitive_coding::numbers_by_code(rule, &union.values)?,
                     _ => None,
                 };
                 let tree = match looked_at {

@@ -115,7 +115,7 @@ proptest! {
             matches!(requirement, FrequencyRequirement::Closeness { distance: GroundDistance::Hierarchical, .. });
         let reading = if is_hierarchical { leaves() } else { SensitiveReading::Numbers };
         let sensitive =
-            vec![SensitivePromise { column: "salary".into(), reading, p: 1, alpha: None, frequencies: vec![requirement] }];
+            vec![SensitivePromise { reading, frequencies: vec![requirement], ..SensitivePromise::plain("salary", 1) }];
         let promise = Promise { sensitive, ..promise(&["age"], &[], 1, 1) };
         prop_assert_eq!(holds(promise, &rows, halves), expected);
     }

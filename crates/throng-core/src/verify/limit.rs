@@ -85,7 +85,7 @@ fn as_written(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-fn is_text(data_type: &DataType) -> bool {
+pub(super) fn is_text(data_type: &DataType) -> bool {
     match data_type {
         DataType::Dictionary(_, value) => is_text(value),
         other => other.is_string(),

@@ -14,6 +14,7 @@ mod frequency;
 mod frequency_totals;
 mod label_tree;
 mod limit;
+mod look_alikes;
 mod promise;
 mod reader;
 mod runs;
@@ -32,7 +33,8 @@ use twox_hash::XxHash3_128;
 
 use facts::{ClassFacts, ReadBatch, SensitiveTally};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
-use limit::LimitReader;
+use limit::{LimitReader, is_text};
+use look_alikes::CountedText;
 pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 use reader::{ColumnReader, Meaning};
 use runs::run_starts;
@@ -125,7 +127,14 @@ impl Verifier {
             let index = find(name)?;
             ColumnReader::new(index, schema.field(index), meaning)
         };
-        let sensitive = promise.sensitive.iter().map(|promise| SensitiveCheck::new(promise, reader));
+        // Released categories are counted by name.
+        let rule_of = |promise: &SensitivePromise| match promise.reading {
+            SensitiveReading::Categories { .. } => None,
+            _ => find(&promise.column)
+                .ok()
+                .and_then(|index| CountedText::new(&promise.look_alikes, is_text(schema.field(index).data_type()))),
+        };
+        let sensitive = promise.sensitive.iter().map(|promise| SensitiveCheck::new(promise, rule_of(promise), reader));
         let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
         let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
         let limits = limits.collect::<Result<Vec<_>, _>>()?;
@@ -299,9 +308,10 @@ fn hash(key: &[u8]) -> u128 {
 impl SensitiveCheck {
     fn new(
         promise: &SensitivePromise,
+        rule: Option<CountedText>,
         reader: impl Fn(&str, Meaning) -> Result<ColumnReader, VerifyError>,
     ) -> Result<Self, VerifyError> {
-        let values = reader(&promise.column, Meaning::of(&promise.reading))?;
+        let values = reader(&promise.column, Meaning::of(&promise.reading, rule))?;
         let SensitiveReading::Categories { labels, .. } = &promise.reading else {
             return match promise.least_weight() {
                 Some(_) => Err(VerifyError::NoCategories(promise.column.clone())),

@@ -50,7 +50,7 @@ fn categories(labels: Option<&str>) -> SensitiveReading {
 }
 
 fn sensitive(reading: SensitiveReading, p: u64, alpha: Option<f64>) -> SensitivePromise {
-    SensitivePromise { column: "Health Condition".to_owned(), reading, p, alpha, frequencies: Vec::new() }
+    SensitivePromise { reading, alpha, ..SensitivePromise::plain("Health Condition", p) }
 }
 
 fn p_plus(k: u64, p: u64, alpha: f64) -> Promise {

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::look_alikes::LookAlikeRule;
 use crate::model::FrequencyRequirement;
 
 /// The promise of a release.
@@ -36,6 +37,8 @@ pub struct SensitivePromise {
     pub alpha: Option<f64>,
     /// Requirements on the frequencies of values.
     pub frequencies: Vec<FrequencyRequirement>,
+    /// Which values count as one or for nothing, besides those that the reading says. Does not apply to categories.
+    pub look_alikes: LookAlikeRule,
 }
 
 /// Which sensitive values count as one. Null never counts.
@@ -115,7 +118,14 @@ impl Promise {
 impl SensitivePromise {
     /// Promises `p` distinct values.
     pub fn plain(column: impl Into<String>, p: u64) -> Self {
-        Self { column: column.into(), reading: SensitiveReading::Values, p, alpha: None, frequencies: Vec::new() }
+        Self {
+            column: column.into(),
+            reading: SensitiveReading::Values,
+            p,
+            alpha: None,
+            frequencies: Vec::new(),
+            look_alikes: LookAlikeRule::default(),
+        }
     }
 
     /// Returns the minimum total weight, if one is required.

@@ -18,6 +18,7 @@ use twox_hash::XxHash3_64;
 
 use super::VerifyError;
 use super::limit::is_in_one_band;
+use super::look_alikes::CountedText;
 use super::promise::SensitiveReading;
 
 /// Symbol of a text that violates the promise.
@@ -39,6 +40,9 @@ pub(super) struct ColumnReader {
 /// Number of cache slots, as a power of two.
 const RECENT_BITS: u32 = 10;
 
+/// The most values whose symbols are cached.
+const MAX_KNOWN: usize = 1 << 16;
+
 /// How values map to symbols.
 #[derive(Debug)]
 pub(super) enum Meaning {
@@ -46,15 +50,18 @@ pub(super) enum Meaning {
     Itself,
     /// By text.
     Text(TextMeaning),
-    /// By number, or by the band of the number if there are borders. Symbols are ordered as the numbers.
-    Number(Option<Arc<[f64]>>),
+    /// By number, or by the band of the number if there are borders. Symbols are ordered as the numbers. The rule has the
+    /// values that count for nothing.
+    Number(Option<Arc<[f64]>>, Option<CountedText>),
 }
 
 /// How texts map to symbols.
 #[derive(Debug)]
 pub(super) enum TextMeaning {
-    /// By strong ancestor: the symbol is a hash of its text.
-    Strong(Arc<HashMap<String, String>>),
+    /// By its form as text: the symbol is a hash of that.
+    Form(CountedText),
+    /// By strong ancestor: the symbol is a hash of its text, or of the form of that.
+    Strong(Arc<HashMap<String, String>>, Option<CountedText>),
     /// By value: the symbol is a hash of its text.
     Leaf(Arc<HashMap<String, Vec<String>>>),
     /// By category number, below the given number of categories.
@@ -68,12 +75,12 @@ pub(super) enum TextMeaning {
 }
 
 impl Meaning {
-    pub(super) fn of(reading: &SensitiveReading) -> Self {
+    pub(super) fn of(reading: &SensitiveReading, rule: Option<CountedText>) -> Self {
         match reading {
-            SensitiveReading::Values => Self::Itself,
-            SensitiveReading::Numbers => Self::Number(None),
-            SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders))),
-            SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of))),
+            SensitiveReading::Values => rule.map_or(Self::Itself, |rule| Self::Text(TextMeaning::Form(rule))),
+            SensitiveReading::Numbers => Self::Number(None, rule),
+            SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders)), rule),
+            SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of), rule)),
             SensitiveReading::Leaves(above) => Self::Text(TextMeaning::Leaf(Arc::clone(above))),
             SensitiveReading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
         }
@@ -89,7 +96,17 @@ impl TextMeaning {
     /// Returns the symbol of a text; `None` stands for a value that cannot be formatted, such as a date out of range.
     fn symbol(&self, text: Option<&str>) -> Option<u64> {
         match self {
-            Self::Strong(of) => of.get(text?).map(|strong| symbol_of_text(strong)),
+            Self::Form(rule) => rule.form(text?).map(|form| symbol_of_text(&form)),
+            Self::Strong(of, rule) => {
+                let strong = of.get(text?)?;
+                match rule {
+                    None => Some(symbol_of_text(strong)),
+                    Some(rule) => {
+                        rule.form(text?)?;
+                        Some(symbol_of_text(&rule.form_of_label(strong)))
+                    }
+                }
+            }
             Self::Leaf(above) => text.filter(|text| above.contains_key(*text)).map(symbol_of_text),
             Self::Category(of, count) => of.get(text?).filter(|category| *category < count).copied().map(u64::from),
             Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(STRANGE)),
@@ -114,12 +131,12 @@ impl ColumnReader {
         recent.clear();
         recent.resize(1 << RECENT_BITS, None);
         let mut symbol_of = |text: &str| match meaning {
-            Meaning::Itself | Meaning::Number(_) => Some(XxHash3_64::oneshot(text.as_bytes())),
+            Meaning::Itself | Meaning::Number(..) => Some(XxHash3_64::oneshot(text.as_bytes())),
             Meaning::Text(meaning) => match known.get(text.as_bytes()) {
                 Some(symbol) => *symbol,
                 None => {
                     let symbol = meaning.symbol(Some(text));
-                    known.insert(text.as_bytes().into(), symbol);
+                    remember(known, text.as_bytes(), symbol);
                     symbol
                 }
             },
@@ -141,12 +158,20 @@ impl ColumnReader {
 
     /// Returns the symbol of each row; null has none.
     pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
-        if let Meaning::Number(borders) = &self.meaning {
-            let numbers = numbers(batch.column(self.index)).ok_or_else(|| VerifyError::NoNumbers(self.name.clone()))?;
-            return Ok(numbers
-                .into_iter()
-                .map(|number| number.map(|number| symbol_of_number(number, borders)))
-                .collect());
+        if let Meaning::Number(borders, rule) = &self.meaning {
+            let column = batch.column(self.index);
+            let numbers = numbers(column).ok_or_else(|| VerifyError::NoNumbers(self.name.clone()))?;
+            let options = FormatOptions::default().with_display_error(false);
+            let texts = ArrayFormatter::try_new(column.as_ref(), &options);
+            let texts = texts.map_err(|_| VerifyError::Type(self.name.clone()))?;
+            let counts = |row: usize| match rule {
+                None => true,
+                Some(rule) => texts.value(row).try_to_string().is_ok_and(|text| rule.form(&text).is_some()),
+            };
+            let symbol = |(row, number): (usize, Option<f64>)| {
+                number.filter(|_| counts(row)).map(|number| symbol_of_number(number, borders))
+            };
+            return Ok(numbers.into_iter().enumerate().map(symbol).collect());
         }
         if let Some(texts) = batch.column(self.index).as_string_view_opt() {
             return Ok(self.read_texts(texts));
@@ -159,7 +184,7 @@ impl ColumnReader {
         let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
         let value = |row: usize| Some(row).filter(is_valid).map(|row| values.row(row));
         let meaning = match meaning {
-            Meaning::Itself | Meaning::Number(_) => {
+            Meaning::Itself | Meaning::Number(..) => {
                 let hash = |row| value(row).map(|value| XxHash3_64::oneshot(value.data()));
                 return Ok((0..batch.num_rows()).map(hash).collect());
             }
@@ -174,10 +199,17 @@ impl ColumnReader {
                 return *symbol;
             }
             let symbol = meaning.symbol(texts.value(row).try_to_string().ok().as_deref());
-            known.insert(value.data().into(), symbol);
+            remember(known, value.data(), symbol);
             symbol
         };
         Ok((0..batch.num_rows()).map(symbol).collect())
+    }
+}
+
+/// Caches the symbol of a value, as long as there are few.
+fn remember(known: &mut FxHashMap<Box<[u8]>, Option<u64>>, value: &[u8], symbol: Option<u64>) {
+    if known.len() < MAX_KNOWN {
+        known.insert(value.into(), symbol);
     }
 }
 
@@ -218,20 +250,21 @@ pub(super) fn number_of_symbol(symbol: u64) -> f64 {
     f64::from_bits(if symbol >> 63 == 1 { symbol & !(1 << 63) } else { !symbol })
 }
 
-/// Normalizes -0.0 to 0.0 and all NaNs to one: counted as distinct, they would overstate the diversity of a class.
+/// Normalizes -0.0 to 0.0, and NaN to null, which counts for nothing: counted as distinct, they would overstate the diversity of
+/// a class.
 fn as_read(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float16 => {
-            let one = |value: half::f16| if value.is_nan() { half::f16::NAN } else { value + half::f16::ZERO };
-            Arc::new(column.as_primitive::<Float16Type>().unary::<_, Float16Type>(one))
+            let one = |value: half::f16| (!value.is_nan()).then(|| value + half::f16::ZERO);
+            Arc::new(column.as_primitive::<Float16Type>().unary_opt::<_, Float16Type>(one))
         }
         DataType::Float32 => {
-            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
-            Arc::new(column.as_primitive::<Float32Type>().unary::<_, Float32Type>(one))
+            let one = |value: f32| (!value.is_nan()).then(|| value + 0.0);
+            Arc::new(column.as_primitive::<Float32Type>().unary_opt::<_, Float32Type>(one))
         }
         DataType::Float64 => {
-            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
-            Arc::new(column.as_primitive::<Float64Type>().unary::<_, Float64Type>(one))
+            let one = |value: f64| (!value.is_nan()).then(|| value + 0.0);
+            Arc::new(column.as_primitive::<Float64Type>().unary_opt::<_, Float64Type>(one))
         }
         DataType::Dictionary(_, _) => {
             let dictionary = column.as_any_dictionary();

@@ -172,6 +172,24 @@ impl JobInput for FileInput {
         Ok(texts)
     }
 
+    fn with_text(&self, columns: &[String]) -> Option<Arc<dyn JobInput>> {
+        let is_csv = self.format == Format::Csv;
+        is_csv.then(|| Arc::new(self.with_schema(leading_zeros::as_text(&self.schema, columns))) as Arc<dyn JobInput>)
+    }
+
+    async fn unknown_metadata(&self) -> Result<Option<(String, usize)>, JobError> {
+        if self.format != Format::Parquet {
+            return Ok(None);
+        }
+        for file in &self.files {
+            let entries = foreign_text::unknown_entries(file).await?;
+            if entries > 0 {
+                return Ok(Some((file.place.to_string(), entries)));
+            }
+        }
+        Ok(None)
+    }
+
     fn describe(&self) -> InputDescription {
         InputDescription {
             locations: self.files.iter().map(|file| file.place.to_string()).collect(),

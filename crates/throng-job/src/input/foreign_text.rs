@@ -25,6 +25,21 @@ pub(super) async fn of_parquet(file: &InputFile) -> Result<Vec<String>, JobError
     Ok(texts)
 }
 
+/// Keys of the metadata that writers make from the schema, or that name the writer.
+const KNOWN_KEYS: [&str; 7] =
+    ["ARROW:schema", "pandas", "avro.schema", "parquet.avro.schema", "writer.model.name", "writer.time.zone", "geo"];
+
+/// Beginnings of such keys.
+const KNOWN_PREFIXES: [&str; 5] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta.", "throng."];
+
+/// Returns the number of entries of the key-value metadata of a file under keys that no known writer uses. They may hold anything.
+pub(super) async fn unknown_entries(file: &InputFile) -> Result<usize, JobError> {
+    let metadata = metadata(file).await?;
+    let is_known = |key: &str| KNOWN_KEYS.contains(&key) || KNOWN_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+    let entries = metadata.file_metadata().key_value_metadata().into_iter().flatten();
+    Ok(entries.filter(|entry| !is_known(&entry.key)).count())
+}
+
 /// Reads the footer of a file that was checked when it was opened.
 async fn metadata(file: &InputFile) -> Result<ParquetMetaData, JobError> {
     let damaged = || unreadable(file, "its footer is damaged");

@@ -63,7 +63,8 @@ fn is_code(text: &str) -> bool {
     text.starts_with('+') || matches!(digits, [b'0', next, ..] if next.is_ascii_digit())
 }
 
-fn as_text(schema: &Schema, columns: &[String]) -> SchemaRef {
+/// Returns the schema with some columns as text.
+pub(super) fn as_text(schema: &Schema, columns: &[String]) -> SchemaRef {
     let field = |field: &Arc<Field>| match columns.contains(field.name()) {
         true => Arc::new(Field::new(field.name(), DataType::Utf8, true)),
         false => Arc::clone(field),

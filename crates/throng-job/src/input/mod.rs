@@ -75,6 +75,16 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Returns the same table with some columns as text, if its format has no types of its own.
+    fn with_text(&self, _columns: &[String]) -> Option<Arc<dyn JobInput>> {
+        None
+    }
+
+    /// Returns the first file with metadata that no known writer makes, and the number of such entries in it.
+    async fn unknown_metadata(&self) -> Result<Option<(String, usize)>, JobError> {
+        Ok(None)
+    }
+
     /// Returns location and size, for messages and documents.
     fn describe(&self) -> InputDescription;
 

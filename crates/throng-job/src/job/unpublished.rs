@@ -7,8 +7,9 @@ use std::time::Duration;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
-use throng_datafusion::{Anonymizer, Release, Verification};
+use throng_datafusion::{Anonymizer, Release, Verification, VerifiedTable};
 use throng_policy::{Output, Policy};
 use throng_report::document::{OutputFacts, ResourceFacts, RunFacts, Sidecar};
 use tracing::Instrument;
@@ -18,8 +19,10 @@ use super::{
     release_facts, write_rows,
 };
 use crate::error::{JobError, Kind};
+use crate::guards::DeliveryGuards;
 use crate::input::InputDescription;
 use crate::manifest::{input_digest, policy_digest};
+use crate::privacy_facts::complete;
 use crate::progress::{Progress, Stage};
 use crate::publish::Staged;
 use crate::readback::{StagedFiles, read_back};
@@ -37,6 +40,7 @@ pub struct UnpublishedRelease {
     release: Arc<Release>,
     anonymizer: Arc<Anonymizer>,
     findings: Findings,
+    exposure: Option<InsensitiveExposure>,
     input: InputDescription,
     input_digest: Option<String>,
     sidecar: Sidecar,
@@ -82,9 +86,11 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     };
     input.check_unchanged().await?;
     input.check_rows(release.facts().rows_read)?;
+    let guards = DeliveryGuards::without_output(policy);
+    guards.check_facts(release.facts())?;
 
     let span = clock.begin(Stage::Verify, Some(release.rows()));
-    let findings = verify(&release, &anonymizer, options).instrument(span).await?;
+    let VerifiedTable { findings, exposure, .. } = verify(&release, &anonymizer, options).instrument(span).await?;
     let times = clock.pause();
 
     let facts = release.facts().clone();
@@ -101,12 +107,14 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     let facts = release_facts(policy, &anonymizer, &input, output, facts);
     let mut sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
     sidecar.set_times(&clock.times());
+    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, exposure.as_ref());
     let (policy, threads) = (policy.clone(), options.threads);
     Ok(UnpublishedRelease {
         policy,
         release,
         anonymizer,
         findings,
+        exposure,
         input,
         input_digest,
         sidecar,
@@ -121,7 +129,11 @@ fn resources(threads: usize) -> ResourceFacts {
 }
 
 /// Recomputes the promise of the policy from the released rows, and compares counts and checksum.
-async fn verify(release: &Arc<Release>, anonymizer: &Anonymizer, options: &JobOptions) -> Result<Findings, JobError> {
+async fn verify(
+    release: &Arc<Release>,
+    anonymizer: &Anonymizer,
+    options: &JobOptions,
+) -> Result<VerifiedTable, JobError> {
     let refused = |what: &str| {
         Err(JobError::new(Kind::Verification, format!("the release was refused before any of it was given: {what}")))
     };
@@ -135,9 +147,9 @@ async fn verify(release: &Arc<Release>, anonymizer: &Anonymizer, options: &JobOp
     if let Some(refusal) = release.facts().refusal(&verified) {
         return refused(refusal);
     }
-    let findings = verified.findings;
-    tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
-    Ok(findings)
+    verified.check_exposure(anonymizer.policy().privacy.guards.insensitive_uniqueness)?;
+    tracing::info!(classes = verified.findings.classes, rows = verified.findings.rows, "release verified");
+    Ok(verified)
 }
 
 fn rows(release: &Arc<Release>, threads: usize) -> SendableRecordBatchStream {
@@ -164,6 +176,11 @@ impl UnpublishedRelease {
     /// Returns what the verifier has counted in the released values.
     pub fn findings(&self) -> &Findings {
         &self.findings
+    }
+
+    /// Returns reasons why the release may protect less than it seems to.
+    pub fn warnings(&self) -> Vec<String> {
+        self.exposure.as_ref().map(InsensitiveExposure::warnings).unwrap_or_default()
     }
 
     /// Returns the policy.
@@ -212,6 +229,8 @@ impl UnpublishedRelease {
         staged: &Staged,
         run: &RunFacts,
     ) -> Result<StagedRelease, JobError> {
+        let guards = DeliveryGuards::of(policy).await?;
+        guards.check_facts(self.release.facts())?;
         let clock = Arc::new(StageTimer::resume(self.times.0.clone(), self.times.1, options));
         let span = clock.begin(Stage::Write, Some(self.release.rows()));
         let place = staged.place()?;
@@ -227,8 +246,10 @@ impl UnpublishedRelease {
         let written = StagedFiles { files, place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
         let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);
-        let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
-        Ok(StagedRelease { sidecar, read_back, input_digest: self.input_digest.clone(), clock })
+        let mut sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
+        complete(&mut sidecar.privacy, self.anonymizer.binding(), &guards, read_back.exposure());
+        let (input_digest, warnings) = (self.input_digest.clone(), self.warnings());
+        Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
     }
 }
 

@@ -11,6 +11,7 @@ use throng_core::key::ReleaseKey;
 use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
 use throng_datafusion::{Anonymizer, catch_decode_panic, to_canonical_array, to_canonical_field};
+use throng_policy::BoundSensitive;
 
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
@@ -75,7 +76,7 @@ pub(super) async fn read_rows(
     let known = columns(&[quasi.as_slice(), &secret].concat())?;
     let content = hashes(&known, key.derive("series content", &[]))?;
     let keys = distinct(&units, &content, key);
-    let codes = codes(&columns(&secret)?, key)?;
+    let codes = codes(&counted_columns(&columns(&secret)?, &binding.sensitive)?, key)?;
     let fields: Vec<Field> = kept.iter().filter_map(|name| schema.field_with_name(name).ok().cloned()).collect();
     let content = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns(&kept)?)
         .map_err(|_| JobError::internal("columns of another length"))?;
@@ -97,6 +98,15 @@ pub(super) fn hashes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u128>,
     let rows = columns.first().map_or(0, |column| column.len());
     let hashes = RowHasher::new(&types, key.seed("rows"))?.hash(columns, rows)?;
     Ok(hashes.into_iter().map(|hash| key.hash(hash)).collect())
+}
+
+/// Returns sensitive columns as p counts them: look-alikes are equal, and values that count for nothing are null.
+pub(super) fn counted_columns(columns: &[ArrayRef], sensitive: &[BoundSensitive]) -> Result<Vec<ArrayRef>, JobError> {
+    let counted = columns.iter().zip(sensitive).map(|(column, bound)| match bound.categories {
+        Some(_) => Ok(Arc::clone(column)),
+        None => Ok(bound.spec.look_alikes.keys_of(column)?),
+    });
+    counted.collect()
 }
 
 /// Returns the codes of sensitive values, row by row. Nulls count for nothing.

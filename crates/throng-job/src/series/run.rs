@@ -7,12 +7,13 @@ use datafusion::arrow::compute::{interleave_record_batch, take_record_batch};
 use futures::stream;
 use object_store::ObjectStoreExt;
 use rustc_hash::FxHashMap;
+use throng_core::exposure::InsensitiveExposure;
 use throng_core::key::ReleaseKey;
 use throng_core::series::{
     ABSENT, Crowd, Leavers, NightCounts, OpenNight, RowKey, SeriesRules, SeriesState, ShownRow, audit,
 };
 use throng_datafusion::Anonymizer;
-use throng_policy::{LeaverSetting, Policy, SeriesSettings};
+use throng_policy::{BoundSensitive, Guards, LeaverSetting, Policy, SeriesSettings};
 use throng_report::Sidecar;
 use throng_report::document::{
     AlgorithmFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
@@ -20,8 +21,10 @@ use throng_report::document::{
 use tracing::Instrument;
 
 use crate::error::{JobError, Kind};
+use crate::guards::DeliveryGuards;
 use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit};
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
+use crate::privacy_facts::complete;
 use crate::progress::Stage;
 use crate::publish::Staged;
 use crate::readback::{ReadBack, StagedFiles, read_back};
@@ -35,7 +38,7 @@ use crate::write::{ROW_GROUP_ROWS, write};
 use super::form::{form, recode};
 use super::ledger::Ledger;
 use super::place::{LedgerPlace, ledger_key};
-use super::rows::{NightRows, codes, read_rows};
+use super::rows::{NightRows, codes, counted_columns, read_rows};
 
 /// A release of a series that is ready to be published, with its ledger.
 struct StagedNight {
@@ -44,6 +47,7 @@ struct StagedNight {
     input_digest: Option<String>,
     ledger: Ledger,
     clock: Arc<StageTimer>,
+    warnings: Vec<String>,
 }
 
 /// Publishes the next release of a series. With `is_rebase` it is the first of a new one, whatever was published before.
@@ -116,8 +120,13 @@ pub(super) async fn run_with_key(
 }
 
 /// Returns the digest of the policy and of the unit, under which a series stays the same.
+///
+/// Guards and declared types refuse deliveries, and change nothing of a release.
 pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Result<String, JobError> {
-    Ok(format!("{}/{}", policy_digest(policy)?, settings.unit.join("/")))
+    let mut policy = policy.clone();
+    policy.privacy.guards = Guards::default();
+    policy.columns.types.clear();
+    Ok(format!("{}/{}", policy_digest(&policy)?, settings.unit.join("/")))
 }
 
 /// Returns the manifest of the release that stands.
@@ -153,6 +162,8 @@ async fn stage(
         recorder.bound(ColumnOrigins::of(table.anonymizer()));
     }
     let anonymizer = Arc::clone(table.anonymizer());
+    let guards = DeliveryGuards::of(policy).await?;
+    guards.check_declared(input.expected_rows())?;
     let span = clock.begin(Stage::Survey, None);
     let tonight = read_rows(&session, input.as_ref(), &anonymizer, &settings.unit, place.key).instrument(span).await?;
     let night = Night { anonymizer: &anonymizer, settings, key: place.key, tonight: &tonight, ledger: ledger.as_ref() };
@@ -160,6 +171,8 @@ async fn stage(
     check_suppression(&prepared.counts, tonight.keys.len() as u64, anonymizer.binding().suppression_limit)?;
 
     let recoded = prepared.recoded;
+    let (delivered, released) = (tonight.keys.len() as u64, recoded.batch.num_rows() as u64);
+    guards.check_release(delivered, released, recoded.facts.utility.ncp)?;
     let span = clock.begin(Stage::Write, Some(recoded.batch.num_rows() as u64));
     let rows = recoded.batch.num_rows();
     let batches =
@@ -197,12 +210,14 @@ async fn stage(
     };
     let resources = ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: None };
     let facts = series_facts(&counts, &prepared.state, settings, anonymizer.binding().k);
-    let sidecar = Sidecar { series: Some(facts), ..Sidecar::new(run, release, &findings, resources) };
+    let mut sidecar = Sidecar { series: Some(facts), ..Sidecar::new(run, release, &findings, resources) };
+    complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
+    let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
     let width = anonymizer.binding().sensitive.len();
     let digest = series_digest(policy, settings)?;
     let ledger = Ledger::new(&run.run_id, &digest, width, prepared.state, prepared.content);
-    Ok(StagedNight { sidecar, read_back, input_digest, ledger, clock })
+    Ok(StagedNight { sidecar, read_back, input_digest, ledger, clock, warnings })
 }
 
 /// Counts of rows are rounded up to the next multiple of k: a sidecar reveals nothing about fewer than k rows.
@@ -356,8 +371,10 @@ impl Night<'_> {
                 return Err(JobError::new(Kind::Infeasible, text));
             }
         }
-        let names = self.anonymizer.binding().sensitive.iter().map(|column| column.column.name.as_str());
-        let columns: Vec<_> = names.filter_map(|name| recoded.batch.column_by_name(name).cloned()).collect();
+        let sensitive = &self.anonymizer.binding().sensitive;
+        let column = |column: &BoundSensitive| recoded.batch.column_by_name(&column.column.name).cloned();
+        let columns: Vec<_> = sensitive.iter().filter_map(column).collect();
+        let columns = counted_columns(&columns, sensitive)?;
         // From here on in the order of the release.
         let released = codes(&columns, self.key)?;
         let width = crowd.width();
@@ -389,7 +406,7 @@ async fn publish(
     run: &RunFacts,
     location: String,
 ) -> Result<PublishedRelease, JobError> {
-    let StagedNight { mut sidecar, read_back, input_digest, ledger, clock } = night;
+    let StagedNight { mut sidecar, read_back, input_digest, ledger, clock, warnings } = night;
     let span = clock.begin(Stage::Publish, None);
     let mut finish = || {
         sidecar.set_times(&clock.times());
@@ -412,7 +429,7 @@ async fn publish(
     .instrument(span)
     .await?;
     tracing::info!(files = files.len(), rows = sidecar.output.rows, "release published");
-    Ok(PublishedRelease { location, sidecar, files })
+    Ok(PublishedRelease { location, sidecar, files, warnings })
 }
 
 fn kernel(source: datafusion::arrow::error::ArrowError) -> JobError {

@@ -15,6 +15,7 @@ use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::QuasiSpec;
 use throng_core::model::{FrequencyRequirement, GroundDistance};
 
+use crate::declared_type::{TypeMismatch, describe_type, mismatches};
 use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
@@ -124,6 +125,12 @@ impl Policy {
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
         released_names::check(&self.columns, schema, &mut report);
+        for TypeMismatch { column, declared, found } in mismatches(&self.columns, schema) {
+            let path = FieldPath::of(&["columns", &column, "type"]);
+            let text =
+                format!("declares {}, and the input has {found}; deliver the column as declared", declared.as_str());
+            report.value(&path, format!("{text}, or change the type if the delivery is right"));
+        }
 
         let roles: HashMap<&str, &Role> =
             self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
@@ -190,7 +197,10 @@ fn check_numbers(
     for field in bands.into_iter().chain(sensitive.frequencies.iter().filter_map(needs_numbers)) {
         report.field(
             &path.key(field),
-            format!("needs numbers or dates, and the column is of type {}; take it out", column.data_type),
+            format!(
+                "needs numbers or dates, and the column is of type {}; take it out",
+                describe_type(&column.data_type)
+            ),
         );
     }
 }
@@ -203,7 +213,7 @@ fn supported_kind(column: &BoundColumn, role: &str, path: &FieldPath, report: &m
             &path.key("role"),
             format!(
                 "a column of type {} can't be `{role}`; only `insensitive` or `identifier` will do",
-                column.data_type
+                describe_type(&column.data_type)
             ),
         );
     }

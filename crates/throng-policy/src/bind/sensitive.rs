@@ -54,7 +54,7 @@ impl BoundSensitive {
             facets.push(SensitiveCoding::Values);
         }
         Self {
-            spec: SensitiveSpec { name: column.name.clone(), facets },
+            spec: SensitiveSpec { name: column.name.clone(), facets, look_alikes: sensitive.look_alikes.clone() },
             p: sensitive.p.unwrap_or(p),
             weight: sensitive.weight.unwrap_or(DEFAULT_WEIGHT),
             release: sensitive.release,

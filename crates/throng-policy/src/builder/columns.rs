@@ -4,8 +4,10 @@ use throng_core::columns::{ColumnRecoding, Nulls};
 use throng_core::hierarchy::{DatePart, MaskSide};
 use throng_core::model::GroundDistance;
 
+use crate::declared_type::DeclaredType;
 use crate::policy::SensitiveRelease;
 use crate::raw::RawRelease;
+use crate::settings::LookAlikes;
 use crate::spanned_toml::{SpannedNode, SpannedValue, ValueOrigin};
 
 use super::{choice, list, put, text, texts};
@@ -83,6 +85,11 @@ impl QuasiBuilder {
     /// Sets how much the detail of this column counts against that of others. 1 by default.
     pub fn with_weight(self, weight: f64) -> Self {
         self.with("weight", SpannedValue::Float(weight))
+    }
+
+    /// Declares the type of the column, so that an input with another type is refused.
+    pub fn with_type(self, declared: DeclaredType) -> Self {
+        self.with("type", text(declared.as_str()))
     }
 
     /// Sets what happens to a row without a value.
@@ -174,6 +181,21 @@ impl SensitiveBuilder {
     /// Sets how much the diversity of this column counts against that of others. 1 by default.
     pub fn with_weight(self, weight: f64) -> Self {
         self.with("weight", SpannedValue::Float(weight))
+    }
+
+    /// Declares the type of the column, so that an input with another type is refused.
+    pub fn with_type(self, declared: DeclaredType) -> Self {
+        self.with("type", text(declared.as_str()))
+    }
+
+    /// Sets values that stand for no value and never count.
+    pub fn with_missing<T: Into<String>>(self, values: impl IntoIterator<Item = T>) -> Self {
+        self.with("missing", texts(values))
+    }
+
+    /// Sets how texts count that look alike: by default as one value.
+    pub fn with_look_alikes(self, look_alikes: LookAlikes) -> Self {
+        self.with("look_alikes", text(look_alikes.as_str()))
     }
 
     /// Gives the lines of a hierarchy file, of which [`SensitiveBuilder::with_protected`] names values.

@@ -104,6 +104,26 @@ impl PolicyBuilder {
         self.with("privacy", "population", SpannedValue::Table(field.into()))
     }
 
+    /// Sets `privacy.min_rows`: the fewest rows of an input that is released.
+    pub fn with_min_rows(self, rows: u64) -> Self {
+        self.with("privacy", "min_rows", SpannedValue::Integer(rows.into()))
+    }
+
+    /// Sets `privacy.max_rows_change`: the largest change of the number of rows against the release at the output.
+    pub fn with_max_rows_change(self, share: f64) -> Self {
+        self.with("privacy", "max_rows_change", SpannedValue::Float(share))
+    }
+
+    /// Sets `privacy.loss_limit`: the largest NCP of a release, from 0 to 1.
+    pub fn with_loss_limit(self, limit: f64) -> Self {
+        self.with("privacy", "loss_limit", SpannedValue::Float(limit))
+    }
+
+    /// Sets `privacy.insensitive_uniqueness`: the largest share of rows that insensitive columns may single out.
+    pub fn with_insensitive_uniqueness(self, share: f64) -> Self {
+        self.with("privacy", "insensitive_uniqueness", SpannedValue::Float(share))
+    }
+
     /// Sets `algorithm.partition`.
     pub fn with_partition(self, partition: PartitionChoice) -> Self {
         self.with("algorithm", "partition", text(partition.as_str()))

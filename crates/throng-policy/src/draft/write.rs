@@ -8,6 +8,7 @@ use throng_core::risk::Risk;
 use super::builder::builder;
 use super::role::GuessedRole;
 use super::{DraftColumn, share_of};
+use crate::declared_type::DeclaredType;
 use crate::open_question::OPEN as OPEN_QUESTION;
 use crate::preset::{Preset, highest_risk};
 use crate::toml_quote::quoted as toml_quoted;
@@ -132,7 +133,12 @@ fn privacy(rows: u64, columns: &[DraftColumn], text: &mut String) {
     );
     for column in &sensitive {
         comment(
-            &format!("{} has {} values, so p can be at most that.", plain(&column.name), column.profile.distinct()),
+            &format!(
+                "{} has {} values, so p can be at most {}.",
+                plain(&column.name),
+                column.profile.distinct(),
+                column.profile.distinct().min(preset.k())
+            ),
             text,
         );
     }
@@ -176,9 +182,13 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
     if guess.is_question {
         comment(&format!("Suggested: {}.", guess.role.as_str()), text);
         let _ = writeln!(text, "role = \"{OPEN_QUESTION}\"");
+        write_type(column, text);
         return;
     }
     let _ = writeln!(text, "role = \"{}\"", guess.role.as_str());
+    if guess.role != GuessedRole::Identifier {
+        write_type(column, text);
+    }
     if guess.role == GuessedRole::Quasi {
         let built = builder(&column.name, &column.profile, &column.data_type);
         comment(&format!("How: {}.", built.why), text);
@@ -189,6 +199,13 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
             comment("Rows without a value are a value of their own; \"suppress\" leaves these rows out.", text);
             text.push_str("nulls = \"value\"\n");
         }
+    }
+}
+
+/// Declares the type of a column, so that a later delivery with another type is refused.
+fn write_type(column: &DraftColumn, text: &mut String) {
+    if let Some(declared) = DeclaredType::of(&column.data_type) {
+        let _ = writeln!(text, "type = \"{}\"", declared.as_str());
     }
 }
 

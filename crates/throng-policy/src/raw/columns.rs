@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use throng_core::columns::{DEFAULT_WEIGHT, Nulls};
 
+use crate::declared_type::DeclaredType;
+use crate::settings::LookAlikes;
+
 use super::{MIN_CATEGORIES, MIN_P, Ordered, RawCategory, RawHierarchy, RawLimit, RawRelease};
 
 /// The roles of the columns, by name.
@@ -43,6 +46,10 @@ pub enum Unlisted {
 pub struct RawColumn {
     /// What the column says about a person.
     pub role: RawRole,
+    /// The type that the column has in every delivery. An input in which it has another one is refused. By default any type
+    /// that suits the role is accepted.
+    #[serde(rename = "type")]
+    pub declared_type: Option<DeclaredType>,
     /// How the column is written into the release. For quasi-identifiers by default `interval` for numbers, dates and
     /// times without a hierarchy, and `ancestor` for all others; for sensitive columns with `categories` by default
     /// `category`.
@@ -74,6 +81,13 @@ pub struct RawColumn {
     /// `alpha` weighs them.
     #[schemars(length(min = MIN_CATEGORIES))]
     pub categories: Option<Vec<RawCategory>>,
+    /// For sensitive columns: values that stand for no value, such as `"?"`, and never count. They are released as they are.
+    #[schemars(length(min = 1))]
+    pub missing: Option<Vec<String>>,
+    /// For sensitive columns: how texts count that differ only in case, in spaces around them, in invisible characters or in
+    /// their Unicode form. By default `merged`.
+    #[schemars(extend("default" = LookAlikes::Merged.as_str()))]
+    pub look_alikes: Option<LookAlikes>,
     /// For sensitive columns with numbers or dates: ascending numbers at which bands begin. Values of one band count as
     /// one. Dates are days since 1970.
     #[schemars(length(min = 1))]

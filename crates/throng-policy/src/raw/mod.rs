@@ -174,6 +174,22 @@ pub struct RawPrivacy {
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]
     pub suppression_limit: Option<f64>,
+    /// The fewest rows of an input that is released. A smaller delivery is refused, and the release that stands stays. By
+    /// default any number of rows is released.
+    #[schemars(range(min = 1))]
+    pub min_rows: Option<u64>,
+    /// How far the number of released rows may lie above or below that of the release at the output, as a share of the
+    /// latter. A larger change is refused, and the release that stands stays. By default any change is released.
+    #[schemars(range(min = 0))]
+    pub max_rows_change: Option<f64>,
+    /// The largest information loss (NCP) of a release, from 0 to 1. A release that loses more is not published. By default
+    /// there is no limit.
+    #[schemars(range(min = 0, max = 1))]
+    pub loss_limit: Option<f64>,
+    /// The largest share of the released rows that insensitive columns may single out, alone or together with the released
+    /// quasi-identifiers, from 0 to 1. A release that exceeds it is not published. By default such columns are warned of.
+    #[schemars(range(min = 0, max = 1))]
+    pub insensitive_uniqueness: Option<f64>,
     /// What an intruder may gain from the release. The run attacks the staged release, and publishes nothing when an attack
     /// gains more. By default nothing is attacked.
     #[serde(default)]

@@ -19,11 +19,10 @@ pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report
         Some(raw::DefaultEntry::Unlisted(raw::Unlisted::Drop)) => (true, None),
         Some(raw::DefaultEntry::Column(column)) => (false, Some(("default", column.as_ref()))),
     };
-    let named = raw.named.0.iter().map(|(name, column)| (name.as_str(), column));
-    let by_name: Vec<(String, Role)> = named
-        .chain(named_default)
-        .map(|(name, column)| (name.to_owned(), role(column, &table.key(name), folder, report)))
-        .collect();
+    let named = raw.named.0.iter().map(|(name, column)| (name.as_str(), column)).chain(named_default);
+    let types = named.clone().filter_map(|(name, column)| Some((name.to_owned(), column.declared_type?))).collect();
+    let by_name: Vec<(String, Role)> =
+        named.map(|(name, column)| (name.to_owned(), role(column, &table.key(name), folder, report))).collect();
     if !by_name.iter().any(|(_, role)| matches!(role, Role::Quasi(_))) {
         report.field(
             &table,
@@ -31,7 +30,7 @@ pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report
              person could be found",
         );
     }
-    Columns { drop_unlisted, by_name }
+    Columns { drop_unlisted, by_name, types }
 }
 
 fn role(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Role {
@@ -57,6 +56,8 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
         ("p", column.p.is_some(), SENSITIVE),
         ("protected", column.protected.is_some(), SENSITIVE),
         ("categories", column.categories.is_some(), SENSITIVE),
+        ("missing", column.missing.is_some(), SENSITIVE),
+        ("look_alikes", column.look_alikes.is_some(), SENSITIVE),
         ("bands", column.bands.is_some(), SENSITIVE),
         ("range", column.range.is_some(), SENSITIVE),
         ("max_share", column.max_share.is_some(), SENSITIVE),

@@ -8,6 +8,7 @@ mod categories;
 mod columns;
 mod delimiter;
 mod frequencies;
+mod guards;
 mod input_output;
 mod limit;
 mod privacy;

@@ -9,6 +9,8 @@ use crate::problem::Report;
 use crate::raw;
 use crate::suggest::alternatives;
 
+use super::guards::guards;
+
 /// Validates `[privacy]` and the `p` of each column, also against the roles of the columns.
 pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
@@ -57,6 +59,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         suppression_limit: raw.suppression_limit,
         max_gain,
         sampling_fraction,
+        guards: guards(raw, &table, report),
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use throng_core::columns::Protection;
 use throng_core::hierarchy::{HierarchySpec, Tree};
+use throng_core::look_alikes::LookAlikeRule;
 use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
@@ -12,6 +13,7 @@ use crate::hierarchy::{self, labels};
 use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
 use crate::problem::Report;
 use crate::raw;
+use crate::settings::LookAlikes;
 
 use super::categories::categories;
 use super::frequencies::frequencies;
@@ -54,6 +56,7 @@ pub fn sensitive(
     if weight.is_some_and(|weight| !weight.is_finite() || weight <= 0.0) {
         report.value(&path.key("weight"), "must be a number above 0");
     }
+    let look_alikes = look_alikes(column, path, report);
     Sensitive {
         p: column.p,
         weight,
@@ -63,7 +66,25 @@ pub fn sensitive(
         release,
         bands,
         frequencies,
+        look_alikes,
     }
+}
+
+fn look_alikes(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> LookAlikeRule {
+    let missing = column.missing.as_deref();
+    if missing.is_some_and(<[String]>::is_empty) {
+        report.value(&path.key("missing"), "is empty; name at least one value, or take it out");
+    }
+    for (field, is_written) in [("missing", missing.is_some()), ("look_alikes", column.look_alikes.is_some())] {
+        if is_written && column.categories.is_some() {
+            report.field(
+                &path.key(field),
+                "has no use beside `categories`, which list the values that count as one; take it out",
+            );
+        }
+    }
+    let merges = column.look_alikes.unwrap_or_default() == LookAlikes::Merged;
+    LookAlikeRule { merges, missing: missing.unwrap_or_default().into() }
 }
 
 fn bands(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Option<Arc<[f64]>> {

@@ -117,6 +117,7 @@ impl PrivacyFacts {
             mean: round(found.mean),
             disclosures: found.disclosures,
             largest_share: Some(round(found.largest_share)),
+            look_alikes: None,
             diversity: value_bins(found.by_distinct.iter().map(|(values, of)| (*values, *of))),
         };
         Self {
@@ -126,6 +127,9 @@ impl PrivacyFacts {
             homogeneity: round(findings.homogeneity),
             sensitive: findings.diversity.iter().map(sensitive).collect(),
             borrowed: None,
+            guards: None,
+            insensitive: None,
+            repeating_identifiers: 0,
         }
     }
 }

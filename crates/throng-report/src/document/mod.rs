@@ -4,6 +4,7 @@
 
 mod attacks;
 mod convert;
+mod guards;
 mod histogram;
 mod risk;
 mod series;
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use attacks::{AttackFacts, AttackGain};
 pub use convert::{ReleaseFacts, RunFacts};
+pub use guards::{DeterminedFacts, GuardFacts, InsensitiveFacts, SinglingColumn};
 pub use histogram::Bin;
 pub use risk::{AtRisk, AttackerRisk, MarketerRisk, PopulationFacts, RiskFacts, TableRisk};
 pub use series::SeriesFacts;
@@ -119,6 +121,19 @@ pub struct PrivacyFacts {
     /// Classes with borrowed rows; absent where no class has any, and in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub borrowed: Option<BorrowedFacts>,
+    /// Conditions of the delivery and of the release beyond the promise; absent where the policy has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guards: Option<GuardFacts>,
+    /// What insensitive columns expose; absent where there are none, or it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub insensitive: Option<InsensitiveFacts>,
+    /// Columns that were left out and may identify people with several rows, where the policy names no unit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeating_identifiers: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What the requirements count.
@@ -190,6 +205,10 @@ pub struct SensitiveFacts {
     /// The largest share of one value among the rows of a class; absent in sidecars of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_share: Option<f64>,
+    /// How texts that look alike are counted: `merged` or `distinct`; absent for columns that are not text or have categories,
+    /// and in sidecars of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub look_alikes: Option<Cow<'static, str>>,
     /// Histogram of distinct values per class.
     #[serde(default)]
     pub diversity: Vec<Bin>,

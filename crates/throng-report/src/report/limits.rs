@@ -30,6 +30,12 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                          they were quasi-identifiers."
                     }
                 }
+                @if sidecar.privacy.repeating_identifiers > 0 {
+                    li {
+                        "A column that was left out has the same value in several rows. If a value is a person, k and p count rows \
+                         and not people, and a class may have fewer than k people; `unit` under [privacy] counts people."
+                    }
+                }
                 @for words in NOT_PROMISED { li { (words) } }
             }
         }

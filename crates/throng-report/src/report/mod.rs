@@ -8,6 +8,8 @@ mod borrowed;
 mod classes;
 mod detail;
 mod diversity;
+mod guards;
+mod insensitive;
 mod limits;
 mod promise;
 mod reproduce;
@@ -31,9 +33,11 @@ pub fn report(sidecar: &Sidecar) -> String {
         classes::section,
         diversity::section,
         borrowed::section,
+        insensitive::section,
         attacks::section,
         detail::section,
         suppressed::section,
+        guards::section,
         series::section,
         limits::section,
         time::section,

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use throng_core::model::{Bound, bound_of, describe_requirement};
 use throng_core::verify::CONSTRAINED;
 
-use crate::document::{PrivacyUnit, Quantity, Requirement, Sidecar};
+use crate::document::{PrivacyFacts, PrivacyUnit, Quantity, Requirement, Sidecar};
 use crate::numbers::cell;
 use crate::page::head;
 
@@ -29,7 +29,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                 (head("Requirements", &COLUMNS))
                 tbody {
                     @for (at, requirement) in sidecar.privacy.requirements.iter().enumerate() {
-                        (row(at, requirement, sidecar.privacy.counts))
+                        (row(at, requirement, &sidecar.privacy))
                     }
                 }
             }
@@ -37,14 +37,14 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
     }
 }
 
-fn row(at: usize, requirement: &Requirement, counts: PrivacyUnit) -> Markup {
+fn row(at: usize, requirement: &Requirement, privacy: &PrivacyFacts) -> Markup {
     let key = |field: &str| format!("privacy.requirements.{at}.{field}");
     html! {
         tr {
             th scope="row" {
                 (requirement.model)
                 @if let Some(column) = &requirement.column { " of " (column) }
-                span class="words" { (words(requirement, counts)) }
+                span class="words" { (words(requirement, privacy)) }
             }
             (cell(&key("required"), requirement.required, requirement.required))
             (cell(&key("achieved"), requirement.achieved, requirement.achieved))
@@ -55,11 +55,15 @@ fn row(at: usize, requirement: &Requirement, counts: PrivacyUnit) -> Markup {
     }
 }
 
-fn words(requirement: &Requirement, counts: PrivacyUnit) -> Cow<'static, str> {
+fn words(requirement: &Requirement, privacy: &PrivacyFacts) -> Cow<'static, str> {
+    let counts_units = privacy.counts == PrivacyUnit::Units;
     let words = match &*requirement.model {
-        "k-anonymity" if counts == PrivacyUnit::Units => "units, such as people, with rows in the smallest class",
-        "p-sensitivity" if counts == PrivacyUnit::Units => {
+        "k-anonymity" if counts_units => "units, such as people, with rows in the smallest class",
+        "p-sensitivity" if counts_units => {
             "different values in every class that as many different units carry, nulls not counted"
+        }
+        "k-anonymity" if privacy.repeating_identifiers > 0 => {
+            "rows in the smallest class; several of them may belong to one person"
         }
         "k-anonymity" => "rows in the smallest class",
         "p-sensitivity" => "different values in every class, nulls not counted",

@@ -1,0 +1,124 @@
+//! Samples of distinct tuples by their hash [Gibbons 2001].
+//!
+//! A tuple is kept if its hash has at least `zeros` trailing zeros. Above the capacity `zeros` grows, and about half of the tuples are
+//! dropped. Tuples that are kept have been kept since their first row, so their counts are exact.
+
+use rustc_hash::FxHashMap;
+
+/// Rows per tuple.
+#[derive(Clone, Debug)]
+pub(super) struct RowCounts {
+    kept: FxHashMap<u64, u32>,
+    zeros: u32,
+    capacity: usize,
+}
+
+impl RowCounts {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { kept: FxHashMap::default(), zeros: 0, capacity }
+    }
+
+    /// Counts a row of the tuple with this hash.
+    #[inline]
+    pub(super) fn add(&mut self, hash: u64) {
+        if hash.trailing_zeros() >= self.zeros {
+            self.add_rows(hash, 1);
+        }
+    }
+
+    fn add_rows(&mut self, hash: u64, rows: u32) {
+        let known = self.kept.entry(hash).or_default();
+        *known = known.saturating_add(rows);
+        while self.kept.len() > self.capacity && self.zeros < u64::BITS {
+            self.sample_at(self.zeros + 1);
+        }
+    }
+
+    fn sample_at(&mut self, zeros: u32) {
+        self.zeros = zeros;
+        self.kept.retain(|hash, _| hash.trailing_zeros() >= zeros);
+    }
+
+    /// Adds the rows of other counts.
+    pub(super) fn merge(&mut self, other: Self) {
+        if other.zeros > self.zeros {
+            self.sample_at(other.zeros);
+        }
+        for (hash, rows) in other.kept {
+            if hash.trailing_zeros() >= self.zeros {
+                self.add_rows(hash, rows);
+            }
+        }
+    }
+
+    pub(super) fn is_exact(&self) -> bool {
+        self.zeros == 0
+    }
+
+    /// Returns the number of tuples with a single row, estimated if tuples are sampled.
+    pub(super) fn uniques(&self) -> u64 {
+        let found = self.kept.values().filter(|rows| **rows == 1).count() as u64;
+        found.saturating_mul(1_u64.checked_shl(self.zeros).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.kept.capacity() * (size_of::<(u64, u32)>() + 1)
+    }
+}
+
+/// Tuples with the hash of each of their values, and their rows.
+#[derive(Clone, Debug)]
+pub(super) struct TupleSample {
+    kept: FxHashMap<u64, (Box<[u64]>, u64)>,
+    zeros: u32,
+    capacity: usize,
+}
+
+impl TupleSample {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self { kept: FxHashMap::default(), zeros: 0, capacity }
+    }
+
+    /// Returns whether the tuple with this hash is kept.
+    #[inline]
+    pub(super) fn takes(&self, hash: u64) -> bool {
+        hash.trailing_zeros() >= self.zeros
+    }
+
+    /// Adds a row of a tuple that is kept.
+    pub(super) fn add(&mut self, hash: u64, tuple: &[u64]) {
+        self.add_rows(hash, tuple, 1);
+    }
+
+    fn add_rows(&mut self, hash: u64, tuple: &[u64], rows: u64) {
+        self.kept.entry(hash).or_insert_with(|| (tuple.into(), 0)).1 += rows;
+        while self.kept.len() > self.capacity && self.zeros < u64::BITS {
+            self.zeros += 1;
+            let zeros = self.zeros;
+            self.kept.retain(|hash, _| hash.trailing_zeros() >= zeros);
+        }
+    }
+
+    /// Adds the rows of another sample.
+    pub(super) fn merge(&mut self, other: Self) {
+        if other.zeros > self.zeros {
+            self.zeros = other.zeros;
+            self.kept.retain(|hash, _| hash.trailing_zeros() >= other.zeros);
+        }
+        for (hash, (tuple, rows)) in other.kept {
+            if self.takes(hash) {
+                self.add_rows(hash, &tuple, rows);
+            }
+        }
+    }
+
+    /// Returns the tuples that are kept, with their rows.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u64], u64)> {
+        self.kept.values().map(|(tuple, rows)| (&**tuple, *rows))
+    }
+
+    pub(super) fn size(&self) -> usize {
+        let width = self.kept.values().next().map_or(0, |(tuple, _)| tuple.len());
+        self.kept.capacity() * (size_of::<(u64, (Box<[u64]>, u64))>() + 1) + self.kept.len() * width * size_of::<u64>()
+    }
+}
