@@ -14,6 +14,7 @@
 mod bound;
 mod check;
 mod clean;
+mod delta;
 mod distributed;
 mod draft;
 mod error;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::prelude::SessionContext;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Facts, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
@@ -33,17 +34,18 @@ pub(crate) struct StagedFiles<'a> {
 #[derive(Debug)]
 pub(crate) struct ReadBack {
     files: Vec<FileEntry>,
+    schema: SchemaRef,
 }
 
 impl ReadBack {
-    /// Returns the files by their names in the staging.
-    pub(crate) fn into_files(self) -> Vec<FileEntry> {
-        self.files
+    /// Returns the files by their names in the staging, and their columns.
+    pub(crate) fn into_parts(self) -> (Vec<FileEntry>, SchemaRef) {
+        (self.files, self.schema)
     }
 
     #[cfg(test)]
     pub(crate) fn of_test(files: Vec<FileEntry>) -> Self {
-        Self { files }
+        Self { files, schema: Arc::new(datafusion::arrow::datatypes::Schema::empty()) }
     }
 }
 
@@ -96,7 +98,7 @@ pub(crate) async fn read_back(
     }
     let findings = verified.findings;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
-    Ok((findings, ReadBack { files: written.files }))
+    Ok((findings, ReadBack { files: written.files, schema: Arc::clone(anonymizer.schema()) }))
 }
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash

@@ -12,7 +12,7 @@ use throng_core::series::{
     ABSENT, Crowd, Leavers, NightCounts, OpenNight, RowKey, SeriesRules, SeriesState, ShownRow, audit,
 };
 use throng_datafusion::Anonymizer;
-use throng_policy::{LeaverSetting, Policy, SeriesSettings};
+use throng_policy::{LeaverSetting, Policy, SeriesSettings, delta_table};
 use throng_report::Sidecar;
 use throng_report::document::{
     AlgorithmFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
@@ -23,7 +23,7 @@ use crate::error::{JobError, Kind};
 use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts};
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::progress::Stage;
-use crate::publish::Staged;
+use crate::publish::{InputIdentity, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::session::session;
@@ -73,6 +73,7 @@ pub(super) async fn run_with_key(
     async {
         let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
         for location in &policy.input.locations {
+            let location = delta_table(location).unwrap_or(location);
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
@@ -173,8 +174,19 @@ async fn stage(
     let counts = prepared.counts;
     let waiting = counts.held + counts.outdated + counts.suppressed;
     let release = ReleaseFacts {
-        input: InputFacts { rows: tonight.keys.len() as u64, files: described.files, bytes: described.bytes },
-        output: OutputFacts { rows: rows as u64, files: count, bytes, suppressed_rows: waiting },
+        input: InputFacts {
+            rows: tonight.keys.len() as u64,
+            files: described.files,
+            bytes: described.bytes,
+            version: described.version,
+        },
+        output: OutputFacts {
+            rows: rows as u64,
+            files: count,
+            bytes,
+            suppressed_rows: waiting,
+            ..OutputFacts::default()
+        },
         columns: column_counts(anonymizer.binding()),
         algorithm: AlgorithmFacts {
             partition: policy.algorithm.partition.as_str().into(),
@@ -385,6 +397,7 @@ async fn publish(
 ) -> Result<PublishedRelease, JobError> {
     let StagedNight { mut sidecar, read_back, input_digest, ledger, clock } = night;
     let span = clock.begin(Stage::Publish, None);
+    let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
     let mut finish = || {
         sidecar.set_times(&clock.times());
         sidecar.resources.peak_memory_bytes = peak_memory_bytes();
@@ -398,7 +411,7 @@ async fn publish(
                 return Err(error);
             }
         };
-        let committed = staged.verified(read_back).commit(run, input_digest, &mut finish).await?;
+        let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
         place.committed(&run.run_id, replaced.as_deref()).await;
         tracing::info!(bytes, rows = ledger.state.rows.len(), "ledger written");
         Ok::<_, JobError>(committed.clean().await)
