@@ -27,7 +27,7 @@ const KEPT: &str = "[columns.year]\nrole = \"insensitive\"\n[columns.city]\nrole
 fn values_of_folders_are_columns_that_a_policy_must_name() {
     let workshop = workshop();
     workshop.policy(3, 1, COLUMNS);
-    assert_says(&workshop.run_refused(65, &[]), &["year", "city"]);
+    assert_says(&workshop.run_refused(78, &[]), &["`year`", "`city`"]);
     workshop.policy(3, 1, &format!("{COLUMNS}{KEPT}"));
     workshop.run(&[]);
     let batch = read(&workshop.release());

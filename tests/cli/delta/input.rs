@@ -63,6 +63,7 @@ fn a_version_has_the_files_that_its_log_names_and_no_others() {
     assert_eq!(sidecar(&workshop, "metrics.json")["input"]["version"], 2);
     assert_eq!(sidecar(&workshop, "manifest.json")["input_version"], 2);
     refused(&workshop, "version = 3", 66, &["no version 3", "latest is 2"]);
+    policy(&workshop, "", COLUMNS);
     let url = format!("delta+file://{}", workshop.path("lake").display());
     assert_eq!(workshop.run(&["--input", &url])["rows"], 15);
     let counted = workshop.throng(&["sql", "--format", "csv", "-c", "SELECT count(*) AS n FROM 'delta+lake/'"]);
@@ -117,7 +118,7 @@ fn partition_columns_are_columns_with_their_types() {
     let none = with_values(table.file("b.parquet", &rows(10..20)), json!({ "region": null, "day": "" }));
     table.entry(0, &[protocol(), metadata(&[("region", "string"), ("day", "date")]), north, none]);
     policy(&workshop, "", COLUMNS);
-    let unnamed = workshop.run_refused(65, &[]);
+    let unnamed = workshop.run_refused(78, &[]);
     assert_says(&unnamed, &["region", "day"]);
     let kept = "[columns.region]\nrole = \"insensitive\"\n[columns.day]\nrole = \"insensitive\"\n";
     policy(&workshop, "", &format!("{COLUMNS}{kept}"));
@@ -160,7 +161,7 @@ fn a_file_may_lack_a_column_that_came_later() {
     wider["metaData"]["schemaString"] = json!({ "type": "struct", "fields": fields.map(field) }).to_string().into();
     table.entry(1, &[wider]);
     policy(&workshop, "", COLUMNS);
-    assert_says(&workshop.run_refused(65, &[]), &["note"]);
+    assert_says(&workshop.run_refused(78, &[]), &["note"]);
     policy(&workshop, "", &format!("{COLUMNS}[columns.note]\nrole = \"insensitive\"\n"));
     workshop.run(&[]);
     let released = Rows::of(&read(&workshop.release()));
