@@ -151,23 +151,6 @@ fn a_pipe_is_refused_and_not_waited_for() {
 }
 
 #[test]
-fn folders_that_hold_values_of_a_column_are_refused_by_its_name() {
-    let workshop = workshop();
-    for year in ["2020", "2021"] {
-        let folder = workshop.path(&format!("years/year={year}"));
-        fs::create_dir_all(&folder).unwrap();
-        write_parquet(&folder.join("people.parquet"), &people(50));
-    }
-    let said = ["partitioned by `year`", "PARTITIONED BY"];
-    assert_says(&workshop.run_refused(78, &["--input", "years/"]), &said);
-    let ended = workshop.throng(&["sql", "-c", "SELECT count(*) FROM 'years/'"]);
-    assert_eq!(ended.code, Some(78), "{ended:?}");
-    assert_says(&ended.stderr, &said);
-    // One folder is a table without the column.
-    workshop.run(&["--input", "years/year=2020/"]);
-}
-
-#[test]
 fn files_that_are_compressed_as_a_whole_are_refused_by_name() {
     let workshop = workshop();
     fs::create_dir(workshop.path("texts")).unwrap();

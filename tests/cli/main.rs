@@ -33,6 +33,7 @@ mod clean;
 mod cluster;
 mod configs;
 mod csv;
+mod delta;
 mod deploy;
 mod determinism;
 mod every_type;
@@ -64,6 +65,7 @@ mod odd_columns;
 #[cfg(feature = "otel")]
 mod otel;
 mod overwrite;
+mod partitions;
 mod presets;
 mod properties;
 mod report;

@@ -25,7 +25,7 @@ const STAGES: [&str; 7] = ["survey", "partition", "cluster", "recode", "write", 
 
 /// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Moment {
+pub enum Moment {
     /// When a thread enters a system call for the n-th time.
     Call(&'static str, u64),
     /// When the log names a stage.
@@ -44,7 +44,7 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
     let time = start.elapsed();
 
     let mut draws = TestRng::of(seed, "local kills");
-    let moments = moments(time, can_trace(), &mut draws);
+    let moments = moments(&CALLS, time, can_trace(), &mut draws);
     let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
     for (has_old, moment) in moments.into_iter().cycle() {
         if killed == kills {
@@ -77,19 +77,24 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
     ));
 }
 
-fn strs(arguments: &[String]) -> Vec<&str> {
+pub fn strs(arguments: &[String]) -> Vec<&str> {
     arguments.iter().map(String::as_str).collect()
 }
 
 /// Returns the names beside the release.
-fn beside(trial: &Trial) -> Vec<String> {
+pub fn beside(trial: &Trial) -> Vec<String> {
     let out = trial.workshop.path("out");
     if out.exists() { names(&out).into_iter().filter(|name| name != "release").collect() } else { Vec::new() }
 }
 
 /// Returns every moment once, in an order determined by the seed.
-fn moments(time: Duration, can_trace: bool, draws: &mut TestRng) -> Vec<(bool, Moment)> {
-    let calls = CALLS.iter().filter(|_| can_trace);
+pub fn moments(
+    calls: &[(&'static str, u64)],
+    time: Duration,
+    can_trace: bool,
+    draws: &mut TestRng,
+) -> Vec<(bool, Moment)> {
+    let calls = calls.iter().filter(|_| can_trace);
     let mut moments: Vec<Moment> =
         calls.flat_map(|(call, times)| (1..=*times).map(|number| Moment::Call(call, number))).collect();
     moments.extend(STAGES.map(Moment::Stage));
@@ -103,7 +108,7 @@ fn moments(time: Duration, can_trace: bool, draws: &mut TestRng) -> Vec<(bool, M
 }
 
 /// Whether this machine allows tracing a process.
-fn can_trace() -> bool {
+pub fn can_trace() -> bool {
     let traced = Command::new("strace").args(["-f", "-o", "/dev/null", "true"]).output();
     let can = traced.is_ok_and(|output| output.status.success());
     if !can {
@@ -115,7 +120,7 @@ fn can_trace() -> bool {
 }
 
 /// Kills a run. Returns whether it was killed before its end.
-fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
+pub fn kill(trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
     let arguments = run.arguments();
     match moment {
         Moment::Call(call, number) => {

@@ -15,6 +15,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
 mod bucket;
+mod delta_state;
 mod setting;
 mod state;
 mod trial;
@@ -30,7 +31,9 @@ mod sandbox;
 mod tables;
 
 mod concurrent;
+mod delta_s3;
 mod full;
+mod kills_delta;
 mod kills_local;
 mod kills_s3;
 mod schedules;

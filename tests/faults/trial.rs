@@ -97,6 +97,12 @@ impl Trial {
         trial
     }
 
+    /// Makes later runs write Delta tables.
+    pub fn release_tables(&self) {
+        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
+        self.workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
+    }
+
     /// Lets runs wait for responses practically without a timeout.
     pub fn be_patient(&self) {
         let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();

@@ -1,12 +1,14 @@
-//! `throng clean`: removes the orphans of dead runs at an output, and nothing else.
+//! `throng clean`: removes the orphans of dead runs at an output, files of replaced versions of a Delta table, and nothing else.
 
 use std::time::{Duration, SystemTime};
 
 use object_store::ObjectStoreExt;
 use throng_policy::Store;
 
+use crate::delta::{DeltaLog, is_of_throng};
 use crate::error::{JobError, Kind};
 use crate::manifest::{MANIFEST, Manifest};
+use crate::publish::delta_files::DeltaFiles;
 use crate::publish::orphans::{LIFETIME, StoreOrphans, find_local, remove_all};
 use crate::store_path::StorePath;
 
@@ -37,16 +39,24 @@ pub struct Cleaned {
     pub alive: usize,
 }
 
-/// Removes the orphans of dead runs at an output location. Keeps the release, the files of live runs, and all other
-/// files.
+/// Removes the orphans of dead runs at an output location; of a Delta table also the files of versions that were replaced longer
+/// ago than the table keeps them. Keeps the release, the files of live runs, and all other files.
 pub async fn clean(location: &str, settings: &Store, options: CleanOptions) -> Result<Cleaned, JobError> {
     let output = StorePath::parse_with(location, settings)?;
     if output.is_web() {
         let text = format!("{output} can only be read, so that no run has left anything there");
         return Err(JobError::new(Kind::BadPolicy, text));
     }
+    let is_table = DeltaLog::list(&output).await?.is_some();
     let (removed, alive, failed) = match output.local_path() {
+        Some(path) if is_table => {
+            let (mut removed, alive, failed) = clean_local(&path, options);
+            let (of_table, alive_there, failed_there) = clean_table(&output, options).await?;
+            removed.extend(of_table);
+            (removed, alive.max(alive_there), failed + failed_there)
+        }
         Some(path) => clean_local(&path, options),
+        None if is_table => clean_table(&output, options).await?,
         None => clean_store(&output, options).await?,
     };
     if failed > 0 {
@@ -72,6 +82,22 @@ fn clean_local(output: &std::path::Path, options: CleanOptions) -> (Vec<String>,
         }
     }
     (removed, found.alive, failed)
+}
+
+/// Removes files of earlier versions that no reader needs any more, besides the orphans of dead runs.
+async fn clean_table(output: &StorePath, options: CleanOptions) -> Result<(Vec<String>, usize, usize), JobError> {
+    let now = SystemTime::now();
+    let around = DeltaFiles::look(output, now).await?;
+    if !around.table.as_ref().is_some_and(|table| is_of_throng(&table.latest.metadata)) {
+        let text = format!("{output} is a Delta table that is no release of Throng; nothing was removed");
+        return Err(JobError::new(Kind::BadPolicy, format!("{text}; use VACUUM")));
+    }
+    let (dead, alive) = around.dead(options.older_than, now);
+    let mut paths: Vec<_> = dead.into_iter().map(|object| object.location).chain(around.expired).collect();
+    paths.sort();
+    let removed = paths.iter().map(|path| output.at(path.clone()).to_string()).collect();
+    let left = if options.dry_run { 0 } else { remove_all(output, paths).await };
+    Ok((removed, alive, left))
 }
 
 async fn clean_store(output: &StorePath, options: CleanOptions) -> Result<(Vec<String>, usize, usize), JobError> {

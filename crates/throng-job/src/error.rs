@@ -108,6 +108,11 @@ impl JobError {
         Self { message: format!("{prefix}{}", self.message), ..self }
     }
 
+    /// Replaces the message.
+    pub(crate) fn map_message(self, change: impl FnOnce(String) -> String) -> Self {
+        Self { message: change(self.message), ..self }
+    }
+
     fn with_source(self, source: impl Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
     }

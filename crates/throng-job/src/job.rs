@@ -13,7 +13,7 @@ use datafusion::prelude::SessionContext;
 use futures::Stream;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, Policy};
+use throng_policy::{Binding, OutputFormat, Policy, delta_table};
 use throng_report::document::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
@@ -22,6 +22,7 @@ use tracing::Instrument;
 pub use unpublished::{UnpublishedRelease, make_release};
 
 use crate::column_warnings::{repeating_identifiers, warnings_of};
+use crate::delta::check_releasable;
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
 use crate::guards::{DeliveryGuards, check_types};
@@ -30,7 +31,7 @@ use crate::lab::gate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::{NoProgress, Progress, Stage};
-use crate::publish::Staged;
+use crate::publish::{InputIdentity, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::series::run_series;
@@ -126,7 +127,7 @@ async fn run_with(
             tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.told(policy.privacy.k));
         }
         let output = output_of(policy, options.table.is_some())?;
-        let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
+        let staged = Staged::begin_for(&output, &policy.output, &run_id).await?;
         let policy_digest = policy_digest(policy)?;
         let run = RunFacts {
             run_id,
@@ -156,6 +157,7 @@ fn output_of(policy: &Policy, is_of_host: bool) -> Result<StorePath, JobError> {
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
     if !is_of_host {
         for location in &policy.input.locations {
+            let location = delta_table(location).unwrap_or(location);
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
     }
@@ -200,6 +202,10 @@ async fn anonymize(
         let text = "`privacy.insensitive_uniqueness` is measured in one process; run the job without --cluster";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
+    if cluster.is_some() && !input.is_distributable() {
+        let text = "an input with partition columns is read in one process; run the job without --cluster";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
@@ -218,7 +224,7 @@ async fn anonymize(
     };
 
     let span = clock.begin(Stage::Verify, Some(facts.rows_read - facts.suppressed));
-    let output = output_facts(&files, &facts);
+    let output = output_facts(&files, &facts, staged);
     let place = staged.place()?;
     let staged_files = files.clone();
     let written = StagedFiles { files, place: &place, facts: &facts, units };
@@ -301,12 +307,15 @@ async fn write_rows(
 }
 
 /// Returns the sizes of the files of a release.
-fn output_facts(files: &[FileEntry], facts: &Facts) -> OutputFacts {
+fn output_facts(files: &[FileEntry], facts: &Facts, staged: &Staged) -> OutputFacts {
+    let (version, earlier_versions) = staged.table_version().unzip();
     OutputFacts {
         rows: files.iter().map(|file| file.rows).sum(),
         files: files.len() as u64,
         bytes: files.iter().map(|file| file.bytes).sum(),
         suppressed_rows: facts.suppressed,
+        version,
+        earlier_versions,
     }
 }
 
@@ -319,7 +328,7 @@ fn release_facts(
     facts: Facts,
 ) -> ReleaseFacts {
     ReleaseFacts {
-        input: InputFacts { rows: facts.rows_read, files: input.files, bytes: input.bytes },
+        input: InputFacts { rows: facts.rows_read, files: input.files, bytes: input.bytes, version: input.version },
         output,
         columns: column_counts(anonymizer.binding()),
         counts: privacy_unit(policy),
@@ -373,6 +382,9 @@ pub(crate) async fn bind(
     }
     let table = AnonymizedTable::new(input.rows(session)?.into_view(), Arc::new(bound))?;
     check_writable(table.anonymizer().schema(), table.anonymizer().input_schema())?;
+    if policy.output.format == OutputFormat::Delta {
+        check_releasable(table.anonymizer().schema())?;
+    }
     let reading = input.read_plan(Some(&columns_read(&table)));
     let rows = input.expected_rows().unwrap_or_else(|| reading.rows_of(input.describe().bytes));
     reading.writing(rows).apply(session)?;
@@ -406,6 +418,7 @@ async fn publish(
 ) -> Result<PublishedRelease, JobError> {
     let StagedRelease { mut sidecar, read_back, input_digest, clock, warnings } = ready;
     let span = clock.begin(Stage::Publish, None);
+    let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
     // The sidecar is itself published, so its times end at the moment it is written.
     let mut finish = || {
         sidecar.set_times(&clock.times());
@@ -413,7 +426,7 @@ async fn publish(
         sidecar.clone()
     };
     let files = async {
-        let committed = staged.verified(read_back).commit(run, input_digest, &mut finish).await?;
+        let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
         Ok::<_, JobError>(committed.clean().await)
     }
     .instrument(span)

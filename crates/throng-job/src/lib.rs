@@ -15,6 +15,7 @@ mod bound;
 mod check;
 mod clean;
 mod column_warnings;
+mod delta;
 mod distributed;
 mod draft;
 mod error;

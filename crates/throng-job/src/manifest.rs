@@ -27,6 +27,12 @@ pub struct Manifest {
     /// not depend on their content, and shows whether a run would read the same input again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_digest: Option<String>,
+    /// Version of the Delta table that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_version: Option<u64>,
+    /// Version of the Delta table that is the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_version: Option<u64>,
     /// The files of the release.
     pub files: Vec<FileEntry>,
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::prelude::SessionContext;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
@@ -35,12 +36,13 @@ pub(crate) struct StagedFiles<'a> {
 pub(crate) struct ReadBack {
     files: Vec<FileEntry>,
     exposure: Option<InsensitiveExposure>,
+    schema: SchemaRef,
 }
 
 impl ReadBack {
-    /// Returns the files by their names in the staging.
-    pub(crate) fn into_files(self) -> Vec<FileEntry> {
-        self.files
+    /// Returns the files by their names in the staging, and their columns.
+    pub(crate) fn into_parts(self) -> (Vec<FileEntry>, SchemaRef) {
+        (self.files, self.schema)
     }
 
     /// Returns the exposure by insensitive columns, if there are some and it was measured.
@@ -50,7 +52,7 @@ impl ReadBack {
 
     #[cfg(test)]
     pub(crate) fn of_test(files: Vec<FileEntry>) -> Self {
-        Self { files, exposure: None }
+        Self { files, exposure: None, schema: Arc::new(datafusion::arrow::datatypes::Schema::empty()) }
     }
 }
 
@@ -101,7 +103,7 @@ pub(crate) async fn read_back(
     verified.check_exposure(anonymizer.policy().privacy.guards.insensitive_uniqueness)?;
     let VerifiedTable { findings, exposure, .. } = verified;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
-    Ok((findings, ReadBack { files: written.files, exposure }))
+    Ok((findings, ReadBack { files: written.files, exposure, schema: Arc::clone(anonymizer.schema()) }))
 }
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash

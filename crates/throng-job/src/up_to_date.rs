@@ -4,14 +4,16 @@
 //! a file was removed or has another size, a release is incomplete, or the version of the input is unknown.
 
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use futures::TryStreamExt;
 use object_store::ObjectStoreExt;
-use throng_policy::Policy;
+use throng_policy::{OutputFormat, Policy};
 
 use crate::error::JobError;
 use crate::input::current_fingerprint;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
+use crate::publish::delta_files::DeltaFiles;
 use crate::publish::{METRICS, SUCCESS};
 use crate::store_path::StorePath;
 
@@ -27,7 +29,11 @@ pub struct CurrentRelease {
 /// Returns the current release, if a run of this policy would reproduce it. Reads no rows and writes nothing.
 pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobError> {
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
-    let Some(manifest) = complete_release(&output).await else { return Ok(None) };
+    let found = match policy.output.format {
+        OutputFormat::Parquet => complete_release(&output).await,
+        OutputFormat::Delta => complete_version(&output).await,
+    };
+    let Some(manifest) = found else { return Ok(None) };
     let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
         && manifest.policy_digest == policy_digest(policy)?
         && match (&manifest.input_digest, current_fingerprint(policy).await?) {
@@ -37,8 +43,8 @@ pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobEr
     Ok(is_same.then(|| CurrentRelease { location: output.to_string(), manifest }))
 }
 
-/// Returns the manifest of the release at a location, if the release is complete and alone.
-async fn complete_release(output: &StorePath) -> Option<Manifest> {
+/// Returns the manifest at a location, if the metrics there are of the same run.
+async fn documented_release(output: &StorePath) -> Option<Manifest> {
     let document = async |name: &str| {
         let place = output.child(name);
         let found = place.store.get(&place.path).await.ok()?;
@@ -46,9 +52,30 @@ async fn complete_release(output: &StorePath) -> Option<Manifest> {
     };
     let manifest = Manifest::parse(&document(MANIFEST).await?)?;
     let metrics: serde_json::Value = serde_json::from_slice(&document(METRICS).await?).ok()?;
-    if metrics["run_id"] != manifest.run_id.as_str() {
-        return None;
+    (metrics["run_id"] == manifest.run_id.as_str()).then_some(manifest)
+}
+
+/// Returns the manifest of a Delta table, if its latest version is that of the manifest and all of its files exist.
+async fn complete_version(output: &StorePath) -> Option<Manifest> {
+    let manifest = documented_release(output).await?;
+    let table = DeltaFiles::look(output, SystemTime::now()).await.ok()?.table?;
+    let is_latest = manifest.table_version == Some(table.latest.version)
+        && table.latest_run.as_ref() == Some(&manifest.run_id)
+        && table.latest.files.len() == manifest.files.len();
+    for file in &manifest.files {
+        let place = output.child(&file.path);
+        let found = place.store.head(&place.path).await.ok()?;
+        let is_listed = table.latest.files.iter().any(|listed| listed.path == file.path);
+        if !is_listed || found.size != file.bytes {
+            return None;
+        }
     }
+    is_latest.then_some(manifest)
+}
+
+/// Returns the manifest of the release at a location, if the release is complete and alone.
+async fn complete_release(output: &StorePath) -> Option<Manifest> {
+    let manifest = documented_release(output).await?;
     let listed: Vec<_> = output.store.list(Some(&output.path)).try_collect().await.ok()?;
     let mut sizes: HashMap<String, u64> = HashMap::new();
     for object in listed {

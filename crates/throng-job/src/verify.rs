@@ -7,8 +7,9 @@ use futures::TryStreamExt;
 use object_store::{ObjectMeta, ObjectStoreExt};
 use throng_core::verify::{AllowedValues, Findings, Promise};
 use throng_datafusion::{AnonymizeError, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
-use throng_policy::Store;
+use throng_policy::{Store, delta_table};
 
+use crate::delta::DeltaLog;
 use crate::error::{JobError, Kind};
 use crate::input::{FileInput, InputFile, JobInput, format_of, open_locations, open_table};
 use crate::job::JobOptions;
@@ -101,12 +102,19 @@ pub(crate) async fn release_at(
     settings: &Store,
 ) -> Result<Option<(StorePath, Manifest)>, JobError> {
     let [location] = locations else { return Ok(None) };
+    if delta_table(location).is_some() {
+        return Ok(None);
+    }
     let Location { place, pattern: None, .. } = Location::parse_with(location, settings)? else { return Ok(None) };
     let is_file = match place.local_path() {
         Some(path) => !path.is_dir(),
         None => !place.path.as_ref().is_empty() && place.store.head(&place.path).await.is_ok(),
     };
     if is_file {
+        return Ok(None);
+    }
+    // The folder of a Delta table also holds files of other versions, and is refused when its files are looked for.
+    if DeltaLog::list(&place).await?.is_some() {
         return Ok(None);
     }
     let manifest = place.child(MANIFEST);

@@ -58,6 +58,7 @@ mod spanned_toml;
 mod store;
 mod suggest;
 mod table_at_hand;
+mod table_pin;
 mod text_position;
 mod time_span;
 mod toml_quote;
@@ -73,7 +74,7 @@ pub use hierarchy::{
     HierarchyError, HierarchyOutline, NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,
     parse_hierarchy_rule, read_hierarchy,
 };
-pub use location::{LocationError, check as check_location, is_web};
+pub use location::{LocationError, check as check_location, delta_table, is_web};
 pub use overrides::Overrides;
 pub use policy::{
     Algorithm, BoundSetting, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive,
@@ -89,8 +90,9 @@ pub use series::{
     DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE, LeaverSetting,
     SeriesSettings,
 };
-pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode};
+pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode, OutputFormat};
 pub use store::Store;
+pub use table_pin::TablePin;
 pub use text_position::LineColumn;
 pub use time_span::parse as parse_time_span;
 

@@ -8,6 +8,9 @@ pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// URL schemes in which the part before `@` is a container, not a user.
 const CONTAINER_SCHEMES: [&str; 4] = ["abfs", "abfss", "wasb", "wasbs"];
 
+/// Prefix of the location of a Delta table.
+const DELTA_PREFIX: &str = "delta+";
+
 /// Parts of queries that sign a URL of S3, Google or Azure, in small letters.
 const SIGNING_PARAMETERS: [&str; 6] = ["x-amz-", "x-goog-", "signature=", "sig=", "token=", "accesskeyid="];
 
@@ -60,8 +63,14 @@ pub fn expand(written: &str, environment: Environment<'_>) -> Result<String, Loc
     Ok(expanded)
 }
 
+/// Returns the location of a Delta table without its prefix; `None` for any other location.
+pub fn delta_table(location: &str) -> Option<&str> {
+    location.strip_prefix(DELTA_PREFIX)
+}
+
 /// Rejects a location that is empty or contains credentials.
 pub fn check(location: &str) -> Result<(), LocationError> {
+    let location = delta_table(location).unwrap_or(location);
     if location.is_empty() {
         return Err(LocationError::Empty);
     }

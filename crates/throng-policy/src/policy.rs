@@ -18,9 +18,10 @@ use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
 use crate::secret::Secret;
 use crate::series::SeriesSettings;
-use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
+use crate::table_pin::TablePin;
 
 /// A valid policy with command-line overrides applied. Created by [`Policy::load`] and [`Policy::parse`].
 #[derive(Clone, Debug)]
@@ -87,6 +88,8 @@ impl Policy {
 pub struct Input {
     /// Files, folders, globs or URLs; at least one, with environment variables expanded.
     pub locations: Vec<String>,
+    /// Version of a Delta table; without meaning for files.
+    pub pin: TablePin,
     /// Format of the files; by default it follows from their extension.
     pub format: Option<Format>,
     /// CSV options.
@@ -114,6 +117,8 @@ impl Default for CsvOptions {
 pub struct Output {
     /// Folder or URL, with environment variables expanded.
     pub location: String,
+    /// Form of the release.
+    pub format: OutputFormat,
     /// Behaviour if the location already holds a release.
     pub mode: Mode,
     /// Whether a report is published with the release.

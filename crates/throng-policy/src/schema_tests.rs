@@ -11,8 +11,8 @@ fn the_schema_lists_the_fields_of_every_table() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(names(&schema), ["version", "input", "output", "store", "privacy", "algorithm", "series", "columns"]);
     let definitions = &schema["$defs"];
-    assert_eq!(names(&definitions["Input"]), ["location", "format", "delimiter", "header"]);
-    assert_eq!(names(&definitions["Output"]), ["location", "mode", "report", "rows_per_file", "commit"]);
+    assert_eq!(names(&definitions["Input"]), ["location", "version", "as_of", "format", "delimiter", "header"]);
+    assert_eq!(names(&definitions["Output"]), ["location", "format", "mode", "report", "rows_per_file", "commit"]);
     assert_eq!(
         names(&definitions["Store"]),
         ["endpoint", "region", "allow_http", "timeout", "connect_timeout", "retries", "retry_timeout"]

@@ -28,6 +28,27 @@ impl Format {
     }
 }
 
+/// The form of a release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFormat {
+    /// A folder of Apache Parquet files.
+    #[default]
+    Parquet,
+    /// A Delta table. Each release is a version of it, and earlier versions stay readable for a while.
+    Delta,
+}
+
+impl OutputFormat {
+    /// Returns the name of the format in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            OutputFormat::Parquet => "parquet",
+            OutputFormat::Delta => "delta",
+        }
+    }
+}
+
 /// What happens when the output location already holds a release.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -195,6 +216,9 @@ mod tests {
     fn a_choice_is_read_under_the_name_that_it_tells() {
         for format in [Format::Parquet, Format::Csv, Format::Arrow] {
             assert_eq!(read::<Format>(format.as_str()), format);
+        }
+        for format in [OutputFormat::Parquet, OutputFormat::Delta] {
+            assert_eq!(read::<OutputFormat>(format.as_str()), format);
         }
         for mode in [Mode::Error, Mode::Overwrite, Mode::Series] {
             assert_eq!(read::<Mode>(mode.as_str()), mode);

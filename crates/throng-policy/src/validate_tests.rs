@@ -3,8 +3,8 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output, Overrides,
-    Policy,
+    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output, OutputFormat,
+    Overrides, Policy, TablePin,
 };
 use crate::{Guards, PrivacySettings, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;
@@ -31,6 +31,7 @@ fn plain(k: u64, p: u64) -> PrivacySettings {
 fn output(location: &str, mode: Mode) -> Output {
     Output {
         location: location.to_owned(),
+        format: OutputFormat::Parquet,
         mode,
         report: false,
         rows_per_file: 2 * 1024 * 1024,
@@ -54,6 +55,7 @@ fn the_complete_policy_means_what_it_says() {
         policy.input,
         Input {
             locations: vec!["/data/census/".to_owned(), "more.csv".to_owned()],
+            pin: TablePin::Latest,
             format: Some(Format::Csv),
             csv: CsvOptions { delimiter: b';', header: false },
         }
@@ -95,7 +97,12 @@ fn what_is_left_out_has_its_default() {
     let policy = read(&format!("{HEAD}[columns.age]\nrole = 'quasi'\n")).unwrap();
     assert_eq!(
         policy.input,
-        Input { locations: vec!["in".to_owned()], format: None, csv: CsvOptions { delimiter: b',', header: true } }
+        Input {
+            locations: vec!["in".to_owned()],
+            pin: TablePin::Latest,
+            format: None,
+            csv: CsvOptions { delimiter: b',', header: true }
+        }
     );
     assert_eq!(policy.output, output("out", Mode::Error));
     assert_eq!(policy.privacy, plain(10, 1));

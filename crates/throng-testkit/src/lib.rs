@@ -17,6 +17,7 @@
 
 mod column;
 mod partitions;
+mod python;
 mod random_table;
 pub mod s3;
 mod skip;
@@ -25,6 +26,7 @@ mod test_rng;
 use proptest::test_runner::{Config, RngSeed};
 
 pub use partitions::set_partitions;
+pub use python::PythonPackages;
 pub use random_table::{RandomCoding, RandomTable, tables};
 pub use skip::{skip, skip_record};
 pub use test_rng::TestRng;

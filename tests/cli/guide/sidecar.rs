@@ -89,7 +89,25 @@ fn the_reference_of_the_documents_has_every_field() {
             ways(&serde_json::from_slice(&bytes).unwrap(), "", found);
         }
     }
+    release_of_tables(&mut metrics, &mut manifest);
     let page = fs::read_to_string(repository(PAGE)).unwrap();
     assert_eq!(shown(&page, "`_throng/metrics.json`"), metrics);
     assert_eq!(shown(&page, "`_throng/manifest.json`"), manifest);
+}
+
+/// Adds the fields of a Delta table that was released to a Delta table.
+fn release_of_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
+    let workshop =
+        Workshop::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nformat = \"delta\"\n"));
+    workshop.run(&["--output", "out/first"]);
+    let columns = "[columns]\nage.role = \"quasi\"\nillness.role = \"insensitive\"\n[privacy]\nk = 2\n";
+    let places = "[input]\nlocation = \"delta+out/first\"\n[output]\nlocation = \"out/release\"\nformat = \"delta\"\n";
+    workshop.write("policy.toml", format!("version = 1\n{places}{columns}"));
+    workshop.run(&[]);
+    for (name, found) in [("metrics", metrics), ("manifest", manifest)] {
+        let bytes = fs::read(workshop.release().join(format!("_throng/{name}.json"))).unwrap();
+        ways(&serde_json::from_slice(&bytes).unwrap(), "", found);
+    }
 }

@@ -5,18 +5,23 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::datasource::MemTable;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::arrow::ArrowFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, PartitionedFile};
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
 use throng_datafusion::{catch_decode_panic, catch_decode_panics};
 use throng_policy::{CsvOptions, Format, Store};
 
+use super::find::FoundFiles;
+use super::partitioned_table::PartitionedTable;
+use super::partitions::{PartitionColumns, shown, without_folder_values};
 use super::read_demand::{ReadDemand, ReadPlan};
+use super::schema::FileSchemas;
 use super::{InputDescription, JobInput, find, fingerprint, foreign_text, leading_zeros, pinned, schema};
 use crate::error::{JobError, Kind};
 use crate::store_path::StorePath;
@@ -28,7 +33,11 @@ const CSV_INFERENCE_RECORDS: usize = 100_000;
 #[derive(Clone, Debug)]
 pub(crate) struct FileInput {
     files: Vec<InputFile>,
+    /// Columns of the table: those of the files, and partition columns.
     schema: SchemaRef,
+    /// Columns of the files that are read.
+    file_schema: SchemaRef,
+    partitions: Option<PartitionColumns>,
     /// Number of rows that the files declare, if their format does.
     expected_rows: Option<u64>,
     demand: ReadDemand,
@@ -51,8 +60,8 @@ impl FileInput {
         locations: &[String],
         settings: &Store,
     ) -> Result<Self, JobError> {
-        let (files, format) = find::find(locations, None, settings).await?;
-        Self::of_files(session, files, format, CsvOptions::default()).await
+        let FoundFiles { files, format, partitions } = find::find(locations, None, settings).await?;
+        Self::of_files(session, files, format, CsvOptions::default()).await?.with_partitions(partitions)
     }
 
     /// Opens the input of a policy, whose files must not change: stores refuse reads of a file that has changed since
@@ -62,11 +71,11 @@ impl FileInput {
         input: &throng_policy::Input,
         settings: &Store,
     ) -> Result<Self, JobError> {
-        let (files, format) = find::find(&input.locations, input.format, settings).await?;
+        let FoundFiles { files, format, partitions } = find::find(&input.locations, input.format, settings).await?;
         let fingerprint = fingerprint::fingerprint(&files, format, input.csv, SystemTime::now());
         let files = pinned::pin(files);
         match Self::of_files(session, files.clone(), format, input.csv).await {
-            Ok(input) => Ok(Self { fingerprint, ..input }),
+            Ok(input) => Self { fingerprint, ..input }.with_partitions(partitions),
             // A file that is being replaced may seem damaged.
             Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         }
@@ -77,29 +86,98 @@ impl FileInput {
         Self::of_files(session, files, Format::Parquet, CsvOptions::default()).await
     }
 
+    /// Reads and checks the schemas of Parquet files, for a table whose schema is declared elsewhere.
+    pub(super) async fn read_schemas(session: &SessionContext, files: &[InputFile]) -> Result<FileSchemas, JobError> {
+        register_stores(session, files)?;
+        let (format, csv) = (Format::Parquet, CsvOptions::default());
+        let read = schema::read_schemas(session, files, &file_format(format, csv), format, csv).await;
+        read.map_err(|error| without_folder_values(error, files))
+    }
+
+    /// Creates a table with a declared schema from files whose schemas were read.
+    pub(super) fn of_table(
+        opened: FileSchemas,
+        schema: SchemaRef,
+        partitions: Option<PartitionColumns>,
+    ) -> Result<Self, JobError> {
+        let FileSchemas { schemas, rows, demand } = opened;
+        let files = schemas.into_iter().map(|(file, _)| file).collect();
+        Self::new(files, schema, rows, demand, Format::Parquet, CsvOptions::default()).with_partitions(partitions)
+    }
+
     async fn of_files(
         session: &SessionContext,
         files: Vec<InputFile>,
         format: Format,
         csv: CsvOptions,
     ) -> Result<Self, JobError> {
-        check_stores(&files)?;
-        for file in &files {
-            session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
-        }
-        let (schema, rows, demand) =
-            schema::common_schema(session, &files, &file_format(format, csv), format, csv).await?;
-        let input = Self { files, schema, expected_rows: rows, demand, fingerprint: None, format, csv };
+        register_stores(session, &files)?;
+        let read = schema::common_schema(session, &files, &file_format(format, csv), format, csv).await;
+        let (schema, rows, demand) = read.map_err(|error| without_folder_values(error, &files))?;
+        let input = Self::new(files, schema, rows, demand, format, csv);
         match format {
             Format::Csv => Ok(input.with_schema(leading_zeros::keep_codes(session, &input).await?)),
             Format::Parquet | Format::Arrow => Ok(input),
         }
     }
 
+    fn new(
+        files: Vec<InputFile>,
+        schema: SchemaRef,
+        expected_rows: Option<u64>,
+        demand: ReadDemand,
+        format: Format,
+        csv: CsvOptions,
+    ) -> Self {
+        let (file_schema, partitions) = (Arc::clone(&schema), None);
+        Self { files, schema, file_schema, partitions, expected_rows, demand, fingerprint: None, format, csv }
+    }
+
     /// Returns the same files with other column types.
     pub(super) fn with_schema(&self, schema: SchemaRef) -> Self {
-        Self { schema, ..self.clone() }
+        Self { schema: Arc::clone(&schema), file_schema: schema, ..self.clone() }
     }
+
+    /// Returns the same files with partition columns.
+    fn with_partitions(self, partitions: Option<PartitionColumns>) -> Result<Self, JobError> {
+        let schema = match &partitions {
+            Some(partitions) => partitions.table_schema(&self.file_schema)?,
+            None => Arc::clone(&self.schema),
+        };
+        Ok(Self { schema, partitions, ..self })
+    }
+
+    /// Returns the rows of files on one store.
+    fn rows_of(&self, session: &SessionContext, files: &[InputFile]) -> Result<DataFrame, JobError> {
+        let failed = |error| JobError::reading("the input", &error);
+        let urls = files.iter().map(|file| file.place.table_url()).collect::<Result<Vec<_>, _>>()?;
+        let format = file_format(self.format, self.csv);
+        let Some(partitions) = &self.partitions else {
+            let options = ListingOptions::new(format).with_file_extension("");
+            let config = ListingTableConfig::new_with_multi_paths(urls)
+                .with_listing_options(options)
+                .with_schema(Arc::clone(&self.file_schema));
+            let table = ListingTable::try_new(config).map_err(failed)?;
+            return session.read_table(Arc::new(table)).map_err(failed);
+        };
+        let store = urls.first().ok_or_else(|| JobError::internal("a table without files"))?.object_store();
+        let file = |file: &InputFile| {
+            let values = partitions.values_of(file)?;
+            Ok(PartitionedFile::new_from_meta(file.meta.clone()).with_partition_values(values))
+        };
+        let files = files.iter().map(file).collect::<Result<Vec<_>, JobError>>()?;
+        let table = PartitionedTable::new(format, store, files, Arc::clone(&self.file_schema), partitions.fields());
+        session.read_table(Arc::new(table)).map_err(failed)
+    }
+}
+
+/// Registers the stores of files with a session.
+fn register_stores(session: &SessionContext, files: &[InputFile]) -> Result<(), JobError> {
+    check_stores(files)?;
+    for file in files {
+        session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
+    }
+    Ok(())
 }
 
 #[async_trait]
@@ -110,22 +188,22 @@ impl JobInput for FileInput {
 
     fn rows(&self, session: &SessionContext) -> Result<DataFrame, JobError> {
         let failed = |error| JobError::reading("the input", &error);
-        let options = ListingOptions::new(file_format(self.format, self.csv)).with_file_extension("");
-        // A listing table reads from one store only.
+        // A table reads from one store only.
         let mut frame: Option<DataFrame> = None;
         for files in self.files.chunk_by(|a, b| a.place.root == b.place.root) {
-            let urls = files.iter().map(|file| file.place.table_url()).collect::<Result<Vec<_>, _>>()?;
-            let config = ListingTableConfig::new_with_multi_paths(urls)
-                .with_listing_options(options.clone())
-                .with_schema(Arc::clone(&self.schema));
-            let table = ListingTable::try_new(config).map_err(failed)?;
-            let part = session.read_table(Arc::new(table)).map_err(failed)?;
+            let part = self.rows_of(session, files)?;
             frame = Some(match frame {
                 Some(frame) => frame.union(part).map_err(failed)?,
                 None => part,
             });
         }
-        frame.ok_or_else(|| JobError::internal("an input without files"))
+        match frame {
+            Some(frame) => Ok(frame),
+            None => {
+                let table = MemTable::try_new(Arc::clone(&self.schema), vec![Vec::new()]).map_err(failed)?;
+                session.read_table(Arc::new(table)).map_err(failed)
+            }
+        }
     }
 
     fn read_plan(&self, columns: Option<&[&str]>) -> ReadPlan {
@@ -141,7 +219,8 @@ impl JobInput for FileInput {
     }
 
     async fn check_unchanged(&self) -> Result<(), JobError> {
-        pinned::check_unchanged(&self.files).await
+        let checked = pinned::check_unchanged(&self.files).await;
+        checked.map_err(|error| without_folder_values(error, &self.files))
     }
 
     /// The engine does not report which file failed, so the files are read again one by one.
@@ -150,23 +229,24 @@ impl JobInput for FileInput {
             return changed;
         }
         if let [file] = self.files.as_slice() {
-            return JobError::reading(&file.place.to_string(), error);
+            return without_folder_values(JobError::reading(&file.place.to_string(), error), &self.files);
         }
         for file in &self.files {
             let alone = Self { files: vec![file.clone()], ..self.clone() };
             let Ok(frame) = alone.rows(session) else { continue };
             if let Err(error) = read_through(frame, columns).await {
-                return JobError::reading(&file.place.to_string(), &error);
+                return without_folder_values(JobError::reading(&file.place.to_string(), &error), &self.files);
             }
         }
-        JobError::reading("the input", error)
+        without_folder_values(JobError::reading("the input", error), &self.files)
     }
 
     async fn file_texts(&self) -> Result<Vec<String>, JobError> {
         let mut texts = Vec::new();
         if self.format == Format::Parquet {
             for file in &self.files {
-                texts.extend(foreign_text::of_parquet(file).await?);
+                let found = foreign_text::of_parquet(file).await;
+                texts.extend(found.map_err(|error| without_folder_values(error, &self.files))?);
             }
         }
         Ok(texts)
@@ -190,11 +270,17 @@ impl JobInput for FileInput {
         Ok(None)
     }
 
+    /// The table of partition columns is not known to other machines.
+    fn is_distributable(&self) -> bool {
+        self.partitions.is_none()
+    }
+
     fn describe(&self) -> InputDescription {
         InputDescription {
-            locations: self.files.iter().map(|file| file.place.to_string()).collect(),
+            locations: self.files.iter().map(|file| shown(&file.place)).collect(),
             files: self.files.len() as u64,
             bytes: self.files.iter().map(|file| file.meta.size).sum(),
+            version: None,
         }
     }
 }

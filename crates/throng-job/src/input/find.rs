@@ -5,17 +5,33 @@ use object_store::{ObjectMeta, ObjectStoreExt};
 use throng_policy::{Format, Store};
 
 use super::InputFile;
+use super::partitions::{FolderValues, PartitionColumns, folder_values, without_folder_values};
+use crate::delta::LOG;
 use crate::error::{JobError, Kind};
 use crate::store_path::{Location, StorePath};
 
-/// Returns the files of all locations in a fixed order, without duplicates, and their format.
+/// The files of an input.
+#[derive(Debug)]
+pub(super) struct FoundFiles {
+    /// Files in a fixed order, without duplicates.
+    pub(super) files: Vec<InputFile>,
+    pub(super) format: Format,
+    /// Columns in the names of their folders.
+    pub(super) partitions: Option<PartitionColumns>,
+}
+
+/// Returns the files of all locations.
 pub(super) async fn find(
     locations: &[String],
     format: Option<Format>,
     settings: &Store,
-) -> Result<(Vec<InputFile>, Format), JobError> {
-    let mut files: Vec<InputFile> = Vec::new();
+) -> Result<FoundFiles, JobError> {
+    let mut files: Vec<(InputFile, FolderValues)> = Vec::new();
     for text in locations {
+        if throng_policy::delta_table(text).is_some() {
+            let text = "a Delta table is read alone; name no other location beside it";
+            return Err(JobError::new(Kind::BadPolicy, text));
+        }
         let location = Location::parse_with(text, settings)?;
         let found = find_one(&location, format).await?;
         if found.is_empty() {
@@ -26,15 +42,27 @@ pub(super) async fn find(
                 ),
             ));
         }
-        files.extend(found);
+        let with_values = |file: InputFile| (folder_values(&location.place.path, &file.place.path), file);
+        files.extend(found.into_iter().map(with_values).map(|(values, file)| (file, values)));
     }
-    files.sort_by(|a, b| (a.place.root.as_str(), &a.place.path).cmp(&(b.place.root.as_str(), &b.place.path)));
-    files.dedup_by(|a, b| a.place.root == b.place.root && a.place.path == b.place.path);
+    files.sort_by(|(a, _), (b, _)| (a.place.root.as_str(), &a.place.path).cmp(&(b.place.root.as_str(), &b.place.path)));
+    // A file that two locations contain has the columns of the longer path.
+    files.dedup_by(|(a, of_a), (b, of_b)| {
+        let is_same = a.place.root == b.place.root && a.place.path == b.place.path;
+        if is_same && of_a.len() > of_b.len() {
+            *of_b = std::mem::take(of_a);
+        }
+        is_same
+    });
+    let partitions = PartitionColumns::of_folders(&files).map_err(|error| {
+        without_folder_values(error, &files.iter().map(|(file, _)| file.clone()).collect::<Vec<_>>())
+    })?;
+    let files: Vec<InputFile> = files.into_iter().map(|(file, _)| file).collect();
     let format = match format {
         Some(format) => format,
         None => common_format(&files)?,
     };
-    Ok((files, format))
+    Ok(FoundFiles { files, format, partitions })
 }
 
 async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<InputFile>, JobError> {
@@ -58,6 +86,7 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
             true => unlisted(place),
             false => JobError::storage(format!("listing {place}"), &error),
         })?;
+    check_no_table(place, &listed)?;
     let options = glob::MatchOptions { require_literal_separator: true, ..Default::default() };
     let matches = |meta: &ObjectMeta| match &location.pattern {
         Some(pattern) => pattern.matches_with(meta.location.as_ref(), options),
@@ -77,7 +106,6 @@ async fn find_one(location: &Location, format: Option<Format>) -> Result<Vec<Inp
     if let Some(packed) = others.iter().find(|meta| compression_of(&meta.location).is_some()) {
         return Err(compressed(&place.at(packed.location.clone())));
     }
-    check_partitions(place, &found)?;
     Ok(found.into_iter().map(file).collect())
 }
 
@@ -92,20 +120,17 @@ fn check_regular(place: &StorePath) -> Result<(), JobError> {
     }
 }
 
-/// Rejects folders like `year=2020/` below a location: by a convention of Hive and Spark they hold values of a column that is
-/// not in the files, and it would be missing without a word.
-fn check_partitions(place: &StorePath, found: &[ObjectMeta]) -> Result<(), JobError> {
-    let column = found.iter().find_map(|meta| {
-        let below: Vec<String> =
-            meta.location.prefix_match(&place.path)?.map(|part| part.as_ref().to_owned()).collect();
-        let (_file, folders) = below.split_last()?;
-        folders.iter().find_map(|folder| folder.split_once('=').map(|(name, _)| name.to_owned()))
-    });
-    let Some(column) = column else { return Ok(()) };
-    let text =
-        format!("{place} is partitioned by `{column}`, which is in the names of its folders and not in its files");
-    let advice = "write it with that column in its files, or name one such folder, where the column is constant (in SQL: \
-                  CREATE EXTERNAL TABLE ... PARTITIONED BY)";
+/// Rejects the folder of a Delta table, in which files of other versions lie beside those of the latest.
+fn check_no_table(place: &StorePath, listed: &[ObjectMeta]) -> Result<(), JobError> {
+    let is_log = |meta: &ObjectMeta| {
+        let mut below = meta.location.prefix_match(&place.path).into_iter().flatten();
+        below.next().is_some_and(|folder| folder.as_ref() == LOG)
+    };
+    if !listed.iter().any(is_log) {
+        return Ok(());
+    }
+    let text = format!("{place} is a Delta table, whose folder also holds files of other versions");
+    let advice = "write `delta+` before the location to read one version of it";
     Err(JobError::new(Kind::BadPolicy, format!("{text}; {advice}")))
 }
 

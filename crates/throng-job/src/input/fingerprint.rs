@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use throng_policy::{CsvOptions, Format, Policy};
 
-use super::{InputFile, find};
+use super::find::FoundFiles;
+use super::{InputFile, delta_input, find};
 use crate::error::JobError;
 use crate::write::digest;
 
@@ -13,7 +14,11 @@ const TICK: Duration = Duration::from_secs(2);
 
 /// Returns the current fingerprint of a policy's input.
 pub(crate) async fn current_fingerprint(policy: &Policy) -> Result<Option<String>, JobError> {
-    let (files, format) = find::find(&policy.input.locations, policy.input.format, &policy.store).await?;
+    if let Some(table) = delta_input::table_of(&policy.input.locations) {
+        return delta_input::current_fingerprint(table, policy).await.map(Some);
+    }
+    let FoundFiles { files, format, .. } =
+        find::find(&policy.input.locations, policy.input.format, &policy.store).await?;
     Ok(fingerprint(&files, format, policy.input.csv, SystemTime::now()))
 }
 

@@ -6,13 +6,16 @@
 //! | file | content |
 //! |---|---|
 //! | `file_input` | files with one schema as a table |
+//! | `delta_input` | a version of a Delta table |
 //! | `table_input` | a table of the host |
 //! | `find` | the files of a location: one, those of a folder, or those that match a glob |
+//! | `partitions`, `partitioned_table` | columns that are constant in each file |
 //! | `schema`, `names`, `footer`, `thrift`, `leading_zeros` | the common schema, and checks of what files declare |
 //! | `foreign_text` | what Parquet files hold beside their values |
 //! | `read_demand` | memory that it takes to read them |
 //! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
 
+mod delta_input;
 mod file_input;
 mod find;
 mod fingerprint;
@@ -20,6 +23,8 @@ mod footer;
 mod foreign_text;
 mod leading_zeros;
 mod names;
+mod partitioned_table;
+mod partitions;
 mod pinned;
 mod read_demand;
 mod schema;
@@ -33,8 +38,9 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
-use throng_policy::{Format, Policy, Store};
+use throng_policy::{Format, Policy, Store, TablePin};
 
+use delta_input::DeltaInput;
 pub(crate) use file_input::{FileInput, InputFile};
 pub(crate) use find::{compression_of, format_of};
 pub(crate) use fingerprint::current_fingerprint;
@@ -85,6 +91,11 @@ pub(crate) trait JobInput: fmt::Debug + Send + Sync {
         Ok(None)
     }
 
+    /// Whether the rows can be read by other machines.
+    fn is_distributable(&self) -> bool {
+        true
+    }
+
     /// Returns location and size, for messages and documents.
     fn describe(&self) -> InputDescription;
 
@@ -109,6 +120,8 @@ pub(crate) struct InputDescription {
     pub(crate) files: u64,
     /// Total size of the files.
     pub(crate) bytes: u64,
+    /// Version of a versioned table.
+    pub(crate) version: Option<u64>,
 }
 
 /// Opens the table of the options, or else the input of a policy.
@@ -119,6 +132,9 @@ pub(crate) async fn open(
 ) -> Result<Arc<dyn JobInput>, JobError> {
     if let Some(table) = &options.table {
         return Ok(Arc::new(TableInput::new(Arc::clone(table))));
+    }
+    if let Some(table) = delta_input::table_of(&policy.input.locations) {
+        return Ok(Arc::new(DeltaInput::open(session, table, policy.input.pin, &policy.store).await?));
     }
     Ok(Arc::new(FileInput::pinned(session, &policy.input, &policy.store).await?))
 }
@@ -136,12 +152,16 @@ pub(crate) async fn open_table(
     }
 }
 
-/// Opens a table outside of a policy: files, folders, globs or URLs. Its files may change while they are read.
+/// Opens a table outside of a policy: files, folders, globs or URLs, whose files may change while they are read; or the latest
+/// version of a Delta table.
 pub(crate) async fn open_locations(
     session: &SessionContext,
     locations: &[String],
     settings: &Store,
 ) -> Result<Arc<dyn JobInput>, JobError> {
+    if let Some(table) = delta_input::table_of(locations) {
+        return Ok(Arc::new(DeltaInput::open(session, table, TablePin::Latest, settings).await?));
+    }
     Ok(Arc::new(FileInput::open(session, locations, settings).await?))
 }
 
@@ -151,7 +171,7 @@ pub(crate) async fn check_arrow_files(locations: &[String]) -> Result<(), JobErr
         Err(error) if error.kind() == Kind::NoInput => return Ok(()),
         found => found?,
     };
-    for file in &found.0 {
+    for file in &found.files {
         names::check_arrow(file).await?;
     }
     Ok(())

@@ -18,15 +18,23 @@ use crate::error::{JobError, Kind};
 /// Number of footers that are read concurrently.
 const CONCURRENT_FOOTERS: usize = 16;
 
-/// Returns the schema of all files, the number of rows that they declare, if their format does, and what it takes to read
-/// them.
-pub(super) async fn common_schema(
+/// The schemas of files, and what their footers declare.
+pub(super) struct FileSchemas {
+    pub(super) schemas: Vec<(InputFile, SchemaRef)>,
+    /// Number of rows, if their format declares it.
+    pub(super) rows: Option<u64>,
+    /// What it takes to read them.
+    pub(super) demand: ReadDemand,
+}
+
+/// Reads and checks the schema of each file.
+pub(super) async fn read_schemas(
     session: &SessionContext,
     files: &[InputFile],
     format: &Arc<dyn FileFormat>,
     kind: Format,
     csv: CsvOptions,
-) -> Result<(SchemaRef, Option<u64>, ReadDemand), JobError> {
+) -> Result<FileSchemas, JobError> {
     let state = session.state();
     let read = |file: &InputFile| {
         let (file, format, state) = (file.clone(), Arc::clone(format), state.clone());
@@ -57,6 +65,19 @@ pub(super) async fn common_schema(
     let (rows, demands): (Vec<_>, Vec<_>) = declared.into_iter().unzip();
     let demand = demands.into_iter().reduce(ReadDemand::merge).unwrap_or_default();
     let rows = rows.into_iter().try_fold(0_u64, |sum, rows| Some(sum.saturating_add(rows?)));
+    Ok(FileSchemas { schemas, rows, demand })
+}
+
+/// Returns the schema of all files, the number of rows that they declare, if their format does, and what it takes to read
+/// them.
+pub(super) async fn common_schema(
+    session: &SessionContext,
+    files: &[InputFile],
+    format: &Arc<dyn FileFormat>,
+    kind: Format,
+    csv: CsvOptions,
+) -> Result<(SchemaRef, Option<u64>, ReadDemand), JobError> {
+    let FileSchemas { schemas, rows, demand } = read_schemas(session, files, format, kind, csv).await?;
     let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("an input without files")) };
     for other in rest {
         compare(first, other, kind)?;

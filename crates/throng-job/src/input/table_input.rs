@@ -67,6 +67,6 @@ impl JobInput for TableInput {
     }
 
     fn describe(&self) -> InputDescription {
-        InputDescription { locations: vec![TABLE.to_owned()], files: 0, bytes: 0 }
+        InputDescription { locations: vec![TABLE.to_owned()], files: 0, bytes: 0, version: None }
     }
 }

@@ -10,7 +10,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Release, Verification, VerifiedTable};
-use throng_policy::{Output, Policy};
+use throng_policy::{Output, OutputFormat, Policy};
 use throng_report::document::{OutputFacts, ResourceFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
@@ -18,6 +18,7 @@ use super::{
     BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, failure, output_facts, output_of, publish,
     release_facts, write_rows,
 };
+use crate::delta::check_releasable;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::input::InputDescription;
@@ -95,7 +96,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
 
     let facts = release.facts().clone();
     // There are no files yet.
-    let output = OutputFacts { rows: release.rows(), files: 0, bytes: 0, suppressed_rows: facts.suppressed };
+    let output = OutputFacts { rows: release.rows(), suppressed_rows: facts.suppressed, ..OutputFacts::default() };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
     let run = RunFacts {
         run_id,
@@ -194,10 +195,13 @@ impl UnpublishedRelease {
         let mut policy = self.policy.clone();
         policy.output = output;
         let place = output_of(&policy, self.is_of_host)?;
+        if policy.output.format == OutputFormat::Delta {
+            check_releasable(self.anonymizer.schema())?;
+        }
         let run_id = uuid::Uuid::new_v4().simple().to_string();
         let span = tracing::info_span!("run", %run_id);
         async {
-            let staged = Staged::begin(&place, policy.output.mode, policy.output.commit, &run_id).await?;
+            let staged = Staged::begin_for(&place, &policy.output, &run_id).await?;
             let run = RunFacts {
                 run_id,
                 policy_digest: policy_digest(&policy)?,
@@ -242,7 +246,7 @@ impl UnpublishedRelease {
 
         let facts = self.release.facts().clone();
         let span = clock.begin(Stage::Verify, Some(self.release.rows()));
-        let output = output_facts(&files, &facts);
+        let output = output_facts(&files, &facts, staged);
         let written = StagedFiles { files, place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
         let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);

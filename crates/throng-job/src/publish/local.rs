@@ -59,6 +59,11 @@ impl LocalSite {
             }
             (OutputState::Other, Mode::Overwrite | Mode::Series) => return Err(not_ours(&output.display())),
         };
+        Self::stage(output, mode, seen, run_id)
+    }
+
+    /// Creates the staging folder of an output whose state is known.
+    pub(super) fn stage(output: PathBuf, mode: Mode, seen: Option<String>, run_id: &str) -> Result<Self, JobError> {
         let spare = (0..SPARE_FILES).map(|_| fs::File::open("/")).collect::<io::Result<Vec<_>>>();
         let spare = spare.map_err(|error| JobError::file_system(format!("staging {}", output.display()), &error))?;
         let parent = output.parent().unwrap_or(Path::new("/"));
@@ -77,6 +82,11 @@ impl LocalSite {
             }
         }
         Ok(site)
+    }
+
+    /// Returns the staging folder.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub(super) fn place(&self) -> Result<StorePath, JobError> {
@@ -186,7 +196,7 @@ fn take_turn(folder: &Path) -> Option<fs::File> {
 }
 
 /// Resolves an output that is a symlink, so that the release is staged beside the target and the link stays.
-fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
+pub(super) fn without_link(output: PathBuf) -> Result<PathBuf, JobError> {
     match output.canonicalize() {
         Ok(real) => Ok(real),
         Err(_) if output.is_symlink() => {
@@ -239,11 +249,11 @@ fn release_in(folder: &Path) -> io::Result<Option<String>> {
 }
 
 /// Flushes a file or a folder to disk.
-fn sync(path: &Path) -> io::Result<()> {
+pub(super) fn sync(path: &Path) -> io::Result<()> {
     fs::File::open(path).and_then(|file| file.sync_all())
 }
 
-fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use io::Write;
     let mut file = fs::File::create(path)?;
     file.write_all(bytes)?;
@@ -253,7 +263,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Makes a verified release readable for everyone who may read the parent folder, as far as the process lets others read what
 /// it creates (umask), and writable for its owner only. `created` is a folder with the permissions of any new one.
 #[cfg(unix)]
-fn make_readable(folder: &Path, created: &Path) -> io::Result<()> {
+pub(super) fn make_readable(folder: &Path, created: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let above = folder.parent().map(fs::metadata).transpose()?;
     let usual = fs::metadata(created)?.permissions().mode();
@@ -262,7 +272,7 @@ fn make_readable(folder: &Path, created: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn make_readable(_folder: &Path, _created: &Path) -> io::Result<()> {
+pub(super) fn make_readable(_folder: &Path, _created: &Path) -> io::Result<()> {
     Ok(())
 }
 

@@ -15,6 +15,7 @@
 //! | | staging | commit | cleanup |
 //! |---|---|---|---|
 //! | local | a hidden folder beside the output, locked while its run lives | one rename; one exchange of two folders where a release is replaced | the replaced folder |
+//! | Delta table | as on the same kind of storage | one exclusive creation of a log entry | files that no version needs any more, staged objects |
 //! | store | objects below `_throng/staging/<run>/` | one conditional put of the manifest | replaced files, orphans of dead runs, staged objects |
 //!
 //! On a store, readers rely on the order around the commit:
@@ -28,6 +29,8 @@
 //! only, and `_SUCCESS` only while the files of exactly one release are there. A process that is killed leaves what
 //! [`orphans`] recognizes: the next run or [`clean`](crate::clean) removes it.
 
+mod delta;
+pub(crate) mod delta_files;
 #[cfg(test)]
 mod failing_store;
 mod local;
@@ -35,7 +38,8 @@ pub(crate) mod orphans;
 mod probe;
 mod remote;
 
-use throng_policy::{Commit, Mode};
+use datafusion::arrow::datatypes::SchemaRef;
+use throng_policy::{Commit, Mode, Output, OutputFormat};
 use throng_report::document::RunFacts;
 use throng_report::{Sidecar, report};
 
@@ -44,6 +48,7 @@ use crate::manifest::{self, FileEntry, Manifest};
 use crate::readback::ReadBack;
 use crate::store_path::StorePath;
 
+use delta::DeltaSite;
 use local::LocalSite;
 use remote::RemoteSite;
 
@@ -79,6 +84,7 @@ impl Documents {
 enum Site {
     Local(LocalSite),
     Remote(Box<RemoteSite>),
+    Delta(Box<DeltaSite>),
 }
 
 /// A release that is being written and is not visible.
@@ -93,6 +99,16 @@ pub(crate) struct Staged(Site);
 pub(crate) struct Verified {
     site: Site,
     files: Vec<FileEntry>,
+    schema: SchemaRef,
+}
+
+/// What was read, as the manifest records it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct InputIdentity {
+    /// Keyed digest of the input and its version.
+    pub(crate) digest: Option<String>,
+    /// Version of a versioned table.
+    pub(crate) version: Option<u64>,
 }
 
 /// A visible release. Files that it replaced may still exist.
@@ -105,16 +121,31 @@ pub(crate) struct Committed {
 }
 
 impl Staged {
+    /// Creates the staging for the output of a policy, after checking that it may be written.
+    pub(crate) async fn begin_for(place: &StorePath, output: &Output, run_id: &str) -> Result<Self, JobError> {
+        match output.format {
+            OutputFormat::Parquet => Self::begin(place, output.mode, output.commit, run_id).await,
+            OutputFormat::Delta => Self::begin_table(place, output.mode, run_id).await,
+        }
+    }
+
+    /// Creates the staging for a version of a Delta table.
+    async fn begin_table(output: &StorePath, mode: Mode, run_id: &str) -> Result<Self, JobError> {
+        check_not_web(output)?;
+        Ok(Self(Site::Delta(Box::new(DeltaSite::begin(output, mode, run_id).await?))))
+    }
+
+    /// Returns the version of the table that a commit makes, and the number of earlier ones that stay readable.
+    pub(crate) fn table_version(&self) -> Option<(u64, u64)> {
+        match &self.0 {
+            Site::Delta(site) => Some(site.version()),
+            Site::Local(_) | Site::Remote(_) => None,
+        }
+    }
+
     /// Creates the staging for an output location, after checking that the output may be written.
     pub(crate) async fn begin(output: &StorePath, mode: Mode, commit: Commit, run_id: &str) -> Result<Self, JobError> {
-        if output.is_web() {
-            return Err(JobError::new(
-                Kind::BadPolicy,
-                format!(
-                    "{output} can only be read; choose a folder, or a location that begins with s3://, gs:// or az://"
-                ),
-            ));
-        }
+        check_not_web(output)?;
         let site = match output.local_path() {
             Some(path) => Site::Local(LocalSite::begin(path, mode, run_id)?),
             None => Site::Remote(Box::new(RemoteSite::begin(output, mode, commit, run_id).await?)),
@@ -127,6 +158,7 @@ impl Staged {
         match &self.0 {
             Site::Local(site) => site.place(),
             Site::Remote(site) => Ok(site.place()),
+            Site::Delta(site) => site.place(),
         }
     }
 
@@ -138,6 +170,7 @@ impl Staged {
         match &self.0 {
             Site::Local(site) => site.attempts(),
             Site::Remote(site) => Ok(site.place()),
+            Site::Delta(site) => site.attempts(),
         }
     }
 
@@ -147,12 +180,14 @@ impl Staged {
             Site::Local(site) => site.take(attempts),
             // The commit copies them to other names in any case.
             Site::Remote(_) => Ok(attempts),
+            Site::Delta(site) => site.take(attempts),
         }
     }
 
     /// Converts to a verified release; `read_back` must be of the staged files.
     pub(crate) fn verified(self, read_back: ReadBack) -> Verified {
-        Verified { site: self.0, files: read_back.into_files() }
+        let (files, schema) = read_back.into_parts();
+        Verified { site: self.0, files, schema }
     }
 
     /// Removes the staging.
@@ -160,6 +195,7 @@ impl Staged {
         match self.0 {
             Site::Local(site) => drop(site),
             Site::Remote(site) => site.abandon_writing().await,
+            Site::Delta(site) => site.abandon_writing().await,
         }
     }
 }
@@ -170,7 +206,7 @@ impl Verified {
     pub(crate) async fn commit(
         self,
         run: &RunFacts,
-        input_digest: Option<String>,
+        input: InputIdentity,
         sidecar: Finish<'_>,
     ) -> Result<Committed, JobError> {
         let manifest = Manifest {
@@ -178,7 +214,9 @@ impl Verified {
             throng_version: env!("CARGO_PKG_VERSION").to_owned(),
             run_id: run.run_id.clone(),
             policy_digest: run.policy_digest.clone(),
-            input_digest,
+            input_digest: input.digest,
+            input_version: input.version,
+            table_version: None,
             files: self.files,
         };
         match self.site {
@@ -190,6 +228,10 @@ impl Verified {
                 let (manifest, documents) = site.commit(manifest, sidecar).await?;
                 Ok(Committed { site: Site::Remote(site), manifest, documents: Some(documents) })
             }
+            Site::Delta(site) => {
+                let (manifest, documents) = site.commit(manifest, &self.schema, sidecar).await?;
+                Ok(Committed { site: Site::Delta(site), manifest, documents: Some(documents) })
+            }
         }
     }
 }
@@ -200,10 +242,19 @@ impl Committed {
         match (self.site, self.documents) {
             (Site::Local(site), _) => site.clean(),
             (Site::Remote(site), Some(documents)) => site.clean(documents).await,
-            (Site::Remote(_), None) => {}
+            (Site::Delta(site), Some(documents)) => site.clean(&self.manifest, documents).await,
+            (Site::Remote(_) | Site::Delta(_), None) => {}
         }
         self.manifest.files
     }
+}
+
+fn check_not_web(output: &StorePath) -> Result<(), JobError> {
+    if output.is_web() {
+        let advice = "choose a folder, or a location that begins with s3://, gs:// or az://";
+        return Err(JobError::new(Kind::BadPolicy, format!("{output} can only be read; {advice}")));
+    }
+    Ok(())
 }
 
 /// Returns the name of a data file without the id of its attempt.

@@ -165,13 +165,46 @@ fn is_untouched(folder: &Path, lifetime: Duration) -> bool {
     is_old(folder) && fs::read_dir(folder).is_ok_and(|entries| entries.flatten().all(|entry| is_old(&entry.path())))
 }
 
+/// Staged objects and probes by run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HiddenObjects(BTreeMap<String, Vec<ObjectMeta>>);
+
+impl HiddenObjects {
+    /// Adds an object at this path below the output, if it is of a run.
+    pub(super) fn add(&mut self, below: &[String], object: ObjectMeta) {
+        match below.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["_throng", "staging", run_id, _, ..] | ["_throng", "probe", run_id] if is_run_id(run_id) => {
+                self.0.entry((*run_id).to_owned()).or_default().push(object);
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the objects of dead runs, and the number of runs that may be alive; `unlisted` are data files of runs.
+    pub(super) fn dead(
+        &self,
+        unlisted: &[ObjectMeta],
+        lifetime: Duration,
+        now: SystemTime,
+    ) -> (Vec<ObjectMeta>, usize) {
+        let is_old =
+            |object: &ObjectMeta| now.duration_since(object.last_modified.into()).is_ok_and(|age| age > lifetime);
+        let mut runs = self.0.clone();
+        for object in unlisted {
+            let run_id = object.location.filename().and_then(run_of).unwrap_or_default();
+            runs.entry(run_id.to_owned()).or_default().push(object.clone());
+        }
+        let (dead, alive): (Vec<_>, Vec<_>) = runs.into_values().partition(|objects| objects.iter().all(is_old));
+        (dead.into_iter().flatten().collect(), alive.len())
+    }
+}
+
 /// Objects at an output location that are not part of its release.
 #[derive(Debug, Default)]
 pub(crate) struct StoreOrphans {
     /// Data files with names of runs that the manifest does not list.
     pub(super) unlisted: Vec<ObjectMeta>,
-    /// Staged objects and probes by run.
-    hidden: BTreeMap<String, Vec<ObjectMeta>>,
+    hidden: HiddenObjects,
     /// Whether there are other objects.
     pub(super) has_files_of_others: bool,
 }
@@ -190,10 +223,7 @@ impl StoreOrphans {
             match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
                 // Some tools create an empty object with the name of a folder.
                 [] if object.size == 0 => {}
-                ["_throng", "staging", run_id, _, ..] | ["_throng", "probe", run_id] if is_run_id(run_id) => {
-                    around.hidden.entry((*run_id).to_owned()).or_default().push(object);
-                }
-                ["_throng", ..] => {}
+                ["_throng", ..] => around.hidden.add(&parts, object),
                 [name] if of_release.contains(name) => {}
                 [name] if *name == SUCCESS && release.is_some() => {}
                 [name] if is_of_a_run(name) => around.unlisted.push(object),
@@ -206,15 +236,7 @@ impl StoreOrphans {
     /// Returns the orphans of dead runs, and the number of runs that may be alive. A run is dead when all of its
     /// objects are older than `lifetime`.
     pub(crate) fn dead(&self, lifetime: Duration, now: SystemTime) -> (Vec<ObjectMeta>, usize) {
-        let is_old =
-            |object: &ObjectMeta| now.duration_since(object.last_modified.into()).is_ok_and(|age| age > lifetime);
-        let mut runs = self.hidden.clone();
-        for object in &self.unlisted {
-            let run_id = object.location.filename().and_then(run_of).unwrap_or_default();
-            runs.entry(run_id.to_owned()).or_default().push(object.clone());
-        }
-        let (dead, alive): (Vec<_>, Vec<_>) = runs.into_values().partition(|objects| objects.iter().all(is_old));
-        (dead.into_iter().flatten().collect(), alive.len())
+        self.hidden.dead(&self.unlisted, lifetime, now)
     }
 }
 
@@ -242,7 +264,7 @@ fn is_run_id(text: &str) -> bool {
 }
 
 /// Whether a name has the form `part-<32 hexadecimal digits>-<number>.parquet`, which only runs of Throng use.
-fn is_of_a_run(name: &str) -> bool {
+pub(super) fn is_of_a_run(name: &str) -> bool {
     run_of(name).is_some()
 }
 

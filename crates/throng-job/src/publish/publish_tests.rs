@@ -63,8 +63,8 @@ fn sidecar(run_id: &str) -> Sidecar {
         bound: None,
     };
     let release = ReleaseFacts {
-        input: InputFacts { rows: 2, files: 1, bytes: 8 },
-        output: OutputFacts { rows: 2, files: 2, bytes: 8, suppressed_rows: 0 },
+        input: InputFacts { rows: 2, files: 1, bytes: 8, version: None },
+        output: OutputFacts { rows: 2, files: 2, bytes: 8, ..OutputFacts::default() },
         columns: ColumnCounts { dropped: 0, quasi: 0, sensitive: 0, unchanged: 1 },
         counts: PrivacyUnit::Rows,
         algorithm: AlgorithmFacts {
@@ -104,7 +104,10 @@ async fn stage_for(output: &StorePath, mode: Mode, commit: Commit, run_id: &str)
 }
 
 async fn commit_only(staged: Staged, run_id: &str) -> Result<Committed, JobError> {
-    staged.verified(ReadBack::of_test(files())).commit(&run_facts(run_id), None, &mut || sidecar(run_id)).await
+    staged
+        .verified(ReadBack::of_test(files()))
+        .commit(&run_facts(run_id), InputIdentity::default(), &mut || sidecar(run_id))
+        .await
 }
 
 async fn commit(staged: Staged, run_id: &str) -> Result<Vec<FileEntry>, JobError> {

@@ -26,7 +26,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LATE_WRITES: Duration = Duration::from_millis(500);
 
 /// Number of files that are copied concurrently.
-const CONCURRENT_COPIES: usize = 8;
+pub(super) const CONCURRENT_COPIES: usize = 8;
 
 /// Staged objects below the output. They are not removed on drop: [`commit`](Self::commit) or
 /// [`abandon`](Self::abandon) must be awaited.
@@ -44,7 +44,7 @@ pub(super) struct RemoteSite {
 }
 
 /// The reason why a commit failed.
-enum CommitFailure {
+pub(super) enum CommitFailure {
     /// The release is certainly not published.
     Unpublished(JobError),
     /// The store may have accepted the manifest, or may still do so.
@@ -82,6 +82,18 @@ impl RemoteSite {
             replaced,
             leftovers: leftovers.into_iter().map(|object| object.location).collect(),
         })
+    }
+
+    /// Creates the staging of a release whose commit is not that of a manifest.
+    pub(super) fn stage(output: &StorePath, run_id: &str) -> Self {
+        Self {
+            output: output.clone(),
+            staging: output.child(&format!("{STAGING}/{run_id}")),
+            run_id: run_id.to_owned(),
+            how: Commit::Conditional,
+            replaced: None,
+            leftovers: Vec::new(),
+        }
     }
 
     pub(super) fn place(&self) -> StorePath {
@@ -148,7 +160,8 @@ impl RemoteSite {
         self.put_manifest(manifest).await.map(|()| documents)
     }
 
-    async fn copy(&self, from: &str, to: &FileEntry) -> Result<(), JobError> {
+    /// Copies a staged file to its name in the release.
+    pub(super) async fn copy(&self, from: &str, to: &FileEntry) -> Result<(), JobError> {
         let (from, place) = (self.staging.child(from), self.output.child(&to.path));
         place.store.copy(&from.path, &place.path).await.map_err(|error| self.failed(&error))?;
         // Some stores copy in the background, or truncate a copy.
@@ -163,10 +176,6 @@ impl RemoteSite {
     }
 
     /// Commits by a put of the manifest.
-    ///
-    /// A response may be lost or late although the store accepts the manifest. While that is possible the put is
-    /// retried: if it succeeds, the one in doubt can no longer take effect; if it is refused, the manifest has the id
-    /// of the run that won.
     async fn put_manifest(&self, manifest: &Manifest) -> Result<(), CommitFailure> {
         let mode = match (&self.replaced, self.how) {
             (_, Commit::LastWriterWins) => PutMode::Overwrite,
@@ -175,23 +184,38 @@ impl RemoteSite {
         };
         let options = PutOptions { mode, ..PutOptions::default() };
         let payload = PutPayload::from(json(manifest).map_err(CommitFailure::Unpublished)?);
-        let path = self.output.child(MANIFEST).path;
+        self.put_commit(MANIFEST, payload, options, run_id_of).await
+    }
+
+    /// Commits by a put of one object; `run_id_of` returns the run id in it.
+    ///
+    /// A response may be lost or late although the store accepts the manifest. While that is possible the put is
+    /// retried: if it succeeds, the one in doubt can no longer take effect; if it is refused, the manifest has the id
+    /// of the run that won.
+    pub(super) async fn put_commit(
+        &self,
+        name: &str,
+        payload: PutPayload,
+        options: PutOptions,
+        run_id_of: fn(&[u8]) -> Option<String>,
+    ) -> Result<(), CommitFailure> {
+        let path = self.output.child(name).path;
         let (mut in_doubt, mut wait) = (false, FIRST_WAIT);
         let mut last = None;
         for retry in 0..=RETRIES {
             let put = self.output.store.put_opts(&path, payload.clone(), options.clone()).await;
-            let stands = match (&put, self.how) {
+            let standing = match (&put, self.how) {
                 (Ok(_), Commit::Conditional) => return Ok(()),
-                _ => self.run_id_in(MANIFEST).await,
+                _ => run_id_at(&self.output.child(name), run_id_of).await,
             };
-            match (stands, put) {
+            match (standing, put) {
                 (Ok(Some(run_id)), _) if run_id == self.run_id => return Ok(()),
                 // Without conditions, another run may have written last.
                 (Ok(Some(run_id)), Ok(_)) if Some(run_id.as_str()) != self.replaced_run() => {
                     return Err(CommitFailure::Unknown(lost(&self.output)));
                 }
                 (_, Ok(_)) => return Ok(()),
-                (Ok(stands), Err(_)) if stands.is_some() && stands.as_deref() != self.replaced_run() => {
+                (Ok(standing), Err(_)) if standing.is_some() && standing.as_deref() != self.replaced_run() => {
                     let lost = lost(&self.output);
                     return Err(match self.how {
                         Commit::Conditional => CommitFailure::Unpublished(lost),
@@ -204,11 +228,7 @@ impl RemoteSite {
                 (_, Err(error)) => {
                     // A refused condition has changed nothing, so it leaves no doubt.
                     in_doubt |= !matches!(error, Error::AlreadyExists { .. } | Error::Precondition { .. });
-                    tracing::warn!(
-                        error = store_reason(&error),
-                        retry,
-                        "the manifest could not be put, or may have been"
-                    );
+                    tracing::warn!(error = store_reason(&error), retry, "{name} could not be put, or may have been");
                     last = Some(error);
                 }
             }
@@ -219,7 +239,7 @@ impl RemoteSite {
             return Err(CommitFailure::Unpublished(self.failed(&error)));
         }
         let text = format!(
-            "the connection to {} was lost at the moment of publishing; the release is published if {MANIFEST} names the \
+            "the connection to {} was lost at the moment of publishing; the release is published if {name} names the \
              run {}, and else run again",
             self.output, self.run_id
         );
@@ -262,7 +282,7 @@ impl RemoteSite {
         self.abandon().await;
     }
 
-    async fn put_persistently(&self, name: &str, payload: PutPayload) -> Result<(), Error> {
+    pub(super) async fn put_persistently(&self, name: &str, payload: PutPayload) -> Result<(), Error> {
         let place = self.output.child(name);
         let (mut retries, mut wait) = (0, FIRST_WAIT);
         loop {
@@ -335,12 +355,23 @@ impl RemoteSite {
 
 /// Returns the run id in a document of a release, if there is one.
 pub(crate) async fn run_id_in(output: &StorePath, name: &str) -> Result<Option<String>, Error> {
+    run_id_at(&output.child(name), run_id_of).await
+}
+
+async fn run_id_at(place: &StorePath, run_id_of: fn(&[u8]) -> Option<String>) -> Result<Option<String>, Error> {
+    match read(place).await? {
+        Some(found) => Ok(run_id_of(&found.bytes().await?)),
+        None => Ok(None),
+    }
+}
+
+/// Returns the run id in the text of a document.
+fn run_id_of(document: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct RunDocument {
         run_id: String,
     }
-    let Some(found) = read(&output.child(name)).await? else { return Ok(None) };
-    Ok(serde_json::from_slice(&found.bytes().await?).ok().map(|document: RunDocument| document.run_id))
+    serde_json::from_slice(document).ok().map(|document: RunDocument| document.run_id)
 }
 
 /// Whether the store certainly did not perform the request. Failures of the server or the network are not certain.

@@ -13,7 +13,7 @@ use throng_core::series::{
     ABSENT, Crowd, Leavers, NightCounts, OpenNight, RowKey, SeriesRules, SeriesState, ShownRow, audit,
 };
 use throng_datafusion::Anonymizer;
-use throng_policy::{BoundSensitive, Guards, LeaverSetting, Policy, SeriesSettings};
+use throng_policy::{BoundSensitive, Guards, LeaverSetting, Policy, SeriesSettings, delta_table};
 use throng_report::Sidecar;
 use throng_report::document::{
     AlgorithmFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
@@ -26,7 +26,7 @@ use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, colu
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::Stage;
-use crate::publish::Staged;
+use crate::publish::{InputIdentity, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::session::session;
@@ -77,6 +77,7 @@ pub(super) async fn run_with_key(
     async {
         let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
         for location in &policy.input.locations {
+            let location = delta_table(location).unwrap_or(location);
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
@@ -191,8 +192,19 @@ async fn stage(
     let counts = prepared.counts;
     let waiting = counts.held + counts.outdated + counts.suppressed;
     let release = ReleaseFacts {
-        input: InputFacts { rows: tonight.keys.len() as u64, files: described.files, bytes: described.bytes },
-        output: OutputFacts { rows: rows as u64, files: count, bytes, suppressed_rows: waiting },
+        input: InputFacts {
+            rows: tonight.keys.len() as u64,
+            files: described.files,
+            bytes: described.bytes,
+            version: described.version,
+        },
+        output: OutputFacts {
+            rows: rows as u64,
+            files: count,
+            bytes,
+            suppressed_rows: waiting,
+            ..OutputFacts::default()
+        },
         columns: column_counts(anonymizer.binding()),
         counts: privacy_unit(policy),
         algorithm: AlgorithmFacts {
@@ -408,6 +420,7 @@ async fn publish(
 ) -> Result<PublishedRelease, JobError> {
     let StagedNight { mut sidecar, read_back, input_digest, ledger, clock, warnings } = night;
     let span = clock.begin(Stage::Publish, None);
+    let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
     let mut finish = || {
         sidecar.set_times(&clock.times());
         sidecar.resources.peak_memory_bytes = peak_memory_bytes();
@@ -421,7 +434,7 @@ async fn publish(
                 return Err(error);
             }
         };
-        let committed = staged.verified(read_back).commit(run, input_digest, &mut finish).await?;
+        let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
         place.committed(&run.run_id, replaced.as_deref()).await;
         tracing::info!(bytes, rows = ledger.state.rows.len(), "ledger written");
         Ok::<_, JobError>(committed.clean().await)

@@ -1,5 +1,6 @@
 //! Dataset names by the conventions of OpenLineage, so that a catalog can join the lineage of several tools.
 
+use throng_policy::delta_table;
 use url::Url;
 
 use crate::store_variables::check_variable;
@@ -19,6 +20,7 @@ impl Dataset {
     /// of URLs are dropped, because they may hold a secret.
     pub(super) fn at(location: &str) -> Self {
         let account = std::env::var(AZURE_ACCOUNT).ok();
+        let location = delta_table(location).unwrap_or(location);
         Self::found(location, account.filter(|account| check_variable(AZURE_ACCOUNT, account).is_ok()))
     }
 

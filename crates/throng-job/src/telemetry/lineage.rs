@@ -72,6 +72,10 @@ impl Record<'_> {
         let input = |dataset: &Dataset| {
             let mut facets = Map::from_iter([data_source(dataset)]);
             facets.extend(self.origins.iter().map(|origins| schema(&origins.input)));
+            let version = self.released.as_ref().and_then(|released| released.sidecar.input.version);
+            if let Some(version) = version {
+                facets.insert("version".to_owned(), dataset_version(&version.to_string()));
+            }
             let mut input = named(dataset, facets);
             // The distribution of rows over several locations is not known.
             if let (Some(released), [_]) = (&self.released, &policy.inputs[..]) {
@@ -92,11 +96,12 @@ impl Record<'_> {
         let (Some(released), Some(origins)) = (&self.released, &self.origins) else {
             return vec![named(&dataset, facets)];
         };
-        let version = json!({ "datasetVersion": self.run_id });
+        let version =
+            released.sidecar.output.version.map_or_else(|| self.run_id.clone(), |version| version.to_string());
         facets.extend([
             schema(&origins.output),
             ("columnLineage".to_owned(), column_lineage(origins, &datasets(policy))),
-            ("version".to_owned(), facet("1-0-1", "DatasetVersionDatasetFacet", version)),
+            ("version".to_owned(), dataset_version(&version)),
             ("throng_privacy".to_owned(), privacy(released, origins)),
         ]);
         let facts = &released.sidecar.output;
@@ -133,6 +138,10 @@ fn facet_of(schema: &str, content: Value) -> Value {
         facet.extend(content);
     }
     facet
+}
+
+fn dataset_version(version: &str) -> Value {
+    facet("1-0-1", "DatasetVersionDatasetFacet", json!({ "datasetVersion": version }))
 }
 
 fn job_facets() -> Value {

@@ -21,7 +21,7 @@ use crate::preset::Preset;
 use crate::problem::{PolicyError, Problem};
 use crate::raw::VERSION;
 use crate::secret::Secret;
-use crate::settings::{ClusterSetting, Goal};
+use crate::settings::{ClusterSetting, Goal, OutputFormat};
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 use crate::table_at_hand::locations_if_missing;
 use crate::validate::ValidationContext;
@@ -157,6 +157,21 @@ impl PolicyBuilder {
     /// Sets `input.location`, for a job that reads files. A policy for a table at hand needs none.
     pub fn with_input<T: Into<String>>(self, locations: impl IntoIterator<Item = T>) -> Self {
         self.with("input", "location", texts(locations))
+    }
+
+    /// Sets `input.version`: the version of a Delta table that is read.
+    pub fn with_input_version(self, version: u64) -> Self {
+        self.with("input", "version", SpannedValue::Integer(version.into()))
+    }
+
+    /// Sets `input.as_of`: the date or time of RFC 3339 whose latest version of a Delta table is read.
+    pub fn with_input_as_of(self, time: impl Into<String>) -> Self {
+        self.with("input", "as_of", text(time))
+    }
+
+    /// Sets `output.format`.
+    pub fn with_output_format(self, format: OutputFormat) -> Self {
+        self.with("output", "format", text(format.as_str()))
     }
 
     /// Sets `output.location`, for a job that writes files. A policy for a table at hand needs none.

@@ -31,7 +31,7 @@ use crate::budget::PATTERN;
 use crate::preset::Preset;
 use throng_core::anonymize::PartitionChoice;
 
-use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -91,9 +91,14 @@ pub struct RawPolicy {
 #[schemars(rename = "Input")]
 pub struct RawInput {
     /// A file, a folder, a glob, or a URL such as `s3://bucket/folder/`; or a list of them. Files can also be read from
-    /// `https://`. `${NAME}` stands for an environment variable and `$$` for a dollar. Credentials come only from the
-    /// environment.
+    /// `https://`. A Delta table has `delta+` before its folder or URL. `${NAME}` stands for an environment variable and `$$`
+    /// for a dollar. Credentials come only from the environment.
     pub location: Locations,
+    /// For a Delta table: the version that is read. By default the latest.
+    pub version: Option<u64>,
+    /// For a Delta table: reads the version that was the latest at this time, a date (its first moment in UTC) or a time
+    /// as in RFC 3339.
+    pub as_of: Option<String>,
     /// The format of the files. By default their extension tells.
     pub format: Option<Format>,
     /// For CSV: the one character between two fields. By default a comma.
@@ -122,6 +127,9 @@ pub struct RawOutput {
     /// A folder or a URL such as `s3://bucket/folder/`. `${NAME}` stands for an environment variable and `$$` for a
     /// dollar. Credentials come only from the environment.
     pub location: String,
+    /// The form of the release. By default `parquet`.
+    #[schemars(extend("default" = OutputFormat::Parquet.as_str()))]
+    pub format: Option<OutputFormat>,
     /// What happens when the location already holds a release. By default the run stops.
     #[schemars(extend("default" = Mode::Error.as_str()))]
     pub mode: Option<Mode>,

@@ -5,7 +5,8 @@ use crate::location::{self, Environment};
 use crate::policy::{CsvOptions, Input, Output};
 use crate::problem::Report;
 use crate::raw;
-use crate::settings::Format;
+use crate::settings::{Commit, Format, Mode, OutputFormat};
+use crate::table_pin::{TablePin, parse_as_of};
 
 use super::delimiter;
 
@@ -40,7 +41,50 @@ pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Rep
         ),
         header: raw.header.unwrap_or(raw::DEFAULT_CSV_HEADER),
     };
-    Input { locations, format: raw.format, csv }
+    let pin = pin(raw, &locations, report);
+    Input { locations, pin, format: raw.format, csv }
+}
+
+/// Validates the fields of a Delta table.
+fn pin(raw: &raw::RawInput, locations: &[String], report: &mut Report<'_>) -> TablePin {
+    let table = FieldPath::of(&["input"]);
+    let tables = locations.iter().filter(|location| location::delta_table(location).is_some()).count();
+    let pins = [("version", raw.version.is_some()), ("as_of", raw.as_of.is_some())];
+    if tables == 0 {
+        for (name, _) in pins.into_iter().filter(|(_, is_written)| *is_written) {
+            report.field(&table.key(name), "is for a Delta table; begin the location with `delta+`, or remove it");
+        }
+        return TablePin::Latest;
+    }
+    if locations.len() > 1 {
+        report.value(&table.key("location"), "a Delta table is read alone; name no other location beside it");
+    }
+    if locations.iter().any(|location| location::delta_table(location).is_some_and(location::is_web)) {
+        report.value(
+            &table.key("location"),
+            "the log of a Delta table must be listed, which web servers do not do; copy the table to a folder or a store",
+        );
+    }
+    let of_files =
+        [("format", raw.format.is_some()), ("delimiter", raw.delimiter.is_some()), ("header", raw.header.is_some())];
+    for (name, _) in of_files.into_iter().filter(|(_, is_written)| *is_written) {
+        report.field(&table.key(name), "is for files, and the input is a Delta table; remove it");
+    }
+    if raw.version.is_some() && raw.as_of.is_some() {
+        report.field(&table.key("as_of"), "can't be set together with `version`; remove one of them");
+    }
+    match (raw.version, &raw.as_of) {
+        (Some(version), _) => TablePin::Version(version),
+        (None, Some(text)) => match parse_as_of(text) {
+            Some(time) => TablePin::AsOf(time),
+            None => {
+                let path = table.key("as_of");
+                report.value(&path, "must be a date (\"2026-11-01\") or a time (\"2026-11-01T06:00:00Z\")");
+                TablePin::Latest
+            }
+        },
+        (None, None) => TablePin::Latest,
+    }
 }
 
 /// Validates `[output]`.
@@ -58,8 +102,24 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
     if rows_per_file < raw::MIN_ROWS_PER_FILE {
         report.value(&table.key("rows_per_file"), format!("must be at least {}", raw::MIN_ROWS_PER_FILE));
     }
+    if location::delta_table(&location).is_some() {
+        report
+            .value(&path, "begins with `delta+`, which is for inputs; write it without, and set `format = \"delta\"`");
+    }
     let (mode, commit) = (raw.mode.unwrap_or_default(), raw.commit.unwrap_or_default());
-    Output { location, mode, report: raw.report.unwrap_or(raw::DEFAULT_REPORT), rows_per_file, commit }
+    let format = raw.format.unwrap_or_default();
+    if format == OutputFormat::Delta {
+        if mode == Mode::Series {
+            report.value(&table.key("mode"), "a series of releases is not written as a Delta table yet; use `parquet`");
+        }
+        if commit == Commit::LastWriterWins {
+            report.value(
+                &table.key("commit"),
+                "a version of a Delta table is committed by a conditional put; use `conditional`, or `format = \"parquet\"`",
+            );
+        }
+    }
+    Output { location, format, mode, report: raw.report.unwrap_or(raw::DEFAULT_REPORT), rows_per_file, commit }
 }
 
 /// Expands the environment variables of a location and checks it. Locations set by a flag are not expanded.

@@ -76,10 +76,13 @@ pub struct InputFacts {
     pub files: u64,
     /// Total size of the files.
     pub bytes: u64,
+    /// Version of the Delta table that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
 }
 
 /// Size of the release.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct OutputFacts {
     /// Number of rows.
     pub rows: u64,
@@ -89,6 +92,12 @@ pub struct OutputFacts {
     pub bytes: u64,
     /// Number of suppressed rows.
     pub suppressed_rows: u64,
+    /// Version of the Delta table that is the release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<u64>,
+    /// Number of earlier versions of the table that can still be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_versions: Option<u64>,
 }
 
 /// Numbers of input columns by treatment.

@@ -1,13 +1,11 @@
 //! Starts moto, an S3 server with atomic conditional puts.
 
-use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 
 use super::http;
+use crate::python::PythonPackages;
 use crate::skip::skip;
 
 /// If this variable is set, tests fail instead of being skipped when the server is unavailable.
@@ -15,9 +13,6 @@ pub const REQUIRE: &str = "THRONG_REQUIRE_S3";
 
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 const SCRIPT: &str = include_str!("server.py");
-
-/// Names of the Python interpreter.
-const PYTHONS: [&str; 2] = ["python3", "python"];
 
 /// A server with in-memory objects. It ends when this is dropped or the test process ends, because it exits at the end
 /// of its standard input.
@@ -45,12 +40,10 @@ impl Server {
     }
 
     fn try_start() -> Result<Self, String> {
-        let python = PYTHONS.into_iter().find(|name| quietly(Command::new(name).arg("--version")).is_ok());
-        let python = python.ok_or("there is no Python")?;
-        let packages = packages(python)?;
-        let mut child = Command::new(python)
-            .args(["-c", SCRIPT])
-            .env("PYTHONPATH", packages)
+        let packages = PythonPackages::install("s3", "moto", REQUIREMENTS)?;
+        let python = packages.python();
+        let mut child = packages
+            .script(SCRIPT)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -89,50 +82,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Returns the folder of the packages, in a cache that outlives the build. Safe for concurrent tests.
-fn packages(python: &str) -> Result<PathBuf, String> {
-    let mut hasher = DefaultHasher::new();
-    (REQUIREMENTS, python_version(python)?).hash(&mut hasher);
-    let folder = cache().join(format!("moto-{:016x}", hasher.finish()));
-    if folder.is_dir() {
-        return Ok(folder);
-    }
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    fs::create_dir_all(cache()).map_err(failed)?;
-    let fresh = cache().join(format!(".moto-{}", std::process::id()));
-    let list = fresh.with_extension("txt");
-    fs::write(&list, REQUIREMENTS).map_err(failed)?;
-    let fetched = quietly(
-        Command::new(python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps"])
-            .args([Path::new("--target"), &fresh, Path::new("--requirement"), &list]),
-    );
-    let _ = fs::remove_file(&list);
-    let named = fetched.and_then(|()| match fs::rename(&fresh, &folder) {
-        Err(error) if !folder.is_dir() => Err(failed(error)),
-        _ => Ok(()),
-    });
-    let _ = fs::remove_dir_all(&fresh);
-    named.map(|()| folder)
-}
-
-/// Part of the cache key, because native packages depend on the Python version.
-fn python_version(python: &str) -> Result<Vec<u8>, String> {
-    let output = Command::new(python).args(["-c", "import sys; print(sys.version)"]).output();
-    Ok(output.map_err(|error| format!("{python} could not be asked: {error}"))?.stdout)
-}
-
-fn cache() -> PathBuf {
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    cache.unwrap_or_else(std::env::temp_dir).join("throng").join("s3")
-}
-
-/// Runs a command; on failure returns the last line of its stderr.
-fn quietly(command: &mut Command) -> Result<(), String> {
-    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or("no reason was told").to_owned()) }
 }
