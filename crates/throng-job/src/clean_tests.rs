@@ -25,6 +25,7 @@ async fn output() -> StorePath {
         run_id: RUN.to_owned(),
         policy_digest: "p".to_owned(),
         input_digest: None,
+        appended: None,
         files: vec![file],
     };
     output.store.put(&output.child(MANIFEST).path, serde_json::to_vec(&manifest).unwrap().into()).await.unwrap();

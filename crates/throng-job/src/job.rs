@@ -1,8 +1,10 @@
 //! `throng run`: the stages of a job, in order.
 
+mod append;
 mod unpublished;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -12,21 +14,22 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, Policy};
+use throng_policy::{Binding, Mode, Policy};
 use throng_report::document::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
 use tracing::Instrument;
 
+pub use append::{AppendOutcome, append};
 pub use unpublished::{UnpublishedRelease, make_release};
 
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
-use crate::input::{self, InputDescription, JobInput};
+use crate::input::{self, InputDescription, JobInput, NewFiles};
 use crate::lab::gate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::progress::{NoProgress, Progress, Stage};
-use crate::publish::Staged;
+use crate::publish::{AppendTarget, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::series::run_series;
@@ -110,6 +113,14 @@ async fn run_with(
             Some(_) => Err(JobError::new(Kind::BadPolicy, "a series of releases does not run on a cluster yet")),
         };
     }
+    if policy.output.mode == Mode::Append {
+        let appended = match cluster {
+            None => append(policy, options, Duration::ZERO).await?,
+            Some(_) => return Err(JobError::new(Kind::BadPolicy, "an append does not run on a cluster yet")),
+        };
+        let nothing_new = || JobError::new(Kind::NoInput, format!("{} has all files of the input", appended.location));
+        return appended.release.ok_or_else(nothing_new);
+    }
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     if let Some(recorder) = &options.recorder {
         recorder.started(&run_id);
@@ -126,10 +137,10 @@ async fn run_with(
         let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            ready = anonymize(policy, options, cluster, &staged, &run) => ready,
+            ready = anonymize(policy, options, cluster, &staged, &run, None) => ready,
         };
         match ready {
-            Ok(ready) => publish(ready, staged, &run, output.to_string()).await,
+            Ok(ready) => publish(ready, staged, &run, output.to_string(), None).await,
             Err(error) => {
                 staged.abandon().await;
                 Err(error)
@@ -165,6 +176,8 @@ struct StagedRelease {
     sidecar: Sidecar,
     read_back: ReadBack,
     input_digest: Option<String>,
+    /// Names and types of the released columns.
+    columns: String,
     clock: Arc<StageTimer>,
 }
 
@@ -174,10 +187,15 @@ async fn anonymize(
     cluster: Option<&Cluster>,
     staged: &Staged,
     run: &RunFacts,
+    new_files: Option<NewFiles>,
 ) -> Result<StagedRelease, JobError> {
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
-    let BoundJob { input, table } = bind(policy, &session, options).await?;
+    let input = match new_files {
+        Some(files) => input::open_files(policy, &session, files).await?,
+        None => input::open(policy, &session, options).await?,
+    };
+    let BoundJob { input, table } = bind_input(policy, &session, input)?;
     if let Some(recorder) = &options.recorder {
         recorder.bound(ColumnOrigins::of(table.anonymizer()));
     }
@@ -217,7 +235,14 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    Ok(StagedRelease { sidecar, read_back, input_digest, clock })
+    Ok(StagedRelease { sidecar, read_back, input_digest, columns: columns_of(anonymizer.schema()), clock })
+}
+
+/// Returns the names and types of columns as text.
+fn columns_of(schema: &SchemaRef) -> String {
+    let column =
+        |field: &Arc<datafusion::arrow::datatypes::Field>| format!("{:?} {}\n", field.name(), field.data_type());
+    schema.fields().iter().map(column).collect()
 }
 
 /// Creates a staged release in this process.
@@ -331,7 +356,10 @@ pub(crate) async fn bind(
     session: &SessionContext,
     options: &JobOptions,
 ) -> Result<BoundJob, JobError> {
-    let input = input::open(policy, session, options).await?;
+    bind_input(policy, session, input::open(policy, session, options).await?)
+}
+
+fn bind_input(policy: &Policy, session: &SessionContext, input: Arc<dyn JobInput>) -> Result<BoundJob, JobError> {
     let mut bound = policy.clone();
     if policy.series.is_some() {
         // A series counts units by its ledger.
@@ -369,8 +397,9 @@ async fn publish(
     staged: Staged,
     run: &RunFacts,
     location: String,
+    onto: Option<AppendTarget>,
 ) -> Result<PublishedRelease, JobError> {
-    let StagedRelease { mut sidecar, read_back, input_digest, clock } = ready;
+    let StagedRelease { mut sidecar, read_back, input_digest, clock, columns: _ } = ready;
     let span = clock.begin(Stage::Publish, None);
     // The sidecar is itself published, so its times end at the moment it is written.
     let mut finish = || {
@@ -379,7 +408,12 @@ async fn publish(
         sidecar.clone()
     };
     let files = async {
-        let committed = staged.verified(read_back).commit(run, input_digest, &mut finish).await?;
+        let verified = staged.verified(read_back);
+        let verified = match onto {
+            Some(onto) => verified.appending(onto),
+            None => verified,
+        };
+        let committed = verified.commit(run, input_digest, &mut finish).await?;
         Ok::<_, JobError>(committed.clean().await)
     }
     .instrument(span)

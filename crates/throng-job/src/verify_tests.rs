@@ -30,6 +30,7 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
         run_id: "r1".to_owned(),
         policy_digest: "p".to_owned(),
         input_digest: None,
+        appended: None,
         files: files.iter().map(entry).collect(),
     };
     std::fs::create_dir(folder.path().join("_throng")).unwrap();

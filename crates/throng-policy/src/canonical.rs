@@ -9,6 +9,7 @@ use crate::budget::Budget;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
+use crate::series::StreamDelay;
 
 impl Policy {
     /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
@@ -23,14 +24,17 @@ impl Policy {
         columns.sort_unstable_by_key(|(name, _)| *name);
         let columns: serde_json::Map<String, Value> =
             columns.into_iter().map(|(name, role)| (name.to_owned(), role_json(role))).collect();
-        json!({
+        let mut text = json!({
             "version": VERSION,
             "privacy": privacy_json(&self.privacy),
             "algorithm": algorithm_json(&self.algorithm),
             "unlisted": if self.columns.drop_unlisted { "drop" } else { "error" },
             "columns": columns,
-        })
-        .to_string()
+        });
+        if let Some(StreamDelay { rows, time }) = self.stream {
+            text["stream"] = json!({ "rows": rows, "millis": time.map(|time| time.as_millis() as u64) });
+        }
+        text.to_string()
     }
 }
 

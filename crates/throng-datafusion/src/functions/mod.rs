@@ -1,6 +1,7 @@
 //! SQL functions, one per file, and shared helpers.
 
 mod anonymize;
+mod anonymize_stream;
 mod arguments;
 mod class_keys;
 mod generalize;
@@ -11,6 +12,7 @@ mod privacy_check;
 mod privacy_check_exec;
 
 pub use anonymize::AnonymizeFunction;
+pub use anonymize_stream::AnonymizeStreamFunction;
 pub use generalize::GeneralizeFunction;
 pub use k_anonymity::KAnonymityFunction;
 pub use p_sensitivity::PSensitivityFunction;

@@ -183,7 +183,7 @@ impl UnpublishedRelease {
                 ready = self.stage(&policy, options, &staged, &run) => ready,
             };
             match ready {
-                Ok(ready) => publish(ready, staged, &run, place.to_string()).await,
+                Ok(ready) => publish(ready, staged, &run, place.to_string(), None).await,
                 Err(error) => {
                     staged.abandon().await;
                     Err(error)
@@ -218,7 +218,8 @@ impl UnpublishedRelease {
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
         let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);
         let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
-        Ok(StagedRelease { sidecar, read_back, input_digest: self.input_digest.clone(), clock })
+        let columns = super::columns_of(&self.schema());
+        Ok(StagedRelease { sidecar, read_back, input_digest: self.input_digest.clone(), columns, clock })
     }
 }
 

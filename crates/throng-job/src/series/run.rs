@@ -116,7 +116,7 @@ pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Resul
 }
 
 /// Returns the manifest of the release that stands.
-pub(super) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
+pub(crate) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
     let place = output.child(MANIFEST);
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     match place.store.get(&place.path).await {
