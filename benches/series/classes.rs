@@ -15,6 +15,7 @@ use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding};
 use throng_core::series::PoolClass;
+use throng_core::stream::Emission;
 use throng_core::survey::{Survey, SurveySpec};
 use throng_core::table::Table;
 use throng_policy::{Overrides, Policy};
@@ -57,6 +58,12 @@ impl Former {
         let merged = Survey::merge(vec![survey])?;
         let groups = numbers.iter().map(|number| merged.groups[0][*number as usize]).collect();
         Ok(Surveyed { table: merged.table, groups })
+    }
+
+    /// Decides what becomes of the rows of a stream, of which the oldest `due` must not wait.
+    pub fn emission(&self, world: &World, rows: &[Resident], due: usize) -> Result<Emission> {
+        let Surveyed { table, groups } = self.survey(world, rows)?;
+        Ok(Emission::of(&table, &groups, &Privacy::p_sensitive_k_anonymity(self.k, self.p, 1), due))
     }
 
     /// Forms classes of rows. Returns them with their loss, and the loss of all of them; no classes if the rows can't satisfy the

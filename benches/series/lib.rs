@@ -6,12 +6,14 @@ mod classes;
 mod intruder;
 mod plot;
 mod simulation;
+mod stream;
 mod world;
 
 pub use classes::Former;
 pub use intruder::{Exposed, Intruder, SeenRow};
 pub use plot::svg;
 pub use simulation::{NightFigures, Simulation};
+pub use stream::{StreamFigures, StreamTrial};
 pub use world::{Churn, Dice, Resident, World};
 
 #[cfg(test)]
@@ -43,6 +45,22 @@ mod tests {
             assert_eq!(intruder.pairs(10, 3, usize::MAX), Exposed::default(), "{rate}");
             assert_eq!(intruder.prefixes(10, 3, usize::MAX), Exposed::default(), "{rate}");
             assert_eq!(intruder.all(10, 3), Exposed::default(), "{rate}");
+        }
+    }
+
+    #[test]
+    fn a_stream_loses_more_than_one_release_and_holds_no_more_rows_than_allowed() {
+        let number = |name: &str, default: usize| std::env::var(name).map_or(default, |text| text.parse().unwrap());
+        let (rows, max_delay) = (number("THRONG_STREAM_ROWS", 6_000), number("THRONG_STREAM_DELAY", 1_000));
+        let trial = StreamTrial { rows, max_delay, k: 10, p: 3, cycles: 1 };
+        let world = trial.world().unwrap();
+        for order in [None, Some("age"), Some("region")] {
+            let stream = trial.stream(&world, order).unwrap();
+            let batch = trial.batch(&world).unwrap();
+            println!("{order:?}: {stream:?}, and at once {batch:?}");
+            assert_eq!((stream.emissions, stream.held), (rows.div_ceil(max_delay), max_delay), "{order:?}");
+            assert_eq!(stream.released as u64 + stream.suppressed, rows as u64, "{order:?}");
+            assert!(stream.ncp > batch.ncp && stream.ncp < 1.0, "{order:?}: {} and {}", stream.ncp, batch.ncp);
         }
     }
 

@@ -1,10 +1,11 @@
 //! Simulates nights of a series. Prints a table, and writes a plot.
 //!
-//! `cargo bench -p throng-nights -- --rate 0.01 --svg nights.svg`; `--trade-offs` prints a table of settings instead.
+//! `cargo bench -p throng-nights -- --rate 0.01 --svg nights.svg`; `--trade-offs` prints a table of settings instead, and
+//! `--stream --people 100000 --delay 10000` a stream beside one release of the same rows.
 
 use anyhow::Result;
 use throng_core::series::Leavers;
-use throng_nights::{Churn, NightFigures, Simulation, svg};
+use throng_nights::{Churn, NightFigures, Simulation, StreamTrial, svg};
 
 fn argument(name: &str) -> Option<String> {
     std::env::args().skip_while(|arg| arg != name).nth(1)
@@ -32,6 +33,15 @@ fn main() -> Result<()> {
         leavers: if option("--drop", 0.0) > 0.0 { Leavers::DropBlock } else { Leavers::ShowOn },
         measure_every: option("--every", 5.0) as usize,
     };
+    if std::env::args().any(|arg| arg == "--stream") {
+        return stream(&StreamTrial {
+            rows: simulation.people,
+            max_delay: option("--delay", 10_000.0) as usize,
+            k: simulation.k,
+            p: simulation.p,
+            cycles: option("--cycles", 1.0) as u32,
+        });
+    }
     if std::env::args().any(|arg| arg == "--trade-offs") {
         return trade_offs(simulation);
     }
@@ -75,6 +85,34 @@ fn line(night: &NightFigures) -> String {
         number(night.loss.map(|loss| loss.1)),
         number(night.fresh),
     )
+}
+
+/// Prints a stream in three orders, beside one release of the same rows.
+fn stream(trial: &StreamTrial) -> Result<()> {
+    let world = trial.world()?;
+    println!(
+        "| rows arrive | emissions | held at most | suppressed | NCP | over batch | rows/s over batch | memory, MiB |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let orders = [("as they come", None), ("sorted by age", Some("age")), ("sorted by region", Some("region"))];
+    let mut streams = Vec::new();
+    for (name, order) in orders {
+        streams.push((name, trial.stream(&world, order)?));
+    }
+    let batch = trial.batch(&world)?;
+    for (name, figures) in streams.into_iter().chain([("all at once", batch)]) {
+        println!(
+            "| {name} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.0} |",
+            figures.emissions,
+            figures.held,
+            figures.suppressed,
+            figures.ncp,
+            figures.ncp / batch.ncp,
+            batch.seconds / figures.seconds,
+            figures.memory_mib
+        );
+    }
+    Ok(())
 }
 
 /// Prints what settings cost after the last night.

@@ -22,6 +22,7 @@ mod web;
 mod browser;
 
 mod adult;
+mod append;
 mod attacks;
 mod bad_data;
 mod bad_files;

@@ -12,3 +12,4 @@ mod files;
 mod people;
 mod releases;
 mod spy;
+mod streams;

@@ -49,6 +49,7 @@ pub mod risk;
 pub mod row_hash;
 pub mod sensitive_coding;
 pub mod series;
+pub mod stream;
 pub mod survey;
 pub mod table;
 #[cfg(test)]

@@ -50,6 +50,12 @@ impl Anonymizer {
         Self { part_sizes, ..self }
     }
 
+    /// Returns the same without a limit of suppressed rows, for parts of an input whose limit is checked over all parts.
+    pub(crate) fn without_suppression_limit(&self) -> Self {
+        let binding = Binding { suppression_limit: None, ..self.binding.as_ref().clone() };
+        Self { binding: Arc::new(binding), ..self.clone() }
+    }
+
     /// Returns the policy.
     pub fn policy(&self) -> &Arc<Policy> {
         &self.policy
@@ -108,12 +114,14 @@ impl Anonymizer {
         metrics: &ExecutionPlanMetricsSet,
         progress: &Arc<dyn Progress>,
     ) -> Result<Release, AnonymizeError> {
-        let release = |anonymizer: &Self, mut snapshot: Snapshot, progress: &dyn Progress| {
-            let groups = anonymizer.group(&mut snapshot)?;
-            let classes = Classes::of(anonymizer, &snapshot, groups, progress, &mut drop)?;
-            Release::new(anonymizer, snapshot, classes)
-        };
-        self.look(input, context, metrics, progress, release).await
+        self.look(input, context, metrics, progress, Self::release).await
+    }
+
+    /// Forms the release of rows that have been read.
+    pub(crate) fn release(&self, mut snapshot: Snapshot, progress: &dyn Progress) -> Result<Release, AnonymizeError> {
+        let groups = self.group(&mut snapshot)?;
+        let classes = Classes::of(self, &snapshot, groups, progress, &mut drop)?;
+        Release::new(self, snapshot, classes)
     }
 
     /// Reads all rows of a plan and returns which privacy models they can satisfy.
@@ -209,8 +217,12 @@ impl Anonymizer {
         if !found.shortfalls.is_empty() {
             return Err(throng_core::CoreError::Infeasible(found.shortfalls.clone()).into());
         }
+        self.check_suppression(rows, suppressed + found.suppressed)
+    }
+
+    /// Returns an error if more of `rows` rows are suppressed than the policy allows.
+    pub(crate) fn check_suppression(&self, rows: u64, suppressed: u64) -> Result<(), AnonymizeError> {
         let Some(limit) = self.binding.suppression_limit else { return Ok(()) };
-        let suppressed = suppressed + found.suppressed;
         // Tolerate rounding: a decimal limit may be slightly below the intended fraction.
         let most = (limit * rows as f64 * (1.0 + f64::EPSILON)).floor();
         match suppressed as f64 <= most {

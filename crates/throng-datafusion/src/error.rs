@@ -67,6 +67,13 @@ pub enum AnonymizeError {
     /// The input contains rows that were not there when it was surveyed.
     #[error("the input has changed while it was read; try again")]
     Changed,
+    /// A stream was asked for its rows a second time.
+    #[error(
+        "the stream was read before; read again, its rows could be released in other classes, and both releases together \
+         disclose more than one. Keep what a query returns in a table of its own (CREATE TABLE ... AS), or register the input \
+         again if its rows are others"
+    )]
+    StreamReadAgain,
     /// The query was dropped by the caller.
     #[error("the query was cancelled")]
     Cancelled,

@@ -7,8 +7,8 @@ use datafusion::prelude::SessionContext;
 
 use crate::external::ThrongTableFactory;
 use crate::functions::{
-    AnonymizeFunction, FrequencyFunction, GeneralizeFunction, KAnonymityFunction, PSensitivityFunction,
-    PrivacyCheckFunction,
+    AnonymizeFunction, AnonymizeStreamFunction, FrequencyFunction, GeneralizeFunction, KAnonymityFunction,
+    PSensitivityFunction, PrivacyCheckFunction,
 };
 
 /// Registers all functions and table formats of Throng with a session:
@@ -16,6 +16,7 @@ use crate::functions::{
 /// | in SQL | what it is |
 /// |---|---|
 /// | `anonymize('table', 'policy')` | the release of a table, as a table |
+/// | `anonymize_stream('table', 'policy')` | the release of a stream, whose rows leave while others still arrive |
 /// | `privacy_check('table', 'policy')` | what a release promises, and whether it does |
 /// | `CREATE EXTERNAL TABLE ... STORED AS THRONG` | files of which only a release can be queried |
 /// | `generalize(value, 'hierarchy', level)` | a value as a level of a hierarchy shows it |
@@ -63,6 +64,7 @@ use crate::functions::{
 /// ```
 pub fn register_all(ctx: &SessionContext) {
     ctx.register_udtf(AnonymizeFunction::NAME, Arc::new(AnonymizeFunction::default()));
+    ctx.register_udtf(AnonymizeStreamFunction::NAME, Arc::new(AnonymizeStreamFunction::default()));
     ctx.register_udtf(PrivacyCheckFunction::NAME, Arc::new(PrivacyCheckFunction));
     ctx.register_udf(ScalarUDF::new_from_impl(GeneralizeFunction::default()));
     ctx.register_udaf(AggregateUDF::new_from_impl(KAnonymityFunction::default()));

@@ -14,9 +14,11 @@ use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::common::spawn_buffered;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
+use throng_core::CoreError;
 use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::row_hash::RowHasher;
 use throng_core::survey::{CountedTuples, Domains, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
+use throng_core::table::Table;
 use throng_policy::{Binding, UNIT_COLUMN};
 use tokio::task::JoinSet;
 
@@ -296,6 +298,53 @@ impl SnapshotColumns {
     }
 }
 
+impl SnapshotColumns {
+    /// Returns the columns of a batch, followed by the unit if there is one. Strings are dictionary-encoded once, for
+    /// survey and buffer.
+    fn of_batch(
+        &self,
+        batch: &RecordBatch,
+        compactor: &mut DictionaryEncoder,
+    ) -> Result<Vec<ArrayRef>, AnonymizeError> {
+        let columns = self.columns.iter().map(|name| -> Result<ArrayRef, AnonymizeError> {
+            let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
+            let column = batch.column_by_name(name).ok_or_else(missing)?;
+            compactor.compact(column).map_err(|source| AnonymizeError::Kernel("compact", source))
+        });
+        let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
+        if let Some(unit) = &self.unit {
+            columns.push(unit.of(&columns, batch.num_rows())?);
+        }
+        Ok(columns)
+    }
+
+    /// Returns the surveyed ones among the columns of a batch.
+    fn surveyed(&self, columns: &[ArrayRef]) -> Vec<ArrayRef> {
+        self.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect()
+    }
+}
+
+/// Surveys rows in memory. Returns their cells, and the group of each row or [`SUPPRESSED`]; `None` if all rows are
+/// suppressed.
+pub(crate) fn survey_rows(
+    rows: &RecordBatch,
+    binding: &Binding,
+    seed: u64,
+    workspace: &Resources,
+) -> Result<Option<(Table, Vec<u32>)>, AnonymizeError> {
+    let reading = SnapshotColumns::new(binding, seed, false, workspace.clone(), Arc::new(NoProgress));
+    let columns = reading.of_batch(rows, &mut DictionaryEncoder::default())?;
+    let mut survey = Survey::new(Arc::clone(&reading.spec))?;
+    let numbers = survey.push(&reading.surveyed(&columns))?;
+    let merged = match Survey::merge(vec![survey]) {
+        Err(CoreError::NoRows { .. }) => return Ok(None),
+        merged => merged?,
+    };
+    let group = |number: u32| if number == SUPPRESSED { SUPPRESSED } else { merged.groups[0][number as usize] };
+    let groups = numbers.into_iter().map(group).collect();
+    Ok(Some((merged.table, groups)))
+}
+
 /// Returns the surveyed columns: quasi-identifiers, then sensitive columns.
 pub(crate) fn survey_spec(binding: &Binding) -> SurveySpec {
     SurveySpec {
@@ -352,17 +401,8 @@ impl StreamSurvey {
     }
 
     fn push(&mut self, batch: &RecordBatch, reading: &SnapshotColumns) -> Result<(), AnonymizeError> {
-        // Strings are dictionary-encoded once, for survey and buffer.
-        let columns = reading.columns.iter().map(|name| -> Result<ArrayRef, AnonymizeError> {
-            let missing = || DataFusionError::Internal("a column of the query is missing from its result".to_owned());
-            let column = batch.column_by_name(name).ok_or_else(missing)?;
-            self.compactor.compact(column).map_err(|source| AnonymizeError::Kernel("compact", source))
-        });
-        let mut columns = columns.collect::<Result<Vec<_>, _>>()?;
-        if let Some(unit) = &reading.unit {
-            columns.push(unit.of(&columns, batch.num_rows())?);
-        }
-        let surveyed: Vec<ArrayRef> = reading.surveyed.iter().map(|place| Arc::clone(&columns[*place])).collect();
+        let columns = reading.of_batch(batch, &mut self.compactor)?;
+        let surveyed = reading.surveyed(&columns);
         let groups = self.survey.push(&surveyed)?;
         reserve(&self.reservation, self.survey.size(), VALUES)?;
         self.rows_read += batch.num_rows() as u64;

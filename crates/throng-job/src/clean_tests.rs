@@ -27,6 +27,7 @@ async fn output() -> StorePath {
         input_digest: None,
         input_version: None,
         table_version: None,
+        appended: None,
         files: vec![file],
     };
     output.store.put(&output.child(MANIFEST).path, serde_json::to_vec(&manifest).unwrap().into()).await.unwrap();

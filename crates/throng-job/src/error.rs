@@ -223,6 +223,7 @@ impl JobError {
             Operator::Verify(_) => Kind::BadData,
             Operator::Refused(_) => Kind::Verification,
             Operator::Spill(_) | Operator::Changed => Kind::TemporaryIo,
+            Operator::StreamReadAgain => Kind::BadQuery,
             Operator::Cancelled => Kind::Stopped,
             _ => Kind::Internal,
         };

@@ -1,8 +1,10 @@
 //! `throng run`: the stages of a job, in order.
 
+mod append;
 mod unpublished;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -13,12 +15,13 @@ use datafusion::prelude::SessionContext;
 use futures::Stream;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, OutputFormat, Policy, delta_table};
+use throng_policy::{Binding, Mode, OutputFormat, Policy, delta_table};
 use throng_report::document::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
 use tracing::Instrument;
 
+pub use append::{AppendOutcome, append};
 pub use unpublished::{UnpublishedRelease, make_release};
 
 use crate::column_warnings::{repeating_identifiers, warnings_of};
@@ -26,12 +29,12 @@ use crate::delta::check_releasable;
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
 use crate::guards::{DeliveryGuards, check_types};
-use crate::input::{self, InputDescription, JobInput};
+use crate::input::{self, InputDescription, JobInput, NewFiles};
 use crate::lab::gate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::{NoProgress, Progress, Stage};
-use crate::publish::{InputIdentity, Staged};
+use crate::publish::{AppendTarget, InputIdentity, Staged};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::series::run_series;
@@ -117,6 +120,14 @@ async fn run_with(
             Some(_) => Err(JobError::new(Kind::BadPolicy, "a series of releases does not run on a cluster yet")),
         };
     }
+    if policy.output.mode == Mode::Append {
+        let appended = match cluster {
+            None => append(policy, options, Duration::ZERO).await?,
+            Some(_) => return Err(JobError::new(Kind::BadPolicy, "an append does not run on a cluster yet")),
+        };
+        let nothing_new = || JobError::new(Kind::NoInput, format!("{} has all files of the input", appended.location));
+        return appended.release.ok_or_else(nothing_new);
+    }
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     if let Some(recorder) = &options.recorder {
         recorder.started(&run_id);
@@ -128,20 +139,14 @@ async fn run_with(
         }
         let output = output_of(policy, options.table.is_some())?;
         let staged = Staged::begin_for(&output, &policy.output, &run_id).await?;
-        let policy_digest = policy_digest(policy)?;
-        let run = RunFacts {
-            run_id,
-            policy_digest,
-            has_report: policy.output.report,
-            sampling_fraction: policy.privacy.sampling_fraction,
-        };
+        let run = run_facts(policy, run_id)?;
         let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            ready = anonymize(policy, options, cluster, &staged, &run) => ready,
+            ready = anonymize(policy, options, cluster, &staged, &run, None) => ready,
         };
         match ready {
-            Ok(ready) => publish(ready, staged, &run, output.to_string()).await,
+            Ok(ready) => publish(ready, staged, &run, output.to_string(), None).await,
             Err(error) => {
                 staged.abandon().await;
                 Err(error)
@@ -178,6 +183,8 @@ struct StagedRelease {
     sidecar: Sidecar,
     read_back: ReadBack,
     input_digest: Option<String>,
+    /// Names and types of the released columns.
+    columns: String,
     clock: Arc<StageTimer>,
     warnings: Vec<String>,
 }
@@ -188,10 +195,15 @@ async fn anonymize(
     cluster: Option<&Cluster>,
     staged: &Staged,
     run: &RunFacts,
+    new_files: Option<NewFiles>,
 ) -> Result<StagedRelease, JobError> {
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
-    let BoundJob { input, table } = bind(policy, &session, options).await?;
+    let input = match new_files {
+        Some(files) => input::open_files(policy, &session, files).await?,
+        None => input::open(policy, &session, options).await?,
+    };
+    let BoundJob { input, table } = bind_input(policy, &session, input)?;
     if let Some(recorder) = &options.recorder {
         recorder.bound(ColumnOrigins::of(table.anonymizer()));
     }
@@ -247,7 +259,15 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
+    let columns = columns_of(anonymizer.schema());
+    Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+}
+
+/// Returns the names and types of columns as text.
+fn columns_of(schema: &SchemaRef) -> String {
+    let column =
+        |field: &Arc<datafusion::arrow::datatypes::Field>| format!("{:?} {}\n", field.name(), field.data_type());
+    schema.fields().iter().map(column).collect()
 }
 
 /// Creates a staged release in this process.
@@ -347,6 +367,16 @@ fn release_facts(
     }
 }
 
+/// Returns the identity of a run.
+pub(crate) fn run_facts(policy: &Policy, run_id: String) -> Result<RunFacts, JobError> {
+    Ok(RunFacts {
+        run_id,
+        policy_digest: policy_digest(policy)?,
+        has_report: policy.output.report,
+        sampling_fraction: policy.privacy.sampling_fraction,
+    })
+}
+
 /// Returns what k and p count under a policy.
 pub(crate) fn privacy_unit(policy: &Policy) -> PrivacyUnit {
     if policy.privacy.unit.is_empty() { PrivacyUnit::Rows } else { PrivacyUnit::Units }
@@ -373,7 +403,10 @@ pub(crate) async fn bind(
     session: &SessionContext,
     options: &JobOptions,
 ) -> Result<BoundJob, JobError> {
-    let input = input::open(policy, session, options).await?;
+    bind_input(policy, session, input::open(policy, session, options).await?)
+}
+
+fn bind_input(policy: &Policy, session: &SessionContext, input: Arc<dyn JobInput>) -> Result<BoundJob, JobError> {
     check_types(policy, input.as_ref())?;
     let mut bound = policy.clone();
     if policy.series.is_some() {
@@ -415,8 +448,9 @@ async fn publish(
     staged: Staged,
     run: &RunFacts,
     location: String,
+    onto: Option<AppendTarget>,
 ) -> Result<PublishedRelease, JobError> {
-    let StagedRelease { mut sidecar, read_back, input_digest, clock, warnings } = ready;
+    let StagedRelease { mut sidecar, read_back, input_digest, clock, warnings, columns: _ } = ready;
     let span = clock.begin(Stage::Publish, None);
     let input = InputIdentity { digest: input_digest, version: sidecar.input.version };
     // The sidecar is itself published, so its times end at the moment it is written.
@@ -426,7 +460,12 @@ async fn publish(
         sidecar.clone()
     };
     let files = async {
-        let committed = staged.verified(read_back).commit(run, input, &mut finish).await?;
+        let verified = staged.verified(read_back);
+        let verified = match onto {
+            Some(onto) => verified.appending(onto),
+            None => verified,
+        };
+        let committed = verified.commit(run, input, &mut finish).await?;
         Ok::<_, JobError>(committed.clean().await)
     }
     .instrument(span)

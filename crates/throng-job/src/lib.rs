@@ -61,7 +61,9 @@ pub use distributed::{Cluster, JOB_TASKS};
 pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
-pub use job::{JobOptions, PublishedRelease, UnpublishedRelease, make_release, rebase, run, run_on};
+pub use job::{
+    AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, make_release, rebase, run, run_on,
+};
 pub use lab::{AttackRequest, DiffRequest, LabColumns, OracleRequest, UtilityRequest, attack, diff, utility};
 pub use manifest::{FileEntry, Manifest};
 pub use memory::LEAST_MEMORY_LIMIT;

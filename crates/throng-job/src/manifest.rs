@@ -35,6 +35,32 @@ pub struct Manifest {
     pub table_version: Option<u64>,
     /// The files of the release.
     pub files: Vec<FileEntry>,
+    /// What the release was appended from; `None` if it was made at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub appended: Option<AppendedInputs>,
+}
+
+/// What a release was appended from. Digests are keyed: without the secret they can't be compared with those of a guess.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppendedInputs {
+    /// Number of appends.
+    pub appends: u64,
+    /// Digest of the names and types of the released columns.
+    pub columns: String,
+    /// The input files whose rows the release has.
+    pub files: Vec<AppendedFile>,
+}
+
+/// An input file whose rows a release has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppendedFile {
+    /// Digest of its location.
+    pub place: String,
+    /// Digest of its location, size, time and tag; `None` where these could not distinguish two versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Digest of its bytes.
+    pub content: String,
 }
 
 impl Manifest {

@@ -23,7 +23,8 @@ use crate::write::digest_of;
 /// `columns`, if they are given.
 ///
 /// A folder with a manifest is a release: the listed files are read, and must have the listed sizes and digests. Other
-/// data files in the folder are an error, because readers of the folder would read them too.
+/// data files in the folder are an error, because readers of the folder would read them too. Of a release that was appended to,
+/// each append must keep the promise on its own; the findings are those of the first that does not, and else of all files.
 pub async fn verify_release(
     locations: &[String],
     promise: Promise,
@@ -65,7 +66,24 @@ pub async fn verify_release_with(
     let input = input.with_text(&text_columns(&promise)).unwrap_or(input);
     options.observer.begin(Stage::Verify, None);
     let verification = Verification::new(promise).with_progress(Arc::clone(&options.observer));
-    let verified = examine(&session, input.as_ref(), &verification).await?;
+    if options.table.is_none() {
+        for files in appends_of(locations, settings).await? {
+            let append = FileInput::of_release(&session, files).await?;
+            let findings = findings_of(&session, &append, &verification).await?;
+            if !findings.holds() {
+                return Ok(findings);
+            }
+        }
+    }
+    findings_of(&session, input.as_ref(), &verification).await
+}
+
+async fn findings_of(
+    session: &SessionContext,
+    input: &dyn JobInput,
+    verification: &Verification,
+) -> Result<Findings, JobError> {
+    let verified = examine(session, input, verification).await?;
     verified.map(|verified| verified.findings).ok_or_else(|| JobError::internal("a table was not read as a whole"))
 }
 
@@ -79,6 +97,22 @@ fn text_columns(promise: &Promise) -> Vec<String> {
         })
     };
     promise.quasi.iter().filter(|name| !is_bound(name)).cloned().collect()
+}
+
+/// Returns the files of each append of a release that was appended to, each of which keeps the promise on its own. A release
+/// that was made at once has none.
+async fn appends_of(locations: &[String], settings: &Store) -> Result<Vec<Vec<InputFile>>, JobError> {
+    let Some((place, manifest)) = release_at(locations, settings).await? else { return Ok(Vec::new()) };
+    if manifest.appended.is_none() {
+        return Ok(Vec::new());
+    }
+    // Files of one run differ in the number after the last dash.
+    let run = |file: &InputFile| {
+        let name = file.place.path.filename().unwrap_or_default();
+        name.rsplit_once('-').map_or("", |(run, _)| run).to_owned()
+    };
+    let files = listed_files(&place, &manifest).await?;
+    Ok(files.chunk_by(|a, b| run(a) == run(b)).map(<[InputFile]>::to_vec).collect())
 }
 
 /// Opens a table to be verified: the files that a manifest lists, or all files of the locations if there is none.

@@ -32,6 +32,7 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
         input_digest: None,
         input_version: None,
         table_version: None,
+        appended: None,
         files: files.iter().map(entry).collect(),
     };
     std::fs::create_dir(folder.path().join("_throng")).unwrap();

@@ -10,6 +10,7 @@ use crate::guards::Guards;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
+use crate::series::StreamDelay;
 use crate::settings::{Goal, LookAlikes};
 
 impl Policy {
@@ -31,14 +32,17 @@ impl Policy {
             (name.to_owned(), text)
         };
         let columns: serde_json::Map<String, Value> = columns.into_iter().map(column_json).collect();
-        json!({
+        let mut text = json!({
             "version": VERSION,
             "privacy": privacy_json(&self.privacy),
             "algorithm": algorithm_json(&self.algorithm),
             "unlisted": if self.columns.drop_unlisted { "drop" } else { "error" },
             "columns": columns,
-        })
-        .to_string()
+        });
+        if let Some(StreamDelay { rows, time }) = self.stream {
+            text["stream"] = json!({ "rows": rows, "millis": time.map(|time| time.as_millis() as u64) });
+        }
+        text.to_string()
     }
 }
 

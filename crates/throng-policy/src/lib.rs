@@ -87,8 +87,8 @@ pub use raw::UnitNulls;
 pub use schema::json_schema;
 pub use secret::{MIN_SECRET_BYTES, SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
 pub use series::{
-    DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE, LeaverSetting,
-    SeriesSettings,
+    ArrivalSetting, DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE,
+    LeaverSetting, SeriesSettings, StreamDelay,
 };
 pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode, OutputFormat};
 pub use store::Store;

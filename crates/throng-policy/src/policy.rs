@@ -17,7 +17,7 @@ use crate::preset::Preset;
 use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
 use crate::secret::Secret;
-use crate::series::SeriesSettings;
+use crate::series::{SeriesSettings, StreamDelay};
 use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
@@ -38,6 +38,8 @@ pub struct Policy {
     pub algorithm: Algorithm,
     /// Settings of a series of releases, if the policy makes one.
     pub series: Option<SeriesSettings>,
+    /// How long a row of a stream may wait; `None` if a stream is released when it ends.
+    pub stream: Option<StreamDelay>,
     /// Roles of the columns.
     pub columns: Columns,
     /// Source of the release key.

@@ -1,5 +1,7 @@
 //! Settings of a series of releases.
 
+use std::time::Duration;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,6 +38,37 @@ impl LeaverSetting {
             Self::DropClass => "drop-class",
         }
     }
+}
+
+/// What an intruder is assumed to know about the arrival of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Arrival")]
+pub enum ArrivalSetting {
+    /// When it arrived. So the rows that are released together satisfy the models on their own.
+    #[default]
+    Known,
+    /// Nothing. Refused so far: the files of an append, and the batches of a stream, show which rows arrived together.
+    Unknown,
+}
+
+impl ArrivalSetting {
+    /// Returns the name of the choice in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// How long a row of a stream may wait. At least one limit is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamDelay {
+    /// Number of rows that may arrive until a row is released; at least 1.
+    pub rows: Option<u64>,
+    /// Time until a row is released.
+    pub time: Option<Duration>,
 }
 
 /// Settings of a series of releases.

@@ -1,5 +1,7 @@
 use crate::test_policies::read;
-use crate::{LeaverSetting, Mode};
+use std::time::Duration;
+
+use crate::{LeaverSetting, Mode, StreamDelay};
 
 const COLUMNS: &str = "columns = { id.role = 'identifier', age.role = 'quasi', illness = { role = 'sensitive' } }\n";
 
@@ -42,4 +44,31 @@ fn what_a_series_does_not_support_is_refused() {
     let shares =
         text.replace("mode = 'overwrite'", "mode = 'series'").replace("'sensitive' }", "'sensitive', t = 0.2 }");
     assert!(refused(&shares).contains("columns.illness: requirements on frequencies"), "{}", refused(&shares));
+}
+
+#[test]
+fn a_stream_has_limits_of_rows_and_time() {
+    let plain = |more: &str| policy(&format!("privacy.k = 3\n{more}")).replace("mode = 'series'", "mode = 'error'");
+    let both = read(&plain("series.max_delay = { rows = 10000, time = '10min' }\n")).unwrap();
+    assert_eq!(both.stream, Some(StreamDelay { rows: Some(10_000), time: Some(Duration::from_secs(600)) }));
+    assert_eq!(both.series, None);
+    assert!(both.canonical_json().contains(r#""stream":{"rows":10000,"millis":600000}"#), "{}", both.canonical_json());
+    let without = read(&plain("")).unwrap();
+    assert!(without.stream.is_none() && !without.canonical_json().contains("stream"));
+    for (more, message) in [
+        ("series.max_delay = { }\n", "series.max_delay: names no limit"),
+        ("series.max_delay = { rows = 0 }\n", "series.max_delay.rows: must be at least 1"),
+        ("series.max_delay = { time = '0s' }\n", "series.max_delay.time: must be a time"),
+        ("series.max_delay = { row = 5 }\n", "series.max_delay.row: unknown field"),
+        ("series.max_delay = 7\n", "series.max_delay: is for a series of releases"),
+        ("series.arrival = 'unknown'\n", "series.arrival: can't be promised"),
+    ] {
+        let error = refused(&plain(more));
+        assert!(error.contains(message), "{more}: {error}");
+    }
+    let appended =
+        plain("").replace("mode = 'error'", "mode = 'append'").replace("'sensitive' }", "'sensitive', t = 0.2 }");
+    assert!(refused(&appended).contains("change with every append"), "{}", refused(&appended));
+    let of_series = "privacy = { k = 3, unit = 'id' }\nseries = { ledger = 'x', max_delay = { rows = 5 } }\n";
+    assert!(refused(&policy(of_series)).contains("rows and time are for streams"));
 }

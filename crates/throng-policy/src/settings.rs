@@ -60,6 +60,9 @@ pub enum Mode {
     Overwrite,
     /// The new release takes its place, once it has been verified together with the releases before it; see `[series]`.
     Series,
+    /// The rows of input files that it does not have yet are added to it, in files of their own, once they have been
+    /// verified.
+    Append,
 }
 
 impl Mode {
@@ -69,6 +72,7 @@ impl Mode {
             Mode::Error => "error",
             Mode::Overwrite => "overwrite",
             Mode::Series => "series",
+            Mode::Append => "append",
         }
     }
 }

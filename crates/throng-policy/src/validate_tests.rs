@@ -3,8 +3,8 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output, OutputFormat,
-    Overrides, Policy, TablePin,
+    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output,
+    OutputFormat, Overrides, Policy, TablePin,
 };
 use crate::{Guards, PrivacySettings, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;

@@ -1,6 +1,7 @@
 //! The command line of `throng run`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 
@@ -31,6 +32,18 @@ pub(crate) struct RunArgs {
     #[arg(long, conflicts_with = "if_changed")]
     pub(crate) rebase: bool,
 
+    /// Watch the input for new files, and append their rows to the release as they come, for a policy with `mode = "append"`
+    ///
+    /// Prints the outcome of each append as a line of JSON. New files whose rows alone can't satisfy the policy wait for more
+    /// files. Local files are taken when nothing was written to them for two seconds. Ends at SIGTERM or SIGINT with exit code
+    /// 0, after the append that is under way, and at an error that trying again would not help.
+    #[arg(long, conflicts_with_all = ["if_changed", "rebase", "cluster"])]
+    pub(crate) follow: bool,
+
+    /// How long to wait before looking for new files again
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = poll_interval, requires = "follow")]
+    pub(crate) poll: Duration,
+
     /// Write metrics of the run here when it is over, also when it has failed: text for the textfile collector of
     /// Prometheus' node_exporter
     #[arg(long, value_name = "PATH")]
@@ -40,4 +53,8 @@ pub(crate) struct RunArgs {
     /// of every column, as one line of JSON
     #[arg(long, value_name = "PATH")]
     pub(crate) lineage_file: Option<PathBuf>,
+}
+
+fn poll_interval(text: &str) -> Result<Duration, String> {
+    throng_policy::parse_time_span(text).ok_or_else(|| "give a time such as 500ms, 30s or 5min".to_owned())
 }

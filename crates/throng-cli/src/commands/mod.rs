@@ -5,6 +5,7 @@ mod check;
 mod clean;
 mod demo;
 mod document;
+mod follow;
 mod generate;
 mod hierarchy;
 mod init;

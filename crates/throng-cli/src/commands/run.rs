@@ -1,11 +1,13 @@
 //! `throng run`
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
-use throng_job::{CurrentRelease, JobError, JobOptions};
-use throng_policy::Policy;
+use throng_job::{AppendOutcome, CurrentRelease, JobError, JobOptions, plural};
+use throng_policy::{Mode, Policy};
 
+use super::follow;
 use crate::args::RunArgs;
 use crate::backend::Backend;
 use crate::outcome::Outcome;
@@ -21,12 +23,54 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
         return Ok(unchanged(&standing));
     }
     let job = JobOptions { recorder: Some(Arc::clone(recorder)), ..job };
+    if args.follow {
+        return follow::follow(&policy, &job, args.poll).await;
+    }
+    if policy.output.mode == Mode::Append && args.cluster.cluster.is_none() {
+        let appended = throng_job::append(&policy, &job, Duration::ZERO).await?;
+        if let Some(released) = &appended.release {
+            recorder.released(released);
+        }
+        return Ok(append_outcome(&appended));
+    }
     let released = match args.rebase {
         true => throng_job::rebase(&policy, &job).await?,
         false => Backend::from_args(&args.cluster).run(&policy, &job).await?,
     };
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))
+}
+
+/// Returns the outcome of an append.
+pub(super) fn append_outcome(appended: &AppendOutcome) -> Outcome {
+    let files = appended.manifest.as_ref().map_or(&[][..], |manifest| &manifest.files);
+    let (location, rows) = (&appended.location, files.iter().map(|file| file.rows).sum::<u64>());
+    let totals = json!({
+        "new_files": appended.new_files,
+        "known_files": appended.known_files,
+        "appends": appended.manifest.as_ref().and_then(|manifest| manifest.appended.as_ref()).map(|inputs| inputs.appends),
+        "total_rows": rows,
+        "total_files": files.len(),
+    });
+    match &appended.release {
+        Some(released) => {
+            let mut json = released.to_json();
+            json["append"] = totals;
+            let text = format!(
+                "{}\n  of {}, besides {} released before; {} in all",
+                released.to_text(),
+                plural(appended.new_files, "new file"),
+                plural(appended.known_files, "file"),
+                plural(rows, "row")
+            );
+            Outcome::success(text, json)
+        }
+        None => {
+            let run_id = appended.manifest.as_ref().map(|manifest| &manifest.run_id);
+            let json = json!({ "outcome": "unchanged", "unchanged": true, "run_id": run_id, "output": location, "append": totals });
+            Outcome::success(format!("{location} has all files of the input; nothing was appended"), json)
+        }
+    }
 }
 
 /// Returns the outcome of a run that would only reproduce the current release.

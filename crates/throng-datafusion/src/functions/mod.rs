@@ -1,6 +1,7 @@
 //! SQL functions, one per file, and shared helpers.
 
 mod anonymize;
+mod anonymize_stream;
 mod arguments;
 mod class_keys;
 mod frequencies;
@@ -13,6 +14,7 @@ mod privacy_check;
 mod privacy_check_exec;
 
 pub use anonymize::AnonymizeFunction;
+pub use anonymize_stream::AnonymizeStreamFunction;
 pub use frequencies::FrequencyFunction;
 pub use generalize::GeneralizeFunction;
 pub use k_anonymity::KAnonymityFunction;

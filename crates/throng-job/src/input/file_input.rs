@@ -72,10 +72,20 @@ impl FileInput {
         settings: &Store,
     ) -> Result<Self, JobError> {
         let FoundFiles { files, format, partitions } = find::find(&input.locations, input.format, settings).await?;
-        let fingerprint = fingerprint::fingerprint(&files, format, input.csv, SystemTime::now());
+        Self::pinned_files(session, files, format, input.csv).await?.with_partitions(partitions)
+    }
+
+    /// Opens files, which must not change, in the version in which they were found.
+    pub(super) async fn pinned_files(
+        session: &SessionContext,
+        files: Vec<InputFile>,
+        format: Format,
+        csv: CsvOptions,
+    ) -> Result<Self, JobError> {
+        let fingerprint = fingerprint::fingerprint(&files, format, csv, SystemTime::now());
         let files = pinned::pin(files);
-        match Self::of_files(session, files.clone(), format, input.csv).await {
-            Ok(input) => Self { fingerprint, ..input }.with_partitions(partitions),
+        match Self::of_files(session, files.clone(), format, csv).await {
+            Ok(input) => Ok(Self { fingerprint, ..input }),
             // A file that is being replaced may seem damaged.
             Err(error) => Err(pinned::check_unchanged(&files).await.err().unwrap_or(error)),
         }

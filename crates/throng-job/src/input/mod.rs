@@ -13,6 +13,7 @@
 //! | `schema`, `names`, `footer`, `thrift`, `leading_zeros` | the common schema, and checks of what files declare |
 //! | `foreign_text` | what Parquet files hold beside their values |
 //! | `read_demand` | memory that it takes to read them |
+//! | `new_files` | the files that an appended release does not have yet |
 //! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
 
 mod delta_input;
@@ -23,6 +24,7 @@ mod footer;
 mod foreign_text;
 mod leading_zeros;
 mod names;
+mod new_files;
 mod partitioned_table;
 mod partitions;
 mod pinned;
@@ -44,6 +46,7 @@ use delta_input::DeltaInput;
 pub(crate) use file_input::{FileInput, InputFile};
 pub(crate) use find::{compression_of, format_of};
 pub(crate) use fingerprint::current_fingerprint;
+pub(crate) use new_files::{AppendCandidates, NewFiles, find_new};
 pub(crate) use read_demand::ReadPlan;
 use table_input::TableInput;
 
@@ -137,6 +140,15 @@ pub(crate) async fn open(
         return Ok(Arc::new(DeltaInput::open(session, table, policy.input.pin, &policy.store).await?));
     }
     Ok(Arc::new(FileInput::pinned(session, &policy.input, &policy.store).await?))
+}
+
+/// Opens files of the input of a policy, in the version in which they were found.
+pub(crate) async fn open_files(
+    policy: &Policy,
+    session: &SessionContext,
+    files: NewFiles,
+) -> Result<Arc<dyn JobInput>, JobError> {
+    Ok(Arc::new(FileInput::pinned_files(session, files.files, files.format, policy.input.csv).await?))
 }
 
 /// Opens the table of the options, or else one outside of a policy.

@@ -16,13 +16,13 @@ use tracing::Instrument;
 
 use super::{
     BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, failure, output_facts, output_of, publish,
-    release_facts, write_rows,
+    release_facts, run_facts, write_rows,
 };
 use crate::delta::check_releasable;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::input::InputDescription;
-use crate::manifest::{input_digest, policy_digest};
+use crate::manifest::input_digest;
 use crate::privacy_facts::complete;
 use crate::progress::{Progress, Stage};
 use crate::publish::Staged;
@@ -98,12 +98,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
     // There are no files yet.
     let output = OutputFacts { rows: release.rows(), suppressed_rows: facts.suppressed, ..OutputFacts::default() };
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    let run = RunFacts {
-        run_id,
-        policy_digest: policy_digest(policy)?,
-        has_report: policy.output.report,
-        sampling_fraction: policy.privacy.sampling_fraction,
-    };
+    let run = run_facts(policy, run_id)?;
     let input = input.describe();
     let facts = release_facts(policy, &anonymizer, &input, output, facts);
     let mut sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
@@ -202,19 +197,14 @@ impl UnpublishedRelease {
         let span = tracing::info_span!("run", %run_id);
         async {
             let staged = Staged::begin_for(&place, &policy.output, &run_id).await?;
-            let run = RunFacts {
-                run_id,
-                policy_digest: policy_digest(&policy)?,
-                has_report: policy.output.report,
-                sampling_fraction: policy.privacy.sampling_fraction,
-            };
+            let run = run_facts(&policy, run_id)?;
             let ready = tokio::select! {
                 biased;
                 () = options.stop.asked() => Err(stopped()),
                 ready = self.stage(&policy, options, &staged, &run) => ready,
             };
             match ready {
-                Ok(ready) => publish(ready, staged, &run, place.to_string()).await,
+                Ok(ready) => publish(ready, staged, &run, place.to_string(), None).await,
                 Err(error) => {
                     staged.abandon().await;
                     Err(error)
@@ -253,7 +243,8 @@ impl UnpublishedRelease {
         let mut sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
         complete(&mut sidecar.privacy, self.anonymizer.binding(), &guards, read_back.exposure());
         let (input_digest, warnings) = (self.input_digest.clone(), self.warnings());
-        Ok(StagedRelease { sidecar, read_back, input_digest, clock, warnings })
+        let columns = super::columns_of(&self.schema());
+        Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
     }
 }
 

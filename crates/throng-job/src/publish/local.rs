@@ -12,7 +12,9 @@ use std::sync::OnceLock;
 use throng_policy::Mode;
 
 use super::orphans::{self, Guard};
-use super::{Documents, Finish, METRICS, REPORT, SUCCESS, already_there, json, lost, not_ours, without_attempt};
+use super::{
+    Documents, Finish, METRICS, REPORT, SUCCESS, already_there, json, lost, named_after_run, not_ours, without_attempt,
+};
 use crate::error::{JobError, Kind};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::store_path::StorePath;
@@ -53,11 +55,13 @@ impl LocalSite {
         let output = without_link(output)?;
         let seen = match (look(&output)?, mode) {
             (OutputState::Nothing, _) => None,
-            (OutputState::Release(run_id), Mode::Overwrite | Mode::Series) => Some(run_id),
+            (OutputState::Release(run_id), Mode::Overwrite | Mode::Series | Mode::Append) => Some(run_id),
             (OutputState::Release(_) | OutputState::Other, Mode::Error) => {
                 return Err(already_there(&output.display()));
             }
-            (OutputState::Other, Mode::Overwrite | Mode::Series) => return Err(not_ours(&output.display())),
+            (OutputState::Other, Mode::Overwrite | Mode::Series | Mode::Append) => {
+                return Err(not_ours(&output.display()));
+            }
         };
         Self::stage(output, mode, seen, run_id)
     }
@@ -117,6 +121,28 @@ impl LocalSite {
         attempts.into_iter().map(take).collect()
     }
 
+    /// Adds the files of the release that stands to the staging, and gives staged files names of their own.
+    pub(super) fn add_to(&self, manifest: Manifest, kept: Vec<FileEntry>) -> Result<Manifest, JobError> {
+        let failed =
+            |error: io::Error| JobError::file_system(format!("appending to {}", self.output.display()), &error);
+        let mut files = kept;
+        for file in &files {
+            let (from, to) = (self.output.join(&file.path), self.folder.join(&file.path));
+            // A file system without links gets copies.
+            fs::hard_link(&from, &to).or_else(|_| fs::copy(&from, &to).map(drop)).map_err(failed)?;
+            if fs::metadata(&to).map_err(failed)?.len() != file.bytes {
+                let text = format!("{} has another size than its manifest says; nothing is appended", from.display());
+                return Err(JobError::new(Kind::BadData, text));
+            }
+        }
+        for file in manifest.files {
+            let named = named_after_run(file.clone(), &manifest.run_id);
+            fs::rename(self.folder.join(&file.path), self.folder.join(&named.path)).map_err(failed)?;
+            files.push(named);
+        }
+        Ok(Manifest { files, ..manifest })
+    }
+
     /// Completes the folder and renames it, or exchanges it with the release that it replaces.
     pub(super) fn commit(&self, manifest: &Manifest, sidecar: Finish<'_>) -> Result<(), JobError> {
         let failed = |error: io::Error| JobError::file_system(format!("publishing {}", self.output.display()), &error);
@@ -154,7 +180,7 @@ impl LocalSite {
     fn refused(&self) -> JobError {
         match self.mode {
             Mode::Error => already_there(&self.output.display()),
-            Mode::Overwrite | Mode::Series => not_ours(&self.output.display()),
+            Mode::Overwrite | Mode::Series | Mode::Append => not_ours(&self.output.display()),
         }
     }
 

@@ -25,6 +25,9 @@
 //!  └─────── an error takes all of it back ──────┘   └─────── nothing of the new release is removed ───────┘
 //! ```
 //!
+//! An append ([`Verified::appending`]) commits in the same way, with the files of the release that stands among the new ones: on
+//! the local file system as links in the staging, on a store by their names in the manifest.
+//!
 //! A reader of the manifest sees exactly the old or the new release. A reader that lists the folder sees verified files
 //! only, and `_SUCCESS` only while the files of exactly one release are there. A process that is killed leaves what
 //! [`orphans`] recognizes: the next run or [`clean`](crate::clean) removes it.
@@ -44,7 +47,7 @@ use throng_report::document::RunFacts;
 use throng_report::{Sidecar, report};
 
 use crate::error::{JobError, Kind, is_bucket_missing, storage_kind, store_reason};
-use crate::manifest::{self, FileEntry, Manifest};
+use crate::manifest::{self, AppendedInputs, FileEntry, Manifest};
 use crate::readback::ReadBack;
 use crate::store_path::StorePath;
 
@@ -100,6 +103,7 @@ pub(crate) struct Verified {
     site: Site,
     files: Vec<FileEntry>,
     schema: SchemaRef,
+    onto: Option<AppendTarget>,
 }
 
 /// What was read, as the manifest records it.
@@ -109,6 +113,15 @@ pub(crate) struct InputIdentity {
     pub(crate) digest: Option<String>,
     /// Version of a versioned table.
     pub(crate) version: Option<u64>,
+}
+
+/// The release that verified files are added to.
+#[derive(Debug)]
+pub(crate) struct AppendTarget {
+    /// Files of the release that stands, which must be the one that stood when the staging began; none for the first append.
+    pub(crate) kept: Vec<FileEntry>,
+    /// What the release is appended from, with the files that are added.
+    pub(crate) inputs: AppendedInputs,
 }
 
 /// A visible release. Files that it replaced may still exist.
@@ -187,7 +200,7 @@ impl Staged {
     /// Converts to a verified release; `read_back` must be of the staged files.
     pub(crate) fn verified(self, read_back: ReadBack) -> Verified {
         let (files, schema) = read_back.into_parts();
-        Verified { site: self.0, files, schema }
+        Verified { site: self.0, files, schema, onto: None }
     }
 
     /// Removes the staging.
@@ -201,6 +214,12 @@ impl Staged {
 }
 
 impl Verified {
+    /// Adds the files to a release in place of replacing it. The commit is the same: readers see the release without them, or
+    /// with all of them.
+    pub(crate) fn appending(self, onto: AppendTarget) -> Self {
+        Self { onto: Some(onto), ..self }
+    }
+
     /// Makes the release visible. On an error it is not visible and the staging has been removed, unless the message
     /// states that the outcome is unknown.
     pub(crate) async fn commit(
@@ -209,6 +228,7 @@ impl Verified {
         input: InputIdentity,
         sidecar: Finish<'_>,
     ) -> Result<Committed, JobError> {
+        let (kept, appended) = self.onto.map(|onto| (onto.kept, onto.inputs)).unzip();
         let manifest = Manifest {
             schema_version: manifest::SCHEMA_VERSION,
             throng_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -218,14 +238,19 @@ impl Verified {
             input_version: input.version,
             table_version: None,
             files: self.files,
+            appended,
         };
         match self.site {
             Site::Local(site) => {
+                let manifest = match kept {
+                    Some(kept) => site.add_to(manifest, kept)?,
+                    None => manifest,
+                };
                 site.commit(&manifest, sidecar)?;
                 Ok(Committed { site: Site::Local(site), manifest, documents: None })
             }
             Site::Remote(site) => {
-                let (manifest, documents) = site.commit(manifest, sidecar).await?;
+                let (manifest, documents) = site.commit(manifest, kept.unwrap_or_default(), sidecar).await?;
                 Ok(Committed { site: Site::Remote(site), manifest, documents: Some(documents) })
             }
             Site::Delta(site) => {
@@ -241,7 +266,7 @@ impl Committed {
     pub(crate) async fn clean(self) -> Vec<FileEntry> {
         match (self.site, self.documents) {
             (Site::Local(site), _) => site.clean(),
-            (Site::Remote(site), Some(documents)) => site.clean(documents).await,
+            (Site::Remote(site), Some(documents)) => site.clean(documents, &self.manifest).await,
             (Site::Delta(site), Some(documents)) => site.clean(&self.manifest, documents).await,
             (Site::Remote(_) | Site::Delta(_), None) => {}
         }
@@ -261,6 +286,12 @@ fn check_not_web(output: &StorePath) -> Result<(), JobError> {
 fn without_attempt(path: &str) -> String {
     let number = path.trim_start_matches("part-").split(['-', '.']).next().unwrap_or_default();
     format!("part-{number}.parquet")
+}
+
+/// Returns a data file under a name that no file of another run has.
+fn named_after_run(file: FileEntry, run_id: &str) -> FileEntry {
+    let path = without_attempt(&file.path).replace("part-", &format!("part-{run_id}-"));
+    FileEntry { path, ..file }
 }
 
 fn json<T: serde::Serialize>(value: &T) -> Result<Vec<u8>, JobError> {

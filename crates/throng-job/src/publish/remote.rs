@@ -10,7 +10,7 @@ use throng_policy::{Commit, Mode};
 use super::orphans::{LIFETIME, StoreOrphans, remove_all};
 use super::probe::check_conditional_puts;
 use super::{
-    Documents, Finish, METRICS, REPORT, STAGING, SUCCESS, already_there, json, lost, not_ours, without_attempt, writing,
+    Documents, Finish, METRICS, REPORT, STAGING, SUCCESS, already_there, json, lost, named_after_run, not_ours, writing,
 };
 use crate::error::{JobError, Kind, store_reason};
 use crate::manifest::{FileEntry, MANIFEST, Manifest};
@@ -67,7 +67,7 @@ impl RemoteSite {
         match mode {
             _ if !around.has_files_of_others => {}
             Mode::Error => return Err(already_there(output)),
-            Mode::Overwrite | Mode::Series => return Err(not_ours(output)),
+            Mode::Overwrite | Mode::Series | Mode::Append => return Err(not_ours(output)),
         }
         let (mut leftovers, _) = around.dead(LIFETIME, SystemTime::now());
         if how == Commit::Conditional {
@@ -103,24 +103,25 @@ impl RemoteSite {
     /// Copies verified files to their unique names, and commits by the manifest. Returns the manifest with these names,
     /// and the documents as of the commit. On an error nothing is published, unless the message states that the outcome
     /// is unknown.
+    ///
+    /// Files of the replaced release that are `kept` are listed first, and are not copied.
     pub(super) async fn commit(
         &self,
         manifest: Manifest,
+        kept: Vec<FileEntry>,
         sidecar: Finish<'_>,
     ) -> Result<(Manifest, Documents), JobError> {
-        let named = |file: FileEntry| {
-            let path = without_attempt(&file.path).replace("part-", &format!("part-{}-", self.run_id));
-            FileEntry { path, ..file }
-        };
         let staged: Vec<String> = manifest.files.iter().map(|file| file.path.clone()).collect();
-        let manifest = Manifest { files: manifest.files.into_iter().map(named).collect(), ..manifest };
-        let failure = match self.make_visible(&staged, &manifest, sidecar).await {
+        let added: Vec<FileEntry> =
+            manifest.files.into_iter().map(|file| named_after_run(file, &self.run_id)).collect();
+        let manifest = Manifest { files: [kept, added.clone()].concat(), ..manifest };
+        let failure = match self.make_visible(&staged, &added, &manifest, sidecar).await {
             Ok(documents) => return Ok((manifest, documents)),
             Err(failure) => failure,
         };
         let error = match failure {
             CommitFailure::Unpublished(error) => {
-                remove_all(&self.output, manifest.files.iter().map(|file| self.output.child(&file.path).path)).await;
+                remove_all(&self.output, added.iter().map(|file| self.output.child(&file.path).path)).await;
                 self.mark_what_stands().await;
                 error
             }
@@ -136,6 +137,7 @@ impl RemoteSite {
     async fn make_visible(
         &self,
         staged: &[String],
+        added: &[FileEntry],
         manifest: &Manifest,
         sidecar: Finish<'_>,
     ) -> Result<Documents, CommitFailure> {
@@ -151,7 +153,7 @@ impl RemoteSite {
                 Err(error) => return Err(failed(error)),
             }
         }
-        let copies = staged.iter().zip(&manifest.files).map(|(from, to)| self.copy(from, to));
+        let copies = staged.iter().zip(added).map(|(from, to)| self.copy(from, to));
         let copies = futures::stream::iter(copies.collect::<Vec<_>>()).buffer_unordered(CONCURRENT_COPIES);
         // Wait for all copies before any is removed.
         let copies: Vec<Result<(), JobError>> = copies.collect().await;
@@ -248,8 +250,9 @@ impl RemoteSite {
 
     /// Removes the replaced release and the orphans of dead runs, and adds the documents that readers of the release do
     /// not need. The release is published already, so failures are only logged.
-    pub(super) async fn clean(&self, documents: Documents) {
-        let replaced = self.replaced.iter().flat_map(|(_, manifest)| &manifest.files);
+    pub(super) async fn clean(&self, documents: Documents, manifest: &Manifest) {
+        let replaced = self.replaced.iter().flat_map(|(_, replaced)| &replaced.files);
+        let replaced = replaced.filter(|file| !manifest.lists(&file.path));
         let replaced = replaced.map(|file| self.output.child(&file.path).path);
         // The report of the replaced release does not describe this one.
         let report = documents.report.is_none().then(|| self.output.child(REPORT).path);

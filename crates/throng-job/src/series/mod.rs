@@ -19,7 +19,7 @@ mod sealed;
 mod verify_ledger;
 
 pub use against::{SeriesComparison, verify_against};
-pub(crate) use run::run_series;
+pub(crate) use run::{run_series, standing_release};
 pub use verify_ledger::{SeriesFindings, verify_ledger};
 
 #[cfg(test)]

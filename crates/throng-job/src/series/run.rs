@@ -22,7 +22,7 @@ use tracing::Instrument;
 
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
-use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit};
+use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit, run_facts};
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::Stage;
@@ -84,12 +84,7 @@ pub(super) async fn run_with_key(
         // The staging remembers which release it saw. It is committed only if that one still stands, so the ledger that is
         // read from here on is that of the release which this one follows.
         let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
-        let run = RunFacts {
-            run_id,
-            policy_digest: policy_digest(policy)?,
-            has_report: policy.output.report,
-            sampling_fraction: policy.privacy.sampling_fraction,
-        };
+        let run = run_facts(policy, run_id)?;
         let night = async {
             let standing = standing_release(&output).await?;
             let ledger = match &standing {
@@ -131,7 +126,7 @@ pub(super) fn series_digest(policy: &Policy, settings: &SeriesSettings) -> Resul
 }
 
 /// Returns the manifest of the release that stands.
-pub(super) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
+pub(crate) async fn standing_release(output: &StorePath) -> Result<Option<Manifest>, JobError> {
     let place = output.child(MANIFEST);
     let failed = |error| JobError::storage(format!("reading {place}"), &error);
     match place.store.get(&place.path).await {

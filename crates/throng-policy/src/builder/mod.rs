@@ -154,6 +154,12 @@ impl PolicyBuilder {
         self.with("algorithm", "seed", SpannedValue::Integer(seed.into()))
     }
 
+    /// Sets `series.max_delay` of a stream: the number of rows that may arrive until a row is released.
+    pub fn with_max_delay_rows(self, rows: u64) -> Self {
+        let rows = ("rows".to_owned(), SpannedNode::unplaced(SpannedValue::Integer(rows.into())));
+        self.with("series", "max_delay", SpannedValue::Table(vec![rows]))
+    }
+
     /// Sets `input.location`, for a job that reads files. A policy for a table at hand needs none.
     pub fn with_input<T: Into<String>>(self, locations: impl IntoIterator<Item = T>) -> Self {
         self.with("input", "location", texts(locations))

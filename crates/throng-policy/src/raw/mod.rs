@@ -24,7 +24,7 @@ pub use hierarchy::{
 pub use limit::RawLimit;
 pub use ordered::Ordered;
 pub use release::RawRelease;
-pub use series::RawSeries;
+pub use series::{RawMaxDelay, RawSeries};
 pub use store::RawStore;
 
 use crate::budget::PATTERN;
@@ -77,7 +77,7 @@ pub struct RawPolicy {
     #[serde(default)]
     #[schemars(with = "RawAlgorithm")]
     pub algorithm: Option<RawAlgorithm>,
-    /// Releases that stay safe together, for `mode = "series"` under `[output]`.
+    /// Releases that stay safe together, for `mode = "series"` and `mode = "append"` under `[output]`, and for streams.
     #[serde(default)]
     #[schemars(with = "RawSeries")]
     pub series: Option<RawSeries>,

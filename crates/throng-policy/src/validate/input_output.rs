@@ -112,6 +112,9 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
         if mode == Mode::Series {
             report.value(&table.key("mode"), "a series of releases is not written as a Delta table yet; use `parquet`");
         }
+        if mode == Mode::Append {
+            report.value(&table.key("mode"), "rows are not appended to a Delta table yet; use `format = \"parquet\"`");
+        }
         if commit == Commit::LastWriterWins {
             report.value(
                 &table.key("commit"),

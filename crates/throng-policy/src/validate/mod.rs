@@ -44,6 +44,7 @@ pub fn validate(
     report: &mut Report<'_>,
 ) -> Policy {
     let columns = columns::columns(&raw.columns, surroundings.folder, report);
+    series::append(raw, &columns, report);
     Policy {
         input: input_output::input(&raw.input, surroundings.environment, report),
         output: input_output::output(&raw.output, surroundings.environment, report),
@@ -51,6 +52,7 @@ pub fn validate(
         privacy: privacy::privacy(&raw.privacy, &columns, report),
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
         series: series::series(raw, &columns, surroundings.environment, report),
+        stream: series::stream(raw, report),
         columns,
         key: KeySource::default(),
         document,

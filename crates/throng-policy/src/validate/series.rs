@@ -1,18 +1,23 @@
 //! Validates `[series]`, and the settings that a series needs.
 
 use throng_core::anonymize::PartitionChoice;
+use throng_core::model::FrequencyRequirement;
 
 use crate::field_path::FieldPath;
 use crate::location::{Environment, is_web};
 use crate::policy::{Columns, Role};
 use crate::problem::Report;
-use crate::raw::{self, Names};
-use crate::series::{DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, SeriesSettings};
+use crate::raw::{self, Names, RawMaxDelay, RawSeries};
+use crate::series::{
+    ArrivalSetting, DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, SeriesSettings,
+    StreamDelay,
+};
 use crate::settings::Mode;
+use crate::time_span;
 
 use super::input_output::location;
 
-/// Validates `[series]`; `None` if the policy has none.
+/// Validates `[series]` of a series of releases; `None` if the policy makes none.
 pub fn series(
     raw: &raw::RawPolicy,
     columns: &Columns,
@@ -30,7 +35,11 @@ pub fn series(
         return None;
     };
     if !is_series {
-        report.field(&table, "is for a series of releases; set `mode = \"series\"` under [output], or remove it");
+        report_outside_of_series(written, report);
+        return None;
+    }
+    if written.arrival.is_some() {
+        report.field(&table.key("arrival"), "is for streams and for `mode = \"append\"`; remove it");
     }
     let unit = match &raw.privacy.unit {
         Some(Names::One(column)) => vec![column.clone()],
@@ -44,7 +53,13 @@ pub fn series(
         );
     }
     let ledger_path = table.key("ledger");
-    let ledger = location(&written.ledger, &ledger_path, environment, report);
+    let ledger = match &written.ledger {
+        Some(ledger) => location(ledger, &ledger_path, environment, report),
+        None => {
+            report.field(&ledger_path, "required field is missing");
+            String::new()
+        }
+    };
     if is_web(&ledger) {
         report.value(&ledger_path, "http:// and https:// can only be read; choose a private folder or store");
     }
@@ -56,16 +71,87 @@ pub fn series(
     if !(0.0..=1.0).contains(&max_waiting) {
         report.value(&table.key("max_waiting"), "must be from 0 to 1: it is a share of the rows of the input");
     }
+    let max_delay = match &written.max_delay {
+        None => DEFAULT_MAX_DELAY,
+        Some(RawMaxDelay::Releases(releases)) => *releases,
+        Some(RawMaxDelay::Stream(_)) => {
+            report.value(&table.key("max_delay"), "rows and time are for streams; a series counts releases, such as 7");
+            DEFAULT_MAX_DELAY
+        }
+    };
     unsupported(raw, columns, report);
     Some(SeriesSettings {
         ledger,
         unit,
         remember,
-        max_delay: written.max_delay.unwrap_or(DEFAULT_MAX_DELAY),
+        max_delay,
         max_waiting,
         reserve: written.reserve.unwrap_or(DEFAULT_RESERVE),
         leavers: written.leavers.unwrap_or_default(),
     })
+}
+
+/// Reports the fields that only a series of releases has.
+fn report_outside_of_series(written: &RawSeries, report: &mut Report<'_>) {
+    let table = FieldPath::of(&["series"]);
+    let of_series = [
+        ("ledger", written.ledger.is_some()),
+        ("remember", written.remember.is_some()),
+        ("max_delay", matches!(written.max_delay, Some(RawMaxDelay::Releases(_)))),
+        ("max_waiting", written.max_waiting.is_some()),
+        ("reserve", written.reserve.is_some()),
+        ("leavers", written.leavers.is_some()),
+    ];
+    for (field, _) in of_series.into_iter().filter(|(_, is_written)| *is_written) {
+        report.field(
+            &table.key(field),
+            "is for a series of releases; set `mode = \"series\"` under [output], or remove it",
+        );
+    }
+    if written.arrival == Some(ArrivalSetting::Unknown) {
+        report.value(
+            &table.key("arrival"),
+            "can't be promised: the files of an append, and the batches of a stream, show which rows arrived together; use \
+             `known`, or release the whole input again with `mode = \"overwrite\"`",
+        );
+    }
+}
+
+/// Validates how long a row of a stream may wait; `None` if the policy sets no limit.
+pub fn stream(raw: &raw::RawPolicy, report: &mut Report<'_>) -> Option<StreamDelay> {
+    let Some(RawMaxDelay::Stream(written)) = raw.series.as_ref().and_then(|series| series.max_delay.as_ref()) else {
+        return None;
+    };
+    let path = FieldPath::of(&["series", "max_delay"]);
+    if written.rows.is_none() && written.time.is_none() {
+        report.value(&path, "names no limit; set `rows`, `time` or both, or remove it");
+    }
+    if written.rows == Some(0) {
+        report.value(&path.key("rows"), "must be at least 1");
+    }
+    let time = written.time.as_deref().map(|text| (text, time_span::parse(text)));
+    if let Some((_, None)) = time {
+        report.value(&path.key("time"), "must be a time such as `500ms`, `30s`, `10min` or `1h`");
+    }
+    Some(StreamDelay { rows: written.rows, time: time.and_then(|(_, time)| time) })
+}
+
+/// Reports models that hold for each append on its own, and not for all of them together.
+pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
+    if raw.output.mode != Some(Mode::Append) {
+        return;
+    }
+    for (name, role) in &columns.by_name {
+        let Role::Sensitive(sensitive) = role else { continue };
+        let compares = |requirement: &FrequencyRequirement| {
+            matches!(requirement, FrequencyRequirement::Closeness { .. } | FrequencyRequirement::Likeness { .. })
+        };
+        if sensitive.frequencies.iter().any(compares) {
+            let text = "`t` and `beta` compare a class with all rows of the release, which change with every append; remove them, \
+                        or set another `mode` under [output]";
+            report.field(&FieldPath::of(&["columns", name]), text);
+        }
+    }
 }
 
 /// Reports models and methods that a series does not support.

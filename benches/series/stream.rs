@@ -1,0 +1,118 @@
+//! A stream beside one release of the same rows: loss, time and memory.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use arrow::array::UInt32Array;
+use arrow::compute::sort_to_indices;
+use throng_core::stream::{Arrivals, DelayLimits};
+
+use crate::classes::Former;
+use crate::world::{Resident, World};
+
+/// A stream of a census.
+#[derive(Clone, Copy, Debug)]
+pub struct StreamTrial {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of rows that may arrive until a row is released.
+    pub max_delay: usize,
+    /// Least number of rows of a class.
+    pub k: u64,
+    /// Least number of distinct sensitive values of a class.
+    pub p: u64,
+    /// Cycles of local search per emission.
+    pub cycles: u32,
+}
+
+/// What came of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamFigures {
+    /// Number of emissions.
+    pub emissions: usize,
+    /// Number of released rows.
+    pub released: usize,
+    /// Number of suppressed rows.
+    pub suppressed: u64,
+    /// Largest number of rows that waited.
+    pub held: usize,
+    /// Loss of the released rows, over the domains of all rows.
+    pub ncp: f64,
+    /// Seconds to form the classes.
+    pub seconds: f64,
+    /// Growth of the peak of resident memory while the classes were formed, in MiB.
+    pub memory_mib: f64,
+}
+
+impl StreamTrial {
+    /// Generates the census.
+    pub fn world(&self) -> Result<World> {
+        World::new(self.rows, 0, 19)
+    }
+
+    /// Releases the rows as a stream: as they come, or sorted by a column.
+    pub fn stream(&self, world: &World, sorted_by: Option<&str>) -> Result<StreamFigures> {
+        let (former, rows) = (Former::new(world, self.k, self.p)?, arrivals(world, sorted_by)?);
+        let (mut figures, before, start) = (StreamFigures::default(), peak_mib(), Instant::now());
+        let limits = DelayLimits { rows: Some(self.max_delay as u64), millis: None };
+        let (mut waiting, mut arrivals) = (Vec::new(), Arrivals::new(limits));
+        let mut released: Vec<(Resident, u64)> = Vec::with_capacity(rows.len());
+        for (number, row) in rows.iter().enumerate() {
+            waiting.push(*row);
+            arrivals.push(1, 0);
+            let is_last = number + 1 == rows.len();
+            if !arrivals.is_due(0) && !is_last {
+                continue;
+            }
+            figures.held = figures.held.max(waiting.len());
+            let due = if is_last { waiting.len() } else { arrivals.due(0) };
+            let emission = former.emission(world, &waiting, due)?;
+            let chosen: Vec<Resident> = emission.released.iter().map(|row| waiting[*row as usize]).collect();
+            let (classes, _) = former.form(world, &chosen, self.k, self.cycles)?;
+            for (class, rows) in classes.iter().enumerate() {
+                // Classes of two emissions are two classes, also with equal labels.
+                let class = (figures.emissions as u64 + 1) << 32 | class as u64;
+                released.extend(rows.rows.iter().map(|row| (chosen[*row as usize], class)));
+            }
+            figures.emissions += usize::from(!classes.is_empty());
+            figures.suppressed += emission.suppressed;
+            waiting = emission.waiting.iter().map(|row| waiting[*row as usize]).collect();
+            arrivals.retain(&emission.waiting);
+        }
+        figures.seconds = start.elapsed().as_secs_f64();
+        figures.memory_mib = peak_mib() - before;
+        figures.released = released.len();
+        figures.ncp = former.loss(world, &released, &rows)?.0;
+        Ok(figures)
+    }
+
+    /// Releases all rows at once.
+    pub fn batch(&self, world: &World) -> Result<StreamFigures> {
+        let former = Former::new(world, self.k, self.p)?;
+        let (before, start) = (peak_mib(), Instant::now());
+        let (classes, ncp) = former.form(world, world.present(), self.k, self.cycles)?;
+        Ok(StreamFigures {
+            emissions: 1,
+            released: classes.iter().map(|class| class.rows.len()).sum(),
+            suppressed: 0,
+            held: world.present().len(),
+            ncp,
+            seconds: start.elapsed().as_secs_f64(),
+            memory_mib: peak_mib() - before,
+        })
+    }
+}
+
+fn arrivals(world: &World, sorted_by: Option<&str>) -> Result<Vec<Resident>> {
+    let rows = world.present();
+    let Some(name) = sorted_by else { return Ok(rows.to_vec()) };
+    let order: UInt32Array = sort_to_indices(&world.column(name, rows.iter().map(|row| row.person))?, None, None)?;
+    Ok(order.values().iter().map(|row| rows[*row as usize]).collect())
+}
+
+/// Peak of the resident memory of this process, where the system reports it.
+fn peak_mib() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}

@@ -1,0 +1,54 @@
+//! Decides what becomes of each row of the buffer.
+
+use crate::feasibility::Feasibility;
+use crate::model::Privacy;
+use crate::partition::FeasibleRegions;
+use crate::survey::SUPPRESSED;
+use crate::table::Table;
+
+/// What becomes of the rows of a buffer. Rows are indices in the order of their arrival; each is in one of three sets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Emission {
+    /// Rows that are released. They are anonymized together, and can satisfy the models.
+    pub released: Vec<u32>,
+    /// Rows that can't be in a class yet, and wait.
+    pub waiting: Vec<u32>,
+    /// Number of rows that can't be in a class and must not wait any longer, or have a null that the policy suppresses.
+    pub suppressed: u64,
+}
+
+impl Emission {
+    /// Decides the rows of a buffer, of which the oldest `due` must not wait. `groups` has the group of each row, or
+    /// [`SUPPRESSED`].
+    ///
+    /// A row can be in a class if the rows that the limits of the columns let it share a class with satisfy the models
+    /// together.
+    pub fn of(table: &Table, groups: &[u32], privacy: &Privacy, due: usize) -> Self {
+        let allowed = FeasibleRegions::of(table, privacy);
+        let mut is_released = vec![false; table.group_count()];
+        if Feasibility::of(table, privacy, &allowed).shortfalls.is_empty() {
+            for group in allowed.classes.iter().flatten().flat_map(|cell| table.groups(*cell)) {
+                is_released[group as usize] = true;
+            }
+        }
+        Self::partition(groups, due, |group| is_released[group as usize])
+    }
+
+    /// Releases nothing: rows that are due are suppressed, and all others wait.
+    pub fn nothing(groups: &[u32], due: usize) -> Self {
+        Self::partition(groups, due, |_| false)
+    }
+
+    fn partition(groups: &[u32], due: usize, is_released: impl Fn(u32) -> bool) -> Self {
+        let mut emission = Self::default();
+        for (row, group) in (0..).zip(groups) {
+            match *group {
+                SUPPRESSED => emission.suppressed += 1,
+                group if is_released(group) => emission.released.push(row),
+                _ if (row as usize) < due => emission.suppressed += 1,
+                _ => emission.waiting.push(row),
+            }
+        }
+        emission
+    }
+}

@@ -1,0 +1,192 @@
+//! Appends the rows of new input files to a release, in files of their own.
+//!
+//! # The promise
+//!
+//! The files of an append show which rows arrived together, so the intruder is assumed to know when a row arrived: the
+//! rows of each append satisfy the models on their own, in distinct units where the policy names a unit. A promise for
+//! someone who does not know it would let few new rows join the classes of earlier ones; whoever compares the files
+//! would see these few. It could be kept only if all files were written again in one order, and only against someone who has
+//! not kept the earlier ones.
+//!
+//! The union satisfies the models too: rows with equal released values, of several appends, are a union of classes that
+//! satisfy the models, and every model that is allowed here is closed under union.
+
+use std::time::Duration;
+
+use throng_core::key::ReleaseKey;
+use throng_policy::{Mode, Policy, delta_table};
+use throng_report::document::RunFacts;
+use tracing::Instrument;
+
+use super::{JobOptions, PublishedRelease, anonymize, output_of, publish, run_facts};
+use crate::error::{JobError, Kind};
+use crate::input::{AppendCandidates, NewFiles, find_new};
+use crate::manifest::{AppendedInputs, Manifest, policy_digest};
+use crate::publish::{AppendTarget, Staged};
+use crate::series::standing_release;
+use crate::store_path::StorePath;
+use crate::write::hexadecimal;
+
+/// What an append did.
+#[derive(Clone, Debug)]
+pub struct AppendOutcome {
+    /// Output location.
+    pub location: String,
+    /// The rows that were added; `None` if there were no new files.
+    pub release: Option<PublishedRelease>,
+    /// Number of input files that were added.
+    pub new_files: u64,
+    /// Number of input files that the release had already.
+    pub known_files: u64,
+    /// Number of input files that are left for later, because they were written a moment ago.
+    pub young_files: u64,
+    /// Manifest of the release that stands now; `None` if there is none.
+    pub manifest: Option<Manifest>,
+}
+
+/// Releases the rows of the input files that the release at the output does not have yet, as more files of that release. Local
+/// files are left for later until nothing was written to them for `settle`.
+///
+/// Nothing is appended, and an error is returned, if the new rows alone can't satisfy the policy: their files stay new, and are
+/// released together with later ones.
+pub async fn append(policy: &Policy, options: &JobOptions, settle: Duration) -> Result<AppendOutcome, JobError> {
+    if policy.output.mode != Mode::Append {
+        let text = "to append, set `mode = \"append\"` under [output]";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    if options.table.is_some() {
+        let text = "an append recognizes new rows by their files, and a table of the host has none";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let run_id = uuid::Uuid::new_v4().simple().to_string();
+    let output = output_of(policy, false)?;
+    let append = Append { policy, options, output: &output, key: policy.release_key()? };
+    if policy.privacy.guards.max_rows_change.is_some() {
+        let text = "`max_rows_change` compares whole releases, and an append has new rows only; use `min_rows`";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    if policy.input.locations.iter().any(|location| delta_table(location).is_some()) {
+        let text = "files are appended from, and the input is a Delta table; use `mode = \"overwrite\"`";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    let found = AppendCandidates::of(policy, settle).await?;
+    if let Some(standing) = append.standing().await?
+        && let Some(inputs) = &standing.appended
+        && found.are_known(&inputs.files, policy.input.csv, append.key)
+    {
+        return Ok(append.nothing_new(Some(standing), found.len(), found.young));
+    }
+    if let Some(recorder) = &options.recorder {
+        recorder.started(&run_id);
+    }
+    let span = tracing::info_span!("append", %run_id);
+    append.run(found, run_id).instrument(span).await
+}
+
+struct Append<'a> {
+    policy: &'a Policy,
+    options: &'a JobOptions,
+    output: &'a StorePath,
+    key: ReleaseKey,
+}
+
+impl Append<'_> {
+    /// Returns the manifest of the release that stands, if rows may be added to it.
+    async fn standing(&self) -> Result<Option<Manifest>, JobError> {
+        let Some(manifest) = standing_release(self.output).await? else { return Ok(None) };
+        let output = self.output;
+        if manifest.appended.is_none() {
+            let text = format!(
+                "{output} holds a release that was not made by appending, and its rows can't be told from new ones; choose \
+                 another location"
+            );
+            return Err(JobError::new(Kind::BadPolicy, text));
+        }
+        if manifest.policy_digest != policy_digest(self.policy)? {
+            let text = format!(
+                "the policy, its seed or the secret is not the one that {output} was made with, and the files of one release \
+                 must have one promise; take the change back, or choose another location"
+            );
+            return Err(JobError::new(Kind::BadPolicy, text));
+        }
+        Ok(Some(manifest))
+    }
+
+    fn nothing_new(&self, manifest: Option<Manifest>, known_files: u64, young_files: u64) -> AppendOutcome {
+        let location = self.output.to_string();
+        AppendOutcome { location, release: None, new_files: 0, known_files, young_files, manifest }
+    }
+
+    async fn run(&self, found: AppendCandidates, run_id: String) -> Result<AppendOutcome, JobError> {
+        let Self { policy, options, output, .. } = *self;
+        let young = found.young;
+        let staged = Staged::begin(output, Mode::Append, policy.output.commit, &run_id).await?;
+        let run = run_facts(policy, run_id)?;
+        let prepared = tokio::select! {
+            biased;
+            () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was appended")),
+            prepared = self.prepare(found, &staged, &run) => prepared,
+        };
+        let (standing, known, prepared) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                staged.abandon().await;
+                return Err(error);
+            }
+        };
+        let Some((ready, onto, new_files)) = prepared else {
+            staged.abandon().await;
+            return Ok(self.nothing_new(standing, known, young));
+        };
+        let release = publish(ready, staged, &run, output.to_string(), Some(onto)).await?;
+        tracing::info!(new_files, known_files = known, "rows of new files appended");
+        let manifest = standing_release(output).await.ok().flatten();
+        let location = output.to_string();
+        Ok(AppendOutcome {
+            location,
+            release: Some(release),
+            new_files,
+            known_files: known,
+            young_files: young,
+            manifest,
+        })
+    }
+
+    /// Stages the rows of new files. The standing release is read after the staging began, so that a release that was
+    /// committed in between makes the commit fail.
+    async fn prepare(
+        &self,
+        found: AppendCandidates,
+        staged: &Staged,
+        run: &RunFacts,
+    ) -> Result<PreparedAppend, JobError> {
+        let standing = self.standing().await?;
+        let inputs = standing.as_ref().and_then(|manifest| manifest.appended.clone()).unwrap_or_default();
+        let new = find_new(found, &inputs.files, self.policy.input.csv, self.key).await?;
+        let known = new.known;
+        if new.files.is_empty() {
+            return Ok((standing, known, None));
+        }
+        let (count, entries) = (new.files.len() as u64, new.entries.clone());
+        let new = NewFiles { entries: Vec::new(), ..new };
+        let mut ready = anonymize(self.policy, self.options, None, staged, run, Some(new)).await?;
+        // The files of the whole release are listed one by one.
+        ready.input_digest = None;
+        let columns = hexadecimal(&self.key.derive("appended columns", ready.columns.as_bytes()).to_bytes());
+        if inputs.appends > 0 && inputs.columns != columns {
+            let text = format!(
+                "the new files would be released with other columns or types than those of {}; write them with the types of the \
+                 earlier ones",
+                self.output
+            );
+            return Err(JobError::new(Kind::BadData, text));
+        }
+        let files = [inputs.files, entries].concat();
+        let inputs = AppendedInputs { appends: inputs.appends + 1, columns, files };
+        let kept = standing.as_ref().map(|manifest| manifest.files.clone()).unwrap_or_default();
+        Ok((standing, known, Some((ready, AppendTarget { kept, inputs }, count))))
+    }
+}
+
+/// The release that stands, the number of files that it has, and the rows of new files with their number.
+type PreparedAppend = (Option<Manifest>, u64, Option<(super::StagedRelease, AppendTarget, u64)>);

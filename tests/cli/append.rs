@@ -1,0 +1,250 @@
+//! `mode = "append"` and `--follow`: more files of one release.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use serde_json::Value;
+
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, data_files, multiset, read, read_file};
+use crate::sandbox::{Workshop, assert_says, contents};
+use crate::tables::write_parquet;
+
+const K: u64 = 4;
+const P: u64 = 2;
+
+/// An appended release of the first `rows` people.
+fn workshop(rows: usize) -> Workshop {
+    let workshop = Workshop::with(&people(rows), K, P, COLUMNS);
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"append\"\n"));
+    age(&workshop, "people");
+    workshop
+}
+
+/// Adds an input file.
+fn arrive(workshop: &Workshop, name: &str, rows: &RecordBatch) {
+    write_parquet(&workshop.path(&format!("input/{name}.parquet")), rows);
+    age(workshop, name);
+}
+
+/// Sets the time of an input file to the past, when nothing is still written to it.
+fn age(workshop: &Workshop, name: &str) {
+    let file = fs::File::options().write(true).open(workshop.path(&format!("input/{name}.parquet"))).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(3_600)).unwrap();
+}
+
+fn manifest(workshop: &Workshop) -> Value {
+    serde_json::from_slice(&fs::read(workshop.release().join("_throng/manifest.json")).unwrap()).unwrap()
+}
+
+/// Returns the files of each append: those of one run.
+fn appends(workshop: &Workshop) -> BTreeMap<String, Vec<PathBuf>> {
+    let mut appends: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    for file in data_files(&workshop.release()) {
+        let run = file.file_name().unwrap().to_str().unwrap().rsplit_once('-').unwrap().0.to_owned();
+        appends.entry(run).or_default().push(file);
+    }
+    appends
+}
+
+/// Someone who knows when each row arrived looks at the files of each append on their own. Every row must be there once.
+fn attack(workshop: &Workshop, rows: usize) {
+    for files in appends(workshop).into_values() {
+        let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read_file(file)).collect();
+        let seen = Rows::of(&concat_batches(&batches[0].schema(), &batches).unwrap());
+        let count = seen.count(&QUASI, &["diagnosis"]);
+        assert!(count.smallest >= K && count.fewest[0] >= P, "{count:?}");
+    }
+    let numbers = |rows: &RecordBatch| multiset(Rows::of(rows).column("row").to_vec());
+    assert_eq!(numbers(&read(&workshop.release())), numbers(&people(rows)), "every row is released once");
+}
+
+fn verify(workshop: &Workshop) -> Value {
+    workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()
+}
+
+#[test]
+fn rows_of_new_files_are_added_and_others_are_left_alone() {
+    let workshop = workshop(500);
+    let all = people(900);
+    let first = workshop.run(&[]);
+    assert_eq!((&first["rows"], &first["append"]["new_files"]), (&500.into(), &1.into()), "{first}");
+    let before = contents(&workshop.release());
+
+    arrive(&workshop, "more", &all.slice(500, 300));
+    arrive(&workshop, "and-more", &all.slice(800, 100));
+    let second = workshop.run(&[]);
+    let append = &second["append"];
+    assert_eq!((&second["rows"], &append["new_files"], &append["known_files"]), (&400.into(), &2.into(), &1.into()));
+    assert_eq!(
+        (&append["appends"], &append["total_rows"], &append["total_files"]),
+        (&2.into(), &900.into(), &2.into())
+    );
+    let after = contents(&workshop.release());
+    let is_data = |path: &PathBuf| path.to_str().unwrap().ends_with(".parquet");
+    for (path, bytes) in before.iter().filter(|(path, _)| is_data(path)) {
+        assert!(after.get(path) == Some(bytes), "a file of the first append was touched");
+    }
+    assert_eq!((after.keys().filter(|path| is_data(path)).count(), appends(&workshop).len()), (2, 2));
+    attack(&workshop, 900);
+    assert_eq!(verify(&workshop)["satisfied"], true);
+
+    // The manifest lists all files, and names no input file.
+    let manifest = manifest(&workshop);
+    assert_eq!(manifest["files"].as_array().unwrap().len(), 2);
+    assert_eq!(manifest["appended"]["files"].as_array().unwrap().len(), 3);
+    assert!(!manifest.to_string().contains("people") && !manifest.to_string().contains("more"), "{manifest}");
+}
+
+#[test]
+fn a_file_is_released_once_and_a_changed_one_is_refused() {
+    let workshop = workshop(400);
+    workshop.run(&[]);
+    let before = contents(&workshop.path("out"));
+    let unchanged = |why: &str| {
+        let outcome = workshop.run(&[]);
+        assert_eq!((&outcome["outcome"], &outcome["append"]["new_files"]), (&"unchanged".into(), &0.into()), "{why}");
+        assert_eq!(contents(&workshop.path("out")), before, "{why}");
+    };
+    unchanged("the same file");
+    fs::copy(workshop.path("input/people.parquet"), workshop.path("input/copy.parquet")).unwrap();
+    unchanged("a copy of it");
+    fs::remove_file(workshop.path("input/people.parquet")).unwrap();
+    unchanged("a renamed file");
+    write_parquet(&workshop.path("input/people.parquet"), &people(401));
+    assert_says(&workshop.run_refused(65, &[]), &["people.parquet has changed", "a file of their own"]);
+    fs::remove_file(workshop.path("input/people.parquet")).unwrap();
+    assert_says(&workshop.run_refused(78, &["-k", "5"]), &["the policy", "choose another location"]);
+    assert_eq!(contents(&workshop.path("out")), before);
+}
+
+#[test]
+fn too_few_new_rows_wait_for_more() {
+    let (workshop, all) = (workshop(300), people(320));
+    workshop.run(&[]);
+    let before = contents(&workshop.path("out"));
+    arrive(&workshop, "few", &all.slice(300, 2));
+    workshop.run_refused(3, &[]);
+    assert_eq!(contents(&workshop.path("out")), before);
+    arrive(&workshop, "rest", &all.slice(302, 18));
+    assert_eq!(workshop.run(&[])["rows"], 20);
+    attack(&workshop, 320);
+}
+
+#[test]
+fn only_an_appended_release_of_the_same_columns_is_appended_to() {
+    let workshop = workshop(300);
+    workshop.run(&["--overwrite"]);
+    assert_says(&workshop.run_refused(78, &[]), &["was not made by appending"]);
+    fs::remove_dir_all(workshop.release()).unwrap();
+    workshop.run(&[]);
+    let other = people(500).slice(300, 200);
+    let hours =
+        arrow::compute::cast(other.column_by_name("hours").unwrap(), &arrow::datatypes::DataType::Float32).unwrap();
+    let schema = other.schema();
+    let columns = schema.fields().iter().map(|field| {
+        let column = other.column_by_name(field.name()).unwrap();
+        (field.name().clone(), if field.name() == "hours" { hours.clone() } else { column.clone() })
+    });
+    arrive(&workshop, "other", &RecordBatch::try_from_iter(columns).unwrap());
+    assert_says(&workshop.run_refused(65, &[]), &["other columns or types"]);
+}
+
+#[test]
+fn an_append_that_is_broken_is_found() {
+    let workshop = workshop(300);
+    workshop.run(&[]);
+    arrive(&workshop, "more", &people(400).slice(300, 100));
+    workshop.run(&[]);
+    // The files of the two appends are cut otherwise: all rows together keep the promise, but those of a file do not.
+    let mut files: Vec<PathBuf> = data_files(&workshop.release());
+    files.sort();
+    let rows =
+        files.iter().map(|file| read_file(file)).map(|batches| concat_batches(&batches[0].schema(), &batches).unwrap());
+    let rows: Vec<RecordBatch> = rows.collect();
+    let whole = concat_batches(&rows[0].schema(), &rows).unwrap();
+    let mut manifest = manifest(&workshop);
+    for (file, (at, count)) in files.iter().zip([(0, 1), (1, 399)]) {
+        write_parquet(file, &whole.slice(at, count));
+        let entries = manifest["files"].as_array_mut().unwrap();
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let entry = entries.iter_mut().find(|entry| entry["path"] == name).unwrap();
+        let sum = Command::new("sha256sum").arg(file).output().unwrap();
+        entry["sha256"] = String::from_utf8(sum.stdout).unwrap()[..64].into();
+        entry["bytes"] = fs::metadata(file).unwrap().len().into();
+        entry["rows"] = count.into();
+    }
+    fs::write(workshop.release().join("_throng/manifest.json"), manifest.to_string()).unwrap();
+    let found = workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]);
+    assert_eq!(found.code, Some(4), "{found:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_append_that_is_killed_leaves_the_old_state_or_the_new_one() {
+    let workshop = workshop(2_000);
+    workshop.run(&[]);
+    let mut rows = 2_000;
+    for (number, delay) in [0, 30, 60, 90, 120, 180, 240, 360].into_iter().enumerate() {
+        arrive(
+            &workshop,
+            &format!("more-{number}"),
+            &people(2_000 + 200 * (number + 1)).slice(2_000 + 200 * number, 200),
+        );
+        let mut run = workshop.start(&["run", "policy.toml"]);
+        std::thread::sleep(Duration::from_millis(delay));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let standing = manifest(&workshop);
+        let listed = |field: &str| {
+            standing["files"].as_array().unwrap().iter().map(|file| file[field].as_u64().unwrap()).sum::<u64>()
+        };
+        let now = listed("rows");
+        assert!(now >= rows && now <= 2_000 + 200 * (number as u64 + 1), "{now} rows after {rows}");
+        assert_eq!(read(&workshop.release()).num_rows() as u64, now);
+        rows = now;
+    }
+    workshop.throng(&["run", "policy.toml"]).done();
+    attack(&workshop, 3_600);
+    assert_eq!(verify(&workshop)["satisfied"], true);
+}
+
+#[cfg(unix)]
+#[test]
+fn follow_appends_new_files_until_it_is_asked_to_end() {
+    let (workshop, all) = (workshop(300), people(900));
+    let mut run = workshop.start(&["run", "policy.toml", "--follow", "--poll", "50ms"]);
+    let mut lines = BufReader::new(run.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    assert_eq!(next()["rows"], 300);
+    arrive(&workshop, "second", &all.slice(300, 200));
+    assert_eq!(next()["append"]["total_rows"], 500);
+    // A file that is still written is left for later; so are too few rows.
+    arrive(&workshop, "third", &all.slice(500, 2));
+    write_parquet(&workshop.path("input/fourth.parquet"), &all.slice(502, 398));
+    let start = Instant::now();
+    let fourth = next();
+    assert_eq!((&fourth["rows"], &fourth["append"]["total_rows"]), (&400.into(), &900.into()), "{fourth}");
+    assert!(start.elapsed() > Duration::from_millis(1_500), "it was taken while it could still be written");
+    assert!(Command::new("kill").args(["-TERM", &run.id().to_string()]).status().unwrap().success());
+    let last = next();
+    assert_eq!((&last["outcome"], &last["appends"], &last["rows"]), (&"stopped".into(), &3.into(), &900.into()));
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    attack(&workshop, 900);
+}
+
+#[test]
+fn follow_needs_a_release_that_is_appended_to() {
+    let workshop = Workshop::with(&people(50), K, P, COLUMNS);
+    let refused = workshop.throng(&["run", "policy.toml", "--follow"]).refused(2);
+    assert_says(&refused, &["mode = \"append\""]);
+    let refused = workshop.throng(&["run", "policy.toml", "--poll", "1s"]).refused(2);
+    assert_says(&refused, &["--follow"]);
+}
