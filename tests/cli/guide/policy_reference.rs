@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 12] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
@@ -25,6 +25,7 @@ const TABLES: [(&str, &str); 11] = [
     ("`[privacy.attacks]`", "Attacks"),
     ("`[algorithm]`", "Algorithm"),
     ("`[series]`", "Series"),
+    ("`max_delay` of a stream", "StreamDelay"),
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
     ("`recursive` of a column", "Recursive"),
@@ -32,8 +33,9 @@ const TABLES: [(&str, &str); 11] = [
 ];
 
 /// Definitions that are described with the field that uses them, without their own heading.
-const INLINE: [&str; 10] = [
+const INLINE: [&str; 11] = [
     "Names",
+    "MaxDelay",
     "Locations",
     "DefaultEntry",
     "Unlisted",
@@ -110,6 +112,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             "DefaultEntry" => "`\"drop\"`".to_owned(),
             "Hierarchy" => "text, or a table ([below](#hierarchy-of-a-column))".to_owned(),
             "Limit" => "a number or a list ([below](#limit))".to_owned(),
+            "MaxDelay" => "a whole number, or a table ([below](#max_delay-of-a-stream))".to_owned(),
             "Branch" => "a table of groups".to_owned(),
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),
