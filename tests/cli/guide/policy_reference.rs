@@ -26,6 +26,7 @@ const TABLES: [(&str, &str); 12] = [
     ("`[privacy.population]`", "Population"),
     ("`[algorithm]`", "Algorithm"),
     ("`[series]`", "Series"),
+    ("`max_delay` of a stream", "StreamDelay"),
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
     ("`recursive` of a column", "Recursive"),
@@ -33,8 +34,9 @@ const TABLES: [(&str, &str); 12] = [
 ];
 
 /// Definitions that are described with the field that uses them, without their own heading.
-const INLINE: [&str; 10] = [
+const INLINE: [&str; 11] = [
     "Names",
+    "MaxDelay",
     "Locations",
     "DefaultEntry",
     "Unlisted",
@@ -111,6 +113,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             "DefaultEntry" => "`\"drop\"`".to_owned(),
             "Hierarchy" => "text, or a table ([below](#hierarchy-of-a-column))".to_owned(),
             "Limit" => "a number or a list ([below](#limit))".to_owned(),
+            "MaxDelay" => "a whole number, or a table ([below](#max_delay-of-a-stream))".to_owned(),
             "Branch" => "a table of groups".to_owned(),
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),
