@@ -85,7 +85,7 @@ fn set_ups(people: &People, copies: &[usize]) -> Result<()> {
     for (name, records, ages) in [
         ("copies", copies, &ages),
         ("copies, ages beyond mean ± 2 deviations merged for both", copies, &merged),
-        ("45,222 records as they are", &all, &once),
+        ("45,222 records as they are", &all[..], &once),
         ("copies, ages moved by up to 3 years", copies, &three),
         ("copies, ages moved by up to 5 years", copies, &five),
         ("copies, ages moved by up to 8 years", copies, &eight),

@@ -21,7 +21,7 @@ fn the_schema_lists_the_fields_of_every_table() {
         names(&definitions["Privacy"]),
         ["preset", "k", "p", "alpha", "unit", "unit_nulls", "suppression_limit", "attacks", "population"]
     );
-    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "budget", "bound", "seed"]);
+    assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "goal", "budget", "bound", "seed"]);
     assert_eq!(
         names(&definitions["Series"]),
         ["ledger", "remember", "max_delay", "arrival", "max_waiting", "reserve", "leavers"]

@@ -75,7 +75,8 @@ fn distance(class: &RowsByValue, rows: u64, all: &BTreeMap<&[u8], u64>, is_order
         class.get(*value).copied().unwrap_or(0) as f64 / rows as f64 - *count as f64 / total as f64
     };
     match is_ordered {
-        false => all.iter().map(surplus).filter(|surplus| *surplus > 0.0).sum(),
+        // An empty sum of floats is -0.0.
+        false => all.iter().map(surplus).filter(|surplus| *surplus > 0.0).fold(0.0, |sum, surplus| sum + surplus),
         true => {
             let steps = all.len().saturating_sub(1).max(1);
             let carried = all.iter().map(surplus).scan(0.0, |carried, surplus| {

@@ -4,7 +4,7 @@ use throng_core::local_search::LocalSearch;
 use throng_core::model::{
     CategoryWeight, ClosedUnder, CodeMeaning, CountingModel, KAnonymity, Model, PSensitive, Privacy, Tally,
 };
-use throng_core::published::{EnhancedPk, GreedyPk, Mdav, RandomSeed, Switching};
+use throng_core::published::{EnhancedPk, GreedyPk, Mdav, MostClasses, RandomSeed, Switching};
 use throng_core::table::Table;
 
 use super::*;
@@ -27,13 +27,14 @@ fn the_models_of_throng_keep_the_contract() {
 
 #[test]
 fn the_clusterings_of_throng_keep_the_contract() {
-    let methods: [&dyn ClusterMethod; 9] = [
+    let methods: [&dyn ClusterMethod; 10] = [
         &Greedy { seed: 1 },
         &LocalSearch { start: Greedy { seed: 1 }, seed: 2 },
         &OneClass,
         &Centroid::default(),
         &GreedyPk,
         &EnhancedPk,
+        &MostClasses,
         &Switching,
         &Mdav,
         &RandomSeed { seed: 1 },
