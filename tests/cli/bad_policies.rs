@@ -75,7 +75,7 @@ fn a_nested_quasi_identifier_is_refused() {
         let columns = format!("[columns.visits]\nrole = \"{role}\"\n[columns.age]\nrole = \"quasi\"");
         let workshop = Workshop::with(&input, 2, 1, &columns);
         let message = workshop.run_refused(78, &[]);
-        assert_says(&message, &["columns.visits.role", "List", &format!("can't be `{role}`"), "insensitive"]);
+        assert_says(&message, &["columns.visits.role", "of type list", &format!("can't be `{role}`"), "insensitive"]);
     }
 }
 

@@ -90,11 +90,15 @@ fn the_metrics_are_those_of_the_released_files() {
         { "model": "p-sensitivity", "column": "diagnosis", "required": 2, "achieved": count.fewest[0] },
     ]);
     let privacy = &metrics["privacy"];
-    assert_eq!(keys(privacy), ["counts", "homogeneity", "requirements", "satisfied", "sensitive"]);
+    let keys_of_privacy = ["counts", "homogeneity", "insensitive", "requirements", "satisfied", "sensitive"];
+    assert_eq!(keys(privacy), keys_of_privacy);
     assert_eq!((&privacy["satisfied"], &privacy["requirements"]), (&true.into(), &requirements));
     assert_eq!(privacy["homogeneity"], 0.0);
     let diversity = &privacy["sensitive"][0];
-    assert_eq!(keys(diversity), ["column", "disclosures", "diversity", "fewest", "largest_share", "mean", "reading"]);
+    assert_eq!(
+        keys(diversity),
+        ["column", "disclosures", "diversity", "fewest", "largest_share", "look_alikes", "mean", "reading"]
+    );
     assert_eq!((&diversity["column"], &diversity["reading"]), (&"diagnosis".into(), &"values".into()));
     assert_eq!((&diversity["fewest"], &diversity["disclosures"]), (&count.fewest[0].into(), &0.into()));
     let mean = diversity["mean"].as_f64().unwrap();

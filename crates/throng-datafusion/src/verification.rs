@@ -279,7 +279,7 @@ pub(crate) async fn verify_release(
     }
     verified.check_exposure(anonymizer.policy().privacy.guards.insensitive_uniqueness)?;
     for warning in verified.exposure.iter().flat_map(InsensitiveExposure::warnings) {
-        tracing::warn!("{warning}");
+        tracing::info!("{warning}");
     }
     let findings = verified.findings;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");

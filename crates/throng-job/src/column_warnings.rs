@@ -10,7 +10,7 @@ use throng_core::look_alikes::LookAlikeRule;
 use throng_core::profile::Profile;
 use throng_core::row_hash::RowHasher;
 use throng_datafusion::{catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
-use throng_policy::{Binding, Policy, Role};
+use throng_policy::{Binding, Policy, Role, may_identify_people};
 
 use crate::error::JobError;
 use crate::input::JobInput;
@@ -43,7 +43,7 @@ impl RepeatingIdentifier {
 }
 
 /// Returns the columns that may identify people with several rows, if the policy names no unit: identifiers with repeated values,
-/// and other columns that are left out if they have many values.
+/// and other columns that are left out if their name and the number of their values suggest it.
 pub(crate) async fn repeating_identifiers(
     policy: &Policy,
     binding: &Binding,
@@ -64,8 +64,9 @@ pub(crate) async fn repeating_identifiers(
             };
             let found = names.iter().zip(&profiles).filter_map(|(name, profile)| {
                 let (rows, distinct) = (profile.valued(), profile.distinct());
-                let has_many = is_identifier(name) || distinct.saturating_mul(distinct) >= rows;
-                let repeats = distinct > 1 && distinct < rows && profile.uniques() < distinct && has_many;
+                let is_likely = || may_identify_people(name) && distinct.saturating_mul(distinct) >= rows;
+                let repeats = distinct > 1 && distinct < rows && profile.uniques() < distinct;
+                let repeats = repeats && (is_identifier(name) || is_likely());
                 let (column, is_exact) = ((*name).to_owned(), profile.is_exact());
                 repeats.then_some(RepeatingIdentifier { column, rows, distinct, is_exact })
             });

@@ -218,8 +218,9 @@ fn types_without_order_or_label_can_only_be_kept_or_dropped() {
                 &columns
             ),
             [(6, "a", "quasi"), (7, "b", "sensitive"), (8, "c", "quasi")].map(|(line, name, role)| format!(
-                "policy.toml:{line}:18: columns.{name}.role: a column of type {data_type} can't be `{role}`; only \
-                 `insensitive` or `identifier` will do"
+                "policy.toml:{line}:18: columns.{name}.role: a column of type {} can't be `{role}`; only \
+                 `insensitive` or `identifier` will do",
+                describe_type(&data_type)
             ))
         );
     }

@@ -68,7 +68,7 @@ pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit};
 pub use budget::Budget;
 pub use builder::{PolicyBuilder, QuasiBuilder, SensitiveBuilder};
 pub use declared_type::{DeclaredType, TypeMismatch, describe_type};
-pub use draft::PolicyDraft;
+pub use draft::{PolicyDraft, may_identify_people};
 pub use guards::Guards;
 pub use hierarchy::{
     HierarchyError, HierarchyOutline, NotInline, finished_tree, hierarchy_inline, hierarchy_lines, parse_hierarchy,

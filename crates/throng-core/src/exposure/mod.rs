@@ -263,7 +263,7 @@ impl InsensitiveExposure {
             };
             warnings.push(format!(
                 "insensitive columns single out {} of the rows{with_quasi} (by itself: {}); a column that others may know is \
-                 `quasi`, one that nobody needs is `identifier`; `insensitive_uniqueness` under [privacy] refuses such releases",
+                 `quasi`, one that is not needed is `identifier`; `insensitive_uniqueness` under [privacy] refuses such releases",
                 percent(self.alone),
                 columns.join(", ")
             ));

@@ -16,7 +16,8 @@ use arrow::datatypes::{DataType, Field};
 use throng_core::profile::Profile;
 use throng_core::risk::Risk;
 
-use role::{Guess, GuessedRole, guess};
+use names::{NameHint, said};
+use role::{Guess, GuessedRole, guess, names_a_person};
 
 /// A draft of a policy for one table.
 #[derive(Clone, Debug)]
@@ -70,6 +71,11 @@ impl PolicyDraft {
     pub fn text(&self, locations: &[String], risk: Option<&Risk>) -> String {
         write::policy(locations, self.rows(), &self.columns, risk)
     }
+}
+
+/// Returns whether the name of a column says that its values are people, or refer to them.
+pub fn may_identify_people(name: &str) -> bool {
+    names_a_person(name) || matches!(said(name), Some((NameHint::Reference, _)))
 }
 
 /// Returns the share of a column in the risk, if it is a quasi-identifier.

@@ -129,7 +129,7 @@ fn counted(profile: &Profile) -> String {
 }
 
 /// Whether a name says that the column refers to the people of the table, and not to people or things beside them.
-fn names_a_person(name: &str) -> bool {
+pub(super) fn names_a_person(name: &str) -> bool {
     let name = name.to_lowercase();
     PERSON_WORDS.iter().any(|word| name.contains(word))
 }
