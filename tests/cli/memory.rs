@@ -142,3 +142,41 @@ fn a_row_group_that_no_limit_can_hold_is_refused_before_any_work() {
     // What is not read needs no memory.
     workshop.throng(&["risk", "input/", "--quasi", "age", "--memory-limit", "200MiB"]).done();
 }
+
+/// Limit of the test of growing tables.
+const GROWING_LIMIT: u64 = 320 << 20;
+
+/// Writes `rows` rows, nearly all of which have quasi-identifiers of their own.
+fn write_scattered(workshop: &Workshop, folder: &str, rows: u64) {
+    const FILE_ROWS: u64 = 400_000;
+    fs::create_dir_all(workshop.path(folder)).unwrap();
+    for file in 0..rows.div_ceil(FILE_ROWS) {
+        let mut draws = Draws::new(file);
+        let mut drawn = |below: u64| -> ArrayRef {
+            let rows = FILE_ROWS.min(rows - file * FILE_ROWS);
+            Arc::new(Int64Array::from_iter_values((0..rows).map(|_| draws.below(below) as i64)))
+        };
+        let columns = vec![("age", drawn(1000)), ("place", drawn(1000)), ("size", drawn(50)), ("ill", drawn(6))];
+        write_parquet(&workshop.path(&format!("{folder}/{file}.parquet")), &table(columns));
+    }
+}
+
+/// The table is cut into parts, of which one at a time is in memory, together with its rows' groups and classes.
+#[test]
+fn peak_memory_does_not_grow_with_rows_and_distinct_combinations() {
+    let workshop = Workshop::new();
+    let quasi = ["age", "place", "size"].map(|name| format!("[columns.{name}]\nrole = \"quasi\"\n")).concat();
+    workshop.policy(20, 2, &format!("{quasi}[columns.ill]\nrole = \"sensitive\"\n"));
+    let limit = format!("{}MiB", GROWING_LIMIT >> 20);
+    let peaks = [1_200_000, 4_800_000].map(|rows| {
+        write_scattered(&workshop, "input/growing", rows);
+        let arguments = ["run", "policy.toml", "--input", "input/growing", "--overwrite", "--budget", "fast"];
+        let (peak, ended) =
+            peak_of(&workshop, &[&arguments[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
+        assert_eq!(ended.code, Some(0), "{rows} rows: {ended:?}");
+        assert_says(&ended.stderr, &["cut into parts"]);
+        assert!(peak <= GROWING_LIMIT + DEBUG_BYTES, "{rows} rows: {} MiB", peak >> 20);
+        peak
+    });
+    assert!(peaks[1] <= peaks[0] + peaks[0] / 8, "{:?} MiB", peaks.map(|peak| peak >> 20));
+}

@@ -134,7 +134,7 @@ impl Groups {
     /// Creates one part, or cuts the groups into parts if `grouped` is only a sample.
     fn new(
         snapshot: &Snapshot,
-        domains: Domains,
+        mut domains: Domains,
         grouped: GroupedTable,
         privacy: &Privacy,
         sizes: PartSizes,
@@ -160,6 +160,7 @@ impl Groups {
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, WAITING_GROUPS * (domains.width() + 1) * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
+        domains.forget_numbers();
         Ok(Self {
             domains,
             parts,

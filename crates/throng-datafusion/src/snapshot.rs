@@ -17,7 +17,7 @@ use futures::TryStreamExt;
 use throng_core::CoreError;
 use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::row_hash::RowHasher;
-use throng_core::survey::{CountedTuples, Domains, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
+use throng_core::survey::{CountedTuples, Domains, SORTED_TOGETHER, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
 use throng_core::table::Table;
 use throng_policy::{Binding, UNIT_COLUMN};
 use tokio::task::JoinSet;
@@ -192,8 +192,8 @@ impl Snapshot {
         let seen = std::mem::take(&mut self.seen);
         let (values, bytes) =
             seen.iter().fold((0, 0), |(values, bytes), seen| (values + seen.values(), bytes + seen.size()));
-        reserve(&self.values, 3 * bytes + values * MERGED_BYTES, VALUES)?;
-        let domains = Domains::merge(&seen)?;
+        reserve(&self.values, merging_bytes(values, bytes), VALUES)?;
+        let domains = Domains::of(seen)?;
         reserve(&self.values, bytes + values * VALUE_BYTES, VALUES)?;
         Ok(domains)
     }
@@ -246,8 +246,14 @@ impl Snapshot {
 /// Memory per distinct value of a domain besides the value: coordinate and position.
 const VALUE_BYTES: usize = 16;
 
-/// Memory per distinct value during the merge, besides three copies: rank, order, position, and two coordinates.
-const MERGED_BYTES: usize = 32;
+/// Returns the memory for merging distinct values of this size.
+fn merging_bytes(values: usize, bytes: usize) -> usize {
+    // Values are copied, ordered by an index if they are not numbers, and ranked. Then domains are built: coordinates in
+    // two steps, and positions.
+    let (ranking, building) = (3 * bytes + 12 * values, bytes + 24 * values);
+    // Numbers are sorted in ranges: keys and indices, twice.
+    ranking.max(building) + 32 * values.min(SORTED_TOGETHER)
+}
 
 /// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the quasi-identifiers";

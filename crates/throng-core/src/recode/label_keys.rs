@@ -1,5 +1,10 @@
 //! Positions that decide the label of each cluster in one column.
 
+use std::hash::BuildHasher;
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
 use crate::cluster::Class;
 use crate::table::Table;
 
@@ -7,14 +12,31 @@ fn positions(table: &Table, cell_of: &[u32], class: &Class, column: usize) -> im
     class.portions.iter().map(move |portion| table.positions(cell_of[portion.group as usize])[column])
 }
 
-/// Label keys of many clusters: ascending positions for each, in one buffer.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LabelKeys {
-    positions: Vec<u32>,
-    ends: Vec<u32>,
+/// Label keys of all clusters of a column. Most columns have few distinct keys, each of which is kept once.
+#[derive(Debug, Default)]
+pub(super) struct ClusterKeys {
+    /// Distinct keys, in order of arrival.
+    distinct: LabelKeys,
+    index: HashTable<u32>,
+    /// Number of the key of each cluster.
+    of_cluster: Vec<u32>,
 }
 
-impl LabelKeys {
+impl ClusterKeys {
+    /// Appends the key of a cluster.
+    pub(super) fn push(&mut self, key: &[u32]) {
+        let Self { distinct, index, of_cluster } = self;
+        let hash = |key: &[u32]| FxBuildHasher.hash_one(key);
+        let known = index.find(hash(key), |number| distinct.get(*number as usize) == key).copied();
+        let number = known.unwrap_or_else(|| {
+            let number = distinct.len() as u32;
+            distinct.push(key);
+            index.insert_unique(hash(key), number, |number| hash(distinct.get(*number as usize)));
+            number
+        });
+        of_cluster.push(number);
+    }
+
     /// Appends all distinct positions of a cluster, for a label that lists them.
     pub(super) fn push_members(&mut self, table: &Table, cell_of: &[u32], class: &Class, column: usize) {
         let mut members: Vec<u32> = positions(table, cell_of, class, column).collect();
@@ -23,6 +45,33 @@ impl LabelKeys {
         self.push(&members);
     }
 
+    /// Appends a range of positions, or an empty key.
+    pub(super) fn push_range(&mut self, range: Option<(u32, u32)>) {
+        match range {
+            Some((lo, hi)) => self.push(&[lo, hi]),
+            None => self.push(&[]),
+        }
+    }
+
+    /// Returns the number of distinct keys.
+    pub(super) fn distinct(&self) -> usize {
+        self.distinct.len()
+    }
+
+    /// Returns the distinct keys, and the number of the key of each cluster.
+    pub(super) fn into_distinct(self) -> (LabelKeys, Vec<u32>) {
+        (self.distinct, self.of_cluster)
+    }
+}
+
+/// Many label keys: ascending positions for each, in one buffer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LabelKeys {
+    positions: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl LabelKeys {
     /// Appends a key.
     pub(super) fn push(&mut self, key: &[u32]) {
         self.positions.extend_from_slice(key);
@@ -47,10 +96,6 @@ impl LabelKeys {
     pub(super) fn get(&self, cluster: usize) -> &[u32] {
         let start = cluster.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.positions[start as usize..self.ends[cluster] as usize]
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[u32]> {
-        (0..self.len()).map(|cluster| self.get(cluster))
     }
 
     /// Returns the first and the last position of a cluster.

@@ -4,13 +4,18 @@
 //! are compared by what a reader of the release sees, not by how they were computed: ranges that read the same are one
 //! label, with the loss of the widest.
 
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rayon::prelude::*;
+use rustc_hash::FxBuildHasher;
 
-use super::label_keys::LabelKeys;
+use super::label_keys::{ClusterKeys, LabelKeys};
 use crate::columns::ColumnRecoding;
 use crate::domain::{Domain, DomainKind};
 use crate::error::{CoreError, Result, kernel};
@@ -33,28 +38,37 @@ pub struct Labels {
 
 impl Labels {
     /// Returns the labels of clusters with these keys, and the label of each cluster.
-    pub(super) fn build(quasi: &QuasiColumn, keys: &LabelKeys) -> Result<(Self, Vec<u32>)> {
-        let mut places: FxHashMap<&[u32], u32> = keys.iter().map(|key| (key, 0)).collect();
-        let mut distinct: Vec<&[u32]> = places.keys().copied().collect();
-        distinct.sort_unstable();
+    pub(super) fn build(quasi: &QuasiColumn, keys: ClusterKeys) -> Result<(Self, Vec<u32>)> {
+        let (keys, mut of_cluster) = keys.into_distinct();
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.par_sort_unstable_by(|a, b| keys.get(*a as usize).cmp(keys.get(*b as usize)));
+        let distinct: Vec<&[u32]> = order.iter().map(|number| keys.get(*number as usize)).collect();
         let shown = ShownKeys::of(quasi, &distinct)?;
         let range = shown_range(&quasi.domain, distinct.iter().copied());
-        let mut first_seen: FxHashMap<Option<&str>, u32> = FxHashMap::default();
-        let (mut kept, mut ncp, mut information_loss) = (Vec::new(), Vec::<f64>::new(), Vec::<f64>::new());
-        for (index, key) in distinct.iter().enumerate() {
+        let hash = |text: Option<&str>| FxBuildHasher.hash_one(text);
+        let mut first_seen: HashTable<u32> = HashTable::with_capacity(distinct.len());
+        let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
+        let mut places = vec![0; distinct.len()];
+        for ((index, key), number) in (0_u32..).zip(&distinct).zip(&order) {
             let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
-            let label = *first_seen.entry(shown.texts[index].as_deref()).or_insert_with(|| {
-                kept.push(index as u32);
+            let text = shown.text(index);
+            let known = first_seen.find(hash(text), |label| shown.text(kept[*label as usize]) == text).copied();
+            let label = known.unwrap_or_else(|| {
+                let label = kept.len() as u32;
+                kept.push(index);
                 ncp.push(0.0);
                 information_loss.push(0.0);
-                kept.len() as u32 - 1
+                first_seen.insert_unique(hash(text), label, |label| hash(shown.text(kept[*label as usize])));
+                label
             });
-            places.insert(key, label);
+            places[*number as usize] = label;
             ncp[label as usize] = ncp[label as usize].max(key_ncp);
             information_loss[label as usize] = information_loss[label as usize].max(key_loss);
         }
+        drop(first_seen);
         let mut stands_for = LabelKeys::default();
-        kept.iter().for_each(|index: &u32| stands_for.push(distinct[*index as usize]));
+        kept.iter().for_each(|index| stands_for.push(distinct[*index as usize]));
+        let are_all_kept = kept.len() == distinct.len();
         let kept = UInt32Array::from(kept);
         let columns = quasi
             .spec
@@ -62,12 +76,15 @@ impl Labels {
             .into_iter()
             .zip(&shown.columns)
             .map(|(name, column)| {
-                let column = take(column, &kept, None).map_err(kernel("take"))?;
+                let column = match are_all_kept {
+                    true => Arc::clone(column),
+                    false => take(column, &kept, None).map_err(kernel("take"))?,
+                };
                 Ok((Field::new(name, column.data_type().clone(), true), column))
             })
             .collect::<Result<Vec<_>>>()?;
-        let label_of = keys.iter().map(|key| places[key]).collect();
-        Ok((Self { columns, ncp, information_loss, stands_for }, label_of))
+        of_cluster.iter_mut().for_each(|number| *number = places[*number as usize]);
+        Ok((Self { columns, ncp, information_loss, stands_for }, of_cluster))
     }
 
     /// Returns the number of labels.
@@ -125,11 +142,16 @@ fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> 
 /// Label keys as rendered in the release.
 struct ShownKeys {
     /// Rendered texts, which identify labels.
-    texts: Vec<Option<String>>,
+    texts: StringArray,
     columns: Vec<ArrayRef>,
 }
 
 impl ShownKeys {
+    /// Returns the text of a key; `None` for null.
+    fn text(&self, key: u32) -> Option<&str> {
+        self.texts.is_valid(key as usize).then(|| self.texts.value(key as usize))
+    }
+
     fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
         match (quasi.domain.kind(), quasi.spec.release) {
             (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
@@ -145,8 +167,8 @@ impl ShownKeys {
         }
     }
 
-    fn texts(texts: Vec<Option<String>>) -> Self {
-        let column: ArrayRef = std::sync::Arc::new(texts.iter().map(Option::as_deref).collect::<StringArray>());
+    fn texts(texts: StringArray) -> Self {
+        let column: ArrayRef = Arc::new(texts.clone());
         Self { texts, columns: vec![column] }
     }
 

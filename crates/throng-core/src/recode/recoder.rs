@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::aggregate_column::{AggregateColumn, AggregateLosses};
 use super::cluster_aggregates::{ClusterAggregate, ClusterSummary, look};
-use super::label_keys::LabelKeys;
+use super::label_keys::ClusterKeys;
 use super::labels::Labels;
 use super::{Recoding, Share, Shares};
 use crate::cluster::Class;
@@ -16,6 +16,9 @@ use crate::columns::ColumnRecoding;
 use crate::domain::DomainKind;
 use crate::error::{CoreError, Result};
 use crate::table::{QuasiColumn, Table};
+
+/// Memory per distinct label of a column while its labels are built: keys, texts and their index.
+const LABEL_BYTES: usize = 128;
 
 /// Builder of a [`Recoding`] over all parts of a table.
 #[derive(Debug)]
@@ -75,7 +78,7 @@ struct RecodedPart<'a> {
 /// Label keys or aggregates of one column.
 #[derive(Debug)]
 enum RecodedColumn {
-    Generalized(LabelKeys),
+    Generalized(ClusterKeys),
     Aggregated(AggregateColumn),
 }
 
@@ -164,7 +167,7 @@ impl Recoder {
         let quasi = Arc::clone(table.quasi_columns());
         let column = |quasi: &QuasiColumn| match quasi.spec.release.is_aggregate() {
             true => RecodedColumn::Aggregated(AggregateColumn::default()),
-            false => RecodedColumn::Generalized(LabelKeys::default()),
+            false => RecodedColumn::Generalized(ClusterKeys::default()),
         };
         let columns = quasi.iter().map(column).collect();
         let placed = GroupPortions { cluster_rows: Vec::new(), first_portion: vec![0], portions: Vec::new() };
@@ -199,10 +202,16 @@ impl Recoder {
         self.placed.cluster_rows.len()
     }
 
-    /// Returns the estimated memory use in bytes, without labels.
+    /// Returns the estimated memory use in bytes, also while the recoding is built.
     pub fn size(&self) -> usize {
-        // Per cluster: a range, its offset and a label per column, and the size. Plus portions and offsets per group.
-        self.placed.cluster_rows.len() * (self.columns.len() * 24 + 32)
+        // Per cluster: the key and the label in each column, and the labels of its class.
+        let clusters = self.placed.cluster_rows.len();
+        let column = |column: &RecodedColumn| match column {
+            RecodedColumn::Generalized(keys) => keys.distinct() * LABEL_BYTES + clusters * 12,
+            RecodedColumn::Aggregated(_) => clusters * (LABEL_BYTES / 2),
+        };
+        self.columns.iter().map(column).sum::<usize>()
+            + clusters * 32
             + self.placed.portions.len() * 16
             + self.placed.first_portion.len() * 8
     }
@@ -218,12 +227,14 @@ impl Recoder {
         let Self { quasi, columns, placed: GroupPortions { cluster_rows, first_portion, portions } } = self;
         let (clusters, width) = (cluster_rows.len(), columns.len());
         let (mut labels, mut of_cluster) = (Vec::with_capacity(width), vec![0; clusters * width]);
-        let built = columns.par_iter().zip(&quasi[..]).map(|(column, quasi)| match column {
-            RecodedColumn::Generalized(keys) => Labels::build(quasi, keys),
-            RecodedColumn::Aggregated(column) => column.labels(quasi),
+        let built = columns.into_par_iter().zip(&quasi[..]).map(|(column, quasi)| match column {
+            RecodedColumn::Generalized(keys) => Labels::build(quasi, keys).map(|built| (built, None)),
+            RecodedColumn::Aggregated(column) => column.labels(quasi).map(|built| (built, Some(column))),
         });
-        for (at, (column_labels, numbers)) in built.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
+        let mut aggregated = Vec::with_capacity(width);
+        for (at, ((column_labels, numbers), column)) in built.collect::<Result<Vec<_>>>()?.into_iter().enumerate() {
             labels.push(column_labels);
+            aggregated.push(column);
             numbers.into_iter().enumerate().for_each(|(cluster, number)| of_cluster[cluster * width + at] = number);
         }
         let tuple = |cluster: u32| &of_cluster[cluster as usize * width..(cluster as usize + 1) * width];
@@ -235,14 +246,15 @@ impl Recoder {
             class_rows.push(alike.iter().map(|cluster| cluster_rows[*cluster as usize]).sum());
             label_of.extend_from_slice(tuple(alike[0]));
         }
-        let aggregate = |(at, (column, quasi)): (usize, (&RecodedColumn, &QuasiColumn))| match column {
-            RecodedColumn::Generalized(_) => Ok(None),
-            RecodedColumn::Aggregated(column) => {
+        let aggregate = |(at, (column, quasi)): (usize, (&Option<AggregateColumn>, &QuasiColumn))| match column {
+            None => Ok(None),
+            Some(column) => {
                 let class_labels: Vec<u32> = label_of.iter().skip(at).step_by(width).copied().collect();
                 AggregateLosses::of(quasi, &labels[at], &class_labels, column, &class_of).map(Some)
             }
         };
-        let aggregates = || columns.par_iter().zip(&quasi[..]).enumerate().map(aggregate).collect::<Result<Vec<_>>>();
+        let aggregates =
+            || aggregated.par_iter().zip(&quasi[..]).enumerate().map(aggregate).collect::<Result<Vec<_>>>();
         let (aggregates, shares) = rayon::join(aggregates, || shares(first_portion, portions, &class_of));
         let aggregates = aggregates?;
         Ok((Recoding { columns: labels, aggregates, label_of, class_rows, shares }, class_of))

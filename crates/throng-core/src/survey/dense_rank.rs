@@ -1,5 +1,6 @@
 //! Dense ranks: sorts values and gives equal ones the same rank.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, PrimitiveArray, UInt32Array};
@@ -65,6 +66,12 @@ fn real(key: u64) -> f64 {
     f64::from_bits(if key >= SIGN { key ^ SIGN } else { !key })
 }
 
+/// About as many numbers of a column are sorted at a time. Sorting takes several times the memory of the numbers.
+pub const SORTED_TOGETHER: usize = 1 << 20;
+
+/// Number of keys sampled per range of keys.
+const RANGE_SAMPLE: usize = 64;
+
 /// Ranks numbers of up to 64 bits by order-preserving keys. Values are recovered from the sorted keys, which are
 /// sequential in memory, instead of gathered from the input.
 fn of_keys<T: ArrowPrimitiveType>(
@@ -72,25 +79,56 @@ fn of_keys<T: ArrowPrimitiveType>(
     key: impl Fn(T::Native) -> u64,
     value: impl Fn(u64) -> T::Native,
 ) -> DenseRanks {
+    of_ranges::<T>(values, key, value, SORTED_TOGETHER)
+}
+
+/// Divides keys into consecutive ranges of about `together` keys each.
+fn key_ranges(keys: impl ExactSizeIterator<Item = u64>, together: usize) -> Vec<RangeInclusive<u64>> {
+    let count = keys.len().div_ceil(together.max(1)).max(1);
+    let mut firsts = vec![0];
+    if count > 1 {
+        let step = (keys.len() / (count * RANGE_SAMPLE)).max(1);
+        let mut sample: Vec<u64> = keys.step_by(step).collect();
+        sample.sort_unstable();
+        firsts.extend((1..count).map(|range| sample[range * sample.len() / count]));
+        firsts.dedup();
+    }
+    let lasts = firsts.iter().skip(1).map(|first| first - 1).chain([u64::MAX]);
+    firsts.iter().zip(lasts).map(|(first, last)| *first..=last).collect()
+}
+
+/// Same as [`of_keys`], sorting about `sorted_together` numbers at a time.
+fn of_ranges<T: ArrowPrimitiveType>(
+    values: &ArrayRef,
+    key: impl Fn(T::Native) -> u64,
+    value: impl Fn(u64) -> T::Native,
+    sorted_together: usize,
+) -> DenseRanks {
     let keys = || values.as_primitive::<T>().values().iter().map(|value| key(*value));
     let (least, most) = keys().fold((u64::MAX, 0), |(least, most), key| (least.min(key), most.max(key)));
     let least = least.min(most);
     let bits = u64::BITS - (most - least).leading_zeros();
     let place_bits = usize::BITS - values.len().leading_zeros();
-    let keys = keys().map(|key| key - least).zip(0_u32..);
+    let keys = || keys().map(|key| key - least);
     let mut ranking =
         RankBuilder { rank: vec![0; values.len()], distinct: Vec::with_capacity(values.len()), last: None };
-    if bits + place_bits <= u64::BITS {
-        // Pack key and original index into one u64; halves the cache footprint.
-        let both = keys.map(|(key, place)| key << place_bits | u64::from(place)).collect();
-        for both in sorted(both, bits, |both| both >> place_bits) {
-            let place = both & ((1 << place_bits) - 1);
-            ranking.push(both >> place_bits, place as usize, |key| value(key + least));
-        }
-    } else {
-        let entries = keys.map(|(key, number)| RadixEntry { key, number, rows: 0 });
-        for entry in by_key(entries.collect(), bits) {
-            ranking.push(entry.key, entry.number as usize, |key| value(key + least));
+    for range in key_ranges(keys(), sorted_together) {
+        let keys = || keys().zip(0_u32..).filter(|(key, _)| range.contains(key));
+        let count = if sorted_together < values.len() { keys().count() } else { values.len() };
+        if bits + place_bits <= u64::BITS {
+            // Pack key and original index into one u64; halves the cache footprint.
+            let mut both = Vec::with_capacity(count);
+            both.extend(keys().map(|(key, place)| key << place_bits | u64::from(place)));
+            for both in sorted(both, bits, |both| both >> place_bits) {
+                let place = both & ((1 << place_bits) - 1);
+                ranking.push(both >> place_bits, place as usize, |key| value(key + least));
+            }
+        } else {
+            let mut entries = Vec::with_capacity(count);
+            entries.extend(keys().map(|(key, number)| RadixEntry { key, number, rows: 0 }));
+            for entry in by_key(entries, bits) {
+                ranking.push(entry.key, entry.number as usize, |key| value(key + least));
+            }
         }
     }
     DenseRanks { rank: ranking.rank, values: Arc::new(PrimitiveArray::<T>::new(ranking.distinct.into(), None)) }
@@ -161,6 +199,21 @@ mod tests {
             let (expected_rank, distinct) = expected(&names);
             prop_assert_eq!(rank, expected_rank);
             prop_assert!(values.as_string::<i32>().iter().flatten().eq(distinct));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(cases(80))]
+
+        #[test]
+        fn ranks_do_not_depend_on_how_many_numbers_are_sorted_at_a_time(
+            numbers in prop::collection::vec(prop_oneof![-3_i64..3, any::<i64>(), Just(i64::MIN)], 0..80),
+            together in 0_usize..90,
+        ) {
+            let ranks = of_ranges::<Int64Type>(&ints(&numbers), signed, unsigned, together);
+            let (expected_rank, distinct) = expected(&numbers);
+            prop_assert_eq!(&ranks.rank, &expected_rank);
+            prop_assert_eq!(ranks.values.as_primitive::<Int64Type>().values(), &distinct[..]);
         }
     }
 

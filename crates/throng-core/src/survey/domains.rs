@@ -45,7 +45,8 @@ impl SurveyedValues {
     /// Returns the union of the values of several streams.
     pub fn union(spec: Arc<SurveySpec>, seen: &[Self]) -> Result<Self> {
         let columns = (0..spec.quasi.len() + spec.sensitive.len()).into_par_iter().map(|column| {
-            let ValueUnion { values, has_null, rows, .. } = ValueUnion::of(seen, column)?;
+            let parts = seen.iter().map(|seen| seen.columns[column].clone()).collect();
+            let ValueUnion { values, has_null, rows, .. } = ValueUnion::of(parts)?;
             Ok(SurveyedColumn { values, has_null, rows })
         });
         let columns = columns.collect::<Result<_>>()?;
@@ -95,12 +96,22 @@ pub struct Domains {
 impl Domains {
     /// Merges the values of all streams.
     pub fn merge(seen: &[SurveyedValues]) -> Result<Self> {
+        Self::of(seen.to_vec())
+    }
+
+    /// Merges the values of all streams, and drops those of each column as soon as they are merged.
+    pub fn of(seen: Vec<SurveyedValues>) -> Result<Self> {
         let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
-        let Some(SurveyedValues { spec, .. }) = seen.first() else {
+        let Some(spec) = seen.first().map(|seen| Arc::clone(&seen.spec)) else {
             return Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded });
         };
-        let of_quasi = |(index, (quasi_spec, data_type)): (usize, &(QuasiSpec, DataType))| {
-            let union = ValueUnion::of(seen, index)?;
+        let mut columns: Vec<Vec<SurveyedColumn>> = vec![Vec::new(); spec.quasi.len() + spec.sensitive.len()];
+        for seen in seen {
+            columns.iter_mut().zip(seen.columns).for_each(|(parts, part)| parts.push(part));
+        }
+        let of_sensitive = columns.split_off(spec.quasi.len());
+        let of_quasi = |(index, ((quasi_spec, data_type), parts)): (usize, QuasiParts<'_>)| {
+            let union = ValueUnion::of(parts)?;
             let distinct =
                 DistinctValues { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
             let (domain, positions) = Domain::build(quasi_spec, distinct)?;
@@ -116,15 +127,14 @@ impl Domains {
             Ok((column, coded))
         };
         let of_quasi: Vec<Result<(QuasiColumn, CodedColumn)>> =
-            spec.quasi.par_iter().enumerate().map(of_quasi).collect();
+            spec.quasi.par_iter().zip(columns).enumerate().map(of_quasi).collect();
         for found in of_quasi {
             let (column, positions) = found?;
             quasi.push(column);
             coded.push(positions);
         }
-        for (index, (column, _)) in spec.sensitive.iter().enumerate() {
-            let index = spec.quasi.len() + index;
-            let union = ValueUnion::of(seen, index)?;
+        for ((index, (column, _)), parts) in (spec.quasi.len()..).zip(&spec.sensitive).zip(of_sensitive) {
+            let union = ValueUnion::of(parts)?;
             for looked_at in &column.facets {
                 let rows = union.rows.as_deref();
                 let rule = &column.look_alikes;
@@ -148,6 +158,11 @@ impl Domains {
             }
         }
         Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })
+    }
+
+    /// Drops the numbers of the streams: no further tuple can be [placed](Domains::place).
+    pub fn forget_numbers(&mut self) {
+        self.coded.iter_mut().for_each(|coded| coded.of_number = Vec::new());
     }
 
     /// Returns the width of an encoded tuple: a position per quasi-identifier, then a code per sensitive column.
@@ -175,6 +190,9 @@ impl Domains {
     }
 }
 
+/// A quasi-identifier and its values in each stream.
+type QuasiParts<'a> = (&'a (QuasiSpec, DataType), Vec<SurveyedColumn>);
+
 /// Distinct values of one column over all streams, ascending.
 struct ValueUnion {
     values: ArrayRef,
@@ -185,27 +203,30 @@ struct ValueUnion {
 }
 
 impl ValueUnion {
-    fn of(seen: &[SurveyedValues], column: usize) -> Result<Self> {
-        let parts: Vec<&SurveyedColumn> = seen.iter().map(|seen| &seen.columns[column]).collect();
+    fn of(parts: Vec<SurveyedColumn>) -> Result<Self> {
+        let has_null = parts.iter().any(|part| part.has_null);
+        let sizes: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
         let arrays: Vec<&dyn Array> = parts.iter().map(|part| part.values.as_ref()).collect();
         let all = concat(&arrays).map_err(kernel("concat"))?;
+        // Drops the values of the streams.
+        let counts: Vec<Option<Vec<u64>>> = parts.into_iter().map(|part| part.rows).collect();
         let DenseRanks { rank, values } = DenseRanks::of(&all)?;
         drop(all);
-        let mut numbers = Vec::with_capacity(parts.len());
+        let mut numbers = Vec::with_capacity(sizes.len());
         let mut rest = rank;
-        for part in &parts {
-            let others = rest.split_off(part.values.len());
+        for size in sizes {
+            let others = rest.split_off(size);
             numbers.push(std::mem::replace(&mut rest, others));
         }
-        let rows = parts.iter().any(|part| part.rows.is_some()).then(|| {
+        let rows = counts.iter().any(Option::is_some).then(|| {
             let mut rows = vec![0; values.len()];
-            for (part, numbers) in parts.iter().zip(&numbers) {
-                let counts = part.rows.iter().flatten();
+            for (counts, numbers) in counts.iter().zip(&numbers) {
+                let counts = counts.iter().flatten();
                 numbers.iter().zip(counts).for_each(|(number, count)| rows[*number as usize] += count);
             }
             rows
         });
-        Ok(Self { values, has_null: parts.iter().any(|part| part.has_null), rows, numbers })
+        Ok(Self { values, has_null, rows, numbers })
     }
 }
 

@@ -42,6 +42,7 @@ use crate::hierarchy::HierarchySpec;
 use crate::table::Table;
 pub use counted_tuples::CountedTuples;
 pub(crate) use dense_rank::DenseRanks;
+pub use dense_rank::SORTED_TOGETHER;
 use distinct::DistinctTuples;
 pub(crate) use distinct::distinct_tuples;
 pub use domains::{Domains, SurveyedColumn, SurveyedValues};
