@@ -32,6 +32,7 @@ mod check;
 mod clean;
 mod cluster;
 mod configs;
+mod cover;
 mod csv;
 mod deploy;
 mod determinism;

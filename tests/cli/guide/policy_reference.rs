@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 11] = [
+const TABLES: [(&str, &str); 12] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
@@ -29,10 +29,11 @@ const TABLES: [(&str, &str); 11] = [
     ("`[columns.NAME]`", "Column"),
     ("`recursive` of a column", "Recursive"),
     ("`hierarchy` of a column", "HierarchyRule"),
+    ("`cover` of a column", "CoverGrid"),
 ];
 
 /// Definitions that are described with the field that uses them, without their own heading.
-const INLINE: [&str; 10] = [
+const INLINE: [&str; 12] = [
     "Names",
     "Locations",
     "DefaultEntry",
@@ -40,6 +41,8 @@ const INLINE: [&str; 10] = [
     "Hierarchy",
     "Branch",
     "Limit",
+    "Cover",
+    "CoverName",
     "Category",
     "NamedCategory",
     "Columns",
@@ -110,6 +113,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             "DefaultEntry" => "`\"drop\"`".to_owned(),
             "Hierarchy" => "text, or a table ([below](#hierarchy-of-a-column))".to_owned(),
             "Limit" => "a number or a list ([below](#limit))".to_owned(),
+            "Cover" => "a number, a name or a table ([below](#cover))".to_owned(),
             "Branch" => "a table of groups".to_owned(),
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),

@@ -6,5 +6,6 @@ mod spec;
 mod tree;
 
 pub use build::{BuildError, build_counted_tree, build_tree};
+pub(crate) use build::{EXACT, precision, step, tidy};
 pub use spec::{DatePart, HierarchySpec, MaskSide};
 pub use tree::{Node, ROOT, Tree, TreeError};
