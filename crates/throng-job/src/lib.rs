@@ -58,7 +58,7 @@ pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{JobOptions, PublishedRelease, UnpublishedRelease, make_release, rebase, run, run_on};
-pub use lab::{AttackRequest, DiffRequest, LabColumns, OracleRequest, UtilityRequest, attack, diff, utility};
+pub use lab::{AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, utility};
 pub use manifest::Manifest;
 pub use memory::LEAST_MEMORY_LIMIT;
 pub use open_table::OpenTable;
