@@ -1,8 +1,9 @@
 //! Covers: released intervals end at the borders of a fixed grid in place of values of the table.
 //!
-//! An interval that is as tight as its rows can be names two of them: its ends are values that are there, and often only one
-//! row has them. A cover rounds both ends outwards to a grid that is stated in the policy, so that the ends depend on the
-//! grid alone. A class whose rows all have one value is released as that value, since at least k rows share it.
+//! An interval that is as tight as its rows can be names two of them: its ends are values that are there, and often
+//! only one row has them. A cover rounds both ends outwards to a grid that is stated in the policy, so that the ends
+//! depend on the grid alone. A class whose rows all have one value is released as that value, since at least k rows
+//! share it.
 //!
 //! ```text
 //!  grid 5      20      25      30      35
@@ -39,8 +40,8 @@ pub enum CoverGrid {
 }
 
 impl CoverGrid {
-    /// Returns whether the borders of the grid are values of this type: cells are at least one unit of the type wide, and
-    /// begin and end at one.
+    /// Returns whether the borders of the grid are values of this type: cells are at least one unit of the type wide,
+    /// and begin and end at one.
     pub fn fits(&self, data_type: &DataType) -> bool {
         match (self, units(data_type)) {
             (Self::Width { width, origin }, Some(units)) => {
@@ -67,8 +68,8 @@ pub(crate) struct CoveredValues {
     pub(crate) cells: Vec<(u32, u32)>,
 }
 
-/// Adds to ascending values the borders of their cells, which are cut at the borders of a limit. Returns `None` if the type
-/// of the values has no such borders.
+/// Adds to ascending values the borders of their cells, which are cut at the borders of a limit. Returns `None` if the
+/// type of the values has no such borders.
 pub(crate) fn cover(values: &ArrayRef, grid: CoverGrid, limit: Option<&Limit>) -> Option<CoveredValues> {
     if !grid.fits(values.data_type()) {
         return None;

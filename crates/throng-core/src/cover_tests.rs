@@ -158,7 +158,7 @@ fn a_cover_stays_inside_the_bands_of_a_limit() {
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// The ends of a covered interval are known from the grid and from where the rows lie, never from single rows: moving a
+    /// The ends of a covered interval are known from the grid and the cells of the rows alone: moving a
     /// number inside its cell changes nothing that is released, unless all numbers of a class are equal.
     #[test]
     fn a_release_does_not_tell_where_in_its_cell_a_number_lies(

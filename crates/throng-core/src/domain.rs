@@ -136,8 +136,8 @@ impl Domain {
         self.blocks.as_ref().map_or(0, |blocks| blocks[position as usize])
     }
 
-    /// Returns the positions to release for a class that spans `lo ..= hi`: with a cover, the borders of the cells of the
-    /// first and the last number. A single value is its own, and a class of null and numbers shows no ends.
+    /// Returns the positions to release for a class that spans `lo ..= hi`: with a cover, the borders of the cells of
+    /// the first and the last number. A single value is its own, and a class of null and numbers shows no ends.
     pub fn covered(&self, lo: u32, hi: u32) -> (u32, u32) {
         match &self.cells {
             Some(cells) if lo < hi && Some(lo) != self.null_position() => (cells[lo as usize].0, cells[hi as usize].1),
