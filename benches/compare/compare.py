@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Throng beside other tools on the same tables, on one core, and holds every release against k and p.
 
-    compare.py --throng target/release/throng --scratch DIR [--case adult] [--rounds 3] [--only NAME ...]
+    compare.py --throng target/release/throng --scratch DIR [--wheel FILE] [--case adult] [--rounds 3] [--only NAME ...]
 
 A round runs every tool once, and times are compared within a round. What comes out is added to `DIR/results.jsonl`; the
 table that is printed is of all rounds there of this case.
@@ -66,6 +66,24 @@ def witnessed(scratch, case, table):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+def check_shares(throng, case, table, found):
+    """Holds what `throng verify` finds of frequencies against pycanon: a policy that asks for exactly that, and for less."""
+    policy = table.with_suffix(".verify.toml")
+    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nrelease = "ancestor"\n' for name in case.quasi)
+    limits = {"max_share": min(1.0, found["alpha"]), "t": min(1.0, found["t"])}
+    for name, limit in limits.items():
+        for slack, holds in ((1e-6, True), (-1e-3, False)):
+            asked = limit + slack
+            if not 0 < asked <= 1:
+                continue
+            policy.write_text(f'version = 1\ninput.location = "in"\noutput.location = "out"\nprivacy = {{ k = 2 }}\n{columns}[columns.{case.sensitive}]\nrole = "sensitive"\n'
+                              f"p = 1\n{name} = {asked}\n")
+            ran = subprocess.run([throng, "verify", table, "--policy", policy], capture_output=True, text=True)
+            outcome = json.loads(ran.stdout.splitlines()[-1])
+            if outcome["satisfied"] != holds:
+                raise SystemExit(f"{table.stem}: pycanon finds {name} = {limit}, and verify disagrees at {asked}: {outcome}")
+
+
 def measured(args, case, rows, name):
     """Runs one tool, and looks at what it has released."""
     tool, output = contenders.ALL[name], args.scratch / f"{case.name}-{''.join(filter(str.isalnum, name))}.csv"
@@ -80,8 +98,10 @@ def measured(args, case, rows, name):
     if told is not None and abs(told - result["ncp"]) > 1e-6:
         raise SystemExit(f"{name}: the sidecar tells an NCP of {told}, the evaluator {result['ncp']}")
     result |= counted(args.throng, case, output)
-    if (found := witnessed(args.scratch, case, output)) != {"k": result["k"], "l": result["p"]}:
+    found = witnessed(args.scratch, case, output)
+    if (found["k"], found["l"]) != (result["k"], result["p"]):
         raise SystemExit(f"{name}: verify counts {result['k']} and {result['p']}, pycanon {found}")
+    check_shares(args.throng, case, output, found)
     return result
 
 
@@ -119,11 +139,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--throng", type=Path, required=True, help="a release build")
     parser.add_argument("--scratch", type=Path, required=True, help="where tools, tables and results go")
+    parser.add_argument("--wheel", type=Path, help="the package for Python; without it, that is left out")
     parser.add_argument("--case", choices=cases.ALL, default="adult")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=contenders.ALL, default=list(contenders.ALL))
     args = parser.parse_args()
     args.throng, args.scratch = args.throng.resolve(), args.scratch.resolve()
+    if args.wheel is None:
+        args.only = [name for name in args.only if not isinstance(contenders.ALL[name], contenders.Wheel)]
+    else:
+        contenders.Wheel.file = args.wheel.resolve(strict=True)
     args.scratch.mkdir(parents=True, exist_ok=True)
     os.chdir(args.scratch)
     case = cases.ALL[args.case](args.scratch, args.throng)

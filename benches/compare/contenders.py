@@ -56,16 +56,43 @@ def folder(output):
     return output.with_suffix(".release")
 
 
+class Wheel(Other):
+    """The package of Throng for Python: from a frame in memory to one, in the process of the reader. `--wheel` has the file."""
+
+    file = None
+
+    def __init__(self, runner, budget, needs):
+        super().__init__("throng-privacy", "wheel", runner, budget, needs=needs)
+
+    def install(self, scratch):
+        """The Python of its environment, which has the wheel as it is now."""
+        if self.file is None:
+            raise SystemExit("name the wheel: --wheel target/wheels/throng_privacy-....whl")
+        home = scratch / "environments" / f"{self.package}-{self.runner.stem}"
+        python, done = home / "bin" / "python", home / "installed"
+        stamp = f"{self.file} {self.file.stat().st_mtime_ns}"
+        if not done.exists() or done.read_text() != stamp:
+            venv.create(home, with_pip=True)
+            install = [python, "-m", "pip", "install", "--quiet"]
+            subprocess.run([*install, *self.needs], check=True)
+            subprocess.run([*install, "--force-reinstall", "--no-deps", self.file], check=True)
+            done.write_text(stamp)
+        return python
+
+
 PANDAS = ("pandas==2.3.3",)
 ALL = {
     "Throng, balanced": Throng("balanced"),
     "Throng, fast": Throng("fast"),
     "Throng, balanced, sets": Throng("balanced", "set"),
+    "Throng for Python, pandas": Wheel("throng_pandas.py", "balanced", ("pandas==3.1.1", "pyarrow==26.0.1")),
+    "Throng for Python, polars": Wheel("throng_polars.py", "balanced", ("polars==2.1.0",)),
     "anonypy": Other("anonypy", "0.2.1", "anonypy_mondrian.py", needs=PANDAS),
     "anonypyx": Other("anonypyx", "0.2.11", "anonypyx_mondrian.py", needs=PANDAS),
     "privacy-preserver": Other("privacy-preserver", "1.0.1", "preserver_mondrian.py", needs=PANDAS),
     "anjana": Other("anjana", "1.2.3", "anjana_full_domain.py", "0"),
     "anjana, up to 5 % suppressed": Other("anjana", "1.2.3", "anjana_full_domain.py", "5"),
+    "OpenMed, up to 5 % suppressed": Other("openmed", "3.1.0", "openmed_full_domain.py", "5", needs=PANDAS),
     "crowds, k alone, up to 5 % suppressed": Other("crowds", "0.0.1", "crowds_ola.py", "5", needs=PANDAS),
 }
 #: Times are told as multiples of this one's in the same round.

@@ -19,7 +19,7 @@ use throng_core::table::Table;
 fn spec(name: &str, release: ColumnRecoding, hierarchy: HierarchySpec) -> QuasiSpec {
     let hierarchy = Arc::new(hierarchy);
     let name = name.to_owned();
-    QuasiSpec { name, release, weight: DEFAULT_WEIGHT, nulls: Nulls::Value, hierarchy, limit: None }
+    QuasiSpec { name, release, weight: DEFAULT_WEIGHT, nulls: Nulls::Value, hierarchy, limit: None, cover: None }
 }
 
 /// A number released as an interval.

@@ -3,12 +3,13 @@
 use std::fs;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+use arrow::array::{ArrayRef, Int64Array, RecordBatch, UInt32Array};
+use arrow::compute::take;
 use serde_json::Value;
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
-use crate::sandbox::{Workshop, assert_says};
-use crate::tables::{strings, table};
+use crate::sandbox::{Workshop, assert_says, names};
+use crate::tables::{strings, table, write_parquet};
 
 /// A release of the table of most tests.
 fn released() -> Workshop {
@@ -159,6 +160,75 @@ fn two_releases_reveal_more_than_one() {
     assert!(number(&two["people_below_k"]) > 0.0, "{two}");
 }
 
+#[test]
+fn people_with_several_rows_are_attacked_as_people() {
+    // Every person has six rows with the same quasi-identifiers.
+    let rows = people(3000);
+    let first = UInt32Array::from_iter_values((0..3000).map(|row| row / 6 * 6));
+    let schema = rows.schema();
+    let columns = schema.fields().iter().zip(rows.columns()).map(|(field, column)| match field.name().as_str() {
+        "diagnosis" | "hours" => (field.name().clone(), Arc::clone(column)),
+        name => (name.to_owned(), take(column, &first, None).unwrap()),
+    });
+    let visits = RecordBatch::try_from_iter(columns).unwrap();
+    let linkage = |unit: &str| {
+        let workshop = Workshop::with(&visits, 5, 2, &format!("{unit}{COLUMNS}"));
+        workshop.run(&[]);
+        workshop.policy(5, 2, &format!("unit = \"name\"\n{COLUMNS}"));
+        let arguments = ["attack", "out/release", "--original", "input/", "--policy", "policy.toml"];
+        let report = workshop.throng(&arguments).done();
+        assert_eq!(report["targets"], 500, "people are drawn, not rows");
+        attack(&report, "linkage").clone()
+    };
+    let (by_rows, by_people) = (linkage(""), linkage("unit = \"name\"\n"));
+    assert_eq!((&by_rows["rows_per_person"], &by_rows["bound"]), (&6.0.into(), &Value::Null));
+    // A class of five rows is one person. Counted by people, k holds.
+    assert!(number(&by_rows["gain"]) > 2.0, "{by_rows}");
+    assert!(number(&by_people["gain"]) <= 1.0, "{by_people}");
+}
+
+/// Nights of a table of which a few people leave and come; a copy of each release.
+fn nights(workshop: &Workshop, policy: &str, nights: usize) -> Vec<String> {
+    let copies = (0..nights).map(|night| {
+        write_parquet(&workshop.path("input/people.parquet"), &people(1100).slice(10 * night, 1000));
+        let copy = format!("{}-{night}", policy.trim_end_matches(".toml"));
+        let mode = if policy == "series.toml" { &[][..] } else { &["--overwrite"] };
+        workshop.throng(&[&["run", policy, "--output", "out/nightly"], mode].concat()).done();
+        fs::create_dir(workshop.path(&copy)).unwrap();
+        for name in names(&workshop.path("out/nightly")).iter().filter(|name| name.starts_with("part-")) {
+            fs::copy(workshop.path("out/nightly").join(name), workshop.path(&copy).join(name)).unwrap();
+        }
+        copy
+    });
+    let copies = copies.collect();
+    fs::remove_dir_all(workshop.path("out/nightly")).unwrap();
+    copies
+}
+
+#[test]
+fn a_series_withstands_the_intersection_of_its_nights() {
+    let workshop = Workshop::with(&people(1000), 4, 2, &format!("unit = \"row\"\n{COLUMNS}"));
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let text = text.replace("[columns.hours]\nrole = \"insensitive\"", "[columns.hours]\nrole = \"identifier\"");
+    workshop.write("plain.toml", &text);
+    let series = text.replace("[output]\n", "[output]\nmode = \"series\"\n");
+    workshop.write("series.toml", series.replace("[columns.row]", "[series]\nledger = \"ledger\"\n[columns.row]"));
+    // People who are in all nights, as an intruder would know them.
+    write_parquet(&workshop.path("stayed.parquet"), &people(1000).slice(40, 960));
+    let composition = |policy: &str| {
+        let releases = nights(&workshop, policy, 4);
+        let (last, earlier) = releases.split_last().unwrap();
+        let mut arguments = vec!["attack", last, "--original", "stayed.parquet", "--policy", policy, "--against"];
+        arguments.extend(earlier.iter().map(String::as_str));
+        attack(&workshop.throng(&arguments).done(), "composition").clone()
+    };
+    let (plain, series) = (composition("plain.toml"), composition("series.toml"));
+    assert_eq!((&plain["releases"], &series["releases"]), (&4.into(), &4.into()));
+    assert!(number(&plain["share_below_k"]) > 0.1, "{plain}");
+    assert_eq!((number(&series["share_below_k"]), number(&series["share_below_p"])), (0.0, 0.0), "{series}");
+    assert!(number(&series["gain"]) < number(&plain["gain"]), "{plain} {series}");
+}
+
 /// People of four ages; `illness` is given by the age and the number of the row.
 fn ages(illness: impl Fn(i64, i64) -> &'static str) -> RecordBatch {
     let rows: Vec<i64> = (0..2000).collect();
@@ -179,6 +249,7 @@ fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
     workshop.policy(10, 2, GATED);
     let message = workshop.run_refused(4, &[]);
     assert_says(&message, &["`max_gain = 1.5`", "skewness of `illness` gains ", "nothing is published"]);
+    assert!(!workshop.release().exists());
 
     // The same for everyone: published, with what the attacks have gained.
     let even = ages(|_, row| ["flu", "HIV", "gout", "none"][row as usize % 4]);
@@ -190,6 +261,20 @@ fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
     assert_eq!(sidecar["attacks"]["max_gain"], 1.5);
     let measured = sidecar["attacks"]["measured"].as_array().unwrap();
     assert!(measured.len() >= 8 && measured.iter().all(|attack| number(&attack["gain"]) < 1.5), "{measured:?}");
+    // Only means over at least k people, and rounded.
+    for attack in measured {
+        let digits = |field: &str| number(&attack[field]) * 100.0;
+        for field in ["gain", "release"] {
+            assert!((digits(field) - digits(field).round()).abs() < 1e-9, "{attack}");
+        }
+    }
+    // A delivery that an attack breaks leaves the old release as it was.
+    let files = || fs::read(workshop.release().join("_throng/manifest.json")).unwrap();
+    let before = files();
+    write_parquet(&workshop.path("input/people.parquet"), &skewed);
+    assert_says(&workshop.run_refused(4, &["--overwrite"]), &["skewness of `illness` gains "]);
+    assert_eq!(files(), before);
+    assert_eq!(workshop.throng(&["verify", "out/release", "--policy", "policy.toml"]).done()["satisfied"], true);
     workshop.throng(&["report", "out/release", "-o", "report.html"]).done();
     let page = fs::read_to_string(workshop.path("report.html")).unwrap();
     assert_says(&page, &["What an intruder gains", "homogeneity of illness"]);

@@ -33,6 +33,7 @@ mod check;
 mod clean;
 mod cluster;
 mod configs;
+mod cover;
 mod csv;
 mod delta;
 mod deploy;

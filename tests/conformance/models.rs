@@ -19,6 +19,8 @@ pub struct ModelCase {
     asks: &'static [Ask],
     /// Whether quasi-identifiers have limits.
     pub limited: bool,
+    /// Whether the ends of intervals are rounded outwards to a grid.
+    pub covered: bool,
 }
 
 /// Requirement on a sensitive column.
@@ -56,34 +58,37 @@ const SEVERAL: Ask = Ask {
     ..VALUES
 };
 
-pub const MODELS: [ModelCase; 19] = [
-    ModelCase { name: "k-anonymity", asks: &[], limited: false },
-    ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false },
-    ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false },
-    ModelCase { name: "p-sensitive, 3 columns", asks: &[VALUES; 3], limited: false },
-    ModelCase { name: "a p of its own", asks: &[VALUES, TWO_VALUES], limited: false },
-    ModelCase { name: "extended", asks: &[STRONG], limited: false },
-    ModelCase { name: "p+", asks: &[CATEGORIES], limited: false },
-    ModelCase { name: "(p+, alpha)", asks: &[WEIGHTED], limited: false },
-    ModelCase { name: "constrained k-anonymity", asks: &[], limited: true },
-    ModelCase { name: "constrained p-sensitive", asks: &[VALUES], limited: true },
-    ModelCase { name: "extended, (p+, alpha) and limits", asks: &[STRONG, WEIGHTED], limited: true },
-    ModelCase { name: "(alpha, k)", asks: &[SHARES], limited: false },
-    ModelCase { name: "entropy l", asks: &[ENTROPY], limited: false },
-    ModelCase { name: "recursive (c, l)", asks: &[RECURSIVE], limited: false },
-    ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false },
-    ModelCase { name: "t-closeness by hierarchy", asks: &[CLOSE_BY_TREE], limited: false },
-    ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false },
-    ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false },
-    ModelCase { name: "t-closeness and limits", asks: &[CLOSE], limited: true },
+pub const MODELS: [ModelCase; 21] = [
+    ModelCase { name: "k-anonymity", asks: &[], limited: false, covered: false },
+    ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false, covered: false },
+    ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false, covered: false },
+    ModelCase { name: "p-sensitive, 3 columns", asks: &[VALUES; 3], limited: false, covered: false },
+    ModelCase { name: "a p of its own", asks: &[VALUES, TWO_VALUES], limited: false, covered: false },
+    ModelCase { name: "extended", asks: &[STRONG], limited: false, covered: false },
+    ModelCase { name: "p+", asks: &[CATEGORIES], limited: false, covered: false },
+    ModelCase { name: "(p+, alpha)", asks: &[WEIGHTED], limited: false, covered: false },
+    ModelCase { name: "constrained k-anonymity", asks: &[], limited: true, covered: false },
+    ModelCase { name: "constrained p-sensitive", asks: &[VALUES], limited: true, covered: false },
+    ModelCase { name: "extended, (p+, alpha) and limits", asks: &[STRONG, WEIGHTED], limited: true, covered: false },
+    ModelCase { name: "(alpha, k)", asks: &[SHARES], limited: false, covered: false },
+    ModelCase { name: "entropy l", asks: &[ENTROPY], limited: false, covered: false },
+    ModelCase { name: "recursive (c, l)", asks: &[RECURSIVE], limited: false, covered: false },
+    ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false, covered: false },
+    ModelCase { name: "t-closeness by hierarchy", asks: &[CLOSE_BY_TREE], limited: false, covered: false },
+    ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false, covered: false },
+    ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false, covered: false },
+    ModelCase { name: "t-closeness and limits", asks: &[CLOSE], limited: true, covered: false },
+    ModelCase { name: "p-sensitive with covers", asks: &[VALUES], limited: false, covered: true },
+    ModelCase { name: "t-closeness, limits and covers", asks: &[CLOSE], limited: true, covered: true },
 ];
 
 impl ModelCase {
-    /// Returns the table with the columns, codings and limits of this model.
+    /// Returns the table with the columns, codings, limits and covers of this model.
     pub fn table(&self, whole: &RandomTable) -> RandomTable {
         let looks: Vec<RandomCoding> = self.asks.iter().map(|ask| ask.look).collect();
         let table = whole.with_looks(&looks);
-        if self.limited { table.with_limits() } else { table }
+        let table = if self.limited { table.with_limits() } else { table };
+        if self.covered { table.with_covers() } else { table }
     }
 
     pub fn privacy(&self, k: u64, p: u64) -> Privacy {

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::cover::CoverGrid;
 use crate::hierarchy::HierarchySpec;
 use crate::look_alikes::LookAlikeRule;
 
@@ -82,6 +83,9 @@ pub struct QuasiSpec {
     pub hierarchy: Arc<HierarchySpec>,
     /// Limit of its generalization; unlimited if `None`.
     pub limit: Option<Limit>,
+    /// Grid to which the ends of its intervals are rounded outwards; values of the table if `None`. Only for
+    /// [`ColumnRecoding::Interval`] and [`ColumnRecoding::Bounds`].
+    pub cover: Option<CoverGrid>,
 }
 
 impl QuasiSpec {

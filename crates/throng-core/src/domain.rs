@@ -10,6 +10,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
+use crate::cover::{CoveredValues, cover};
 use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::numeric_view::{coordinates, distances};
@@ -24,13 +25,15 @@ pub struct Domain {
     loss: Loss,
     /// For each position the first position with the same maximum allowed generalization; `None` without a limit.
     blocks: Option<Arc<[u32]>>,
+    /// For each position the first and the last position of its cell of the grid; `None` without a cover.
+    cells: Option<Arc<[(u32, u32)]>>,
 }
 
 /// The values that positions stand for.
 #[derive(Clone, Debug)]
 pub enum DomainKind {
-    /// Numbers, dates, times: the distinct values of the input in ascending order. If there are nulls, position 0 is
-    /// null and the values follow.
+    /// Numbers, dates, times: the distinct values of the input in ascending order, with the borders of their cells if
+    /// the column has a cover. If there are nulls, position 0 is null and the values follow.
     Ordered {
         /// The distinct values in ascending order, without null.
         values: ArrayRef,
@@ -56,8 +59,17 @@ impl Domain {
     /// Builds the domain of a column from its distinct values. Returns it with the position of each value.
     pub fn build(spec: &QuasiSpec, distinct: DistinctValues<'_>) -> Result<(Self, Vec<u32>)> {
         let DistinctValues { values, rows, has_null } = distinct;
-        let (kind, positions) = if spec.release.is_ordered() {
-            let first = u32::from(has_null);
+        let first = u32::from(has_null);
+        let mut cells = None;
+        let (kind, positions) = if let (true, Some(grid)) = (spec.release.is_ordered(), spec.cover) {
+            let covered = cover(values, grid, spec.limit.as_ref());
+            let CoveredValues { values, mut of_value, cells: of_position } =
+                covered.ok_or_else(|| CoreError::Cover { column: spec.name.clone() })?;
+            let null = has_null.then_some((0, 0)).into_iter();
+            cells = Some(null.chain(of_position.into_iter().map(|(lo, hi)| (lo + first, hi + first))).collect());
+            of_value.iter_mut().for_each(|position| *position += first);
+            (DomainKind::Ordered { values, has_null }, of_value)
+        } else if spec.release.is_ordered() {
             (
                 DomainKind::Ordered { values: Arc::clone(values), has_null },
                 (first..first + values.len() as u32).collect(),
@@ -84,7 +96,7 @@ impl Domain {
             }
             None => None,
         };
-        Ok((Self { kind, loss, blocks }, positions))
+        Ok((Self { kind, loss, blocks, cells }, positions))
     }
 
     /// Returns the values that positions stand for.
@@ -122,6 +134,15 @@ impl Domain {
     /// if their ids are equal (MAGVal, [Campan 2010, Def. 4]).
     pub fn block(&self, position: u32) -> u32 {
         self.blocks.as_ref().map_or(0, |blocks| blocks[position as usize])
+    }
+
+    /// Returns the positions to release for a class that spans `lo ..= hi`: with a cover, the borders of the cells of
+    /// the first and the last number. A single value is its own, and a class of null and numbers shows no ends.
+    pub fn covered(&self, lo: u32, hi: u32) -> (u32, u32) {
+        match &self.cells {
+            Some(cells) if lo < hi && Some(lo) != self.null_position() => (cells[lo as usize].0, cells[hi as usize].1),
+            _ => (lo, hi),
+        }
     }
 
     /// Returns the NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.

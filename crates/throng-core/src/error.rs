@@ -51,6 +51,15 @@ pub enum CoreError {
         /// The column.
         column: String,
     },
+    /// The grid of a cover does not fit the type or the size of the values.
+    #[error(
+        "column `{column}` has a `cover` that does not fit it: its values are too large or too fine for a grid of this \
+         width, or its type has none; change the width, or leave `cover` out"
+    )]
+    Cover {
+        /// The column.
+        column: String,
+    },
     /// A sensitive column has values without a category.
     #[error(
         "sensitive column `{column}` has {count} distinct values that are in none of its `categories`; \

@@ -25,6 +25,7 @@ pub mod anonymize;
 pub mod bound;
 pub mod cluster;
 pub mod columns;
+pub mod cover;
 pub mod dictionary_encode;
 pub mod domain;
 mod error;

@@ -28,6 +28,7 @@ pub(crate) fn quasi(name: &str, release: ColumnRecoding, hierarchy: HierarchySpe
         nulls: Nulls::Value,
         hierarchy: Arc::new(hierarchy),
         limit: None,
+        cover: None,
     }
 }
 

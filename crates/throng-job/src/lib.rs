@@ -64,7 +64,7 @@ pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{
     AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, make_release, rebase, run, run_on,
 };
-pub use lab::{AttackRequest, DiffRequest, LabColumns, OracleRequest, UtilityRequest, attack, diff, utility};
+pub use lab::{AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, utility};
 pub use manifest::{FileEntry, Manifest};
 pub use memory::LEAST_MEMORY_LIMIT;
 pub use open_table::OpenTable;

@@ -166,6 +166,7 @@ fn spec(schema: &Schema, asked: &RiskOptions) -> SurveySpec {
         nulls: Nulls::Value,
         hierarchy: Arc::new(HierarchySpec::Flat),
         limit: None,
+        cover: None,
     };
     SurveySpec {
         quasi: asked.quasi.iter().map(quasi).zip(types.by_ref()).collect(),

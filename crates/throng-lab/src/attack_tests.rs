@@ -6,6 +6,7 @@ use super::*;
 use crate::test_tables::{
     Siege, Someone, in_intervals, original, people, random_people, read_original, read_release, release, shuffled, spec,
 };
+use crate::{LabSpec, OriginalReader};
 
 /// A sound release: large classes in which values are distributed as in the whole table, in random order.
 fn sound() -> Siege {
@@ -180,6 +181,47 @@ fn downcoding_finds_ends_that_are_values() {
     let siege = Siege { spec: spec(10, 3), original: crowd, ..Siege::default() };
     let outcome = siege.outcome("downcoding");
     assert!(outcome.release <= outcome.prior, "{outcome:?}");
+}
+
+/// Thirty classes of ten rows, of which one person has `own`; the column `note` has the number of the person.
+fn with_several_rows(own: usize) -> Siege {
+    let mut crowd = in_classes(|_, at| at % 5);
+    for (row, person) in crowd.iter_mut().enumerate() {
+        let (class, at) = (row / 10, row % 10);
+        person.note = (10 * class + if at < own { 0 } else { at }) as i64;
+    }
+    let spec = LabSpec { unit: vec!["note".to_owned()], insensitive: Vec::new(), ..spec(10, 3) };
+    Siege { spec, original: crowd, ..Siege::default() }
+}
+
+#[test]
+fn linkage_counts_people_and_not_rows() {
+    let outcome = with_several_rows(1).outcome("linkage");
+    assert_eq!((outcome.release, outcome.gain, outcome.trials), (0.1, 1.0, 300));
+    // Classes of ten rows have five people. One of them has six rows, and is found with six of ten draws.
+    let outcome = with_several_rows(6).outcome("linkage");
+    assert_eq!(outcome.trials, 150, "people are attacked, not rows");
+    assert_eq!(outcome.details["worst"], 0.6);
+    assert!((outcome.release - (0.6 + 4.0 * 0.1) / 5.0).abs() < 1e-6, "{outcome:?}");
+    assert!((outcome.gain - 2.0).abs() < 1e-6 && outcome.bound.is_none(), "{outcome:?}");
+    assert_eq!(outcome.details["rows_per_person"], 2.0);
+}
+
+#[test]
+fn a_sample_of_people_does_not_prefer_those_with_many_rows() {
+    let siege = with_several_rows(6);
+    let mut lexicon = Lexicon::new(siege.spec.clone()).unwrap();
+    let batch = original(&siege.original);
+    let mut many = 0;
+    for seed in 0..40 {
+        let mut reader = OriginalReader::new(&lexicon, &batch.schema(), 30, seed).unwrap();
+        (0..batch.num_rows()).for_each(|row| reader.push(&mut lexicon, &batch.slice(row, 1)).unwrap());
+        let table = reader.finish().unwrap();
+        assert_eq!(table.targets.len(), 30);
+        many += table.targets.iter().filter(|target| target.rows == 6).count();
+    }
+    // One of five people has six rows: 240 of 1200 are expected, and rows would give 720.
+    assert!((180..300).contains(&many), "{many}");
 }
 
 /// In each of 40 cities one person is alone with an age, and borrows nine rows of a cell of forty by `lend`.

@@ -60,6 +60,11 @@ impl Lexicon {
         quasi.chain(sensitive).chain(self.spec.insensitive.iter().cloned()).collect()
     }
 
+    /// Returns the columns of the original that identify a person.
+    pub fn unit_columns(&self) -> &[String] {
+        &self.spec.unit
+    }
+
     /// Returns the sensitive columns.
     pub fn sensitive_columns(&self) -> Vec<String> {
         self.spec.sensitive.iter().map(|column| column.name.clone()).collect()

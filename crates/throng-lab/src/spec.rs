@@ -21,6 +21,9 @@ pub struct LabSpec {
     pub k: u64,
     /// Minimum number of distinct sensitive values of a class, as promised.
     pub p: u64,
+    /// Columns of the original that identify a person, if a person may have several rows. Then people are drawn in place of
+    /// rows, and `k` counts people.
+    pub unit: Vec<String>,
 }
 
 /// A quasi-identifier.

@@ -88,6 +88,7 @@ pub(crate) fn spec(k: u64, p: u64) -> LabSpec {
         insensitive: vec!["note".to_owned()],
         k,
         p,
+        unit: Vec::new(),
     }
 }
 

@@ -30,8 +30,9 @@ fn a_built_policy_is_that_of_the_file_with_the_same_fields() {
         [columns]
         default = "drop"
         id.role = "identifier"
-        age = { role = "quasi", release = "bounds", weight = 2.0, nulls = "suppress", limit = [20.0, 40.0] }
+        age = { role = "quasi", release = "bounds", weight = 2.0, nulls = "suppress", limit = [20.0, 40.0], cover = { grid = 5.0, origin = 1.0 } }
         income = { role = "quasi", hierarchy = { intervals = [5.0, 10.0], origin = 1.0 }, limit = 1 }
+        moved = { role = "quasi", cover = "month" }
         born = { role = "quasi", hierarchy = { date = ["month", "year"] } }
         zip = { role = "quasi", hierarchy = { mask = "right" } }
         country = { role = "quasi", hierarchy = { tree = { Europe = ["France", "Spain"], Asia = ["Japan"] } }, limit = ["Europe"] }
@@ -61,9 +62,10 @@ fn a_built_policy_is_that_of_the_file_with_the_same_fields() {
         .identifier("id")
         .quasi("age", |age| {
             let age = age.with_release(ColumnRecoding::Bounds).with_weight(2.0).with_nulls(Nulls::Suppress);
-            age.with_limit_bands([20.0, 40.0])
+            age.with_limit_bands([20.0, 40.0]).with_cover(5.0, 1.0)
         })
         .quasi("income", |income| income.with_intervals([5.0, 10.0]).with_origin(1.0).with_limit_level(1))
+        .quasi("moved", |moved| moved.with_calendar_cover(DatePart::Month))
         .quasi("born", |born| born.with_date_parts([DatePart::Month, DatePart::Year]))
         .quasi("zip", |zip| zip.with_mask(MaskSide::Right))
         .quasi("country", |country| {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_core::columns::{Category, Limit};
+use throng_core::cover::CoverGrid;
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::model::FrequencyRequirement;
 
@@ -159,6 +160,12 @@ fn quasi_json(quasi: &Quasi) -> Value {
             Limit::Level(level) => json!(level),
             Limit::Values(values) => json!(**values),
             Limit::Bands(borders) => json!(**borders),
+        };
+    }
+    if let Some(cover) = quasi.cover {
+        text["cover"] = match cover {
+            CoverGrid::Width { width, origin } => json!({ "grid": width, "origin": origin }),
+            CoverGrid::Calendar(part) => json!(part),
         };
     }
     text

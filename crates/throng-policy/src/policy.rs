@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use throng_core::anonymize::PartitionChoice;
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Nulls, Protection};
+use throng_core::cover::CoverGrid;
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::key::ReleaseKey;
 use throng_core::look_alikes::LookAlikeRule;
@@ -223,6 +224,8 @@ pub struct Quasi {
     /// Limit of the generalization. Checked against the hierarchy as far as possible without data; whether it also fits
     /// the release is checked when the type is known.
     pub limit: Option<Limit>,
+    /// Grid of the ends of released intervals. Whether it fits the release and the type is checked when the type is known.
+    pub cover: Option<CoverGrid>,
 }
 
 /// Settings of a sensitive column.

@@ -37,6 +37,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "hierarchy",
             "nulls",
             "limit",
+            "cover",
             "p",
             "protected",
             "categories",

@@ -33,14 +33,15 @@ pub(crate) struct NativeTable {
 
 #[pymethods]
 impl NativeTable {
-    /// Takes all rows of an Arrow stream, without copying them. They can be read more than once.
+    /// Takes all rows of an Arrow stream, without copying them. They can be read more than once, by all threads or in their order.
     #[staticmethod]
-    fn held(py: Python<'_>, frame: &Bound<'_, PyAny>) -> PyResult<Self> {
+    #[pyo3(signature = (frame, in_order = false))]
+    fn held(py: Python<'_>, frame: &Bound<'_, PyAny>, in_order: bool) -> PyResult<Self> {
         let reader = reader(frame)?;
         let schema = plain(&reader.schema());
         let read = py.detach(|| reader.collect::<Result<Vec<_>, _>>());
         let batches = read.map_err(|_| unreadable(py, "the stream of the table failed"))?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if in_order { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
         let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
         let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
         Ok(Self { table: Arc::new(table) })

@@ -8,6 +8,7 @@
 //!          |
 //!          +--> release.rs    a verified release: an Arrow stream, a table of DataFusion, files
 //!          +--> measures.rs   risk, draft, check, sweep, verify, hierarchies
+//!          +--> lab.rs        attack, utility, diff
 //!          +--> command.rs    the command `throng`
 //! ```
 //!
@@ -22,6 +23,7 @@ mod command;
 mod data;
 mod errors;
 mod job_call;
+mod lab;
 mod logs;
 mod measures;
 mod policy;
@@ -40,6 +42,8 @@ pub mod native {
     use crate::command::command;
     #[pymodule_export]
     use crate::data::NativeTable;
+    #[pymodule_export]
+    use crate::lab::{attack, diff, utility};
     #[pymodule_export]
     use crate::measures::{
         census, check, check_hierarchy, draft, generate_census, make_hierarchy, risk, sweep, verify,

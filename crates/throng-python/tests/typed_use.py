@@ -31,6 +31,15 @@ def problems(path: str) -> list[str]:
     return []
 
 
+def gain(release: throng.Release, people: pl.DataFrame, policy: dict[str, object]) -> float:
+    """Returns what the best attack gains, alone and together with an earlier release."""
+    attack = throng.attack(release, people, policy, previous=["yesterday/"])
+    column: str | None = attack["homogeneity"].column
+    diff = throng.diff(release, "yesterday/", policy, original=people)
+    print(column, diff.people_below_k, throng.utility(release, people, policy).marginals)
+    return max(attack.highest_gain, diff.gain)
+
+
 def choose(people: pl.LazyFrame, policy: dict[str, object]) -> int:
     """Returns the largest k within a loss."""
     best = throng.sweep(people, policy, k=[5, 10, 20], loss=0.1).best

@@ -133,6 +133,7 @@ fn plain_spec(binding: &Binding) -> SurveySpec {
         nulls: Nulls::Value,
         hierarchy: Arc::new(HierarchySpec::Flat),
         limit: None,
+        cover: None,
     };
     let of_quasi = binding.quasi.iter().map(|bound| (quasi(&bound.column.name), bound.column.data_type.clone()));
     let of_sensitive = binding

@@ -83,7 +83,15 @@ pub(crate) fn spec(name: String, release: ColumnRecoding, rule: Rule, weight: f6
         Rule::Mask => HierarchySpec::Mask(MaskSide::Right),
         Rule::MeanDifference => HierarchySpec::MeanDifference,
     };
-    QuasiSpec { name, release, weight: weight * DEFAULT_WEIGHT, nulls, hierarchy: Arc::new(hierarchy), limit: None }
+    QuasiSpec {
+        name,
+        release,
+        weight: weight * DEFAULT_WEIGHT,
+        nulls,
+        hierarchy: Arc::new(hierarchy),
+        limit: None,
+        cover: None,
+    }
 }
 
 /// A hierarchy of all texts, with groups of unequal size; `other` skips a level.

@@ -9,7 +9,10 @@ use arrow::compute::take;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
 use proptest::sample::select;
-use throng_core::columns::{Categories, Category, Limit, Nulls, Protection, QuasiSpec, SensitiveCoding, SensitiveSpec};
+use throng_core::columns::{
+    Categories, Category, ColumnRecoding, Limit, Nulls, Protection, QuasiSpec, SensitiveCoding, SensitiveSpec,
+};
+use throng_core::cover::CoverGrid;
 use throng_core::hierarchy::{HierarchySpec, Tree};
 use throng_core::survey::{MergedSurvey, SUPPRESSED, Survey, SurveySpec};
 
@@ -82,6 +85,18 @@ impl RandomTable {
             (QuasiSpec { limit, ..spec.clone() }, column.clone())
         };
         Self { quasi: self.quasi.iter().map(limited).collect(), ..self.clone() }
+    }
+
+    /// Returns the table with covers for its intervals of numbers and dates, where a grid of seven fits the type.
+    pub fn with_covers(&self) -> Self {
+        let covered = |(spec, column): &(QuasiSpec, ArrayRef)| {
+            let is_interval = matches!(spec.release, ColumnRecoding::Interval | ColumnRecoding::Bounds);
+            let grid = CoverGrid::Width { width: 7.0, origin: 3.0 };
+            let is_cut = spec.limit.is_some() && column.data_type().is_floating();
+            let cover = (is_interval && !is_cut && grid.fits(column.data_type())).then_some(grid);
+            (QuasiSpec { cover, ..spec.clone() }, column.clone())
+        };
+        Self { quasi: self.quasi.iter().map(covered).collect(), ..self.clone() }
     }
 }
 

@@ -65,6 +65,7 @@ fn values_as_they_are(quasi: &[BoundColumn], sensitive: &[BoundColumn]) -> Surve
         nulls: Nulls::Value,
         hierarchy: Arc::new(HierarchySpec::Flat),
         limit: None,
+        cover: None,
     };
     SurveySpec {
         quasi: quasi.iter().map(|column| (spec(column), typed(column))).collect(),

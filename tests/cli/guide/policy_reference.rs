@@ -31,10 +31,11 @@ const TABLES: [(&str, &str); 12] = [
     ("`[columns.NAME]`", "Column"),
     ("`recursive` of a column", "Recursive"),
     ("`hierarchy` of a column", "HierarchyRule"),
+    ("`cover` of a column", "CoverGrid"),
 ];
 
 /// Definitions that are described with the field that uses them, without their own heading.
-const INLINE: [&str; 11] = [
+const INLINE: [&str; 13] = [
     "Names",
     "MaxDelay",
     "Locations",
@@ -43,6 +44,8 @@ const INLINE: [&str; 11] = [
     "Hierarchy",
     "Branch",
     "Limit",
+    "Cover",
+    "CoverName",
     "Category",
     "NamedCategory",
     "Columns",
@@ -114,6 +117,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             "Hierarchy" => "text, or a table ([below](#hierarchy-of-a-column))".to_owned(),
             "Limit" => "a number or a list ([below](#limit))".to_owned(),
             "MaxDelay" => "a whole number, or a table ([below](#max_delay-of-a-stream))".to_owned(),
+            "Cover" => "a number, a name or a table ([below](#cover))".to_owned(),
             "Branch" => "a table of groups".to_owned(),
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),

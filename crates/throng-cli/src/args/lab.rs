@@ -60,7 +60,7 @@ pub(crate) struct AttackArgs {
     pub(crate) policy: PathBuf,
 
     /// Earlier releases of the same people; may be repeated
-    #[arg(long, value_name = "RELEASE", num_args = 1..)]
+    #[arg(long, alias = "against", value_name = "RELEASE", num_args = 1..)]
     pub(crate) previous: Vec<String>,
 
     /// People of the same population who are not in the table, with the same quasi-identifiers

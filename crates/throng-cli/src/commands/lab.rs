@@ -30,8 +30,8 @@ fn of_policy(policy: &Path, k: Option<u64>, p: Option<u64>) -> Result<LabColumns
     Ok(LabColumns::Policy(Box::new(Policy::load(policy, &overrides)?)))
 }
 
-/// Puts a report below `"outcome": "measured"`.
-fn measured(report: &impl serde::Serialize) -> Result<Value, JobError> {
+/// Returns the document of a report of the lab.
+pub fn measured(report: &impl serde::Serialize) -> Result<Value, JobError> {
     let mut json = json!({ "outcome": "measured" });
     let report =
         serde_json::to_value(report).map_err(|_| JobError::new(Kind::Internal, "a report can't be written"))?;
@@ -43,8 +43,8 @@ fn measured(report: &impl serde::Serialize) -> Result<Value, JobError> {
 
 pub(super) async fn utility(args: &UtilityArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let request = UtilityRequest {
-        release: args.release.clone(),
-        original: vec![args.original.clone()],
+        release: args.release.clone().into(),
+        original: args.original.clone().into(),
         columns: columns(&args.roles, None, None)?,
         target: args.target.clone(),
         queries: args.queries as usize,
@@ -89,12 +89,12 @@ pub(super) async fn attack(args: &AttackArgs, job: &JobOptions) -> Result<Outcom
     let policy = Policy::load(&args.policy, &Overrides::default())?;
     let limit = args.max_gain.or(policy.privacy.max_gain);
     let request = AttackRequest {
-        previous: args.previous.clone(),
-        population: args.population.clone(),
+        previous: args.previous.iter().map(|release| release.as_str().into()).collect(),
+        population: args.population.clone().map(Into::into),
         targets: args.targets as usize,
         oracle: (args.oracle > 0).then(|| oracle(args)).transpose()?,
         seed: args.seed,
-        ..AttackRequest::of_policy(args.release.clone(), vec![args.original.clone()], policy)
+        ..AttackRequest::of_policy(args.release.clone(), args.original.clone(), policy)
     };
     let report = throng_job::attack(&request, job).await?;
     let mut table = TextTable::new(&["attack", "column", "prior", "release", "original", "gain", "95 % interval"]);
@@ -139,9 +139,9 @@ pub(super) async fn diff(args: &DiffArgs, job: &JobOptions) -> Result<Outcome, J
         None => first.clone(),
     };
     let request = DiffRequest {
-        releases: [args.first.clone(), args.second.clone()],
+        releases: [args.first.clone().into(), args.second.clone().into()],
         columns: [first, second],
-        original: args.original.clone(),
+        original: args.original.clone().map(Into::into),
         link: args.link.clone(),
         targets: args.targets as usize,
         seed: args.seed,

@@ -23,6 +23,7 @@ mod verify;
 mod verify_series;
 
 pub use check::json as check_json;
+pub use lab::measured;
 pub use risk::json as risk_json;
 pub use sweep::json as sweep_json;
 pub use verify::json as verify_json;

@@ -112,13 +112,14 @@ impl Axis {
     }
 }
 
-/// Returns the loss of the range of all numbers of the released rows.
+/// Returns the loss of the range of all numbers of the released rows, or of its cover.
 fn range_of_kept(table: &Table, column: usize, kept: &[u32]) -> f64 {
     let quasi: &QuasiColumn = &table.quasi()[column];
     let positions = kept.iter().map(|cell| table.positions(*cell)[column]);
     let numbers = positions.filter(|at| Some(*at) != quasi.domain.null_position());
     let range = numbers
         .fold(None, |range: Option<(u32, u32)>, at| Some(range.map_or((at, at), |(lo, hi)| (lo.min(at), hi.max(at)))));
+    let range = range.map(|(lo, hi)| quasi.domain.covered(lo, hi));
     range.map_or(0.0, |(lo, hi)| quasi.domain.loss(lo, hi))
 }
 

@@ -45,7 +45,7 @@ pub enum BuildError {
 const MASK_LIMIT: usize = 64;
 
 /// Integers up to 2^53 are exact in a double.
-pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Builds the tree for distinct, sorted, non-null `values`. Returns it with the leaf position of each value.
 pub fn build_tree(spec: &HierarchySpec, values: &ArrayRef) -> Result<(Tree, Vec<u32>), BuildError> {
@@ -117,14 +117,14 @@ fn interval_levels(values: &ArrayRef, origin: f64, widths: &[f64]) -> Result<Vec
 
 /// Returns the index of the interval of a value, counted from the origin. A value that differs from a border by no more
 /// than the rounding of its type, as 0.3 does from three times 0.1, lies on the border.
-pub(super) fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
+pub(crate) fn step(value: f64, origin: f64, width: f64, precision: f64) -> f64 {
     let exact = (value - origin) / width;
     let slack = (precision * (value.abs() + origin.abs()) / width).min(0.01);
     if (exact - exact.round()).abs() <= slack { exact.round() } else { exact.floor() }
 }
 
 /// Returns the relative error of a number of this type.
-pub(super) fn precision(data_type: &DataType) -> f64 {
+pub(crate) fn precision(data_type: &DataType) -> f64 {
     match data_type {
         DataType::Float16 => f64::from(f32::EPSILON) * 8192.0,
         DataType::Float32 => f64::from(f32::EPSILON),
@@ -143,7 +143,7 @@ fn interval_label(step: f64, origin: f64, width: f64, whole: bool) -> String {
 }
 
 /// Rounds a border to 13 significant digits: `0.3`, not `0.30000000000000004`.
-fn tidy(border: f64) -> f64 {
+pub(crate) fn tidy(border: f64) -> f64 {
     if border.fract() == 0.0 { border } else { format!("{border:.12e}").parse().unwrap_or(border) }
 }
 

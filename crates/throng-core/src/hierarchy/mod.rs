@@ -7,6 +7,7 @@ mod spec;
 mod tree;
 
 pub use build::{BuildError, build_counted_tree, build_tree};
+pub(crate) use build::{EXACT, precision, step, tidy};
 pub use code_tree::CodeTree;
 pub use spec::{DatePart, HierarchySpec, MaskSide};
 pub use tree::{Node, ROOT, Tree, TreeError};

@@ -19,6 +19,7 @@ pub fn estimated_ncp(table: &Table, clusters: &[Class]) -> (f64, u64) {
                 class.portions.iter().map(|portion| table.positions(cell_of[portion.group as usize])[column]);
             let cover = class.cover.as_ref().map(|cover| cover[column]);
             let range = cover.or(positions.clone().min().zip(positions.max()));
+            let range = range.map(|(lo, hi)| quasi.domain.covered(lo, hi));
             range.map_or(0.0, |(lo, hi)| quasi.domain.loss(lo, hi))
         };
         let losses = table.quasi().iter().enumerate().map(loss).sum::<f64>();

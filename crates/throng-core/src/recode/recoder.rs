@@ -93,7 +93,8 @@ impl RecodedColumn {
     ) -> Result<()> {
         let RecodedPart { table, cell_of, clusters, ranges } = part;
         let ranges = || ranges.iter().skip(at).step_by(table.quasi().len()).copied();
-        refuse_beyond(quasi, ranges().filter(|range| is_beyond_limit(quasi, *range)).count())?;
+        let covered = ranges().map(|range| range.map(|(lo, hi)| quasi.domain.covered(lo, hi)));
+        refuse_beyond(quasi, covered.filter(|range| is_beyond_limit(quasi, *range)).count())?;
         match self {
             Self::Generalized(keys) => {
                 for (class, range) in clusters.iter().zip(ranges()) {
@@ -308,11 +309,12 @@ fn is_beyond_limit(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> bool {
     range.is_some_and(|(lo, hi)| quasi.domain.block(lo) != quasi.domain.block(hi))
 }
 
-/// Returns the label key of a cluster with this range: the range itself, or that of the lowest common ancestor.
+/// Returns the label key of a cluster with this range: the range itself or its cover, or that of the lowest common
+/// ancestor.
 fn shown(quasi: &QuasiColumn, range: Option<(u32, u32)>) -> Option<(u32, u32)> {
     match quasi.domain.kind() {
         DomainKind::Category(tree) => range.map(|(lo, hi)| tree.leaf_range(tree.common_ancestor(lo, hi))),
-        DomainKind::Ordered { .. } => range,
+        DomainKind::Ordered { .. } => range.map(|(lo, hi)| quasi.domain.covered(lo, hi)),
     }
 }
 

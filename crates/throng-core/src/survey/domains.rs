@@ -118,11 +118,11 @@ impl Domains {
             let of_null = domain.null_position().unwrap_or(NULL);
             let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
             let coded = match column.domain.kind() {
-                // Ranks are positions, except for the offset of null.
-                DomainKind::Ordered { has_null, .. } => {
+                // Ranks are positions, except for the offset of null, unless borders of a grid are among them.
+                DomainKind::Ordered { has_null, .. } if quasi_spec.cover.is_none() => {
                     CodedColumn::shifted(index, union.numbers, u32::from(*has_null), of_null)
                 }
-                DomainKind::Category(_) => CodedColumn::new(index, union.numbers, &positions, of_null),
+                _ => CodedColumn::new(index, union.numbers, &positions, of_null),
             };
             Ok((column, coded))
         };

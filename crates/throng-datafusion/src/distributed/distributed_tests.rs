@@ -39,15 +39,16 @@ fn batch(people: &[Person]) -> RecordBatch {
     .unwrap()
 }
 
-/// Policies that cover intervals, means, and rows suppressed because of nulls and of limits.
+/// Policies with intervals, covers, means, and rows suppressed because of nulls and of limits.
 const POLICIES: [&str; 4] = [
     "age.role = 'quasi'\nzip = { role = 'quasi', hierarchy = { mask = 'right' } }\nincome.role = 'insensitive'\n\
      illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
     "age = { role = 'quasi', release = 'mean' }\nzip.role = 'identifier'\nincome = { role = 'quasi', release = 'median' }\n\
      illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
-    "age = { role = 'quasi', nulls = 'suppress', release = 'bounds' }\nzip = { role = 'quasi', release = 'set' }\n\
+    "age = { role = 'quasi', nulls = 'suppress', release = 'bounds', cover = 5 }\nzip = { role = 'quasi', release = 'set' }\n\
      income.role = 'identifier'\nillness.role = 'sensitive'\nnote.role = 'identifier'\n",
-    "age.role = 'quasi'\nzip = { role = 'quasi', hierarchy = { mask = 'right' }, limit = 2 }\nincome.role = 'insensitive'\n\
+    "age = { role = 'quasi', cover = 7, limit = [40] }\n\
+     zip = { role = 'quasi', hierarchy = { mask = 'right' }, limit = 2 }\nincome.role = 'insensitive'\n\
      illness.role = 'sensitive'\nnote.role = 'insensitive'\n",
 ];
 

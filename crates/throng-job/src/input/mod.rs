@@ -38,6 +38,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use throng_policy::{Format, Policy, Store, TablePin};
@@ -134,7 +135,7 @@ pub(crate) async fn open(
     options: &JobOptions,
 ) -> Result<Arc<dyn JobInput>, JobError> {
     if let Some(table) = &options.table {
-        return Ok(Arc::new(TableInput::new(Arc::clone(table))));
+        return Ok(of_host(table));
     }
     if let Some(table) = delta_input::table_of(&policy.input.locations) {
         return Ok(Arc::new(DeltaInput::open(session, table, policy.input.pin, &policy.store).await?));
@@ -159,9 +160,14 @@ pub(crate) async fn open_table(
     options: &JobOptions,
 ) -> Result<Arc<dyn JobInput>, JobError> {
     match &options.table {
-        Some(table) => Ok(Arc::new(TableInput::new(Arc::clone(table)))),
+        Some(table) => Ok(of_host(table)),
         None => open_locations(session, locations, settings).await,
     }
+}
+
+/// Takes a table that the host has opened.
+pub(crate) fn of_host(table: &Arc<dyn TableProvider>) -> Arc<dyn JobInput> {
+    Arc::new(TableInput::new(Arc::clone(table)))
 }
 
 /// Opens a table outside of a policy: files, folders, globs or URLs, whose files may change while they are read; or the latest

@@ -75,6 +75,12 @@ fn stopped() -> JobError {
 }
 
 async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<UnpublishedRelease, JobError> {
+    // A stream can be read once, so that there is no original to attack the release with.
+    if policy.privacy.max_gain.is_some() {
+        let text = "privacy.attacks: limits what an intruder gains from a release that `throng run` publishes, and this one would be \
+                    given without being attacked; leave it out, and attack the release before you pass it on";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
     let BoundJob { input, table } = bind(policy, &session, options).await?;

@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::{Categories, ColumnRecoding, Protection};
 use throng_core::hierarchy::{HierarchySpec, Tree};
 use throng_lab::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm};
-use throng_policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease, Store};
+use throng_policy::{Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease, Store};
 
 use super::read::LabSource;
 use crate::error::{JobError, Kind};
@@ -96,7 +96,8 @@ async fn guess_scales(spec: &mut LabSpec, original: &LabSource, release: &LabSou
 }
 
 fn of_policy(policy: &Policy, schema: &Schema) -> LabSpec {
-    let mut spec = LabSpec { k: policy.privacy.k, p: policy.privacy.p, ..LabSpec::default() };
+    let PrivacySettings { k, p, unit, .. } = &policy.privacy;
+    let mut spec = LabSpec { k: *k, p: *p, unit: unit.clone(), ..LabSpec::default() };
     for (name, role) in &policy.columns.by_name {
         match role {
             Role::Identifier => {}
@@ -179,7 +180,7 @@ fn named(quasi: &[String], sensitive: &[String], k: u64, p: u64, original: &Sche
     };
     let of_name = |name: &String| KnownSensitive { name: name.clone(), ..KnownSensitive::default() };
     let (quasi, sensitive) = (quasi.iter().map(known).collect(), sensitive.iter().map(of_name).collect());
-    LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p }
+    LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p, unit: Vec::new() }
 }
 
 /// Joins what is known of two releases: all quasi-identifiers of either, the sensitive columns of both, and the smaller promise.
@@ -208,5 +209,6 @@ pub(super) fn joined([first, second]: [LabSpec; 2]) -> (LabSpec, [Vec<ReleasedFo
     let is_shared = |column: &KnownSensitive| second.sensitive.iter().any(|other| other.name == column.name);
     let sensitive = first.sensitive.into_iter().filter(is_shared).collect();
     let (k, p) = (first.k.min(second.k), first.p.min(second.p));
-    (LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p }, forms)
+    let unit = if first.unit == second.unit { first.unit } else { Vec::new() };
+    (LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p, unit }, forms)
 }

@@ -19,6 +19,7 @@ pub use oracle::OracleRequest;
 
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
+pub use read::LabTable;
 use read::{LabSource, read_original, read_population, read_release, read_traces};
 
 impl From<LabError> for JobError {
@@ -31,9 +32,9 @@ impl From<LabError> for JobError {
 #[derive(Clone, Debug)]
 pub struct UtilityRequest {
     /// The release.
-    pub release: String,
+    pub release: LabTable,
     /// The original.
-    pub original: Vec<String>,
+    pub original: LabTable,
     /// Roles of the columns.
     pub columns: LabColumns,
     /// Column that models predict; by default the first sensitive one.
@@ -52,6 +53,7 @@ pub async fn utility(request: &UtilityRequest, options: &JobOptions) -> Result<U
     let mut spec = request.columns.spec(&original, &release).await?;
     // Only the columns that are asked about are read.
     spec.insensitive.clear();
+    spec.unit.clear();
     let target = match &request.target {
         None => 0,
         Some(name) => match spec.sensitive.iter().position(|column| column.name == *name) {
@@ -78,15 +80,15 @@ pub async fn utility(request: &UtilityRequest, options: &JobOptions) -> Result<U
 #[derive(Clone, Debug)]
 pub struct AttackRequest {
     /// The release.
-    pub release: String,
+    pub release: LabTable,
     /// The original.
-    pub original: Vec<String>,
+    pub original: LabTable,
     /// Roles of the columns.
     pub columns: LabColumns,
     /// Earlier releases of the same people.
-    pub previous: Vec<String>,
+    pub previous: Vec<LabTable>,
     /// People who are not in the table.
-    pub population: Option<String>,
+    pub population: Option<LabTable>,
     /// People who are attacked.
     pub targets: usize,
     /// How guesses are run, if they are.
@@ -97,10 +99,10 @@ pub struct AttackRequest {
 
 impl AttackRequest {
     /// A request with the columns of a policy, and defaults otherwise.
-    pub fn of_policy(release: impl Into<String>, original: Vec<String>, policy: Policy) -> Self {
+    pub fn of_policy(release: impl Into<LabTable>, original: impl Into<LabTable>, policy: Policy) -> Self {
         Self {
             release: release.into(),
-            original,
+            original: original.into(),
             columns: LabColumns::Policy(Box::new(policy)),
             previous: Vec::new(),
             population: None,
@@ -122,16 +124,16 @@ pub async fn attack(request: &AttackRequest, options: &JobOptions) -> Result<Att
     let source = original;
     let original = read_original(&mut lexicon, &source, request.targets, request.seed).await?;
     let population = match &request.population {
-        Some(location) => {
-            let source = LabSource::open(std::slice::from_ref(location), &store, options).await?;
+        Some(table) => {
+            let source = LabSource::open(table, &store, options).await?;
             Some(read_population(&mut lexicon, &source, request.targets, request.seed).await?)
         }
         None => None,
     };
     let released = read_release(&mut lexicon, &release, None).await?.finish(&mut lexicon)?;
     let mut previous = Vec::new();
-    for location in &request.previous {
-        let source = LabSource::open_release(location, &store, options).await?;
+    for table in &request.previous {
+        let source = LabSource::open_release(table, &store, options).await?;
         previous.push(read_release(&mut lexicon, &source, None).await?.finish(&mut lexicon)?);
     }
     let mut report = throng_lab::attacks::attack(&AttackInput {
@@ -158,11 +160,11 @@ pub async fn attack(request: &AttackRequest, options: &JobOptions) -> Result<Att
 #[derive(Clone, Debug)]
 pub struct DiffRequest {
     /// The two releases.
-    pub releases: [String; 2],
+    pub releases: [LabTable; 2],
     /// Roles of the columns of each release.
     pub columns: [LabColumns; 2],
     /// The original, from which people are drawn.
-    pub original: Option<String>,
+    pub original: Option<LabTable>,
     /// Column that both releases show unchanged, and that identifies a row.
     pub link: Option<String>,
     /// People who are examined, if there is an original.
@@ -177,7 +179,7 @@ pub async fn diff(request: &DiffRequest, options: &JobOptions) -> Result<DiffRep
     let first = LabSource::open_release(&request.releases[0], &store, options).await?;
     let second = LabSource::open_release(&request.releases[1], &request.columns[1].store(), options).await?;
     let original = match &request.original {
-        Some(location) => Some(LabSource::open(std::slice::from_ref(location), &store, options).await?),
+        Some(table) => Some(LabSource::open(table, &store, options).await?),
         None => None,
     };
     let specs = [

@@ -12,7 +12,7 @@ use throng_lab::attacks::{AttackOutcome, OracleTrial, oracle_pairs};
 use throng_lab::{Lexicon, ReleasedTable};
 use throng_policy::{SECRET_VARIABLE, Store};
 
-use super::read::{LabSource, read_release};
+use super::read::{LabSource, LabTable, read_release};
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
 
@@ -58,7 +58,7 @@ pub(super) async fn attack(
         for (name, guess) in [("truth", table.clone()), ("exchanged", exchange(lexicon, &table, pair)?)] {
             let place = folder.path().join(format!("{number}-{name}"));
             run(asked, &place, guess, &secret).await?;
-            let location = place.join("release").display().to_string();
+            let location = LabTable::from(place.join("release").display().to_string());
             let source = LabSource::open_release(&location, &Store::default(), options).await?;
             released.push(read_release(lexicon, &source, None).await?.finish(lexicon)?);
             let _ = std::fs::remove_dir_all(&place);

@@ -1,9 +1,11 @@
 //! Reads tables for the lab, batch by batch and in the order of the files.
 
+use std::fmt;
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::catalog::TableProvider;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use throng_datafusion::{catch_decode_panic, catch_decode_panics};
@@ -12,13 +14,44 @@ use throng_lab::{Lexicon, OriginalReader, OriginalTable, ReleasedForm, ReleasedR
 use throng_policy::Store;
 
 use crate::error::JobError;
-use crate::input::{JobInput, open_locations};
+use crate::input::{JobInput, of_host, open_locations};
 use crate::job::JobOptions;
 use crate::session::{one_stream, session_in_order};
 use crate::verify::open_release;
 
 /// Lets other tasks run after this many batches: reading and counting are one task.
 const BATCHES_PER_TURN: usize = 4;
+
+/// A table that the lab is asked about.
+#[derive(Clone)]
+pub enum LabTable {
+    /// Files, folders or globs.
+    Locations(Vec<String>),
+    /// A table of the host, which is read more than once.
+    Host(Arc<dyn TableProvider>),
+}
+
+/// Without a table of the host, which may show rows.
+impl fmt::Debug for LabTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locations(locations) => f.debug_tuple("Locations").field(locations).finish(),
+            Self::Host(_) => f.debug_tuple("Host").finish_non_exhaustive(),
+        }
+    }
+}
+
+impl From<String> for LabTable {
+    fn from(location: String) -> Self {
+        Self::Locations(vec![location])
+    }
+}
+
+impl From<&str> for LabTable {
+    fn from(location: &str) -> Self {
+        Self::from(location.to_owned())
+    }
+}
 
 /// A table that the lab can read.
 pub(crate) struct LabSource {
@@ -28,16 +61,22 @@ pub(crate) struct LabSource {
 
 impl LabSource {
     /// Opens a table of any format.
-    pub(crate) async fn open(locations: &[String], store: &Store, options: &JobOptions) -> Result<Self, JobError> {
+    pub(crate) async fn open(table: &LabTable, store: &Store, options: &JobOptions) -> Result<Self, JobError> {
         let session = session_in_order(options, 1)?;
-        let input = open_locations(&session, locations, store).await?;
+        let input = match table {
+            LabTable::Locations(locations) => open_locations(&session, locations, store).await?,
+            LabTable::Host(table) => of_host(table),
+        };
         Ok(Self { session, input })
     }
 
     /// Opens a release: the files of its manifest, or a table without one.
-    pub(crate) async fn open_release(location: &str, store: &Store, options: &JobOptions) -> Result<Self, JobError> {
+    pub(crate) async fn open_release(table: &LabTable, store: &Store, options: &JobOptions) -> Result<Self, JobError> {
         let session = session_in_order(options, 1)?;
-        let input = open_release(&session, &[location.to_owned()], store).await?;
+        let input = match table {
+            LabTable::Locations(locations) => open_release(&session, locations, store).await?,
+            LabTable::Host(table) => of_host(table),
+        };
         Ok(Self { session, input })
     }
 
@@ -103,7 +142,9 @@ pub(super) async fn read_original(
     targets: usize,
     seed: u64,
 ) -> Result<OriginalTable, JobError> {
-    let columns = present(source, lexicon.original_columns());
+    let mut columns = lexicon.original_columns();
+    columns.extend_from_slice(lexicon.unit_columns());
+    let columns = present(source, columns);
     let mut reader = OriginalReader::new(lexicon, &read_schema(source, &columns), targets, seed)?;
     source.visit(&columns, |batch| Ok(reader.push(lexicon, batch).map(|()| true)?)).await?;
     Ok(reader.finish()?)

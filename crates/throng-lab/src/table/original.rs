@@ -1,6 +1,8 @@
 //! Reads the original: its cells, a sample of people to attack, and a sample of rows to trace.
 
-use arrow::array::RecordBatch;
+use std::collections::BTreeMap;
+
+use arrow::array::{Array, RecordBatch};
 use arrow::datatypes::Schema;
 
 use super::groups::{TupleGroups, ValueTallies};
@@ -9,7 +11,7 @@ use super::{NO_VALUE, ORIGINAL, POPULATION, place_of, sensitive_codes};
 use crate::error::LabError;
 use crate::extent::Code;
 use crate::lexicon::Lexicon;
-use crate::random::LabRandom;
+use crate::random::{LabRandom, mix};
 
 /// An original table, as counts of its cells.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(crate) struct Target {
     pub(crate) cell: u32,
     /// Code of each sensitive column.
     pub(crate) values: Box<[u32]>,
+    /// Rows of this person in the cell; 1 where every row is a person.
+    pub(crate) rows: u32,
 }
 
 impl OriginalTable {
@@ -56,7 +60,10 @@ pub struct OriginalReader {
     sensitive: Vec<usize>,
     insensitive: Vec<usize>,
     cells: TupleGroups<Code>,
+    /// Places of the columns that identify a person; none if every row is one.
+    unit: Vec<usize>,
     targets: Vec<Target>,
+    drawn: DrawnPeople,
     wanted: usize,
     random: LabRandom,
     traced: TracedRows,
@@ -73,7 +80,9 @@ impl OriginalReader {
             sensitive: spec.sensitive.iter().map(|column| place(&column.name)).collect::<Result<_, _>>()?,
             insensitive: spec.insensitive.iter().map(|name| place(name)).collect::<Result<_, _>>()?,
             cells: TupleGroups::new(spec.sensitive.len()),
+            unit: spec.unit.iter().map(|name| place(name)).collect::<Result<_, _>>()?,
             targets: Vec::new(),
+            drawn: DrawnPeople::default(),
             wanted: targets,
             random: LabRandom::new(seed, "targets"),
             traced: TracedRows::default(),
@@ -89,7 +98,9 @@ impl OriginalReader {
             sensitive: Vec::new(),
             insensitive: Vec::new(),
             cells: TupleGroups::new(0),
+            unit: Vec::new(),
             targets: Vec::new(),
+            drawn: DrawnPeople::default(),
             wanted: targets,
             random: LabRandom::new(seed, "population"),
             traced: TracedRows::default(),
@@ -111,12 +122,17 @@ impl OriginalReader {
             let read = value_hashes(batch.column(*place));
             hashes.push(read.map_err(|_| LabError::Type { table: ORIGINAL, column: name.clone() })?);
         }
+        let people = self.people(lexicon, batch)?;
         let mut tuple = vec![0; quasi.len()];
         for row in 0..batch.num_rows() {
             tuple.iter_mut().zip(&quasi).for_each(|(code, codes)| *code = codes[row]);
             let values = || sensitive.iter().map(|codes| codes[row]);
             let cell = self.cells.add(&tuple, values());
-            self.draw(cell, values());
+            let target = || Target { cell, values: values().collect(), rows: 1 };
+            match &people {
+                Some(people) => self.drawn.add(people[row], self.wanted, target),
+                None => self.draw(target),
+            }
             let shown = values().map(u64::from).chain(hashes.iter().map(|hashes| hashes[row]));
             self.traced.add(TracedRow { content: combine(shown), position: self.rows, group: cell });
             self.rows += 1;
@@ -124,14 +140,33 @@ impl OriginalReader {
         Ok(())
     }
 
+    /// Returns a random number per row, which the rows of one person share. A row without a person is one of its own.
+    fn people(&mut self, lexicon: &Lexicon, batch: &RecordBatch) -> Result<Option<Vec<u64>>, LabError> {
+        if self.unit.is_empty() {
+            return Ok(None);
+        }
+        let seed = self.drawn.seed(&mut self.random);
+        let mut parts = Vec::with_capacity(self.unit.len());
+        for (place, name) in self.unit.iter().zip(&lexicon.spec.unit) {
+            let read = value_hashes(batch.column(*place));
+            parts.push(read.map_err(|_| LabError::Type { table: ORIGINAL, column: name.clone() })?);
+        }
+        let person = |row: usize| {
+            let is_missing = self.unit.iter().any(|place| batch.column(*place).is_null(row));
+            let own = is_missing.then_some(self.rows + row as u64);
+            mix(seed ^ combine(parts.iter().map(|part| part[row]).chain(own)))
+        };
+        Ok(Some((0..batch.num_rows()).map(person).collect()))
+    }
+
     /// Draws a uniform sample of the rows seen so far.
-    fn draw(&mut self, cell: u32, values: impl Iterator<Item = u32>) {
+    fn draw(&mut self, target: impl FnOnce() -> Target) {
         if self.targets.len() < self.wanted {
-            self.targets.push(Target { cell, values: values.collect() });
+            self.targets.push(target());
         } else if self.wanted > 0 {
             let place = self.random.below(self.rows as usize + 1);
             if place < self.wanted {
-                self.targets[place] = Target { cell, values: values.collect() };
+                self.targets[place] = target();
             }
         }
     }
@@ -143,8 +178,45 @@ impl OriginalReader {
         }
         let columns = self.quasi.len();
         let (codes, cell_rows, tallies) = self.cells.finish();
-        let (targets, traced) = (self.targets, self.traced.finish());
+        let drawn = if self.unit.is_empty() { self.targets } else { self.drawn.finish(self.random) };
+        let (targets, traced) = (drawn, self.traced.finish());
         Ok(OriginalTable { rows: self.rows, codes, columns, cell_rows, tallies, targets, traced })
+    }
+}
+
+/// A uniform sample of people with all their rows: those with the lowest random numbers.
+#[derive(Debug, Default)]
+struct DrawnPeople {
+    rows_of: BTreeMap<u64, Vec<Target>>,
+    seed: Option<u64>,
+}
+
+impl DrawnPeople {
+    /// Returns the seed of the random numbers of people.
+    fn seed(&mut self, random: &mut LabRandom) -> u64 {
+        *self.seed.get_or_insert_with(|| random.next())
+    }
+
+    /// Adds a row of a person. The number of a person never changes, so that a person who stays was never left out.
+    fn add(&mut self, person: u64, wanted: usize, target: impl FnOnce() -> Target) {
+        let is_full = self.rows_of.len() >= wanted;
+        if is_full && self.rows_of.last_key_value().is_none_or(|(last, _)| person > *last) {
+            return;
+        }
+        self.rows_of.entry(person).or_default().push(target());
+        if self.rows_of.len() > wanted {
+            self.rows_of.pop_last();
+        }
+    }
+
+    /// Returns one row of each person, with the number of that person's rows in the same cell.
+    fn finish(self, mut random: LabRandom) -> Vec<Target> {
+        let one = |rows: Vec<Target>| {
+            let drawn = rows[random.below(rows.len())].clone();
+            let alike = rows.iter().filter(|other| other.cell == drawn.cell).count() as u32;
+            Target { rows: alike, ..drawn }
+        };
+        self.rows_of.into_values().map(one).collect()
     }
 }
 

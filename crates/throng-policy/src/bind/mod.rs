@@ -3,6 +3,7 @@
 //! Columns are matched by exact name. A column that the policy does not name is an error, unless the policy drops such
 //! columns.
 
+mod cover;
 mod limit;
 mod quasi;
 mod released_names;

@@ -12,8 +12,8 @@ use crate::problem::Report;
 use crate::raw;
 
 use super::BoundColumn;
-use super::limit;
 use super::type_kind::{TypeKind, has_mean};
+use super::{cover, limit};
 
 /// Resolves the defaults that depend on type and partition, and reports choices that conflict with them.
 pub fn bind(
@@ -41,9 +41,17 @@ pub fn bind(
         );
     }
     let limit = quasi.limit.clone();
-    let spec =
-        QuasiSpec { name: column.name.clone(), release, weight: quasi.weight, nulls: quasi.nulls, hierarchy, limit };
+    let spec = QuasiSpec {
+        name: column.name.clone(),
+        release,
+        weight: quasi.weight,
+        nulls: quasi.nulls,
+        hierarchy,
+        limit,
+        cover: quasi.cover,
+    };
     limit::check(&spec, column, kind, &path.key("limit"), report);
+    cover::check(&spec, column, kind, &path.key("cover"), report);
     spec
 }
 

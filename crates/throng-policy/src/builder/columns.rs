@@ -152,6 +152,20 @@ impl QuasiBuilder {
         self.with("limit", numbers(borders))
     }
 
+    /// Rounds the ends of released intervals outwards to a grid of this width, in days for dates, with a border at
+    /// `origin`.
+    pub fn with_cover(self, width: f64, origin: f64) -> Self {
+        let fields = [("grid", width), ("origin", origin)];
+        let fields =
+            fields.map(|(field, number)| (field.to_owned(), SpannedNode::unplaced(SpannedValue::Float(number))));
+        self.with("cover", SpannedValue::Table(fields.into()))
+    }
+
+    /// Rounds the ends of released intervals of dates outwards to this part of the calendar.
+    pub fn with_calendar_cover(self, part: DatePart) -> Self {
+        self.with("cover", choice(part))
+    }
+
     fn with(self, field: &str, value: SpannedValue) -> Self {
         Self { fields: self.fields.with(field, value) }
     }

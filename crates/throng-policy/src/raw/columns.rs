@@ -7,7 +7,7 @@ use throng_core::columns::{DEFAULT_WEIGHT, Nulls};
 use crate::declared_type::DeclaredType;
 use crate::settings::LookAlikes;
 
-use super::{MIN_CATEGORIES, MIN_P, Ordered, RawCategory, RawHierarchy, RawLimit, RawRelease};
+use super::{MIN_CATEGORIES, MIN_P, Ordered, RawCategory, RawCover, RawHierarchy, RawLimit, RawRelease};
 
 /// The roles of the columns, by name.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,6 +69,10 @@ pub struct RawColumn {
     /// For quasi-identifiers: how far values may be generalized, as a level, a list of values of the hierarchy, or a
     /// list of ascending numbers at which bands begin. Rows that can't be released within the limits are suppressed.
     pub limit: Option<RawLimit>,
+    /// For quasi-identifiers that are released as `interval` or `bounds`: a grid to which the ends of intervals are rounded
+    /// outwards, so that they are no values of the table. The width of its cells, a part of the calendar, or a table such
+    /// as `{ grid = 5, origin = 18 }`.
+    pub cover: Option<RawCover>,
     /// For sensitive columns: the `p` of this column, in place of that of `[privacy]`. From 1 to k.
     #[schemars(range(min = MIN_P))]
     pub p: Option<u64>,

@@ -5,6 +5,7 @@
 
 mod categories;
 mod columns;
+mod cover;
 mod hierarchy;
 mod limit;
 mod ordered;
@@ -17,6 +18,7 @@ use serde::Deserialize;
 
 pub use categories::{MIN_CATEGORIES, RawCategory};
 pub use columns::{DefaultEntry, RawColumn, RawColumns, RawDistance, RawRecursive, RawRole, Unlisted};
+pub use cover::{RawCover, RawCoverGrid, RawCoverName};
 pub use hierarchy::{
     Branch, DEFAULT_FILE_DELIMITER, DEFAULT_GROWTH, DEFAULT_LEVELS, DEFAULT_ORIGIN, HierarchyRule, MAX_LEVELS,
     RawHierarchy,

@@ -53,6 +53,7 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
         ("hierarchy", column.hierarchy.is_some(), EITHER),
         ("nulls", column.nulls.is_some(), QUASI),
         ("limit", column.limit.is_some(), QUASI),
+        ("cover", column.cover.is_some(), QUASI),
         ("p", column.p.is_some(), SENSITIVE),
         ("protected", column.protected.is_some(), SENSITIVE),
         ("categories", column.categories.is_some(), SENSITIVE),

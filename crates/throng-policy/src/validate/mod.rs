@@ -6,6 +6,7 @@
 mod algorithm;
 mod categories;
 mod columns;
+mod cover;
 mod delimiter;
 mod frequencies;
 mod guards;

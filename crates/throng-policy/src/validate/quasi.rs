@@ -11,6 +11,7 @@ use crate::policy::Quasi;
 use crate::problem::Report;
 use crate::raw;
 
+use super::cover::{cover, takes_hierarchy};
 use super::limit::limit;
 
 /// Validates the fields of a column with the role `quasi`.
@@ -25,6 +26,8 @@ pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, r
         .as_ref()
         .and_then(|written| hierarchy::hierarchy(written, &path.key("hierarchy"), folder, report))
         .map(Arc::new);
+    let cover = cover(column, hierarchy.as_deref(), path, report);
+    let hierarchy = hierarchy.filter(|_| !takes_hierarchy(column));
     let limit =
         column.limit.as_ref().and_then(|written| limit(written, hierarchy.as_deref(), &path.key("limit"), report));
     Quasi {
@@ -33,6 +36,7 @@ pub fn quasi(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, r
         nulls: column.nulls.unwrap_or_default(),
         hierarchy,
         limit,
+        cover,
     }
 }
 
@@ -46,7 +50,7 @@ fn release(
     let release = written.of_quasi();
     match release {
         None => report.value(&path, format!("`{name}` is for the role `sensitive`, and this column is `quasi`")),
-        Some(release) if release.is_ordered() && column.hierarchy.is_some() => report
+        Some(release) if release.is_ordered() && column.hierarchy.is_some() && !takes_hierarchy(column) => report
             .value(&path, format!("`{name}` has no use for a hierarchy; take the hierarchy out, or use `ancestor`")),
         Some(_) => {}
     }

@@ -29,6 +29,7 @@ from ._api import (
     verify,
 )
 from ._draft import Draft, Question
+from ._lab import Attack, AttackOutcome, Diff, Utility, attack, diff, utility
 from ._native import VERSION as __version__
 from ._policy import policy
 from ._release import Release, Written
@@ -48,9 +49,12 @@ from .exceptions import (
 from .sql import register, table
 
 __all__ = [
+    "Attack",
+    "AttackOutcome",
     "Census",
     "Check",
     "DataError",
+    "Diff",
     "Draft",
     "InternalError",
     "NotFound",
@@ -65,13 +69,16 @@ __all__ = [
     "ThrongError",
     "Trial",
     "UsageError",
+    "Utility",
     "Verification",
     "VerificationError",
     "Written",
     "__version__",
     "anonymize",
+    "attack",
     "check",
     "check_hierarchy",
+    "diff",
     "draft",
     "generate_census",
     "hierarchy",
@@ -81,5 +88,6 @@ __all__ = [
     "risk",
     "sweep",
     "table",
+    "utility",
     "verify",
 ]

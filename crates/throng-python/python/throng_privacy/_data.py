@@ -37,13 +37,13 @@ class Opened(NamedTuple):
     locations: list[str]
 
 
-def open_data(data: object, *, reads: int = 1) -> Opened:
-    """Opens a table that is read ``reads`` times."""
+def open_data(data: object, *, reads: int = 1, in_order: bool = False) -> Opened:
+    """Opens a table that is read ``reads`` times. With ``in_order``, the rows of a frame are read one after the other."""
     if isinstance(data, (str, os.PathLike)):
         return Opened(None, [location(data)])
     if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
         return Opened(None, [location(one) for one in data])
-    return Opened(_table(data, reads), ["table"])
+    return Opened(_table(data, reads, in_order), ["table"])
 
 
 def location(data: str | os.PathLike[str]) -> str:
@@ -51,11 +51,11 @@ def location(data: str | os.PathLike[str]) -> str:
     return os.fspath(data)
 
 
-def _table(data: object, reads: int) -> _native.NativeTable:
+def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
     library, name = _origin(data)
     if library == "polars" and name == "LazyFrame":
         # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
-        data = data.collect_batches(maintain_order=False) if reads == 1 else data.collect()  # type: ignore[attr-defined]
+        data = data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()  # type: ignore[attr-defined]
     elif library == "pyarrow" and hasattr(data, "scanner"):
         data = data.scanner().to_reader()
     elif library == "pyarrow" and hasattr(data, "to_reader") and not hasattr(data, "__arrow_c_stream__"):
@@ -63,7 +63,7 @@ def _table(data: object, reads: int) -> _native.NativeTable:
     if isinstance(data, ArrowStream):
         library, name = _origin(data)
         is_held = (library, name) in _HELD or reads > 1
-        return _native.NativeTable.held(data) if is_held else _native.NativeTable.streamed(data)
+        return _native.NativeTable.held(data, in_order) if is_held else _native.NativeTable.streamed(data)
     if isinstance(data, TableProvider):
         return _native.NativeTable.foreign(data)
     if hasattr(data, "__arrow_c_array__"):

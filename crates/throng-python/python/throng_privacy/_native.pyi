@@ -6,6 +6,9 @@ from typing import Any, TypedDict, final
 
 VERSION: str
 
+OpenedTable = tuple[NativeTable | None, list[str]]
+NamedColumns = tuple[list[str], list[str], int, int]
+
 class CallSettings(TypedDict):
     threads: int | None
     memory_limit: int | None
@@ -23,7 +26,7 @@ class Replacements(TypedDict):
 @final
 class NativeTable:
     @staticmethod
-    def held(frame: object) -> NativeTable: ...
+    def held(frame: object, in_order: bool = False) -> NativeTable: ...
     @staticmethod
     def streamed(stream: object) -> NativeTable: ...
     @staticmethod
@@ -92,6 +95,36 @@ def verify(
     locations: list[str],
     policy: NativePolicy | None,
     columns: tuple[list[str], list[str], int, int] | None,
+    settings: CallSettings,
+) -> str: ...
+def attack(
+    release: OpenedTable,
+    original: OpenedTable,
+    policy: NativePolicy,
+    previous: list[OpenedTable],
+    population: OpenedTable | None,
+    targets: int,
+    seed: int,
+    settings: CallSettings,
+) -> str: ...
+def utility(
+    release: OpenedTable,
+    original: OpenedTable,
+    policy: NativePolicy | None,
+    columns: NamedColumns | None,
+    target: str | None,
+    queries: int,
+    seed: int,
+    settings: CallSettings,
+) -> str: ...
+def diff(
+    releases: tuple[OpenedTable, OpenedTable],
+    policies: tuple[NativePolicy | None, NativePolicy | None],
+    columns: NamedColumns | None,
+    original: OpenedTable | None,
+    link: str | None,
+    targets: int,
+    seed: int,
     settings: CallSettings,
 ) -> str: ...
 def make_hierarchy(
