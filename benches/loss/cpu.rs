@@ -1,17 +1,14 @@
 //! CPU time, which can be compared on a busy machine.
 
-/// Returns the CPU time of this process, of all threads.
+use std::fs;
+
+/// Returns the CPU time of the present threads of this process. Differences are those of the threads of a pool, which do
+/// not end.
 pub fn cpu_seconds() -> f64 {
-    let ticks = |text: String| {
-        let fields: Vec<u64> = text
-            .rsplit(')')
-            .next()?
-            .split_whitespace()
-            .skip(11)
-            .take(2)
-            .filter_map(|field| field.parse().ok())
-            .collect();
-        Some(fields.iter().sum::<u64>() as f64 / 100.0)
-    };
-    std::fs::read_to_string("/proc/self/stat").ok().and_then(ticks).unwrap_or_default()
+    let Ok(threads) = fs::read_dir("/proc/self/task") else { return 0.0 };
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let times = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        times.split_whitespace().next()?.parse::<u64>().ok()
+    });
+    nanoseconds.sum::<u64>() as f64 / 1e9
 }

@@ -3,6 +3,7 @@
 mod cpu;
 mod grow;
 mod leaves;
+mod made_up;
 mod plot;
 mod rows;
 mod tables;
@@ -11,7 +12,7 @@ mod trial;
 pub use cpu::cpu_seconds;
 pub use plot::svg;
 pub use rows::RowTable;
-pub use tables::DataSet;
+pub use tables::{DataSet, IntervalTable};
 pub use trial::{
     BASELINE_LEAVES, BASELINE_LITERAL, BASELINE_WHOLE, Outcome, STRICT, THRONG, Trial, WHOLE_TABLE_ROWS, trials,
 };

@@ -1,4 +1,4 @@
-//! The data sets: Adult, a small census and a table with many quasi-identifiers.
+//! The data sets: Adult, a small census, a table with many quasi-identifiers, and those of `made_up`.
 
 use std::sync::Arc;
 
@@ -9,6 +9,8 @@ use throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng_core::hierarchy::{HierarchySpec, MaskSide, Tree};
 use throng_core::table::Table;
 use throng_papers::{Choice, People, SampleRng, category, data_or_skip, interval, survey};
+
+use super::made_up::{self, skewed};
 
 /// The subset of Adult that most papers use: training records without missing values.
 const ADULT_ROWS: usize = 30_162;
@@ -32,43 +34,77 @@ pub struct DataSet {
     grids: Table,
 }
 
+/// The table of a data set for methods that release numbers as intervals.
+#[derive(Debug)]
+pub struct IntervalTable {
+    /// Name with the number of rows.
+    pub title: String,
+    /// Number of sensitive columns.
+    pub sensitive: usize,
+    /// The table.
+    pub table: Table,
+}
+
+impl IntervalTable {
+    /// Creates a table; returns `None` if its source data is missing.
+    pub fn make(choice: &Choice) -> Result<Option<Self>> {
+        let Some(columns) = columns(choice)? else { return Ok(None) };
+        let table = table(&columns, made_up::weights(&choice.name), &as_intervals)?;
+        let title = Choice { rows: Some(table.rows() as usize), ..choice.clone() }.title();
+        Ok(Some(Self { title, sensitive: columns.1.len(), table }))
+    }
+}
+
 /// A quasi-identifier: a category, or a number with the hierarchy for methods that need one.
-enum Quasi {
+pub(crate) enum Quasi {
     Category(HierarchySpec),
     Number(HierarchySpec),
 }
 
-type Columns = (Vec<(&'static str, Quasi, ArrayRef)>, Vec<(&'static str, ArrayRef)>);
+/// Quasi-identifiers and sensitive columns.
+pub(crate) type Columns = (Vec<(&'static str, Quasi, ArrayRef)>, Vec<(&'static str, ArrayRef)>);
+
+/// Returns the columns of a data set, or `None` if its source data is missing.
+fn columns(choice: &Choice) -> Result<Option<Columns>> {
+    let rows = |default| choice.rows.unwrap_or(default);
+    Ok(Some(match choice.name.as_str() {
+        "adult" | "adult-three" => {
+            let Some(folder) = data_or_skip() else { return Ok(None) };
+            adult(&People::read(folder)?, rows(ADULT_ROWS), choice.name == "adult-three")?
+        }
+        "census" => census(rows(CENSUS_ROWS))?,
+        "rich" => rich(rows(RICH_ROWS), RICH_COLUMNS)?,
+        "adult-few" => {
+            let Some(folder) = data_or_skip() else { return Ok(None) };
+            let (mut quasi, sensitive) = adult(&People::read(folder)?, rows(ADULT_ROWS), false)?;
+            quasi.truncate(FEW_COLUMNS);
+            (quasi, sensitive)
+        }
+        "numbers-2" => rich(rows(RICH_ROWS), 2)?,
+        "numbers-4" => rich(rows(RICH_ROWS), 4)?,
+        name => match made_up::columns(name, rows(RICH_ROWS)) {
+            Some(columns) => columns,
+            None => bail!(
+                "there is no data set `{name}`; expected adult, adult-few, adult-three, census, numbers-2, numbers-4, rich, \
+                 {}",
+                made_up::NAMES.join(", ")
+            ),
+        },
+    }))
+}
+
+fn as_intervals(name: &str, quasi: &Quasi) -> QuasiSpec {
+    match quasi {
+        Quasi::Category(hierarchy) => category(name, hierarchy.clone()),
+        Quasi::Number(_) => interval(name),
+    }
+}
 
 impl DataSet {
     /// Creates a data set; returns `None` if its source data is missing.
     pub fn make(choice: &Choice) -> Result<Option<Self>> {
-        let rows = |default| choice.rows.unwrap_or(default);
-        let columns = match choice.name.as_str() {
-            "adult" | "adult-three" => {
-                let Some(folder) = data_or_skip() else { return Ok(None) };
-                adult(&People::read(folder)?, rows(ADULT_ROWS), choice.name == "adult-three")?
-            }
-            "census" => census(rows(CENSUS_ROWS))?,
-            "rich" => rich(rows(RICH_ROWS), RICH_COLUMNS)?,
-            "adult-few" => {
-                let Some(folder) = data_or_skip() else { return Ok(None) };
-                let (mut quasi, sensitive) = adult(&People::read(folder)?, rows(ADULT_ROWS), false)?;
-                quasi.truncate(FEW_COLUMNS);
-                (quasi, sensitive)
-            }
-            "numbers-2" => rich(rows(RICH_ROWS), 2)?,
-            "numbers-4" => rich(rows(RICH_ROWS), 4)?,
-            "deep" => deep(rows(RICH_ROWS))?,
-            name => bail!(
-                "there is no data set `{name}`; expected adult, adult-few, adult-three, census, deep, numbers-2, numbers-4 \
-                 or rich"
-            ),
-        };
-        let as_intervals = |name: &str, quasi: &Quasi| match quasi {
-            Quasi::Category(hierarchy) => category(name, hierarchy.clone()),
-            Quasi::Number(_) => interval(name),
-        };
+        let Some(columns) = columns(choice)? else { return Ok(None) };
+        let weights = made_up::weights(&choice.name);
         let as_trees = |name: &str, quasi: &Quasi| match quasi {
             Quasi::Category(hierarchy) | Quasi::Number(hierarchy) => category(name, hierarchy.clone()),
         };
@@ -76,13 +112,13 @@ impl DataSet {
             Quasi::Category(hierarchy) => category(name, hierarchy.clone()),
             Quasi::Number(_) => category(name, HierarchySpec::MeanDifference),
         };
-        let intervals = table(&columns, &as_intervals)?;
+        let intervals = table(&columns, weights, &as_intervals)?;
         Ok(Some(Self {
             title: Choice { rows: Some(intervals.rows() as usize), ..choice.clone() }.title(),
             file: choice.name.clone(),
             sensitive: columns.1.len(),
-            trees: table(&columns, &as_trees)?,
-            grids: table(&columns, &as_grids)?,
+            trees: table(&columns, weights, &as_trees)?,
+            grids: table(&columns, weights, &as_grids)?,
             intervals,
         }))
     }
@@ -102,8 +138,13 @@ impl DataSet {
     }
 }
 
-fn table((quasi, sensitive): &Columns, spec: &dyn Fn(&str, &Quasi) -> QuasiSpec) -> Result<Table> {
-    let quasi = quasi.iter().map(|(name, quasi, values)| (spec(name, quasi), Arc::clone(values))).collect();
+fn table((quasi, sensitive): &Columns, weights: &[f64], spec: &dyn Fn(&str, &Quasi) -> QuasiSpec) -> Result<Table> {
+    let column = |(column, (name, quasi, values)): (usize, &(&str, Quasi, ArrayRef))| {
+        let spec = spec(name, quasi);
+        let weight = weights.get(column).copied().unwrap_or(spec.weight);
+        (QuasiSpec { weight, ..spec }, Arc::clone(values))
+    };
+    let quasi = quasi.iter().enumerate().map(column).collect();
     let sensitive = sensitive.iter().map(|(name, values)| (SensitiveSpec::plain(*name), Arc::clone(values))).collect();
     Ok(survey(quasi, sensitive)?.table)
 }
@@ -191,35 +232,7 @@ fn rich(rows: usize, width: usize) -> Result<Columns> {
     Ok((quasi, vec![("diagnosis", Arc::new(StringArray::from(diagnoses)) as ArrayRef)]))
 }
 
-/// Skewed categories in deep and in wide hierarchies, and one number with few values.
-fn deep(rows: usize) -> Result<Columns> {
-    let mut draws = SampleRng::new(SEED);
-    let (mut places, mut codes, mut jobs, mut years) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut diagnoses = Vec::new();
-    for _ in 0..rows {
-        let place = skewed(&mut draws, 4096);
-        places.push(format!("{place:06o}"));
-        codes.push(format!("{:02}{:02}", skewed(&mut draws, 30), (place + draws.below(20)) % 40));
-        jobs.push(format!("job {}", skewed(&mut draws, 200)));
-        years.push(1930 + 80 - skewed(&mut draws, 80) as i64);
-        diagnoses.push(format!("diagnosis {}", skewed(&mut draws, 20)));
-    }
-    let texts = |texts: Vec<String>| Arc::new(StringArray::from(texts)) as ArrayRef;
-    let quasi = vec![
-        ("place", Quasi::Category(HierarchySpec::Mask(MaskSide::Right)), texts(places)),
-        ("code", Quasi::Category(HierarchySpec::Mask(MaskSide::Right)), texts(codes)),
-        ("job", Quasi::Category(HierarchySpec::Flat), texts(jobs)),
-        ("year", Quasi::Number(intervals(&[5.0, 20.0])), Arc::new(Int64Array::from(years)) as ArrayRef),
-    ];
-    Ok((quasi, vec![("diagnosis", texts(diagnoses))]))
-}
-
-/// Returns a number below `end`, skewed towards low ones.
-fn skewed(draws: &mut SampleRng, end: usize) -> usize {
-    (end as f64 * draws.share() * draws.share() * draws.share()) as usize
-}
-
-fn intervals(widths: &[f64]) -> HierarchySpec {
+pub(crate) fn intervals(widths: &[f64]) -> HierarchySpec {
     HierarchySpec::Intervals { origin: 0.0, widths: widths.to_vec() }
 }
 

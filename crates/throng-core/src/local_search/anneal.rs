@@ -1,7 +1,7 @@
 //! Simulated annealing [Kirkpatrick 1983] within one neighbourhood.
 //!
-//! A proposal moves a cell to the class of a near cell, exchanges two cells, or splits the cells of two classes along
-//! another cut (`split.rs`). Descent alone gets stuck early: a better division of the same rows into three classes
+//! A proposal moves a cell to the class of a near cell, exchanges two cells, or splits the cells of two or three classes
+//! along other cuts (`split.rs`). Descent alone gets stuck early: a better division of the same rows into three classes
 //! often starts with a step that raises the loss. Proposals are biased: of a few random candidates the most promising
 //! one is kept (the cell whose removal saves most, the near class that grows least, the exchange partner that fits
 //! best). A proposal is accepted with a probability that falls with the loss it adds [Metropolis 1953].
@@ -16,8 +16,11 @@ use crate::geometry::BoundingBox;
 const NEW_CLASS: usize = 64;
 const NEW_CLASS_OF_LARGE: usize = 8;
 
-/// One in `SPLITS` proposals splits two classes along another cut.
-const SPLITS: usize = 4;
+/// One in `SPLITS` proposals splits two or three classes along other cuts; fewer if two have more than `SPLIT_CELLS` cells
+/// for each of these, because the time of a split grows with them. One in `THREE_WAY` of them splits three classes.
+const SPLITS: usize = 2;
+const SPLIT_CELLS: usize = 16;
+const THREE_WAY: usize = 2;
 
 /// Share of the remaining proposals that exchange two cells, as (numerator, denominator).
 const EXCHANGES: (usize, usize) = (2, 3);
@@ -26,6 +29,9 @@ const EXCHANGES: (usize, usize) = (2, 3);
 const CELLS_DRAWN: usize = 3;
 const CLASSES_DRAWN: usize = 6;
 const PARTNERS_DRAWN: usize = 3;
+
+/// Number of attempts to draw a third class that differs from two others.
+const THIRDS_DRAWN: usize = 4;
 
 /// Temperature range of an annealing run, in units of the loss that a proposal may add.
 #[derive(Clone, Copy, Debug)]
@@ -67,14 +73,23 @@ impl Proposer {
         let from = neighbourhood.class_of(cell);
         let is_large = neighbourhood.classes[from].rows >= 2 * neighbourhood.least_rows;
         if self.draws.below(if is_large { NEW_CLASS_OF_LARGE } else { NEW_CLASS }) == 0 {
-            if let Some(new) = self.new_class(neighbourhood, from, is_large) {
-                self.splitter.propose(neighbourhood, [from, new], cell, heat, &mut self.draws);
+            if let Some(new) = self.new_class(neighbourhood, from, is_large)
+                && Splitter::can_split(neighbourhood, &[from, new])
+            {
+                self.splitter.propose(neighbourhood, &[from, new], cell, heat, &mut self.draws);
             }
             return;
         }
         let Some(to) = self.draw_class(neighbourhood, cell, from) else { return };
-        if self.draws.below(SPLITS) == 0 {
-            self.splitter.propose(neighbourhood, [from, to], cell, heat, &mut self.draws);
+        if self.splits(neighbourhood, [from, to]) {
+            let third =
+                if self.draws.below(THREE_WAY) == 0 { self.draw_third(neighbourhood, [from, to]) } else { None };
+            match third.map(|third| [from, to, third]) {
+                Some(three) if Splitter::can_split(neighbourhood, &three) => {
+                    self.splitter.propose(neighbourhood, &three, cell, heat, &mut self.draws);
+                }
+                _ => self.splitter.propose(neighbourhood, &[from, to], cell, heat, &mut self.draws),
+            }
             return;
         }
         let must_exchange = neighbourhood.is_without_lenders() && !neighbourhood.has_rows_without(from, cell);
@@ -89,9 +104,9 @@ impl Proposer {
         }
         let there = neighbourhood.estimate(to, change.reversed(), from, most - here.cost, &mut self.second);
         if here.cost + there.cost <= most {
-            let moving = [cell, joins];
+            let moving = [(cell, to), (joins, from)];
             let moving = if joins == NONE { &moving[..1] } else { &moving };
-            neighbourhood.apply([from, to], moving, [here.lender, there.lender], most);
+            neighbourhood.apply(&[from, to], moving, &[here.lender, there.lender], most);
         }
     }
 
@@ -127,6 +142,23 @@ impl Proposer {
             }
         }
         best.map(|(_, class)| class)
+    }
+
+    /// Draws whether two classes are split.
+    fn splits(&mut self, neighbourhood: &Neighbourhood<'_>, classes: [usize; 2]) -> bool {
+        let cells: usize = classes.iter().map(|class| neighbourhood.classes[*class].members.len()).sum();
+        self.draws.below(SPLITS.max(cells / SPLIT_CELLS)) == 0 && Splitter::can_split(neighbourhood, &classes)
+    }
+
+    /// Returns a third class near two others.
+    fn draw_third(&mut self, neighbourhood: &Neighbourhood<'_>, two: [usize; 2]) -> Option<usize> {
+        let members = &neighbourhood.classes[two[self.draws.below(2)]].members;
+        let near = neighbourhood.near(members[self.draws.below(members.len())]);
+        if near.is_empty() {
+            return None;
+        }
+        let mut class = || neighbourhood.class_of(near[self.draws.below(near.len())]);
+        (0..THIRDS_DRAWN).map(|_| class()).find(|class| !two.contains(class))
     }
 
     /// Returns an empty class if `from` has rows for two classes, or lenders may supply the rows that are missing.

@@ -1,7 +1,8 @@
-//! Estimates and applies changes of two classes.
+//! Estimates changes of two classes, and applies changes of several.
 
 use super::neighbourhood::{LocalClass, NONE, Neighbourhood, small};
 use super::search_state::{Allocation, UNDIVERSE};
+use super::split::MOST_CLASSES;
 use crate::geometry::BoundingBox;
 
 /// The cells that leave and join a class; [`NONE`] if there is none.
@@ -77,14 +78,14 @@ impl Neighbourhood<'_> {
             NONE => self.classes[class].members[0],
             joins => joins,
         };
-        self.borrowing([class, other], seed, rows, lacking, ranges)
+        self.borrowing(&[class, other], seed, rows, lacking, ranges)
     }
 
     /// Returns the least cost of a class with `rows` rows in the box `ranges` once it has borrowed `lacking` rows from
-    /// one lender near `seed`. Rows that both classes have borrowed count as returned.
+    /// one lender near `seed`. Rows that `classes` have borrowed count as returned.
     pub(super) fn borrowing(
         &self,
-        classes: [usize; 2],
+        classes: &[usize],
         seed: u16,
         rows: u32,
         lacking: u32,
@@ -162,28 +163,34 @@ impl Neighbourhood<'_> {
         }
     }
 
-    /// Moves cells between two classes. Returns false and rolls back if the classes would cost more than `most` or
-    /// violate the privacy model.
-    pub(super) fn apply(&mut self, classes: [usize; 2], moving: &[u16], lenders: [u16; 2], most: f32) -> bool {
-        let before = classes.map(|class| self.give_back(class));
-        self.exchange(classes, moving);
-        // The second class is served first: in a plain move it is the one that grows and lacks least.
-        if [1, 0].iter().all(|at| self.borrow(classes[*at], lenders[*at])) {
+    /// Moves each of some cells to one of `classes`, which have all of them. Returns false and rolls back if the classes
+    /// would cost more than `most` or violate the privacy model.
+    pub(super) fn apply(&mut self, classes: &[usize], moving: &[(u16, usize)], lenders: &[u16], most: f32) -> bool {
+        let before: [Vec<Allocation>; MOST_CLASSES] =
+            std::array::from_fn(|at| classes.get(at).map_or_else(Vec::new, |class| self.give_back(*class)));
+        let mut origins = std::mem::take(&mut self.origins);
+        origins.clear();
+        origins.extend(moving.iter().map(|(cell, _)| (*cell, self.class_of(*cell))));
+        self.relocate(moving);
+        // The last class is served first: in a plain move it is the one that grows and lacks least.
+        let is_served = classes.iter().zip(lenders).rev().all(|(class, lender)| self.borrow(*class, *lender));
+        let is_applied = is_served && {
             classes.iter().for_each(|class| self.measure(*class));
-            if self.classes[classes[0]].cost + self.classes[classes[1]].cost <= most {
-                return true;
+            classes.iter().map(|class| self.classes[*class].cost).sum::<f32>() <= most
+        };
+        if !is_applied {
+            classes.iter().for_each(|class| drop(self.give_back(*class)));
+            self.relocate(&origins);
+            for (class, allocations) in classes.iter().zip(before) {
+                allocations
+                    .iter()
+                    .for_each(|allocation| self.lenders.stocks[allocation.lender as usize].take(&allocation.portions));
+                self.classes[*class].allocations = allocations;
+                self.measure(*class);
             }
         }
-        classes.iter().for_each(|class| drop(self.give_back(*class)));
-        self.exchange(classes, moving);
-        for (class, allocations) in classes.into_iter().zip(before) {
-            allocations
-                .iter()
-                .for_each(|allocation| self.lenders.stocks[allocation.lender as usize].take(&allocation.portions));
-            self.classes[class].allocations = allocations;
-            self.measure(class);
-        }
-        false
+        self.origins = origins;
+        is_applied
     }
 
     fn give_back(&mut self, class: usize) -> Vec<Allocation> {
@@ -194,16 +201,15 @@ impl Neighbourhood<'_> {
         allocations
     }
 
-    fn exchange(&mut self, [first, second]: [usize; 2], moving: &[u16]) {
-        for cell in moving {
+    fn relocate(&mut self, moving: &[(u16, usize)]) {
+        for (cell, to) in moving {
             let from = self.class_of(*cell);
-            let to = if from == first { second } else { first };
             let of_table = self.cells.of_table[usize::from(*cell)];
             self.classes[from].tally.remove_cell(self.table, of_table);
             self.classes[from].members.retain(|member| member != cell);
-            self.classes[to].tally.add_cell(self.table, of_table);
-            self.classes[to].members.push(*cell);
-            self.cells.class_of[usize::from(*cell)] = to as u16;
+            self.classes[*to].tally.add_cell(self.table, of_table);
+            self.classes[*to].members.push(*cell);
+            self.cells.class_of[usize::from(*cell)] = *to as u16;
         }
     }
 

@@ -44,22 +44,35 @@ const ROUNDS: u32 = 4;
 const ROUND_PROPOSALS: u32 = 4;
 
 /// Budget of column evaluations per cycle; divided by cells and columns it gives the proposals per cell, clamped to the
-/// two constants below.
-const PROPOSALS: u64 = 7 << 18;
+/// two constants below. Cycles of several lengths have at least `LEAST_OF_LONG` per length.
+const PROPOSALS: u64 = 1 << 20;
 const MOST_PER_CELL: u64 = 64;
 const LEAST_PER_CELL: u64 = 1;
+const LEAST_OF_LONG: u32 = 2;
 
 /// Minimum number of proposals per cycle, for small tables.
 const LEAST_PROPOSALS: u64 = 1 << 13;
 
 /// First temperature per proposal that a cell gets, as a share of the mean cost of a cell. Longer cycles start hotter,
-/// because they have time to recover; a cycle of several lengths by the root of its length.
-const FIRST_HEAT: f32 = 1.0 / 64.0;
+/// because they have time to recover; a cycle of several lengths by a power of its length.
+const FIRST_HEAT: f32 = 1.0 / 128.0;
+const LENGTH_POWER: f32 = 0.75;
 /// Number of proposals per cell above which the first temperature no longer rises.
 const HOTTEST: f32 = 64.0;
+/// Last temperature, in the same unit.
 const LAST_HEAT: f32 = 0.05;
+
+/// Temperature of a last round, which leaves each class where no single proposal gains; it has `COLD_PROPOSALS` proposals, at
+/// most `COLD_PER_CELL` per cell. In larger tables they gain more at a higher temperature.
+const COLD_HEAT: f32 = 1e-4;
+const COLD_PROPOSALS: usize = 1 << 14;
+const COLD_PER_CELL: usize = 16;
+
 /// Number of columns above which the temperature no longer rises: a proposal changes only a few of them.
 const HEATING_COLUMNS: f64 = 6.0;
+
+/// Number of proposals per cell for which the near cells of a shorter cycle do.
+const ENOUGH_NEAR: u32 = 16;
 
 /// Longest cycle, in units of the first.
 const LONGEST: u32 = 64;
@@ -71,6 +84,19 @@ struct Schedule {
     per_cell: u32,
     /// Length of the cycle. One long cycle loses less than many short ones with as many proposals.
     length: u32,
+}
+
+impl Schedule {
+    /// Returns the schedule of a cycle, given the proposals per cell of a cycle of length 1.
+    fn new(per_cell: u32, length: u32) -> Self {
+        let least = if length > 1 { LEAST_OF_LONG } else { 1 };
+        Self { per_cell: per_cell.max(least), length }
+    }
+
+    /// Returns the proposals per cell of the cycle.
+    fn proposals(self) -> u32 {
+        self.per_cell.saturating_mul(self.length)
+    }
 }
 
 /// Budget and random seed of a search.
@@ -130,13 +156,17 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     let columns = state.table.quasi().len() as u64;
     let per_cell =
         (PROPOSALS / (cells * columns)).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
-    let near = NearestCells::find(&state, per_cell, &draws);
+    let (mut near, mut sought) = (NearestCells::find(&state, per_cell, &draws), per_cell);
     state.measure();
     let (mut done, mut length) = (0, 1);
     while done < effort.cycles {
         // After a first cycle, all others are one long cycle, unless their number is not meant to be reached.
         let left = effort.cycles - done;
-        let schedule = Schedule { per_cell, length: if done > 0 && left < LONGEST { left } else { length } };
+        let schedule = Schedule::new(per_cell, if done > 0 && left < LONGEST { left } else { length });
+        if sought < ENOUGH_NEAR && sought < schedule.proposals() {
+            sought = schedule.proposals();
+            near = NearestCells::find(&state, sought, &draws);
+        }
         if !cycle(&mut state, &near, schedule, &draws.of_part(u64::from(done) + 1), effort.may_continue) {
             break;
         }
@@ -157,10 +187,11 @@ fn cycle(
     let (cost, loss) = (state.cost(), state.loss());
     let share = (HEATING_COLUMNS / state.table.quasi().len() as f64).min(1.0);
     let mean = (share * cost / state.movable.len() as f64) as f32;
-    let per_cell = schedule.per_cell.saturating_mul(schedule.length);
+    let per_cell = schedule.proposals();
     let rounds = (per_cell / ROUND_PROPOSALS).clamp(1, ROUNDS * schedule.length);
-    let first = FIRST_HEAT * (schedule.per_cell as f32 * (schedule.length as f32).sqrt()).min(HOTTEST);
-    let cooling = (LAST_HEAT / first).powf(1.0 / rounds as f32);
+    let lengthened = schedule.per_cell as f32 * (schedule.length as f32).powf(LENGTH_POWER);
+    let first = FIRST_HEAT * lengthened.min(HOTTEST);
+    let cooling = (LAST_HEAT.min(first) / first).powf(1.0 / rounds as f32);
     let mut heat = Temperature { from: first * mean, to: first * mean * cooling };
     let (mut before, mut round) = (None, 0);
     while round < rounds && mean > 0.0 && may_continue() {
@@ -172,6 +203,12 @@ fn cycle(
         round += 1;
     }
     let is_whole = round == rounds;
+    let cold = COLD_PER_CELL.min(COLD_PROPOSALS / state.movable.len()) as u32;
+    if is_whole && cold > 0 && mean > 0.0 {
+        let heat = Temperature { from: COLD_HEAT * mean, to: COLD_HEAT * mean };
+        let classes = Round { proposals: cold, heat }.run(state, near, &draws.of_part(u64::from(rounds) + 1));
+        state.set_classes(classes);
+    }
     if let Some(before) = before
         && (state.cost() >= cost || state.loss() > loss)
     {

@@ -14,7 +14,7 @@ pub(super) const CELLS: usize = 8;
 pub(super) const LENDERS: usize = 4;
 
 /// Maximum number of cells and lenders per block. Neighbours are searched within a block.
-const BLOCK: u32 = 1 << 13;
+const BLOCK: u32 = 1 << 14;
 
 /// Leaf size of the k-d trees; `PART_OF_MANY` if every cell gets a single proposal. The cells of a leaf share a
 /// candidate pool around their middle cell.

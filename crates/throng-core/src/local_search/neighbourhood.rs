@@ -26,8 +26,9 @@ pub(super) struct Neighbourhood<'a> {
     pub(super) classes: Vec<LocalClass>,
     /// Bounding boxes of the classes, without borrowed rows.
     pub(super) bounds: ClassBoxes,
-    /// Scratch buffer.
+    /// Scratch buffers.
     pub(super) ranges: BoundingBox,
+    pub(super) origins: Vec<(u16, usize)>,
 }
 
 /// The movable cells.
@@ -142,6 +143,7 @@ impl<'a> Neighbourhood<'a> {
             lenders,
             bounds: ClassBoxes::new(stride),
             ranges: BoundingBox::new(stride),
+            origins: Vec::new(),
             classes: Vec::with_capacity(classes.len() + 1),
         };
         let own = neighbourhood.lenders.numbers.len() - strangers.len();

@@ -9,8 +9,9 @@ use super::rng::SplitMix64;
 use super::search_state::{MutableClass, SearchState};
 use super::split_into_neighbourhoods::{SizedItem, neighbourhoods};
 
-/// Maximum number of cells and lenders of a neighbourhood, unless a single class has more.
-const HOOD: u32 = 1 << 12;
+/// Maximum number of cells and lenders of a neighbourhood, unless a single class has more. Smaller ones would occupy more
+/// threads on small tables, but proposals do not cross their borders: a quarter of this size loses 2 % more.
+const HOOD: u32 = 1 << 14;
 
 /// Parameters of one round.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,5 @@
 //! Mondrian [LeFevre 2006]: recursively cuts the widest column near its median as long as both sides satisfy the model.
+//! If a clustering follows, the column is the one that is worth most (`cut_order.rs`).
 //!
 //! Works on cells. The width of a column is its weighted NCP over the leaf. For models that are closed under adding rows,
 //! the left side is satisfied from some threshold on and the right side up to some threshold: the allowed thresholds are
@@ -11,6 +12,7 @@
 //! a side without it. A leaf that is too large to be clustered is then split within each sensitive value
 //! ([`stratified`]).
 
+mod cut_order;
 mod stratified;
 
 use crate::error::Result;
@@ -23,7 +25,7 @@ pub const DEFAULT_LEAF_CELLS: usize = 256;
 
 /// For small classes leaves are smaller: as many cells as `LEAF_CLASSES` classes have rows, but at least
 /// `LEAST_LEAF_CELLS`.
-const LEAST_LEAF_CELLS: usize = 128;
+const LEAST_LEAF_CELLS: usize = 64;
 const LEAF_CLASSES: u64 = 4;
 
 /// Maximum number of thresholds of a column that are checked for models which are closed under merging only.
@@ -73,7 +75,10 @@ impl Mondrian {
 
     /// Returns the best split of cells such that both sides satisfy the model.
     fn halves(&self, cells: &[u32], table: &Table, privacy: &Privacy) -> Option<(Vec<u32>, Vec<u32>)> {
-        let spreads = spreads(cells, table);
+        let mut spreads = spreads(cells, table);
+        if self.leaf_cells > 1 {
+            cut_order::by_savings(cells, table, privacy.least_rows(), &mut spreads);
+        }
         let cut = [CategoryCuts::BetweenChildren, CategoryCuts::Any].iter().find_map(|borders| {
             spreads.iter().find_map(|spread| cut_near_median(cells, table, privacy, spread, *borders))
         });
