@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 12] = [
+const TABLES: [(&str, &str); 14] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
