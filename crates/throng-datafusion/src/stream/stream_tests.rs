@@ -322,7 +322,7 @@ async fn odd_streams_are_handled() {
 
 #[tokio::test]
 async fn memory_does_not_grow_with_the_stream() {
-    let rows = people(40_000);
+    let rows = people(200_000);
     let run = |bytes: usize, delay: usize| {
         let pool = Arc::new(GreedyMemoryPool::new(bytes));
         let runtime = Arc::new(RuntimeEnvBuilder::new().with_memory_pool(pool).build().unwrap());
@@ -333,7 +333,7 @@ async fn memory_does_not_grow_with_the_stream() {
             let plan = plan_of(input, policy("k = 5\np = 2", &rows_delay(delay)), &ctx).await;
             let mut released = execute_stream(plan, ctx.task_ctx()).unwrap();
             let mut seen = 0;
-            while seen < 40_000 {
+            while seen < 200_000 {
                 match released.next().await.unwrap() {
                     Ok(batch) => seen += batch.num_rows(),
                     Err(error) => return Err(error.to_string()),
@@ -343,8 +343,8 @@ async fn memory_does_not_grow_with_the_stream() {
         }
     };
     // Less than the rows of the whole stream take.
-    assert!(rows.get_array_memory_size() > 1 << 20);
-    assert_eq!(run(1 << 20, 1_000).await, Ok(40_000));
-    let error = run(1 << 20, 40_000).await.unwrap_err();
+    assert!(rows.get_array_memory_size() > 6 << 20);
+    assert_eq!(run(6 << 20, 1_000).await, Ok(200_000));
+    let error = run(6 << 20, 200_000).await.unwrap_err();
     assert!(error.contains("raise the memory limit"), "{error}");
 }
