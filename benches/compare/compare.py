@@ -91,12 +91,12 @@ def measured(args, case, rows, name):
     result = {"case": case.name, "name": name, **timed(command)}
     if result["code"] != 0:
         return result
-    told = tool.told(args.throng, case, output) if isinstance(tool, contenders.Throng) else None
+    reported = tool.reported_ncp(args.throng, case, output) if isinstance(tool, contenders.Throng) else None
     with open(output, newline="") as file:
         released = list(csv.DictReader(file))
     result["ncp"], result["suppressed"] = loss.ncp(case, rows, released)
-    if told is not None and abs(told - result["ncp"]) > 1e-6:
-        raise SystemExit(f"{name}: the sidecar tells an NCP of {told}, the evaluator {result['ncp']}")
+    if reported is not None and abs(reported - result["ncp"]) > 1e-6:
+        raise SystemExit(f"{name}: the sidecar has an NCP of {reported}, the evaluator {result['ncp']}")
     result |= counted(args.throng, case, output)
     found = witnessed(args.scratch, case, output)
     if (found["k"], found["l"]) != (result["k"], result["p"]):

@@ -43,7 +43,7 @@ class Throng:
                 "--budget", self.budget, "--threads", "1"]
 
     @staticmethod
-    def told(throng, case, output):
+    def reported_ncp(throng, case, output):
         """Writes its release as CSV like those of the others; the NCP that its sidecar tells."""
         columns = ", ".join(f'"{name}"' for name in [*case.quasi, case.sensitive])
         question = f"SELECT {columns} FROM '{folder(output)}'"
@@ -95,7 +95,7 @@ ALL = {
     "OpenMed, up to 5 % suppressed": Other("openmed", "3.1.0", "openmed_full_domain.py", "5", needs=PANDAS),
     "crowds, k alone, up to 5 % suppressed": Other("crowds", "0.0.1", "crowds_ola.py", "5", needs=PANDAS),
 }
-#: Times are told as multiples of this one's in the same round.
+#: Times are given as multiples of this one's in the same round.
 FIRST = "Throng, balanced"
 #: Counts k and l of every release with code that is not ours.
 WITNESS = Other("pycanon", "1.3.6", "pycanon_count.py")

@@ -113,7 +113,7 @@ impl Report<'_> {
         let mut text = format!(
             "{} threads, {rounds} rounds. Median, with the least and the most in brackets; ratios are taken within a \
              round. Peak memory is that of the whole process while it runs, or so far where the system does not let it \
-             be counted anew.\n\n",
+             be counted again.\n\n",
             self.threads
         );
         let ratio_row = |line: &Line<'_>| {

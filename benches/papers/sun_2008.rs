@@ -147,6 +147,7 @@ fn table(people: &People, seed: u64) -> Result<Table> {
         values: values.iter().map(|value| (*value).to_owned()).collect(),
     });
     let categories = SensitiveCoding::Categories(Arc::new(Categories { list: list.collect() }));
-    let sensitive = SensitiveSpec { name: "health".to_owned(), facets: vec![SensitiveCoding::Values, categories] };
+    let sensitive =
+        SensitiveSpec { facets: vec![SensitiveCoding::Values, categories], ..SensitiveSpec::plain("health") };
     Ok(survey(quasi, vec![(sensitive, health)])?.table)
 }

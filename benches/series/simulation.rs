@@ -36,7 +36,7 @@ pub struct Simulation {
     pub reserve: u64,
     /// What happens to rows that have left.
     pub leavers: Leavers,
-    /// The loss is measured every so many nights, and in the last.
+    /// Number of nights between measurements of the loss; the last night is always measured.
     pub measure_every: usize,
 }
 

@@ -1,6 +1,6 @@
 """A release every night, by a worker that has the binary `throng` on its PATH.
 
-The exit code decides what happens after a failure: 75 is worth another try, everything else needs somebody to look at it.
+The exit code decides what happens after a failure: 75 is worth another try, everything else needs attention.
 The last line that Throng prints is one JSON object with the outcome, which becomes the XCom of the task.
 
 THRONG_SECRET, which keys the random choices of every release, must be in the environment of all workers, the same in each.

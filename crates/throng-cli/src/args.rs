@@ -223,11 +223,11 @@ pub(crate) struct PolicyArgs {
     #[arg(long)]
     overwrite: bool,
 
-    /// At least so many rows in each class
+    /// Require at least this many rows in each class
     #[arg(short, long, value_name = "ROWS")]
     k: Option<u64>,
 
-    /// At least so many distinct values of each sensitive column in each class
+    /// Require at least this many distinct values of each sensitive column in each class
     #[arg(short, long, value_name = "VALUES")]
     p: Option<u64>,
 
@@ -273,11 +273,11 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "p")]
     pub(crate) sensitive: Vec<String>,
 
-    /// At least so many rows in each class
+    /// Require at least this many rows in each class
     #[arg(short, long, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) k: Option<u64>,
 
-    /// At least so many distinct values of each sensitive column in each class
+    /// Require at least this many distinct values of each sensitive column in each class
     #[arg(short, long, value_name = "VALUES", requires = "sensitive", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) p: Option<u64>,
 
@@ -320,7 +320,7 @@ pub(crate) struct CensusArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// Cut the people into so many files [default: one per million]
+    /// Write the people to this many files [default: one per million]
     #[arg(long, value_name = "N")]
     pub(crate) files: Option<usize>,
 

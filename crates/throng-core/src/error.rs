@@ -26,7 +26,7 @@ pub enum CoreError {
     /// A value is null although the policy forbids it.
     #[error(
         "column `{column}` has nulls in {rows} rows, and its policy says `nulls = \"error\"`; \
-         mend the input, or set `nulls` to \"value\" or \"suppress\""
+         correct the input, or set `nulls` to \"value\" or \"suppress\""
     )]
     Null {
         /// The column.

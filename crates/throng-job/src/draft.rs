@@ -37,7 +37,7 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     let profiles = profiles(input.as_ref(), &session, options).await?;
     let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
     if draft.rows() == 0 {
-        return Err(JobError::new(Kind::BadData, "the table has no rows, so that nothing can be told of its columns"));
+        return Err(JobError::new(Kind::BadData, "the table has no rows, so nothing is known about its columns"));
     }
     let risk = match draft.quasi() {
         names if names.is_empty() => None,

@@ -185,7 +185,7 @@ impl JobError {
                 let line = line.map(|line| format!(" at line {line}")).unwrap_or_default();
                 bad(format!(
                     "{what} is not readable as CSV{line}: a line has another number of fields than the first, or is not \
-                     UTF-8 text; mend the line, or set `delimiter` under [input]"
+                     UTF-8 text; correct the line, or set `delimiter` under [input]"
                 ))
             }
             Failure::TextValue(Some((column, line))) => {
@@ -193,11 +193,11 @@ impl JobError {
                 let (column, line) = (column + 1, line + 1);
                 bad(format!(
                     "{what} has a value in column {column} at line {line} that does not fit the type of its column; \
-                     mend the value"
+                     correct the value"
                 ))
             }
             Failure::TextValue(None) | Failure::Conversion => {
-                bad(format!("{what} has a value that does not fit the type of its column; mend the value"))
+                bad(format!("{what} has a value that does not fit the type of its column; correct the value"))
             }
             Failure::UnterminatedQuote => {
                 bad(format!("{what} is not readable as CSV: a quoted value does not end; write the file again"))

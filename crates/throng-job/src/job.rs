@@ -135,7 +135,7 @@ async fn run_with(
     let span = tracing::info_span!("run", %run_id);
     async {
         if let Some(preset) = policy.privacy.preset {
-            tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.told(policy.privacy.k));
+            tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.description(policy.privacy.k));
         }
         let output = output_of(policy, options.table.is_some())?;
         let staged = Staged::begin_for(&output, &policy.output, &run_id).await?;

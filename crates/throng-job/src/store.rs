@@ -131,12 +131,12 @@ fn configured<B, K: FromStr>(builder: B, options: Vec<(String, String)>, set: fn
 fn open_s3(url: &Url, options: Vec<(String, String)>, retry: RetryConfig) -> OpenResult {
     let builder = AmazonS3Builder::new().with_url(url.as_str()).with_retry(retry);
     let builder = configured(builder, options, |builder, key, value| builder.with_config(key, value));
-    let told = |key: AmazonS3ConfigKey| builder.get_config_value(&key).unwrap_or_default().to_ascii_lowercase();
-    let endpoint = match told(AmazonS3ConfigKey::S3Endpoint) {
-        none if none.is_empty() => told(AmazonS3ConfigKey::Endpoint),
+    let setting = |key: AmazonS3ConfigKey| builder.get_config_value(&key).unwrap_or_default().to_ascii_lowercase();
+    let endpoint = match setting(AmazonS3ConfigKey::S3Endpoint) {
+        none if none.is_empty() => setting(AmazonS3ConfigKey::Endpoint),
         endpoint => endpoint,
     };
-    let allowed = told(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
+    let allowed = setting(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
     if endpoint.starts_with("http://") && !["1", "true", "on", "yes", "y"].contains(&allowed.as_str()) {
         return Err(OpenFailure::Unencrypted);
     }

@@ -13,16 +13,16 @@ fn every_scheme_opens_with_its_usual_variables() {
     let plain = Store::default();
     let s3 = [("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret"), ("AWS_REGION", "eu-west-1")];
     for url in ["s3://bucket/a/", "s3a://bucket/a/"] {
-        let told = opened(url, &plain, &s3).unwrap();
-        assert!(told.starts_with("AmazonS3(bucket)") && told.contains("eu-west-1"), "{told}");
+        let shown = opened(url, &plain, &s3).unwrap();
+        assert!(shown.starts_with("AmazonS3(bucket)") && shown.contains("eu-west-1"), "{shown}");
     }
     let google = [("GOOGLE_SKIP_SIGNATURE", "true"), ("GOOGLE_BASE_URL", "https://storage.example.org")];
-    let told = opened("gs://bucket/a/", &plain, &google).unwrap();
-    assert!(told.starts_with("GoogleCloudStorage(bucket)") && told.contains("storage.example.org"), "{told}");
+    let shown = opened("gs://bucket/a/", &plain, &google).unwrap();
+    assert!(shown.starts_with("GoogleCloudStorage(bucket)") && shown.contains("storage.example.org"), "{shown}");
     let azure = [("AZURE_STORAGE_ACCOUNT_NAME", "people"), ("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0")];
     for url in ["az://box/a/", "abfss://box@people.dfs.core.windows.net/a/"] {
-        let told = opened(url, &plain, &azure).unwrap();
-        assert!(told.contains("account: people, container: box"), "{told}");
+        let shown = opened(url, &plain, &azure).unwrap();
+        assert!(shown.contains("account: people, container: box"), "{shown}");
     }
     for url in ["http://host:8000/a.parquet", "https://host/a.parquet"] {
         assert!(opened(url, &plain, &[]).unwrap().starts_with("HttpStore"));
@@ -36,25 +36,25 @@ fn the_environment_wins_over_the_policy_and_the_policy_over_nothing() {
         region: Some("policy-1".to_owned()),
         ..Store::default()
     };
-    let told = opened("s3://bucket/", &policy, &[]).unwrap();
-    assert!(told.contains("https://policy.example.org") && told.contains("policy-1"), "{told}");
+    let shown = opened("s3://bucket/", &policy, &[]).unwrap();
+    assert!(shown.contains("https://policy.example.org") && shown.contains("policy-1"), "{shown}");
     for name in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3"] {
         let set = [(name, "https://staging.example.org"), ("AWS_REGION", "staging-1")];
-        let told = opened("s3://bucket/", &policy, &set).unwrap();
-        assert!(told.contains("https://staging.example.org") && told.contains("staging-1"), "{told}");
-        assert!(!told.contains("policy"), "{told}");
+        let shown = opened("s3://bucket/", &policy, &set).unwrap();
+        assert!(shown.contains("https://staging.example.org") && shown.contains("staging-1"), "{shown}");
+        assert!(!shown.contains("policy"), "{shown}");
     }
 }
 
 #[test]
 fn variables_of_other_clouds_do_not_count() {
-    let told = opened(
+    let shown = opened(
         "s3://bucket/",
         &Store::default(),
         &[("AZURE_ENDPOINT", "https://azure.example.org"), ("REGION", "x-1")],
     );
-    let told = told.unwrap();
-    assert!(!told.contains("azure.example.org") && !told.contains("x-1"), "{told}");
+    let shown = shown.unwrap();
+    assert!(!shown.contains("azure.example.org") && !shown.contains("x-1"), "{shown}");
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn times_and_retries_reach_the_client() {
     };
     for url in ["s3://bucket/", "gs://bucket/", "az://box/", "http://host/"] {
         let set = [("GOOGLE_SKIP_SIGNATURE", "true"), ("AZURE_STORAGE_ACCOUNT_NAME", "people")];
-        let told = opened(url, &settings, &set).unwrap();
-        assert!(told.contains("max_retries: 8") && told.contains("retry_timeout: 91s"), "{told}");
-        let has = |time: &str, written: &str| told.contains(time) || told.contains(written);
-        assert!(has("1.234s", "1234ms") && has("567ms", "\"567ms\""), "{told}");
+        let shown = opened(url, &settings, &set).unwrap();
+        assert!(shown.contains("max_retries: 8") && shown.contains("retry_timeout: 91s"), "{shown}");
+        let has = |time: &str, written: &str| shown.contains(time) || shown.contains(written);
+        assert!(has("1.234s", "1234ms") && has("567ms", "\"567ms\""), "{shown}");
     }
 }
 
@@ -89,7 +89,7 @@ fn an_endpoint_without_encryption_must_be_allowed() {
 }
 
 #[test]
-fn what_is_not_configured_is_told_without_a_value() {
+fn what_is_not_configured_is_shown_without_a_value() {
     let error = opened("az://box/a", &Store::default(), &[("AZURE_STORAGE_ACCOUNT_KEY", "hunter2")]).unwrap_err();
     assert_eq!(error.kind(), Kind::BadPolicy);
     assert!(error.to_string().contains("AZURE_STORAGE_ACCOUNT_NAME") && !error.to_string().contains("hunter2"));

@@ -80,7 +80,7 @@ impl Preset {
     }
 
     /// Describes the basis, the resulting risk for this k, and what the preset does not imply.
-    pub fn told(self, k: u64) -> String {
+    pub fn description(self, k: u64) -> String {
         format!(
             "preset `{}`: {}. With k = {k}, whoever knows all quasi-identifiers of a person finds the right row with a \
              probability of at most 1/{k} = {:.3}. A preset is a convention and no statement of compliance with any law.",
@@ -121,10 +121,10 @@ mod tests {
     #[test]
     fn every_preset_tells_its_basis_its_risk_and_that_it_is_no_law() {
         for preset in Preset::ALL {
-            let told = preset.told(preset.k());
+            let text = preset.description(preset.k());
             assert!(told.contains(preset.basis()) && told.contains(&format!("1/{} = 0.", preset.k())), "{told}");
             assert!(told.ends_with("no statement of compliance with any law."), "{told}");
         }
-        assert!(Preset::Common.told(40).contains("1/40 = 0.025"));
+        assert!(Preset::Common.description(40).contains("1/40 = 0.025"));
     }
 }

@@ -259,12 +259,11 @@ fn fields_of_a_role_are_refused_elsewhere() {
         [
             "policy.toml:7:10: columns.age.weight: must be greater than zero; to keep the column as it is, make it \
              insensitive",
-            "policy.toml:10:3: columns.id.weight: is for the role `quasi`, and this column is `identifier`",
+            "policy.toml:10:3: columns.id.weight: is for the roles `quasi` and `sensitive`, and this column is `identifier`",
             "policy.toml:11:1: columns.id.hierarchy: is for the roles `quasi` and `sensitive`, and this column is \
              `identifier`",
             "policy.toml:14:11: columns.ill.release: `set` is for the role `quasi`, and this column is `sensitive`",
             "policy.toml:15:1: columns.ill.nulls: is for the role `quasi`, and this column is `sensitive`",
-            "policy.toml:16:1: columns.ill.weight: is for the role `quasi`, and this column is `sensitive`",
             "policy.toml:17:1: columns.ill.limit: is for the role `quasi`, and this column is `sensitive`",
             "policy.toml:20:1: columns.zip.p: is for the role `sensitive`, and this column is `quasi`",
             "policy.toml:21:1: columns.zip.protected: is for the role `sensitive`, and this column is `quasi`",

@@ -63,7 +63,7 @@ pub(crate) struct PrintArgs {
     /// The hierarchy: a .csv file in the convention of ARX, or a .toml file with `hierarchy = { tree = ... }`
     pub(crate) file: PathBuf,
 
-    /// Print so many levels below the root [default: all]
+    /// Print this many levels below the root [default: all]
     #[arg(long, value_name = "N")]
     pub(crate) depth: Option<usize>,
 }

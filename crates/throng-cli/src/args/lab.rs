@@ -71,7 +71,7 @@ pub(crate) struct AttackArgs {
     #[arg(long, value_name = "N", default_value_t = 4000, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) targets: u32,
 
-    /// Also guess who of two people has which value, and run Throng on each guess so many times; reads the original into memory
+    /// Also guess who of two people has which value, and run Throng on each guess this many times; reads the original into memory
     #[arg(long, value_name = "TRIALS", default_value_t = 0)]
     pub(crate) oracle: u32,
 

@@ -16,7 +16,7 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     pub(crate) format: SqlFormat,
 
-    /// Show at most so many rows of a table [default: 100 on a terminal, else all]
+    /// Show at most this many rows of a table [default: 100 on a terminal, else all]
     #[arg(long, value_name = "N")]
     pub(crate) max_rows: Option<usize>,
 

@@ -59,7 +59,7 @@ pub fn json(checked: &Checked) -> Value {
 
 pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     let (k, p) = (policy.privacy.k, policy.privacy.p);
-    let mut lines: Vec<String> = policy.privacy.preset.map(|preset| preset.told(k)).into_iter().collect();
+    let mut lines: Vec<String> = policy.privacy.preset.map(|preset| preset.description(k)).into_iter().collect();
     lines.push(format!(
         "{} in {}; {} of {}",
         plural(checked.rows, "row"),

@@ -1,7 +1,7 @@
 //! Lower bounds: the least loss that any release of a table under a policy can have.
 //!
 //! A search finds good classes and can't say how much better others would be. This module proves that no release loses
-//! less than a number, so that a release can be said to be within so many percent of the best possible one.
+//! less than a number, so that a release can be said to be within a given percentage of the best possible one.
 //!
 //! ```text
 //!  table ─► limit blocks ─► cells ─► balls ─► nearest boxes ─► prices, sweep by sweep ─► bound

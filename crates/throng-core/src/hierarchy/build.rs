@@ -28,7 +28,7 @@ pub enum BuildError {
         found: String,
     },
     /// A value that can't be formatted, such as a date beyond the calendar.
-    #[error("some of its values can't be written as text, such as dates beyond the calendar; mend them")]
+    #[error("some of its values can't be written as text, such as dates beyond the calendar; correct them")]
     NoText,
     /// Numbers too large to be distinguished at the width of an interval.
     #[error("its values are too large for intervals of this width; make the intervals wider, or give no hierarchy")]
@@ -217,9 +217,11 @@ fn mask(code: &[char], visible: usize, hidden: usize, side: MaskSide) -> String 
 /// Describes values that a tree does not contain.
 fn describe_missing(count: usize) -> String {
     match count {
-        1 => "1 distinct value is not in its hierarchy; add a line for it, or mend the value".to_owned(),
+        1 => "1 distinct value is not in its hierarchy; add a line for it, or correct the value".to_owned(),
         _ => {
-            format!("{count} distinct values are not in its hierarchy; add a line for each of them, or mend the values")
+            format!(
+                "{count} distinct values are not in its hierarchy; add a line for each of them, or correct the values"
+            )
         }
     }
 }

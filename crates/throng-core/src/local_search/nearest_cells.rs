@@ -28,9 +28,9 @@ const LEAST_POOL: u32 = 4;
 const MOST_POOL: u32 = 64;
 
 /// Sentinel: no cell or lender.
-pub(super) const NOBODY: u32 = u32::MAX;
+pub(super) const NO_CELL: u32 = u32::MAX;
 
-/// Ids of near cells and lenders, nearest first, padded with [`NOBODY`].
+/// Ids of near cells and lenders, nearest first, padded with [`NO_CELL`].
 #[derive(Debug)]
 pub(super) struct NearestCells {
     blocks: Vec<Vec<NearestOfCell>>,
@@ -143,7 +143,7 @@ struct NearestList<const COUNT: usize> {
 
 impl<const COUNT: usize> NearestList<COUNT> {
     fn new() -> Self {
-        Self { found: [NOBODY; COUNT], losses: [f32::INFINITY; COUNT] }
+        Self { found: [NO_CELL; COUNT], losses: [f32::INFINITY; COUNT] }
     }
 
     fn offer(&mut self, loss: f32, number: u32) {

@@ -1,7 +1,7 @@
 //! A neighbourhood: some classes and the lenders near them, with a local, densely indexed copy of everything that a
 //! proposal reads.
 
-use super::nearest_cells::{NOBODY, NearestCells};
+use super::nearest_cells::{NO_CELL, NearestCells};
 use super::search_state::{Allocation, MutableClass, SearchState};
 use super::surplus::Surplus;
 use crate::geometry::{BoundingBox, ClassBoxes, LossSpace};
@@ -253,7 +253,7 @@ impl LocalClass {
 impl PackedLists {
     /// Adds a list, restricted to this neighbourhood and mapped to local indices.
     fn push(&mut self, list: &[u32], addresses: &[(u32, u16)], neighbourhood: u32) {
-        let addresses = list.iter().take_while(|id| **id != NOBODY).map(|id| addresses[*id as usize]);
+        let addresses = list.iter().take_while(|id| **id != NO_CELL).map(|id| addresses[*id as usize]);
         self.items.extend(addresses.filter(|(of, _)| *of == neighbourhood).map(|(_, local)| local));
         self.ends.push(self.items.len() as u32);
     }

@@ -33,7 +33,7 @@ impl ClusterMethod for Switching {
         let start = GreedyPk.cluster(leaf, table, &privacy.without_p_plus_alpha());
         let frame = LeafView::new(leaf, table, LossMeasure::InformationLoss);
         let mut exchange = Exchange::new(&frame, privacy, start);
-        while exchange.mend() {}
+        while exchange.switch_best() {}
         exchange.classes.into_iter().map(|held| Class::of_portions(held.portions)).collect()
     }
 }
@@ -116,7 +116,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// Improves the first failing class by a switch, or merges it. Returns false if no class fails, or one is left.
-    fn mend(&mut self) -> bool {
+    fn switch_best(&mut self) -> bool {
         let Some(failing) = self.classes.iter().position(|class| class.shortage > 0) else { return false };
         if let Some(switch) = self.best_switch(failing) {
             self.switch(switch);

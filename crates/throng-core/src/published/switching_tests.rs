@@ -84,7 +84,7 @@ fn mended(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class> 
     let cells: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let frame = LeafView::new(&cells, &rows.table, LossMeasure::InformationLoss);
     let mut exchange = Exchange::new(&frame, privacy, rows.clusters(start));
-    while exchange.mend() {}
+    while exchange.switch_best() {}
     exchange.classes.into_iter().map(|held| Class::of_portions(held.portions)).collect()
 }
 
@@ -186,7 +186,7 @@ proptest! {
         loop {
             let before: Vec<u64> = exchange.classes.iter().map(|held| held.shortage).collect();
             let totals = before.iter().position(|lacks| *lacks > 0).map(|at| allowed_totals(&exchange, at));
-            if !exchange.mend() {
+            if !exchange.switch_best() {
                 prop_assert!(before.iter().all(|lacks| *lacks == 0));
                 break;
             }

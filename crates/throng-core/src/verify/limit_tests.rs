@@ -1,7 +1,7 @@
 use arrow::array::{ArrayRef, Decimal128Array, DictionaryArray, Float64Array, LargeStringArray, StringViewArray};
 use arrow::datatypes::Int32Type;
 
-use super::super::tests::{batch, findings, promise, told};
+use super::super::tests::{amounts, batch, findings, promise};
 use super::super::{Amount, Findings, Promise, Verifier};
 use super::*;
 use crate::test_tables::{floats, ints, maybe_ints, maybe_texts, texts};
@@ -20,7 +20,7 @@ fn labels(column: &str, allowed: &[&str]) -> LimitPromise {
 fn beyond(limit: LimitPromise, columns: &[(&str, ArrayRef)]) -> (u64, u64) {
     let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
     let found = findings(Promise { limits: vec![limit], ..promise(&names, &[], 1, 1) }, &[batch(columns)]);
-    let (model, column, required, achieved, failing) = told(&found)[1];
+    let (model, column, required, achieved, failing) = amounts(&found)[1];
     assert_eq!((model, column, required), ("constrained generalization", Some("x"), Amount::Count(0)));
     assert_eq!(found.holds(), failing == 0);
     let Amount::Count(rows) = achieved else { panic!("rows are counted") };
@@ -143,8 +143,8 @@ fn limits_hold_in_every_row_of_a_class() {
     let release = batch(&[("q", ints(&[1, 1, 2, 2])), ("x", texts(&["a", "*", "a", "b"]))]);
     let promise = Promise { limits: vec![labels("x", &["a", "b"])], ..promise(&["q"], &[], 2, 1) };
     let found = findings(promise, &[release]);
-    assert_eq!(told(&found)[1].3, Amount::Count(1));
-    assert_eq!((told(&found)[1].4, found.holds()), (1, false));
+    assert_eq!(amounts(&found)[1].3, Amount::Count(1));
+    assert_eq!((amounts(&found)[1].4, found.holds()), (1, false));
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn findings_of_a_limit_keep_the_order_of_the_promise() {
     let release = batch(&[("a", texts(&["*", "A"])), ("x_min", ints(&[1, 1])), ("x_max", ints(&[2, 9]))]);
     let limits = vec![bands(&["x_min", "x_max"], &[5.0]), labels("a", &["A"])];
     let found: Findings = findings(Promise { limits, ..promise(&["a"], &[], 1, 1) }, &[release]);
-    let columns: Vec<_> = told(&found).iter().map(|one| (one.1.map(str::to_owned), one.4)).collect();
+    let columns: Vec<_> = amounts(&found).iter().map(|one| (one.1.map(str::to_owned), one.4)).collect();
     assert_eq!(columns, [(None, 0), (Some("x".to_owned()), 1), (Some("a".to_owned()), 1)]);
 }
 

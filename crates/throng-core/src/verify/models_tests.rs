@@ -8,7 +8,7 @@ use arrow::datatypes::Int32Type;
 use proptest::prelude::*;
 
 use super::Amount::{Count, Weight};
-use super::tests::{batch, findings, promise, told};
+use super::tests::{amounts, batch, findings, promise};
 use super::*;
 use crate::test_tables::{cases, ints, maybe_texts, texts};
 
@@ -125,7 +125,7 @@ fn table_5_is_2_sensitive_4_anonymous_and_not_2_plus_2() {
     assert_eq!(found.diversity[0].disclosures, 0);
     let found = findings(p_plus(4, 2, 2.0), &[table_5()]);
     assert_eq!(
-        told(&found),
+        amounts(&found),
         [
             ("k-anonymity", None, Count(4), Count(4), 0),
             ("p+-sensitivity", Some("Health Condition"), Count(2), Count(1), 2),
@@ -150,7 +150,7 @@ fn every_class_is_checked_not_the_first_alone() {
 fn table_6_is_2_plus_2_sensitive_4_anonymous_and_no_more() {
     let found = findings(p_plus(4, 2, 2.0), &[table_6()]);
     assert_eq!(
-        told(&found),
+        amounts(&found),
         [
             ("k-anonymity", None, Count(4), Count(4), 0),
             ("p+-sensitivity", Some("Health Condition"), Count(2), Count(2), 0),
@@ -169,7 +169,7 @@ fn the_weight_of_the_example_of_paper_d_is_2() {
     let example = batch(&[("Health Condition", texts(&["Cancer", "Phthisis", "Asthma", "Flu"]))]);
     let with = |alpha: f64| Promise { quasi: Vec::new(), ..p_plus(4, 4, alpha) };
     let found = findings(with(2.0), std::slice::from_ref(&example));
-    assert_eq!((told(&found)[2].3, found.holds()), (Weight(2.0), true));
+    assert_eq!((amounts(&found)[2].3, found.holds()), (Weight(2.0), true));
     assert!(!findings(with(2.0 + 1e-6), std::slice::from_ref(&example)).holds());
     assert!(findings(with(2.0_f64.next_up()), std::slice::from_ref(&example)).holds(), "a slip of the last bit");
     assert!(!findings(with(f64::NAN), std::slice::from_ref(&example)).holds());
@@ -178,7 +178,7 @@ fn the_weight_of_the_example_of_paper_d_is_2() {
 #[test]
 fn a_weight_of_zero_asks_for_nothing() {
     let found = findings(p_plus(4, 1, 0.0), &[table_5()]);
-    assert_eq!(told(&found), [("k-anonymity", None, Count(4), Count(4), 0)]);
+    assert_eq!(amounts(&found), [("k-anonymity", None, Count(4), Count(4), 0)]);
     assert!(found.holds());
 }
 
@@ -188,7 +188,7 @@ fn one_category_weighs_nothing() {
     let reading = SensitiveReading::Categories { of, count: 1, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 1, Some(1.0))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Flu", "Flu"]))])]);
-    assert_eq!((told(&found)[1].3, found.holds()), (Weight(0.0), false));
+    assert_eq!((amounts(&found)[1].3, found.holds()), (Weight(0.0), false));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn values_without_a_category_never_count() {
     let of_class = |values: &[Option<&str>]| {
         let promise = Promise { quasi: Vec::new(), ..p_plus(1, 2, 1.0) };
         let found = findings(promise, &[batch(&[("Health Condition", maybe_texts(values))])]);
-        (told(&found)[1].3, told(&found)[2].3, found.diversity[0].disclosures)
+        (amounts(&found)[1].3, amounts(&found)[2].3, found.diversity[0].disclosures)
     };
     assert_eq!(of_class(&[Some("HIV"), Some("Flu")]), (Count(2), Weight(1.0), 0));
     assert_eq!(of_class(&[Some("HIV"), Some("flu"), Some("Gout"), None]), (Count(1), Weight(0.0), 1));
@@ -213,7 +213,7 @@ fn values_without_a_category_never_count() {
     let reading = SensitiveReading::Categories { of: beyond, count: 4, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, Some(1.5))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Gout", "Flu"]))])]);
-    assert_eq!((told(&found)[1].3, told(&found)[2].3), (Count(1), Weight(1.0)), "a fifth category of four");
+    assert_eq!((amounts(&found)[1].3, amounts(&found)[2].3), (Count(1), Weight(1.0)), "a fifth category of four");
 }
 
 #[test]
@@ -277,16 +277,16 @@ fn extended(p: u64, values: &[Option<&str>]) -> Findings {
 fn cancers_are_one_strong_value() {
     let cancers = [Some("colon cancer"), Some("breast cancer"), Some("prostate cancer")];
     let found = extended(2, &cancers);
-    assert_eq!(told(&found)[1], ("extended p-sensitivity", Some("Health Condition"), Count(2), Count(1), 1));
+    assert_eq!(amounts(&found)[1], ("extended p-sensitivity", Some("Health Condition"), Count(2), Count(1), 1));
     assert_eq!((found.holds(), found.diversity[0].disclosures), (false, 1));
     let found = extended(3, &[cancers[0], cancers[1], Some("flu"), Some("cold")]);
-    assert_eq!((told(&found)[1].3, found.holds(), found.diversity[0].disclosures), (Count(3), true, 0));
+    assert_eq!((amounts(&found)[1].3, found.holds(), found.diversity[0].disclosures), (Count(3), true, 0));
 }
 
 #[test]
 fn values_outside_of_the_hierarchy_never_count() {
     let found = extended(2, &[Some("flu"), Some("gout"), Some("cancer"), None]);
-    assert_eq!((told(&found)[1].3, found.holds()), (Count(1), false));
+    assert_eq!((amounts(&found)[1].3, found.holds()), (Count(1), false));
     assert_eq!(extended(2, &[Some("gout"), None]).diversity[0].disclosures, 0);
 }
 
@@ -295,7 +295,7 @@ fn distinct_categories(of: &[&str], values: ArrayRef) -> Amount {
     let of: HashMap<String, u32> = of.iter().map(|text| (*text).to_owned()).zip(0..).collect();
     let reading = SensitiveReading::Categories { of: Arc::new(of), count: 9, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, None)], ..promise(&[], &[], 1, 1) };
-    told(&findings(promise, &[batch(&[("Health Condition", values)])]))[1].3
+    amounts(&findings(promise, &[batch(&[("Health Condition", values)])]))[1].3
 }
 
 #[test]

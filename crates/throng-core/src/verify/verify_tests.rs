@@ -26,15 +26,15 @@ pub(super) fn promise(quasi: &[&str], sensitive: &[&str], k: u64, p: u64) -> Pro
     }
 }
 
-type Told<'a> = (&'static str, Option<&'a str>, Amount, Amount, u64);
+type FoundAmounts<'a> = (&'static str, Option<&'a str>, Amount, Amount, u64);
 
 /// Model, column, required and achieved amount, and failing classes of each requirement.
-pub(super) fn told(found: &Findings) -> Vec<Told<'_>> {
-    let mut told = Vec::new();
+pub(super) fn amounts(found: &Findings) -> Vec<FoundAmounts<'_>> {
+    let mut amounts = Vec::new();
     for one in &found.requirements {
-        told.push((one.model, one.column.as_deref(), one.required, one.achieved, one.failing_classes));
+        amounts.push((one.model, one.column.as_deref(), one.required, one.achieved, one.failing_classes));
     }
-    told
+    amounts
 }
 
 /// Least number of distinct values and failing classes of each non-trivial sensitive column.
@@ -68,7 +68,7 @@ fn table_1_is_3_anonymous_and_no_more_than_1_sensitive() {
     assert_eq!((found.rows, found.classes, found.smallest_class, found.sum_of_squares), (7, 2, 3, 9 + 16));
     assert_eq!(found.classes_below_k, 0);
     assert_eq!(
-        told(&found),
+        amounts(&found),
         [
             ("k-anonymity", None, Count(3), Count(3), 0),
             ("p-sensitivity", Some("Diagnosis"), Count(2), Count(1), 1),
@@ -77,7 +77,7 @@ fn table_1_is_3_anonymous_and_no_more_than_1_sensitive() {
     );
     assert!(!found.holds());
     let found = of_table_1(false, 3, 1);
-    assert_eq!(told(&found), [("k-anonymity", None, Count(3), Count(3), 0)], "p = 1 asks for nothing");
+    assert_eq!(amounts(&found), [("k-anonymity", None, Count(3), Count(3), 0)], "p = 1 asks for nothing");
     assert!(found.holds());
     assert_eq!(of_table_1(false, 4, 1).classes_below_k, 1);
 }

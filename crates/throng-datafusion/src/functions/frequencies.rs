@@ -9,7 +9,6 @@
 //! | `t_closeness_ordered(s, q1, ...)` | the same, with values as far from each other as their ranks | t-closeness |
 //! | `beta_likeness(s, q1, ...)` | the largest relative gain in the frequency of a value over all rows | basic beta-likeness |
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, LargeBinaryArray, UInt64Array};
@@ -21,7 +20,7 @@ use datafusion::logical_expr::{Accumulator, AggregateUDFImpl, Signature, Volatil
 use datafusion::physical_expr::expressions::Literal;
 
 use super::class_keys::{ClassKeys, check_arguments, check_modifiers, keys_of, list, list_field, lists};
-use super::frequency_measures::{ClassMeasure, worst};
+use super::frequency_measures::{ClassMeasure, RowsByValue, worst};
 
 /// An aggregate over the frequencies of a sensitive column.
 ///
@@ -119,7 +118,7 @@ struct ClassFrequencies {
     values: ClassKeys,
     classes: ClassKeys,
     /// The bytes of values are ordered as the values are.
-    seen: HashMap<Box<[u8]>, BTreeMap<Box<[u8]>, u64>>,
+    seen: HashMap<Box<[u8]>, RowsByValue>,
     bytes: usize,
 }
 
@@ -127,7 +126,7 @@ impl ClassFrequencies {
     fn add(&mut self, class: &[u8], value: Option<&[u8]>, rows: u64) {
         let (values, class_bytes) = match self.seen.get_mut(class) {
             Some(values) => (values, 0),
-            None => (self.seen.entry(class.into()).or_default(), class.len() + size_of::<BTreeMap<Box<[u8]>, u64>>()),
+            None => (self.seen.entry(class.into()).or_default(), class.len() + size_of::<RowsByValue>()),
         };
         self.bytes += class_bytes;
         let Some(value) = value else { return };

@@ -24,7 +24,7 @@ pub(super) enum ClassMeasure {
 }
 
 /// Rows by value, ascending by value.
-type RowsByValue = BTreeMap<Box<[u8]>, u64>;
+pub(super) type RowsByValue = BTreeMap<Box<[u8]>, u64>;
 
 /// Returns the measure of the worst class; `None` if there is no class.
 pub(super) fn worst<'a>(measure: ClassMeasure, classes: impl Iterator<Item = &'a RowsByValue> + Clone) -> Option<f64> {
@@ -60,11 +60,11 @@ fn of_class(measure: ClassMeasure, class: &RowsByValue, all: &BTreeMap<&[u8], u6
         ClassMeasure::Distance { is_ordered } => distance(class, rows, all, is_ordered),
         ClassMeasure::Gain => {
             let total: u64 = all.values().sum();
-            let gain = |(value, count): (&Box<[u8]>, &u64)| {
-                let expected = all.get(value.as_ref()).copied().unwrap_or(0) as f64 / total as f64;
-                share(*count) / expected - 1.0
+            let gain = |value: &[u8], count: u64| {
+                let expected = all.get(value).copied().unwrap_or(0) as f64 / total as f64;
+                share(count) / expected - 1.0
             };
-            class.iter().map(gain).fold(0.0, f64::max)
+            class.iter().map(|(value, count)| gain(value, *count)).fold(0.0, f64::max)
         }
     }
 }

@@ -184,7 +184,7 @@ fn generalized(values: &ArrayRef, tree: &Tree, level: u32) -> Result<ArrayRef> {
     if !missing.is_empty() {
         return exec_err!(
             "generalize met {} distinct values in {} rows that its hierarchy does not have; add a line for each of them, or \
-             mend the values",
+             correct the values",
             missing.len(),
             texts.len()
         );

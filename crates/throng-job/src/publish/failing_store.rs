@@ -79,7 +79,7 @@ impl FailingStore {
 }
 
 fn failure() -> Error {
-    Error::Generic { store: "failing", source: "the store was told to fail".into() }
+    Error::Generic { store: "failing", source: "the store fails on request".into() }
 }
 
 impl fmt::Display for FailingStore {

@@ -4,7 +4,7 @@
 //!                  write, read back                    clean
 //!  begin ──► Staged ─────────────► Verified ──► Committed ──► files of the release
 //!              │                       │ commit      │
-//!              │ any error, a stop     │ any error,  │ an error is told in the log:
+//!              │ any error, a stop     │ any error,  │ an error is logged:
 //!              ▼                       ▼ a lost race ▼ the release is published
 //!           abandon: nothing is left, and what stood before stands
 //! ```

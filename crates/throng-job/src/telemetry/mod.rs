@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  job ──► Recorder ──► Record ──► metrics.rs  text for the textfile collector of node_exporter
-//!          hears of     how the    lineage.rs  an event of OpenLineage
+//!          receives     how the    lineage.rs  an event of OpenLineage
 //!          the run      run ended
 //! ```
 //!

@@ -12,7 +12,7 @@ use crate::page::head;
 
 const COLUMNS: [(&str, bool); 4] = [("Requirement", false), ("Required", true), ("Reached", true), ("Holds", false)];
 
-const FILES: &str = "The released files were read back before anybody could see them";
+const FILES: &str = "The released files were read back before they were published";
 
 /// For a release that its host holds, and that has no files yet.
 const ROWS: &str = "All rows of the release were read before the first was given";

@@ -12,11 +12,11 @@ use super::subproblem::Subproblem;
 /// Number of near units kept per unit.
 const NEAR: usize = 16;
 
-/// One in so many proposals dissolves a class, and one opens one.
+/// One in this many proposals dissolves a class, and one opens one.
 const DISSOLVE: u64 = 32;
 const OPEN: u64 = 32;
 
-/// Of the proposals for a unit that its class can't lose, one in so many replaces it from a third class.
+/// Of the proposals for a unit that its class can't lose, one in this many replaces it from a third class.
 const CHAIN: u64 = 3;
 
 /// Larger classes are neither dissolved nor searched for the best unit to swap.
