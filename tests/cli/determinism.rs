@@ -143,7 +143,7 @@ fn the_types_in_which_values_are_stored_do_not_change_a_byte() {
 }
 
 #[test]
-fn another_seed_gives_another_order_and_without_a_search_classes_of_the_same_sizes() {
+fn another_seed_gives_another_order_and_other_classes_of_the_same_rows() {
     let workshop = Workshop::with(&people(800), K, 2, COLUMNS);
     workshop.run(&["--budget", "fast", "--seed", "0"]);
     let first = (release_bytes(&workshop), Rows::of(&read(&workshop.release())));
@@ -153,8 +153,7 @@ fn another_seed_gives_another_order_and_without_a_search_classes_of_the_same_siz
     assert!(release_bytes(&workshop) == first.0, "seed 0 is the default");
     assert!(first.0 != second.0, "the seed changes nothing");
     assert_ne!(first.1.column("row"), second.1.column("row"));
-    let sizes = |rows: &Rows| rows.count(&QUASI, &[]).sizes;
-    assert_eq!(sizes(&first.1), sizes(&second.1));
+    assert_ne!(multiset(first.1.tuples(&QUASI)), multiset(second.1.tuples(&QUASI)));
     assert_eq!(multiset(first.1.tuples(&KEPT)), multiset(second.1.tuples(&KEPT)));
 }
 

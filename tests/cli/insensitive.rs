@@ -51,7 +51,7 @@ fn run_check_sidecar_and_report_name_columns_that_single_rows_out() {
         &ended.stderr,
         &["warning: insensitive columns single out 100.0 % of the rows", "`row` 100.0 %", "`hours` "],
     );
-    assert_says(&ended.json()["warnings"][0].as_str().unwrap().to_owned(), &["insensitive_uniqueness"]);
+    assert_says(ended.json()["warnings"][0].as_str().unwrap(), &["insensitive_uniqueness"]);
     let found = &metrics(&workshop)["privacy"]["insensitive"];
     let release = Rows::of(&read(&workshop.release()));
     let rounded = |share: f64| (share * 1000.0).round() / 1000.0;

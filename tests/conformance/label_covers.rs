@@ -1,8 +1,9 @@
 //! Whether released values cover the original ones. Compares texts and numbers only, never positions.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray, UInt32Array};
 use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, Float64Type, Int32Type, Int64Type};
 use throng_core::columns::ColumnRecoding;
@@ -36,8 +37,10 @@ pub fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
                 let known: HashMap<&str, f64> =
                     text.iter().flatten().map(String::as_str).zip(number.iter().flatten().copied()).collect();
                 let shown = texts(columns[0]);
+                // The ends of a cover are no values of the table.
+                let end = |text: &str| known.get(text).copied().or_else(|| parsed(text, original.data_type()));
                 let in_interval =
-                    |(at, row): (usize, &u32)| in_interval(number[*row as usize], shown[at].as_deref(), &known);
+                    |(at, row): (usize, &u32)| in_interval(number[*row as usize], shown[at].as_deref(), &end);
                 released.rows.iter().enumerate().map(in_interval).collect()
             }
             ColumnRecoding::Bounds => {
@@ -94,20 +97,26 @@ pub fn not_covered(table: &RandomTable, released: &Released) -> Option<String> {
     None
 }
 
+/// Parses the end of an interval.
+fn parsed(text: &str, data_type: &DataType) -> Option<f64> {
+    let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
+    numbers(&cast(&text, data_type).ok()?)[0]
+}
+
 /// `25`, `[25-39]`, `[2024-01-01/2024-03-31]`, `*`, or null.
-fn in_interval(number: Option<f64>, shown: Option<&str>, known: &HashMap<&str, f64>) -> bool {
+fn in_interval(number: Option<f64>, shown: Option<&str>, end: &impl Fn(&str) -> Option<f64>) -> bool {
     match (number, shown) {
         (_, Some("*")) => true,
         (number, None) => number.is_none(),
         (None, Some(_)) => false,
         (Some(number), Some(text)) => {
             let Some(inside) = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')) else {
-                return known.get(text) == Some(&number);
+                return end(text) == Some(number);
             };
             let ends = inside
                 .match_indices(['-', '/'])
-                .filter_map(|(at, _)| Some((known.get(&inside[..at])?, known.get(&inside[at + 1..])?)));
-            ends.into_iter().any(|(lower, upper)| *lower <= number && number <= *upper)
+                .filter_map(|(at, _)| Some((end(&inside[..at])?, end(&inside[at + 1..])?)));
+            ends.into_iter().any(|(lower, upper)| lower <= number && number <= upper)
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum ClassedGroups {
     /// One part: the group of each group of each chunk, in the order of streams and chunks. The recoding has the shares.
     Whole(Vec<u32>),
     /// Several parts.
-    InParts(GroupsInParts),
+    InParts(Box<GroupsInParts>),
 }
 
 /// Groups of a table that is cut into parts.

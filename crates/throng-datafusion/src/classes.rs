@@ -95,7 +95,7 @@ impl Classes {
         let size = classes.reservation.size() + (group_of.len() + class_of.len()) * 4;
         reserve(&classes.reservation, size, WHAT)?;
         let groups = match part_of {
-            Some(part_of) => ClassedGroups::InParts(formed.finish(part_of, class_of)?),
+            Some(part_of) => ClassedGroups::InParts(Box::new(formed.finish(part_of, class_of)?)),
             None => ClassedGroups::Whole(group_of),
         };
         Ok(Self { groups, ..classes })

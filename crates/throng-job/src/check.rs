@@ -104,7 +104,7 @@ async fn look(
     let binding = anonymizer.binding();
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_rows(found.rows, found.rows - found.suppressed)?;
-    let mut warnings = warnings_of(&repeating_identifiers(policy, binding, input.as_ref(), &session).await);
+    let mut warnings = warnings_of(&repeating_identifiers(policy, binding, input.as_ref(), &session, None).await);
     warnings.extend(released_columns(binding, input.as_ref(), &session).await?);
     warnings.extend(exact_numbers(binding));
     let checked = Checked {

@@ -19,6 +19,9 @@ use crate::plural::plural;
 /// Distinct values of a column that are compared with each other at most.
 const COMPARED_VALUES: usize = 1 << 18;
 
+/// Rows of the input that a run looks at for identifiers that repeat. `check` looks at all of them.
+pub(crate) const SAMPLED_ROWS: usize = 1 << 16;
+
 /// A column that is not released and has repeated values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RepeatingIdentifier {
@@ -26,15 +29,18 @@ pub(crate) struct RepeatingIdentifier {
     rows: u64,
     distinct: u64,
     is_exact: bool,
+    /// Whether these are the first rows of more.
+    is_sampled: bool,
 }
 
 impl RepeatingIdentifier {
     /// Returns the warning for users.
     pub(crate) fn warning(&self) -> String {
-        let Self { column, rows, distinct, is_exact } = self;
+        let Self { column, rows, distinct, is_exact, is_sampled } = self;
         let about = if *is_exact { "" } else { "about " };
+        let first = if *is_sampled { "the first " } else { "" };
         format!(
-            "column `{column}` has {about}{} in {}: if a value is a person, k counts rows and not people; set `unit = \
+            "column `{column}` has {about}{} in {first}{}: if a value is a person, k counts rows and not people; set `unit = \
              \"{column}\"` under [privacy]",
             plural(distinct, "distinct value"),
             plural(rows, "row")
@@ -43,49 +49,62 @@ impl RepeatingIdentifier {
 }
 
 /// Returns the columns that may identify people with several rows, if the policy names no unit: identifiers with repeated values,
-/// and other columns that are left out if their name and the number of their values suggest it.
+/// and other columns that are left out if their name and the number of their values suggest it. Looks at the first `most` rows.
 pub(crate) async fn repeating_identifiers(
     policy: &Policy,
     binding: &Binding,
     input: &dyn JobInput,
     session: &SessionContext,
+    most: Option<usize>,
 ) -> Vec<RepeatingIdentifier> {
     // A series counts units by its ledger.
     if binding.unit.is_some() || policy.series.is_some() || binding.dropped.is_empty() {
         return Vec::new();
     }
-    let names: Vec<&str> = binding.dropped.iter().map(String::as_str).collect();
+    let is_identifier = |name: &str| {
+        policy.columns.by_name.iter().any(|(known, role)| known == name && matches!(role, Role::Identifier))
+    };
+    let dropped = binding.dropped.iter().map(String::as_str);
+    let names: Vec<&str> = dropped.filter(|name| is_identifier(name) || may_identify_people(name)).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
     // Warnings are no reason to fail.
-    profiles(&names, input, session).await.map_or_else(
+    profiles(&names, input, session, most).await.map_or_else(
         |_| Vec::new(),
-        |profiles| {
-            let is_identifier = |name: &str| {
-                policy.columns.by_name.iter().any(|(known, role)| known == name && matches!(role, Role::Identifier))
-            };
+        |(profiles, read)| {
+            let is_sampled = most.is_some_and(|most| read >= most as u64);
             let found = names.iter().zip(&profiles).filter_map(|(name, profile)| {
                 let (rows, distinct) = (profile.valued(), profile.distinct());
-                let is_likely = || may_identify_people(name) && distinct.saturating_mul(distinct) >= rows;
+                let is_likely = || distinct.saturating_mul(distinct) >= rows;
                 let repeats = distinct > 1 && distinct < rows && profile.uniques() < distinct;
                 let repeats = repeats && (is_identifier(name) || is_likely());
                 let (column, is_exact) = ((*name).to_owned(), profile.is_exact());
-                repeats.then_some(RepeatingIdentifier { column, rows, distinct, is_exact })
+                repeats.then_some(RepeatingIdentifier { column, rows, distinct, is_exact, is_sampled })
             });
             found.collect()
         },
     )
 }
 
-/// Reads some columns, and profiles each of them.
-async fn profiles(names: &[&str], input: &dyn JobInput, session: &SessionContext) -> Result<Vec<Profile>, JobError> {
+/// Reads the first `most` rows of some columns, and profiles each of them. Also returns the number of rows read.
+async fn profiles(
+    names: &[&str],
+    input: &dyn JobInput,
+    session: &SessionContext,
+    most: Option<usize>,
+) -> Result<(Vec<Profile>, u64), JobError> {
     let field = |name: &&str| input.schema().field_with_name(name).ok();
     let mut profiles: Vec<Profile> =
         names.iter().filter_map(field).map(|field| Profile::new(field.data_type())).collect();
-    each_batch(names, input, session, |batch| {
+    let mut rows = 0;
+    each_batch(names, input, session, most, |batch| {
+        rows += batch.num_rows() as u64;
         profiles.iter_mut().zip(batch.columns()).for_each(|(profile, column)| profile.push(column));
         Ok(())
     })
     .await?;
-    Ok(profiles)
+    Ok((profiles, rows))
 }
 
 /// Returns warnings about columns that are released as they are, from the rows of the input.
@@ -113,7 +132,7 @@ pub(crate) async fn released_columns(
     if sketch.is_none() && look_alikes.iter().all(Option::is_none) {
         return Ok(Vec::new());
     }
-    each_batch(&names, input, session, |batch| {
+    each_batch(&names, input, session, None, |batch| {
         let values = batch.columns().iter().map(to_canonical_array).collect::<Result<Vec<ArrayRef>, _>>()?;
         if let Some(sketch) = &mut sketch {
             sketch.push(&values, batch.num_rows())?;
@@ -131,15 +150,16 @@ pub(crate) async fn released_columns(
     Ok(warnings)
 }
 
-/// Reads all rows of some columns.
+/// Reads the rows of some columns, or the first `most` of them.
 async fn each_batch(
     names: &[&str],
     input: &dyn JobInput,
     session: &SessionContext,
+    most: Option<usize>,
     mut read: impl FnMut(&RecordBatch) -> Result<(), JobError>,
 ) -> Result<(), JobError> {
     let failed = |error| JobError::reading("the input", &error);
-    let frame = input.rows(session)?.select_columns(names).map_err(failed)?;
+    let frame = input.rows(session)?.select_columns(names).and_then(|frame| frame.limit(0, most)).map_err(failed)?;
     let mut rows = catch_decode_panics(catch_decode_panic(frame.execute_stream()).await.map_err(failed)?);
     while let Some(batch) = rows.try_next().await.map_err(failed)? {
         read(&batch)?;

@@ -24,7 +24,7 @@ use tracing::Instrument;
 pub use append::{AppendOutcome, append};
 pub use unpublished::{UnpublishedRelease, make_release};
 
-use crate::column_warnings::{repeating_identifiers, warnings_of};
+use crate::column_warnings::{SAMPLED_ROWS, repeating_identifiers, warnings_of};
 use crate::delta::check_releasable;
 use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
@@ -220,6 +220,11 @@ async fn anonymize(
     }
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
+    // A table of the host may cost a query to read once more.
+    let repeating = match options.table {
+        Some(_) => Vec::new(),
+        None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, Some(SAMPLED_ROWS)).await,
+    };
     let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
         None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged, &guards).await?,
         Some(cluster) => {
@@ -242,12 +247,6 @@ async fn anonymize(
     let written = StagedFiles { files, place: &place, facts: &facts, units };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     let attacks = gate(policy, &session, &input, &place, &staged_files).await?;
-    // A table of the host may cost a query to read once more.
-    let repeating = match options.table {
-        Some(_) => Vec::new(),
-        None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session).await,
-    };
-
     let release = release_facts(policy, &anonymizer, &input.describe(), output, facts);
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };

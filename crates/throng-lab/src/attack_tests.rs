@@ -185,11 +185,14 @@ fn downcoding_finds_ends_that_are_values() {
 
 /// Thirty classes of ten rows, of which one person has `own`; the column `note` has the number of the person.
 fn with_several_rows(own: usize) -> Siege {
-    let mut crowd = in_classes(|_, at| at % 5);
-    for (row, person) in crowd.iter_mut().enumerate() {
-        let (class, at) = (row / 10, row % 10);
-        person.note = (10 * class + if at < own { 0 } else { at }) as i64;
-    }
+    let person = |row: usize| if row % 10 < own { row / 10 * 10 } else { row };
+    let rows = people((0..300).map(|row| {
+        let (class, member) = (row / 10, person(row) % 10);
+        let age = 20 + (class % 6 * 10 + member) as i64;
+        (age, format!("city {}", class / 6), format!("illness {}", row % 5))
+    }));
+    let mut crowd = in_intervals(rows, 10, 20);
+    crowd.iter_mut().enumerate().for_each(|(row, someone)| someone.note = person(row) as i64);
     let spec = LabSpec { unit: vec!["note".to_owned()], insensitive: Vec::new(), ..spec(10, 3) };
     Siege { spec, original: crowd, ..Siege::default() }
 }

@@ -122,8 +122,8 @@ mod tests {
     fn every_preset_tells_its_basis_its_risk_and_that_it_is_no_law() {
         for preset in Preset::ALL {
             let text = preset.description(preset.k());
-            assert!(told.contains(preset.basis()) && told.contains(&format!("1/{} = 0.", preset.k())), "{told}");
-            assert!(told.ends_with("no statement of compliance with any law."), "{told}");
+            assert!(text.contains(preset.basis()) && text.contains(&format!("1/{} = 0.", preset.k())), "{text}");
+            assert!(text.ends_with("no statement of compliance with any law."), "{text}");
         }
         assert!(Preset::Common.description(40).contains("1/40 = 0.025"));
     }

@@ -19,7 +19,21 @@ fn the_schema_lists_the_fields_of_every_table() {
     );
     assert_eq!(
         names(&definitions["Privacy"]),
-        ["preset", "k", "p", "alpha", "unit", "unit_nulls", "suppression_limit", "attacks", "population"]
+        [
+            "preset",
+            "k",
+            "p",
+            "alpha",
+            "unit",
+            "unit_nulls",
+            "suppression_limit",
+            "min_rows",
+            "max_rows_change",
+            "loss_limit",
+            "insensitive_uniqueness",
+            "attacks",
+            "population"
+        ]
     );
     assert_eq!(names(&definitions["Algorithm"]), ["partition", "cluster", "goal", "budget", "bound", "seed"]);
     assert_eq!(

@@ -99,7 +99,7 @@ def counted_by_pandas(frame: pd.DataFrame, quasi: list[str], sensitive: list[str
 
 # Names that the verifier has for the models.
 MODELS = {
-    "p-sensitive": "p",
+    "p-sensitivity": "p",
     "(alpha, k)": "max_share",
     "entropy": "entropy_l",
     "closeness": "t",

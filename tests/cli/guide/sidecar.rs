@@ -84,12 +84,10 @@ fn the_reference_of_the_documents_has_every_field() {
         let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
         workshop.run(&[]);
-        for (name, found) in [("metrics", &mut metrics), ("manifest", &mut manifest)] {
-            let bytes = fs::read(workshop.release().join(format!("_throng/{name}.json"))).unwrap();
-            ways(&serde_json::from_slice(&bytes).unwrap(), "", found);
-        }
+        add_fields(&workshop, &mut metrics, &mut manifest);
     }
     release_of_tables(&mut metrics, &mut manifest);
+    appended_release(&mut metrics, &mut manifest);
     let page = fs::read_to_string(repository(PAGE)).unwrap();
     assert_eq!(shown(&page, "`_throng/metrics.json`"), metrics);
     assert_eq!(shown(&page, "`_throng/manifest.json`"), manifest);
@@ -106,6 +104,23 @@ fn release_of_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<Str
     let places = "[input]\nlocation = \"delta+out/first\"\n[output]\nlocation = \"out/release\"\nformat = \"delta\"\n";
     workshop.write("policy.toml", format!("version = 1\n{places}{columns}"));
     workshop.run(&[]);
+    add_fields(&workshop, metrics, manifest);
+}
+
+/// Adds the fields of a release to which rows are appended.
+fn appended_release(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
+    let workshop =
+        Workshop::with(&crowd_and_one(), 4, 2, "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n");
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nmode = \"append\"\n"));
+    let file = fs::File::options().append(true).open(workshop.path("input/people.parquet")).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    workshop.run(&[]);
+    add_fields(&workshop, metrics, manifest);
+}
+
+/// Adds the fields of the documents of a release.
+fn add_fields(workshop: &Workshop, metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
     for (name, found) in [("metrics", metrics), ("manifest", manifest)] {
         let bytes = fs::read(workshop.release().join(format!("_throng/{name}.json"))).unwrap();
         ways(&serde_json::from_slice(&bytes).unwrap(), "", found);

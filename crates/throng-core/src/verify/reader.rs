@@ -259,11 +259,11 @@ fn as_read(column: &ArrayRef) -> ArrayRef {
             Arc::new(column.as_primitive::<Float16Type>().unary_opt::<_, Float16Type>(one))
         }
         DataType::Float32 => {
-            let one = |value: f32| (!value.is_nan()).then(|| value + 0.0);
+            let one = |value: f32| (!value.is_nan()).then_some(value + 0.0);
             Arc::new(column.as_primitive::<Float32Type>().unary_opt::<_, Float32Type>(one))
         }
         DataType::Float64 => {
-            let one = |value: f64| (!value.is_nan()).then(|| value + 0.0);
+            let one = |value: f64| (!value.is_nan()).then_some(value + 0.0);
             Arc::new(column.as_primitive::<Float64Type>().unary_opt::<_, Float64Type>(one))
         }
         DataType::Dictionary(_, _) => {

@@ -26,7 +26,7 @@ fn a_sampling_fraction_changes_the_risk_of_those_who_need_a_register() {
     assert_eq!(above, [0.0; 2], "0.2, which is 1/k too, and 0.09");
     let population = with.population.unwrap();
     assert_eq!((population.fraction, population.people), (0.1, 500));
-    assert!(population.reidentified_before % 5 == 0 && population.reidentified_before > 0, "{population:?}");
+    assert!(population.reidentified_before.is_multiple_of(5) && population.reidentified_before > 0, "{population:?}");
     // 30 / (30 + 10 * 2 * 0.9) of thirty rows are 18.75, and twenty when they are rounded; each stands for ten people.
     assert_eq!(population.uniques, 200);
     assert!((population.reidentified_after - 50.0 * with.after.marketer.average).abs() < 0.01, "{population:?}");

@@ -61,7 +61,7 @@ fn determined(pairs: &[DeterminedFacts]) -> Markup {
                 @for (at, pair) in pairs.iter().enumerate() {
                     @let path = |field: &str| format!("privacy.insensitive.determined.{at}.{field}");
                     tr {
-                        (row_head(&format!("{} for {}", pair.column, pair.sensitive), ""))
+                        (row_head(format!("{} for {}", pair.column, pair.sensitive), ""))
                         (cell(&path("right"), pair.right, percent(pair.right)))
                         (cell(&path("right_without"), pair.right_without, percent(pair.right_without)))
                     }
