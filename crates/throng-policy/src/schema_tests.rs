@@ -46,6 +46,7 @@ fn the_schema_lists_the_fields_of_every_table() {
         names(&definitions["Column"]),
         [
             "role",
+            "type",
             "release",
             "weight",
             "hierarchy",
@@ -55,6 +56,8 @@ fn the_schema_lists_the_fields_of_every_table() {
             "p",
             "protected",
             "categories",
+            "missing",
+            "look_alikes",
             "bands",
             "range",
             "max_share",
