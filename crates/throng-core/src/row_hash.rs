@@ -11,13 +11,15 @@
 //! so that rows need not be serialized. The finalizer mixes the lanes: without it the sum over all rows would not
 //! detect two rows that exchanged a value.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray, make_array};
 use arrow::datatypes::{DataType, Int8Type, Int16Type, Int32Type, Int64Type, UInt32Type};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 use twox_hash::XxHash3_128;
 
-use crate::dictionary_encode::{DictionaryEncoder, is_text};
+use crate::dictionary_encode::{DictionaryEncoder, dictionary_type, is_text};
 use crate::error::{Result, kernel};
 
 /// Hashes rows of a fixed list of columns.
@@ -66,9 +68,22 @@ impl RowHasher {
         // Filling the buffer also faults its pages in.
         let mut state: Vec<HashLanes> = std::iter::repeat_n((*seed, seed.rotate_left(32)), rows).collect();
         for (hasher, column) in hashers.iter().zip(columns) {
-            hasher.absorb(column, compactor, &mut state).map_err(kernel("hash"))?;
+            let mix = |lanes: &mut HashLanes, value| *lanes = hasher.mixed(*lanes, value);
+            hasher.for_each(column, compactor, &mut state, mix).map_err(kernel("hash"))?;
         }
         Ok(state.into_iter().map(finish).collect())
+    }
+
+    /// Calls `then` with each slot and the 64-bit hash of its row's value in one of the columns. Equal values of a column have
+    /// equal hashes.
+    pub(crate) fn for_each_value<T>(
+        &mut self,
+        (place, column): (usize, &ArrayRef),
+        slots: &mut [T],
+        mut then: impl FnMut(&mut T, u64),
+    ) -> Result<()> {
+        let Some(hasher) = self.columns.get(place) else { return Ok(()) };
+        hasher.for_each(column, &mut self.compactor, slots, |slot, value| then(slot, value.0)).map_err(kernel("hash"))
     }
 }
 
@@ -90,63 +105,80 @@ impl ColumnHasher {
         Ok(Self { kind, key, factors: (factors.0 | 1, factors.1 | 1), null })
     }
 
-    /// Mixes the values of a column into the hashes of their rows.
-    fn absorb(
+    /// Calls `then` with the slot of each row and the hash of its value.
+    fn for_each<T>(
         &self,
         column: &ArrayRef,
         compactor: &mut DictionaryEncoder,
-        state: &mut [HashLanes],
+        slots: &mut [T],
+        then: impl FnMut(&mut T, HashLanes),
     ) -> Result<(), ArrowError> {
         match &self.kind {
             HashInput::Text => {
-                let compact = compactor.compact(column)?;
+                let compact = match column.as_dictionary_opt::<UInt32Type>() {
+                    Some(known) if column.data_type() == &dictionary_type() && known.values().len() <= known.len() => {
+                        Arc::clone(column)
+                    }
+                    _ => compactor.compact(column)?,
+                };
                 let compact = compact.as_dictionary::<UInt32Type>();
                 let values = compact.values().as_string::<i32>();
                 let entries: Vec<HashLanes> =
                     (0..values.len()).map(|entry| self.bytes(values.value(entry).as_bytes())).collect();
                 // If all rows are null, the dictionary is empty.
                 let entry = |key: &u32| entries.get(*key as usize).copied().unwrap_or(self.null);
-                self.absorb_each(compact.keys().values().iter().map(entry), compact, state);
+                self.zip(compact.keys().values().iter().map(entry), compact, slots, then);
             }
-            HashInput::Narrow => self.narrow(column, state)?,
+            HashInput::Narrow => self.narrow(column, slots, then)?,
             HashInput::Rows(converter) => {
                 let rows = converter.convert_columns(std::slice::from_ref(column))?;
-                self.absorb_each(rows.iter().map(|row| self.bytes(row.data())), column, state);
+                self.zip(rows.iter().map(|row| self.bytes(row.data())), column, slots, then);
             }
         }
         Ok(())
     }
 
-    /// Mixes one hash per row into the state; values of null rows are ignored.
-    fn absorb_each(&self, values: impl Iterator<Item = HashLanes>, column: &dyn Array, state: &mut [HashLanes]) {
+    /// Calls `then` with each slot and its hash, or that of null; hashes of null rows are ignored.
+    fn zip<T>(
+        &self,
+        values: impl Iterator<Item = HashLanes>,
+        column: &dyn Array,
+        slots: &mut [T],
+        mut then: impl FnMut(&mut T, HashLanes),
+    ) {
         match column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-            None => state.iter_mut().zip(values).for_each(|(lanes, value)| *lanes = self.mixed(*lanes, value)),
+            None => slots.iter_mut().zip(values).for_each(|(slot, value)| then(slot, value)),
             Some(nulls) => {
-                for ((lanes, value), is_valid) in state.iter_mut().zip(values).zip(&nulls) {
-                    *lanes = self.mixed(*lanes, if is_valid { value } else { self.null });
+                for ((slot, value), is_valid) in slots.iter_mut().zip(values).zip(&nulls) {
+                    then(slot, if is_valid { value } else { self.null });
                 }
             }
         }
     }
 
-    fn narrow(&self, column: &ArrayRef, state: &mut [HashLanes]) -> Result<(), ArrowError> {
+    fn narrow<T>(
+        &self,
+        column: &ArrayRef,
+        slots: &mut [T],
+        then: impl FnMut(&mut T, HashLanes),
+    ) -> Result<(), ArrowError> {
         if let Some(values) = column.as_boolean_opt() {
-            self.absorb_each(values.values().iter().map(|value| self.number(value.into())), column, state);
+            self.zip(values.values().iter().map(|value| self.number(value.into())), column, slots, then);
             return Ok(());
         }
-        macro_rules! absorb {
+        macro_rules! each {
             ($type:ty) => {{
                 let bits = make_array(column.to_data().into_builder().data_type(<$type>::DATA_TYPE).build()?);
                 let values = bits.as_primitive::<$type>().values().iter();
-                self.absorb_each(values.map(|value| self.number(i64::from(*value).cast_unsigned())), column, state);
+                self.zip(values.map(|value| self.number(i64::from(*value).cast_unsigned())), column, slots, then);
             }};
         }
         use arrow::datatypes::ArrowPrimitiveType;
         match column.data_type().primitive_width() {
-            Some(1) => absorb!(Int8Type),
-            Some(2) => absorb!(Int16Type),
-            Some(4) => absorb!(Int32Type),
-            _ => absorb!(Int64Type),
+            Some(1) => each!(Int8Type),
+            Some(2) => each!(Int16Type),
+            Some(4) => each!(Int32Type),
+            _ => each!(Int64Type),
         }
         Ok(())
     }
@@ -174,7 +206,7 @@ fn rows(data_type: &DataType) -> Result<RowConverter> {
 
 /// Folded multiplication: XOR of both halves of the 128-bit product.
 #[inline]
-fn folded(a: u64, b: u64) -> u64 {
+pub(crate) fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

@@ -7,15 +7,16 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Schema};
-use datafusion::common::runtime::JoinSet;
+use datafusion::common::runtime::{JoinSet, SpawnedTask};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use futures::{Stream, TryStreamExt};
-use throng_core::dictionary_encode::is_text;
+use throng_core::dictionary_encode::{DictionaryEncoder, is_text};
 use throng_core::exposure::{ExposureColumns, ExposureSketch, InsensitiveExposure};
 use throng_core::row_hash::{Checksum, RowHasher};
 use throng_core::verify::{Findings, Promise, Verifier, VerifyError};
+use tokio::sync::mpsc;
 
 use crate::anonymizer::Anonymizer;
 use crate::passthrough::passthrough_names;
@@ -198,47 +199,132 @@ impl Verification {
         Ok(Some(ExposureSketch::new(columns, *seed)?))
     }
 
-    /// Counts the rows of one stream.
+    /// Counts the rows of one stream. Classes are counted beside the checksum and the exposure of rows.
     pub(crate) async fn count(
         &self,
         schema: &Schema,
         mut batches: impl Stream<Item = Result<RecordBatch, DataFusionError>> + Unpin,
     ) -> Result<CountedRows, AnonymizeError> {
-        let (mut verifier, mut checksum) = (self.verifier(schema)?, Checksum::default());
-        let mut exposure = self.sketch(schema)?;
-        let mut unchanged = match &self.unchanged {
+        let mut verifier = self.verifier(schema)?;
+        let memory = self.reservation();
+        let (content_batches, mut received) = mpsc::channel::<RecordBatch>(BATCHES_BETWEEN);
+        let (mut content, content_memory) = (self.content(schema)?, self.reservation());
+        let content = SpawnedTask::spawn(async move {
+            while let Some(batch) = received.recv().await {
+                content.push(&batch)?;
+                if let Some(memory) = &content_memory {
+                    memory.try_resize(content.size())?;
+                }
+                tokio::task::consume_budget().await;
+            }
+            Ok::<_, AnonymizeError>(content)
+        });
+        while let Some(batch) = batches.try_next().await? {
+            let rows = batch.num_rows() as u64;
+            // The receiver is gone only if it failed, which is returned below.
+            if content_batches.send(batch.clone()).await.is_err() {
+                break;
+            }
+            verifier.push(&batch)?;
+            if let Some(memory) = &memory {
+                memory.try_resize(verifier.size())?;
+            }
+            self.progress.advance(rows);
+            tokio::task::consume_budget().await;
+        }
+        drop(content_batches);
+        let ReleasedContent { checksum, exposure, .. } = content.join().await.map_err(|_| AnonymizeError::Task)??;
+        Ok(CountedRows { verifier, checksum, exposure: exposure.map(|(sketch, _)| sketch) })
+    }
+
+    fn reservation(&self) -> Option<MemoryReservation> {
+        self.memory.as_ref().map(|pool| MemoryConsumer::new("throng verify").register(pool))
+    }
+
+    /// Returns the content of no rows of this schema.
+    fn content(&self, schema: &Schema) -> Result<ReleasedContent, AnonymizeError> {
+        let places = |names: &mut dyn Iterator<Item = &str>| -> Vec<usize> {
+            names.filter_map(|name| schema.index_of(name).ok()).collect()
+        };
+        let unchanged = match &self.unchanged {
             Some(PassthroughCheck { columns, seed }) => {
-                let fields = columns.iter().filter_map(|name| schema.field_with_name(name).ok());
-                let types: Vec<DataType> = fields.map(|field| to_canonical_field(field).data_type().clone()).collect();
-                Some((columns, RowHasher::new(&types, *seed)?))
+                let places = places(&mut columns.iter().map(String::as_str));
+                let types = places.iter().map(|place| to_canonical_field(schema.field(*place)).data_type().clone());
+                Some((RowHasher::new(&types.collect::<Vec<DataType>>(), *seed)?, places))
             }
             None => None,
         };
-        let memory = self.memory.as_ref().map(|pool| MemoryConsumer::new("throng verify").register(pool));
-        while let Some(batch) = batches.try_next().await? {
-            verifier.push(&batch)?;
-            if let Some(memory) = &memory {
-                memory.try_resize(verifier.size() + exposure.as_ref().map_or(0, ExposureSketch::size))?;
-            }
-            if let Some((columns, hasher)) = &mut unchanged {
-                let values = columns.iter().filter_map(|name| batch.column_by_name(name)).map(hashable);
-                checksum.add(hasher.hash(&values.collect::<Result<Vec<_>, _>>()?, batch.num_rows())?);
-            }
-            if let Some(sketch) = &mut exposure {
-                let values = sketch.names().filter_map(|name| batch.column_by_name(name)).map(hashable);
-                let values = values.collect::<Result<Vec<_>, _>>()?;
-                sketch.push(&values, batch.num_rows())?;
-            }
-            self.progress.advance(batch.num_rows() as u64);
-            tokio::task::consume_budget().await;
-        }
-        Ok(CountedRows { verifier, checksum, exposure })
+        let exposure = self.sketch(schema)?.map(|sketch| {
+            let places = places(&mut sketch.names());
+            (sketch, places)
+        });
+        Ok(ReleasedContent { unchanged, checksum: Checksum::default(), exposure, columns: HashableColumns::default() })
     }
 }
 
-/// The row hash accepts strings in any encoding, and canonical types otherwise.
-fn hashable(column: &ArrayRef) -> Result<ArrayRef, AnonymizeError> {
-    if is_text(column.data_type()) { Ok(Arc::clone(column)) } else { to_canonical_array(column) }
+/// Batches that wait to be counted.
+const BATCHES_BETWEEN: usize = 2;
+
+/// Checksum and exposure of rows.
+struct ReleasedContent {
+    /// Hasher of the pass-through columns, and their places.
+    unchanged: Option<(RowHasher, Vec<usize>)>,
+    checksum: Checksum,
+    /// Sketch, and the places of its columns.
+    exposure: Option<(ExposureSketch, Vec<usize>)>,
+    columns: HashableColumns,
+}
+
+impl ReleasedContent {
+    /// Adds a batch.
+    fn push(&mut self, batch: &RecordBatch) -> Result<(), AnonymizeError> {
+        self.columns.clear(batch.num_columns());
+        if let Some((hasher, places)) = &mut self.unchanged {
+            self.checksum.add(hasher.hash(&self.columns.of(batch, places)?, batch.num_rows())?);
+        }
+        if let Some((sketch, places)) = &mut self.exposure {
+            sketch.push(&self.columns.of(batch, places)?, batch.num_rows())?;
+        }
+        Ok(())
+    }
+
+    /// Returns the memory in bytes, about.
+    fn size(&self) -> usize {
+        self.exposure.as_ref().map_or(0, |(sketch, _)| sketch.size())
+    }
+}
+
+/// Columns of a batch as the row hash takes them: dictionary-encoded strings, and canonical types otherwise. Each is converted
+/// once per batch.
+#[derive(Default)]
+struct HashableColumns {
+    columns: Vec<Option<ArrayRef>>,
+    encoder: DictionaryEncoder,
+}
+
+impl HashableColumns {
+    /// Begins another batch.
+    fn clear(&mut self, columns: usize) {
+        self.columns.clear();
+        self.columns.resize(columns, None);
+    }
+
+    /// Returns some columns of the batch.
+    fn of(&mut self, batch: &RecordBatch, places: &[usize]) -> Result<Vec<ArrayRef>, AnonymizeError> {
+        let column = |place: &usize| {
+            if let Some(known) = &self.columns[*place] {
+                return Ok(Arc::clone(known));
+            }
+            let column = batch.column(*place);
+            let column = match is_text(column.data_type()) {
+                true => self.encoder.compact(column).map_err(|source| AnonymizeError::Kernel("strings", source))?,
+                false => to_canonical_array(column)?,
+            };
+            self.columns[*place] = Some(Arc::clone(&column));
+            Ok(column)
+        };
+        places.iter().map(column).collect()
+    }
 }
 
 impl Facts {

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::execution::SendableRecordBatchStream;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::prelude::SessionContext;
+use futures::StreamExt;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Facts, Verification, VerifiedTable, catch_decode_panic, catch_decode_panics};
@@ -133,10 +136,26 @@ async fn verify_with_units(
     let contiguous = verification.clone().expecting_contiguous_classes();
     for verification in [contiguous, verification] {
         let stream = catch_decode_panic(input.rows(session)?.execute_stream()).await.map_err(failed)?;
-        let stream = units.join(catch_decode_panics(stream))?;
+        let stream = units.join(decode_ahead(catch_decode_panics(stream)))?;
         if let Some(verified) = verification.run(&stream.schema(), vec![stream]).await? {
             return Ok(verified);
         }
     }
     Err(JobError::internal("a release was not read as a whole"))
+}
+
+/// Reads a stream in a task of its own, so that it is decoded while its rows are counted.
+fn decode_ahead(mut stream: SendableRecordBatchStream) -> SendableRecordBatchStream {
+    let mut builder = RecordBatchReceiverStream::builder(stream.schema(), 2);
+    let batches = builder.tx();
+    builder.spawn(async move {
+        while let Some(batch) = stream.next().await {
+            // The receiver is gone if the verification has ended.
+            if batches.send(batch).await.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    });
+    builder.build()
 }

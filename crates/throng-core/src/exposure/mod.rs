@@ -12,7 +12,7 @@
 //!   determines everything, which the first measure says already.
 //!
 //! ```text
-//!  batches ──► a 64-bit hash per column and row ──┬─► tuples, by column and with quasi-identifiers ─► RowCounts
+//!  batches ──► a 64-bit hash per column and row ──┬─► tuples, by column and with quasi-identifiers ─► UniqueTuples
 //!                                                 └─► insensitive and sensitive hashes ─► TupleSample
 //! ```
 //!
@@ -26,8 +26,8 @@ use arrow::datatypes::DataType;
 use rustc_hash::FxHashMap;
 
 use crate::error::Result;
-use crate::row_hash::{RowHasher, avalanche};
-use sample::{RowCounts, TupleSample};
+use crate::row_hash::{RowHasher, avalanche, folded};
+use sample::{TupleSample, UniqueTuples};
 
 /// Share of singled out rows above which is warned.
 pub const MUCH_SINGLED_OUT: f64 = 0.01;
@@ -62,12 +62,15 @@ pub struct ExposureColumns {
 #[derive(Debug)]
 pub struct ExposureSketch {
     columns: ExposureColumns,
-    hashers: Vec<RowHasher>,
+    hasher: RowHasher,
     rows: u64,
-    alone: RowCounts,
-    with_quasi: RowCounts,
-    by_column: Vec<RowCounts>,
+    alone: UniqueTuples,
+    with_quasi: UniqueTuples,
+    by_column: Vec<UniqueTuples>,
     compared: TupleSample,
+    /// Hashes of the values of a batch, by insensitive and sensitive column, and of its tuples: buffers.
+    values: Vec<Vec<u64>>,
+    tuples: Vec<u64>,
 }
 
 /// Exposure of a release by its insensitive columns.
@@ -102,14 +105,16 @@ impl ExposureSketch {
     /// Creates a sketch of no rows. `seed` keys the hashes.
     pub fn new(columns: ExposureColumns, seed: u64) -> Result<Self> {
         let all = columns.insensitive.iter().chain(&columns.sensitive).chain(&columns.quasi);
-        let hashers = all.map(|(_, data_type)| RowHasher::new(std::slice::from_ref(data_type), seed));
+        let types: Vec<DataType> = all.map(|(_, data_type)| data_type.clone()).collect();
         Ok(Self {
-            hashers: hashers.collect::<Result<_>>()?,
+            hasher: RowHasher::new(&types, seed)?,
             rows: 0,
-            alone: RowCounts::new(TUPLES),
-            with_quasi: RowCounts::new(TUPLES),
-            by_column: vec![RowCounts::new(VALUES); columns.insensitive.len()],
+            alone: UniqueTuples::new(TUPLES),
+            with_quasi: UniqueTuples::new(TUPLES),
+            by_column: vec![UniqueTuples::new(VALUES); columns.insensitive.len()],
             compared: TupleSample::new(COMPARED),
+            values: Vec::new(),
+            tuples: Vec::new(),
             columns,
         })
     }
@@ -122,29 +127,33 @@ impl ExposureSketch {
 
     /// Adds rows: the insensitive, the sensitive and the quasi-identifying columns.
     pub fn push(&mut self, columns: &[ArrayRef], rows: usize) -> Result<()> {
-        let hashed = self.hashers.iter_mut().zip(columns).map(|(hasher, column)| {
-            let hashes = hasher.hash(std::slice::from_ref(column), rows)?;
-            Ok(hashes.into_iter().map(|hash| hash as u64).collect::<Vec<u64>>())
-        });
-        let hashed = hashed.collect::<Result<Vec<_>>>()?;
-        let (insensitive, others) = hashed.split_at(self.columns.insensitive.len().min(hashed.len()));
-        let (sensitive, quasi) = others.split_at(self.columns.sensitive.len().min(others.len()));
-        for (counts, hashes) in self.by_column.iter_mut().zip(insensitive) {
-            hashes.iter().for_each(|hash| counts.add(*hash));
+        let Self { columns: roles, hasher, alone, with_quasi, by_column, compared, values, tuples, .. } = self;
+        let kept = roles.insensitive.len() + roles.sensitive.len();
+        values.resize_with(kept, Vec::new);
+        tuples.clear();
+        tuples.resize(rows, 1);
+        let mut columns = columns.iter().enumerate();
+        for ((place, column), values) in columns.by_ref().take(kept).zip(&mut *values) {
+            values.resize(rows, 0);
+            hasher.for_each_value((place, column), values, |value, hash| *value = hash)?;
         }
-        let mut tuple = Vec::new();
-        for row in 0..rows {
-            let alone = insensitive.iter().fold(1, |tuple, hashes| mixed(tuple, hashes[row]));
-            self.alone.add(alone);
-            if !quasi.is_empty() {
-                self.with_quasi.add(quasi.iter().fold(alone, |tuple, hashes| mixed(tuple, hashes[row])));
+        let (insensitive, sensitive) = values.split_at(roles.insensitive.len());
+        for (counts, values) in by_column.iter_mut().zip(insensitive) {
+            values.iter().for_each(|value| counts.add(*value));
+            tuples.iter_mut().zip(values).for_each(|(tuple, value)| *tuple = mixed(*tuple, *value));
+        }
+        for (row, tuple) in tuples.iter().enumerate() {
+            alone.add(avalanche(*tuple));
+            let key = avalanche(sensitive.iter().fold(*tuple, |tuple, values| mixed(tuple, values[row])));
+            if compared.takes(key) {
+                compared.add(key, values.iter().map(|values| values[row]));
             }
-            let key = sensitive.iter().fold(alone, |tuple, hashes| mixed(tuple, hashes[row]));
-            if self.compared.takes(key) {
-                tuple.clear();
-                tuple.extend(insensitive.iter().chain(sensitive).map(|hashes| hashes[row]));
-                self.compared.add(key, &tuple);
+        }
+        if !roles.quasi.is_empty() {
+            for (place, column) in columns {
+                hasher.for_each_value((place, column), tuples, |tuple, value| *tuple = mixed(*tuple, value))?;
             }
+            tuples.iter().for_each(|tuple| with_quasi.add(avalanche(*tuple)));
         }
         self.rows += rows as u64;
         Ok(())
@@ -161,22 +170,23 @@ impl ExposureSketch {
 
     /// Returns the memory of the sketch in bytes, about.
     pub fn size(&self) -> usize {
-        let counts = self.by_column.iter().map(RowCounts::size).sum::<usize>();
-        counts + self.alone.size() + self.with_quasi.size() + self.compared.size()
+        let counts = self.by_column.iter().map(UniqueTuples::size).sum::<usize>();
+        let buffers = self.values.iter().chain([&self.tuples]).map(|buffer| buffer.capacity() * size_of::<u64>());
+        counts + self.alone.size() + self.with_quasi.size() + self.compared.size() + buffers.sum::<usize>()
     }
 
     /// Returns the exposure of all rows; `k` is that of the policy.
     pub fn finish(&self, k: u64) -> InsensitiveExposure {
-        let share = |counts: &RowCounts| match self.rows {
+        let share = |counts: &UniqueTuples| match self.rows {
             0 => 0.0,
-            rows => (counts.uniques() as f64 / rows as f64).min(1.0),
+            rows => (counts.count() as f64 / rows as f64).min(1.0),
         };
         let names = self.columns.insensitive.iter().map(|(name, _)| name.clone());
         let has_quasi = !self.columns.quasi.is_empty();
         InsensitiveExposure {
             is_exact: self.alone.is_exact()
                 && self.with_quasi.is_exact()
-                && self.by_column.iter().all(RowCounts::is_exact),
+                && self.by_column.iter().all(UniqueTuples::is_exact),
             alone: share(&self.alone),
             with_quasi: has_quasi.then(|| share(&self.with_quasi)),
             columns: names.zip(self.by_column.iter().map(share)).collect(),
@@ -282,10 +292,10 @@ impl InsensitiveExposure {
     }
 }
 
-/// Mixes the hash of a value into that of a tuple. The order of values matters.
+/// Mixes the hash of a value into that of a tuple. The order of values matters; [`avalanche`] makes all bits of the result usable.
 #[inline]
 fn mixed(tuple: u64, value: u64) -> u64 {
-    avalanche(tuple.rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ value)
+    folded(tuple ^ value, 0x9e37_79b9_7f4a_7c15)
 }
 
 #[cfg(test)]

@@ -3,50 +3,68 @@
 //! A tuple is kept if its hash has at least `zeros` trailing zeros. Above the capacity `zeros` grows, and about half of the tuples are
 //! dropped. Tuples that are kept have been kept since their first row, so their counts are exact.
 
+use std::collections::hash_map::Entry;
+
 use rustc_hash::FxHashMap;
 
-/// Rows per tuple.
+/// Which tuples have a single row.
 #[derive(Clone, Debug)]
-pub(super) struct RowCounts {
-    kept: FxHashMap<u64, u32>,
+pub(super) struct UniqueTuples {
+    /// Whether each tuple has more than one row.
+    is_repeated: FxHashMap<u64, bool>,
+    /// Some of the tuples with more than one row, by bits of their hash: most rows of a column with few values end here.
+    repeated: Box<[u64; CACHED]>,
     zeros: u32,
     capacity: usize,
 }
 
-impl RowCounts {
+/// Number of repeated tuples that are found without the table; a power of two.
+const CACHED: usize = 256;
+
+impl UniqueTuples {
     pub(super) fn new(capacity: usize) -> Self {
-        Self { kept: FxHashMap::default(), zeros: 0, capacity }
+        // No slot but the first holds the hash of zero; its own slot starts with one that belongs elsewhere.
+        let mut repeated = Box::new([0; CACHED]);
+        repeated[slot(0)] = u64::MAX;
+        Self { is_repeated: FxHashMap::default(), repeated, zeros: 0, capacity }
     }
 
-    /// Counts a row of the tuple with this hash.
+    /// Adds a row of the tuple with this hash.
     #[inline]
     pub(super) fn add(&mut self, hash: u64) {
-        if hash.trailing_zeros() >= self.zeros {
-            self.add_rows(hash, 1);
+        if hash.trailing_zeros() >= self.zeros && self.repeated[slot(hash)] != hash {
+            self.insert(hash, false);
         }
     }
 
-    fn add_rows(&mut self, hash: u64, rows: u32) {
-        let known = self.kept.entry(hash).or_default();
-        *known = known.saturating_add(rows);
-        while self.kept.len() > self.capacity && self.zeros < u64::BITS {
-            self.sample_at(self.zeros + 1);
+    fn insert(&mut self, hash: u64, is_repeated: bool) {
+        match self.is_repeated.entry(hash) {
+            Entry::Occupied(mut known) => {
+                known.insert(true);
+                self.repeated[slot(hash)] = hash;
+            }
+            Entry::Vacant(new) => {
+                new.insert(is_repeated);
+                while self.is_repeated.len() > self.capacity && self.zeros < u64::BITS {
+                    self.sample_at(self.zeros + 1);
+                }
+            }
         }
     }
 
     fn sample_at(&mut self, zeros: u32) {
         self.zeros = zeros;
-        self.kept.retain(|hash, _| hash.trailing_zeros() >= zeros);
+        self.is_repeated.retain(|hash, _| hash.trailing_zeros() >= zeros);
     }
 
-    /// Adds the rows of other counts.
+    /// Adds the rows of other tuples.
     pub(super) fn merge(&mut self, other: Self) {
         if other.zeros > self.zeros {
             self.sample_at(other.zeros);
         }
-        for (hash, rows) in other.kept {
+        for (hash, is_repeated) in other.is_repeated {
             if hash.trailing_zeros() >= self.zeros {
-                self.add_rows(hash, rows);
+                self.insert(hash, is_repeated);
             }
         }
     }
@@ -56,14 +74,20 @@ impl RowCounts {
     }
 
     /// Returns the number of tuples with a single row, estimated if tuples are sampled.
-    pub(super) fn uniques(&self) -> u64 {
-        let found = self.kept.values().filter(|rows| **rows == 1).count() as u64;
+    pub(super) fn count(&self) -> u64 {
+        let found = self.is_repeated.values().filter(|is_repeated| !**is_repeated).count() as u64;
         found.saturating_mul(1_u64.checked_shl(self.zeros).unwrap_or(u64::MAX))
     }
 
     pub(super) fn size(&self) -> usize {
-        self.kept.capacity() * (size_of::<(u64, u32)>() + 1)
+        self.is_repeated.capacity() * (size_of::<(u64, bool)>() + 1) + size_of::<[u64; CACHED]>()
     }
+}
+
+/// Returns the slot of a hash. Uses its high bits, which sampling leaves alone.
+#[inline]
+fn slot(hash: u64) -> usize {
+    (hash >> 56) as usize % CACHED
 }
 
 /// Tuples with the hash of each of their values, and their rows.
@@ -86,12 +110,12 @@ impl TupleSample {
     }
 
     /// Adds a row of a tuple that is kept.
-    pub(super) fn add(&mut self, hash: u64, tuple: &[u64]) {
+    pub(super) fn add(&mut self, hash: u64, tuple: impl Iterator<Item = u64>) {
         self.add_rows(hash, tuple, 1);
     }
 
-    fn add_rows(&mut self, hash: u64, tuple: &[u64], rows: u64) {
-        self.kept.entry(hash).or_insert_with(|| (tuple.into(), 0)).1 += rows;
+    fn add_rows(&mut self, hash: u64, tuple: impl Iterator<Item = u64>, rows: u64) {
+        self.kept.entry(hash).or_insert_with(|| (tuple.collect(), 0)).1 += rows;
         while self.kept.len() > self.capacity && self.zeros < u64::BITS {
             self.zeros += 1;
             let zeros = self.zeros;
@@ -107,7 +131,7 @@ impl TupleSample {
         }
         for (hash, (tuple, rows)) in other.kept {
             if self.takes(hash) {
-                self.add_rows(hash, &tuple, rows);
+                self.add_rows(hash, tuple.iter().copied(), rows);
             }
         }
     }

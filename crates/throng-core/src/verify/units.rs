@@ -1,41 +1,75 @@
 //! Units of privacy in one class: how many there are, and how many values different units carry.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use rustc_hash::FxHashSet;
-
 /// Units of one class. A row without a unit is a unit of its own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClassUnits {
-    named: FxHashSet<u64>,
+    named: DistinctItems<u64>,
     unnamed: u64,
     /// Per sensitive promise.
-    carried: Vec<Carried>,
+    carried: Vec<CarriedSymbols>,
 }
 
 /// Which units carry which symbols of one sensitive column.
 #[derive(Clone, Debug, Default)]
-struct Carried {
-    pairs: BTreeSet<(u64, u64)>,
+struct CarriedSymbols {
+    /// Pairs of symbol and unit.
+    pairs: DistinctItems<(u64, u64)>,
     /// Symbols of rows without a unit.
-    unnamed: BTreeSet<u64>,
+    unnamed: DistinctItems<u64>,
+}
+
+/// A set that is filled before it is read. Most classes are small, so items are sorted rather than hashed.
+#[derive(Clone, Debug)]
+struct DistinctItems<T> {
+    items: Vec<T>,
+    /// Number of items at which duplicates are removed.
+    limit: usize,
+}
+
+impl<T> Default for DistinctItems<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), limit: 64 }
+    }
+}
+
+impl<T: Ord + Copy> DistinctItems<T> {
+    fn insert(&mut self, item: T) {
+        self.items.push(item);
+        if self.items.len() >= self.limit {
+            self.items.sort_unstable();
+            self.items.dedup();
+            self.limit = self.limit.max(2 * self.items.len());
+        }
+    }
+
+    fn extend(&mut self, other: Self) {
+        other.items.into_iter().for_each(|item| self.insert(item));
+    }
+
+    /// Returns the items in order, each once.
+    fn sorted(&self) -> Vec<T> {
+        let mut items = self.items.clone();
+        items.sort_unstable();
+        items.dedup();
+        items
+    }
 }
 
 impl ClassUnits {
     pub(super) fn new(sensitive: usize) -> Self {
-        Self { carried: vec![Carried::default(); sensitive], ..Self::default() }
+        Self { carried: vec![CarriedSymbols::default(); sensitive], ..Self::default() }
     }
 
     /// Adds a row with its unit and its symbol in each sensitive column.
     pub(super) fn add(&mut self, unit: Option<u64>, symbols: impl Iterator<Item = Option<u64>>) {
         match unit {
-            Some(unit) => drop(self.named.insert(unit)),
+            Some(unit) => self.named.insert(unit),
             None => self.unnamed += 1,
         }
         for (carried, symbol) in self.carried.iter_mut().zip(symbols) {
             match (unit, symbol) {
-                (Some(unit), Some(symbol)) => drop(carried.pairs.insert((unit, symbol))),
-                (None, Some(symbol)) => drop(carried.unnamed.insert(symbol)),
+                (Some(unit), Some(symbol)) => carried.pairs.insert((symbol, unit)),
+                (None, Some(symbol)) => carried.unnamed.insert(symbol),
                 (_, None) => {}
             }
         }
@@ -52,41 +86,69 @@ impl ClassUnits {
 
     /// Returns the number of units.
     pub(super) fn count(&self) -> u64 {
-        self.named.len() as u64 + self.unnamed
+        self.named.sorted().len() as u64 + self.unnamed
     }
 
     /// Returns the largest number of symbols of a sensitive column that as many different units carry.
     pub(super) fn carried_values(&self, sensitive: usize) -> u64 {
-        let carried = &self.carried[sensitive];
-        let mut symbols_of: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
-        for (unit, symbol) in carried.pairs.iter().filter(|(_, symbol)| !carried.unnamed.contains(symbol)) {
-            symbols_of.entry(*unit).or_default().push(*symbol);
-        }
-        let mut unit_of: BTreeMap<u64, u64> = BTreeMap::new();
-        let found = symbols_of.keys().filter(|unit| place(**unit, &symbols_of, &mut unit_of, &mut BTreeSet::new()));
-        carried.unnamed.len() as u64 + found.count() as u64
+        let CarriedSymbols { pairs, unnamed } = &self.carried[sensitive];
+        let unnamed = unnamed.sorted();
+        let mut pairs = pairs.sorted();
+        pairs.retain(|(symbol, _)| unnamed.binary_search(symbol).is_err());
+        let mut units: Vec<u64> = pairs.iter().map(|(_, unit)| *unit).collect();
+        units.sort_unstable();
+        units.dedup();
+        let number = |unit: &u64| units.partition_point(|other| other < unit);
+        let units_of: Vec<Vec<usize>> =
+            pairs.chunk_by(|a, b| a.0 == b.0).map(|of| of.iter().map(|(_, unit)| number(unit)).collect()).collect();
+        let mut matching = Matching { units_of: &units_of, symbol_of: vec![None; units.len()], is_seen: Vec::new() };
+        unnamed.len() as u64 + matching.size()
     }
 }
 
-/// Gives a unit a symbol that it carries, moving other units to other symbols of theirs where needed. Returns whether that
-/// is possible.
-fn place(
-    unit: u64,
-    symbols_of: &BTreeMap<u64, Vec<u64>>,
-    unit_of: &mut BTreeMap<u64, u64>,
-    seen: &mut BTreeSet<u64>,
-) -> bool {
-    for symbol in &symbols_of[&unit] {
-        if !seen.insert(*symbol) {
-            continue;
+/// A matching of symbols with units that carry them.
+struct Matching<'a> {
+    /// Units that carry each symbol.
+    units_of: &'a [Vec<usize>],
+    /// The symbol that each unit is matched with.
+    symbol_of: Vec<Option<usize>>,
+    /// Units that the present augmenting path has seen.
+    is_seen: Vec<bool>,
+}
+
+impl Matching<'_> {
+    /// Returns the size of a largest matching.
+    fn size(&mut self) -> u64 {
+        let mut size = 0;
+        for symbol in 0..self.units_of.len() {
+            self.is_seen.clear();
+            self.is_seen.resize(self.symbol_of.len(), false);
+            size += u64::from(self.place(symbol));
         }
-        let holder = unit_of.get(symbol).copied();
-        if holder.is_none_or(|holder| place(holder, symbols_of, unit_of, seen)) {
-            unit_of.insert(*symbol, unit);
+        size
+    }
+
+    /// Gives a symbol a unit that carries it, moving other symbols to other units where needed. Returns whether that is
+    /// possible.
+    fn place(&mut self, symbol: usize) -> bool {
+        let units_of = self.units_of;
+        // Free units first: most symbols find one, and no path is longer than it has to be.
+        let free = units_of[symbol].iter().find(|unit| self.symbol_of[**unit].is_none());
+        if let Some(unit) = free {
+            self.symbol_of[*unit] = Some(symbol);
             return true;
         }
+        for unit in &units_of[symbol] {
+            if std::mem::replace(&mut self.is_seen[*unit], true) {
+                continue;
+            }
+            if self.symbol_of[*unit].is_some_and(|holder| self.place(holder)) {
+                self.symbol_of[*unit] = Some(symbol);
+                return true;
+            }
+        }
+        false
     }
-    false
 }
 
 #[cfg(test)]
@@ -113,5 +175,28 @@ mod tests {
             units.add(Some(unit), std::iter::once(Some(symbol)));
         }
         assert_eq!(units.carried_values(0), 3);
+    }
+
+    /// Tries all ways to give a symbol to each unit, or none.
+    fn most_carried(pairs: &[(u64, u64)], units: &[u64], taken: u64) -> u64 {
+        let Some((unit, others)) = units.split_first() else { return taken.count_ones().into() };
+        let of_unit = pairs.iter().filter(|(carrier, symbol)| carrier == unit && taken >> symbol & 1 == 0);
+        let with_symbol = of_unit.map(|(_, symbol)| most_carried(pairs, others, taken | 1 << symbol)).max();
+        with_symbol.unwrap_or(0).max(most_carried(pairs, others, taken))
+    }
+
+    #[test]
+    fn a_matching_is_as_large_as_any() {
+        let mut draws = crate::local_search::rng::SplitMix64::new(7);
+        for _ in 0..500 {
+            let (units, symbols) = (1 + draws.below(5) as u64, 1 + draws.below(5) as u64);
+            let rows = 1 + draws.below(9);
+            let pairs: Vec<(u64, u64)> =
+                (0..rows).map(|_| (draws.below(units as usize) as u64, draws.below(symbols as usize) as u64)).collect();
+            let mut class = ClassUnits::new(1);
+            pairs.iter().for_each(|(unit, symbol)| class.add(Some(*unit), std::iter::once(Some(*symbol))));
+            let all: Vec<u64> = (0..units).collect();
+            assert_eq!(class.carried_values(0), most_carried(&pairs, &all, 0), "{pairs:?}");
+        }
     }
 }
