@@ -38,7 +38,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use throng_policy::Overrides;
 
-/// What `--version` tells. A build that leaks on purpose says so.
+/// Output of `--version`. A build that leaks on purpose says so.
 const VERSION: &str = if cfg!(feature = "leaky") {
     concat!(env!("CARGO_PKG_VERSION"), " LEAKY, for tests only")
 } else {
@@ -97,7 +97,7 @@ impl Args {
 pub(crate) enum Command {
     /// Look at a table and draft a policy for it, with a reason for every line
     ///
-    /// What can't be told from a table is left as a question, `"?"`, which `check` and `run` insist on. The draft holds
+    /// What a table does not show is left as a question, `"?"`, which `check` and `run` insist on. The draft holds
     /// names of columns, counts and round numbers, and no value of the table.
     Init(InitArgs),
     /// Check a policy against its input: names, types, hierarchies, and whether k and p can be met
@@ -120,7 +120,7 @@ pub(crate) enum Command {
     ///
     /// One HTML file that fetches nothing and needs no script. `report = true` under `[output]` publishes it with the release.
     Report(ReportArgs),
-    /// Tell how many rows could be found in a table as it is, and which columns single them out
+    /// Count the rows that could be found in a table as it is, and the columns that single them out
     ///
     /// Rows are counted: people are found where each has one row, and several rows of a person look like several people. A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
     /// right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
@@ -161,7 +161,7 @@ pub(crate) enum Command {
     /// sample first, exact soon after. Its product is a policy file next to the table. The page is served on 127.0.0.1 only, below a
     /// random path, and fetches nothing. The first line on stdout is a JSON object with its address; Ctrl-C ends it.
     Studio(StudioArgs),
-    /// Tell what a run would do: the plan, leaves, memory, and about how much would be lost
+    /// Show what a run would do: the plan, leaves, memory, and the approximate loss
     ///
     /// Reads the input and clusters a few of its leaves; writes nothing.
     Plan(PolicyArgs),
@@ -173,7 +173,7 @@ pub(crate) enum Command {
     /// Files are tables: `SELECT * FROM 'data/people.parquet'`, also a folder `'data/'`, a glob or s3://, gs://, az://.
     /// `CREATE EXTERNAL TABLE people STORED AS PARQUET LOCATION 'data/'` gives them a name. Results go to stdout and
     /// errors to stderr. After an error nothing more is run, and a script in which a statement can't be parsed is not
-    /// begun. Without -c, -f and piped input a shell starts; \? tells what it understands.
+    /// begun. Without -c, -f and piped input a shell starts; \? lists its commands.
     Sql(SqlArgs),
     /// Remove what dead runs have left at an output
     ///

@@ -89,6 +89,19 @@ pub struct QuasiSpec {
 }
 
 impl QuasiSpec {
+    /// A column whose values are compared as they are.
+    pub fn plain(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            release: ColumnRecoding::Ancestor,
+            weight: DEFAULT_WEIGHT,
+            nulls: Nulls::Value,
+            hierarchy: Arc::new(HierarchySpec::Flat),
+            limit: None,
+            cover: None,
+        }
+    }
+
     /// Returns the names of the columns it has in the release.
     pub fn released_names(&self) -> Vec<String> {
         released_names(&self.name, self.release)

@@ -3,22 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result;
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 use throng_policy::Policy;
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
 use crate::exec::{AnonymizeExec, ExecOptions, SharedRelease};
+use crate::opaque_table::opaque_table;
+use crate::plan_input::plan_input;
 use crate::progress::Progress;
-use crate::project_stream::project_stream;
 use crate::release::Release;
-use crate::strip_statistics::strip_statistics;
 
 /// The release of another table under a policy.
 ///
@@ -90,9 +85,7 @@ impl AnonymizedTable {
 
     /// Returns the operator over a plan of the input. The input is planned separately, and its statistics are removed.
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
-        let columns = self.anonymizer.columns_read();
-        let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), Some(columns))?;
-        let input = strip_statistics(state.create_physical_plan(&input.build()?).await?)?;
+        let input = plan_input(state, &self.input, self.anonymizer.columns_read()).await?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
         Ok(AnonymizeExec::sharing(anonymizer, input, release, self.watch.clone()))
     }
@@ -107,25 +100,4 @@ impl fmt::Debug for AnonymizedTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for AnonymizedTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(self.anonymizer.schema())
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    /// Applies the projection above the operator. Filters and limits are left to the nodes above: `filters` is empty,
-    /// because none is supported, and the `limit` hint must not be used.
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        project_stream(Arc::new(self.plan(state).await?), projection)
-    }
-}
+opaque_table!(AnonymizedTable, |self| Arc::clone(self.anonymizer.schema()), |state| Arc::new(self.plan(state).await?));

@@ -10,7 +10,7 @@ use throng_core::risk::DEFAULT_THRESHOLD;
 use throng_policy::{PolicyDraft, Store};
 
 use crate::error::{JobError, Kind};
-use crate::input::{JobInput, open_table};
+use crate::input::{JobInput, check_names, open_table};
 use crate::job::JobOptions;
 use crate::progress::Stage;
 use crate::risk::{RiskOptions, risk_of};
@@ -33,7 +33,7 @@ pub struct Draft {
 pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, JobError> {
     let session = session(options)?;
     let input = open_table(&session, locations, &Store::default(), options).await?;
-    check_names(input.as_ref())?;
+    check_names(input.schema())?;
     let profiles = profiles(input.as_ref(), &session, options).await?;
     let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
     if draft.rows() == 0 {
@@ -87,18 +87,5 @@ async fn profiles(
                 return Err(input.locate(session, &names, &error).await);
             }
         }
-    }
-}
-
-/// Rejects repeated column names, because a policy identifies columns by name.
-fn check_names(input: &dyn JobInput) -> Result<(), JobError> {
-    let mut names: Vec<&str> = input.schema().fields().iter().map(|field| field.name().as_str()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => {
-            let text = format!("the table has more than one column `{}`; rename all but one", pair[0]);
-            Err(JobError::new(Kind::BadData, text))
-        }
-        None => Ok(()),
     }
 }

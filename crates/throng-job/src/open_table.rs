@@ -9,7 +9,7 @@ use datafusion::prelude::SessionContext;
 use throng_policy::{Policy, Store};
 
 use crate::error::JobError;
-use crate::input::{JobInput, open, open_locations};
+use crate::input::{JobInput, check_names, open, open_locations};
 use crate::job::JobOptions;
 use crate::session::session;
 
@@ -45,6 +45,11 @@ impl OpenTable {
     /// Returns the schema of the table.
     pub fn schema(&self) -> &SchemaRef {
         self.input.schema()
+    }
+
+    /// Rejects repeated column names, because a policy identifies columns by name.
+    pub fn check_names(&self) -> Result<(), JobError> {
+        check_names(self.schema())
     }
 
     /// Returns the number of rows that the table declares, if its format does.

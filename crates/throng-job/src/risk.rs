@@ -11,9 +11,8 @@ use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::physical_plan::SendableRecordBatchStream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
-use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
+use throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng_core::dictionary_encode::DictionaryEncoder;
-use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::{Risk, SamplingFraction, WeightedClasses};
 use throng_core::survey::{CountedTuples, Survey, SurveySpec};
 use throng_datafusion::{EngineFailure, classify};
@@ -159,17 +158,8 @@ fn weights(name: &str, column: &ArrayRef) -> Result<Vec<f64>, JobError> {
 
 fn spec(schema: &Schema, asked: &RiskOptions) -> SurveySpec {
     let mut types = schema.fields().iter().map(|field| field.data_type().clone());
-    let quasi = |name: &String| QuasiSpec {
-        name: name.clone(),
-        release: ColumnRecoding::Ancestor,
-        weight: DEFAULT_WEIGHT,
-        nulls: Nulls::Value,
-        hierarchy: Arc::new(HierarchySpec::Flat),
-        limit: None,
-        cover: None,
-    };
     SurveySpec {
-        quasi: asked.quasi.iter().map(quasi).zip(types.by_ref()).collect(),
+        quasi: asked.quasi.iter().map(QuasiSpec::plain).zip(types.by_ref()).collect(),
         sensitive: asked.sensitive.iter().map(SensitiveSpec::plain).zip(types).collect(),
     }
 }

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_budget_is_read_under_the_name_that_it_tells() {
+    fn a_budget_is_read_under_its_own_name() {
         for text in ["fast", "balanced", "thorough", "500ms", "30s", "5min", "1h", "1500ms"] {
             assert_eq!(text.parse::<Budget>().unwrap().text(), text);
         }

@@ -59,7 +59,7 @@ fn values_are_those_of_the_tree() {
             .into_iter()
             .zip([1, 3])
             .map(|(column, position)| format!(
-                "{column}: columns.a.limit[{position}]: is not a value of the column's hierarchy; mend one of the two"
+                "{column}: columns.a.limit[{position}]: is not a value of the column's hierarchy; correct one of the two"
             ))
             .collect::<Vec<_>>()
     );

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preset_is_read_under_the_name_that_it_tells() {
+    fn a_preset_is_read_under_its_own_name() {
         for preset in Preset::ALL {
             let read: Preset = serde_json::from_value(preset.as_str().into()).unwrap();
             assert_eq!(read, preset);

@@ -25,7 +25,7 @@ fn protected_values_are_those_of_a_tree() {
     assert_eq!(
         refused(&format!("{TREE}protected = ['cancer', 'Cancer', '*']\n")),
         [
-            "policy.toml:8:24: columns.a.protected[1]: is not a value of the column's hierarchy; mend one of the two",
+            "policy.toml:8:24: columns.a.protected[1]: is not a value of the column's hierarchy; correct one of the two",
             "policy.toml:8:34: columns.a.protected[2]: is the root of the hierarchy, and would make all values the \
              same; protect values below it",
         ]
@@ -45,7 +45,7 @@ fn protected_values_may_come_from_a_file() {
     assert!(with("protected = ['Europe']\n").is_ok());
     assert_eq!(
         with("protected = ['Africa']\n").unwrap_err(),
-        "policy.toml:8:14: columns.a.protected[0]: is not a value of the column's hierarchy; mend one of the two"
+        "policy.toml:8:14: columns.a.protected[0]: is not a value of the column's hierarchy; correct one of the two"
     );
 }
 

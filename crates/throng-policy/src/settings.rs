@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_choice_is_read_under_the_name_that_it_tells() {
+    fn a_choice_is_read_under_its_own_name() {
         for format in [Format::Parquet, Format::Csv, Format::Arrow] {
             assert_eq!(read::<Format>(format.as_str()), format);
         }

@@ -36,7 +36,7 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
     };
     let table = Arc::new(table);
     let schema = Arc::clone(table.schema());
-    check_names(&table)?;
+    table.check_names()?;
     state.with_project(id, |project| {
         project.rows = table.declared_rows();
         project.table = Some(Arc::clone(&table));
@@ -122,19 +122,6 @@ async fn profiles(table: &OpenTable) -> Result<Vec<Profile>, JobError> {
             Ok(None) => return Ok(profiles),
             Err(error) => return Err(table.failure(&names, &error).await),
         }
-    }
-}
-
-/// Rejects repeated column names, because a policy identifies columns by name.
-fn check_names(table: &OpenTable) -> Result<(), JobError> {
-    let mut names: Vec<&str> = table.schema().fields().iter().map(|field| field.name().as_str()).collect();
-    names.sort_unstable();
-    match names.windows(2).find(|pair| pair[0] == pair[1]) {
-        Some(pair) => {
-            let text = format!("the table has more than one column `{}`; rename all but one", pair[0]);
-            Err(JobError::new(Kind::BadData, text))
-        }
-        None => Ok(()),
     }
 }
 

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use throng::arrow::array::ArrayRef;
-use throng::throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
+use throng::throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng::throng_core::dictionary_encode::DictionaryEncoder;
-use throng::throng_core::hierarchy::HierarchySpec;
 use throng::throng_core::risk::DEFAULT_THRESHOLD;
 use throng::throng_core::survey::{Survey, SurveySpec};
 use throng::throng_core::table::Table;
@@ -126,16 +125,8 @@ fn bound_spec(binding: &Binding) -> SurveySpec {
 
 /// Columns that are compared by their values, whatever the policy makes of them.
 fn plain_spec(binding: &Binding) -> SurveySpec {
-    let quasi = |name: &String| QuasiSpec {
-        name: name.clone(),
-        release: ColumnRecoding::Ancestor,
-        weight: DEFAULT_WEIGHT,
-        nulls: Nulls::Value,
-        hierarchy: Arc::new(HierarchySpec::Flat),
-        limit: None,
-        cover: None,
-    };
-    let of_quasi = binding.quasi.iter().map(|bound| (quasi(&bound.column.name), bound.column.data_type.clone()));
+    let of_quasi =
+        binding.quasi.iter().map(|bound| (QuasiSpec::plain(&bound.column.name), bound.column.data_type.clone()));
     let of_sensitive = binding
         .sensitive
         .iter()

@@ -8,9 +8,8 @@ use datafusion::execution::memory_pool::MemoryConsumer;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
-use throng_core::columns::{ColumnRecoding, DEFAULT_WEIGHT, Nulls, QuasiSpec, SensitiveSpec};
+use throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng_core::dictionary_encode::DictionaryEncoder;
-use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::Risk;
 use throng_core::survey::{Survey, SurveySpec};
 use throng_datafusion::{AnonymizeError, catch_decode_panic, catch_decode_panics};
@@ -58,17 +57,8 @@ pub(crate) async fn risk(
 /// Quasi-identifiers that are compared by their values, whatever the policy generalizes them to.
 fn values_as_they_are(quasi: &[BoundColumn], sensitive: &[BoundColumn]) -> SurveySpec {
     let typed = |column: &BoundColumn| -> DataType { column.data_type.clone() };
-    let spec = |column: &BoundColumn| QuasiSpec {
-        name: column.name.clone(),
-        release: ColumnRecoding::Ancestor,
-        weight: DEFAULT_WEIGHT,
-        nulls: Nulls::Value,
-        hierarchy: Arc::new(HierarchySpec::Flat),
-        limit: None,
-        cover: None,
-    };
     SurveySpec {
-        quasi: quasi.iter().map(|column| (spec(column), typed(column))).collect(),
+        quasi: quasi.iter().map(|column| (QuasiSpec::plain(&column.name), typed(column))).collect(),
         sensitive: sensitive.iter().map(|column| (SensitiveSpec::plain(&column.name), typed(column))).collect(),
     }
 }

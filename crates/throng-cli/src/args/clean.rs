@@ -10,7 +10,7 @@ pub(crate) struct CleanArgs {
     #[arg(value_name = "POLICY|LOCATION")]
     pub(crate) target: String,
 
-    /// Tell what would be removed, and remove nothing
+    /// List what would be removed, and remove nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 

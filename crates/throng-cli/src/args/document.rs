@@ -5,7 +5,7 @@ use clap_complete::Shell;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell, whose documentation tells where the completions belong
+    /// The shell, whose documentation says where completions belong
     pub(crate) shell: Shell,
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct RiskArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
     pub(crate) quasi: Vec<String>,
 
-    /// Columns that must not be learned; tells how many classes give them away
+    /// Columns that must not be learned; counts the classes that give them away
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) sensitive: Vec<String>,
 

@@ -30,7 +30,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "PARTITION[/CLUSTER],...", value_delimiter = ',', value_parser = algorithm)]
     pub(crate) algorithm: Vec<(PartitionChoice, ClusterSetting)>,
 
-    /// Tell which policy has the lowest risk among those that lose at most this much, from 0 to 1
+    /// Name the policy that has the lowest risk among those that lose at most this much, from 0 to 1
     #[arg(long, value_name = "NCP", value_parser = share)]
     pub(crate) loss: Option<f64>,
 

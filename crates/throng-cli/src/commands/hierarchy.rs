@@ -47,7 +47,7 @@ pub(super) async fn hierarchy(command: &HierarchyCommand, job: &JobOptions) -> R
                 return Ok(Outcome::success(text, json));
             }
             let message = format!(
-                "{} of {} distinct values of `{column}` are not in the hierarchy; add a line for each of them, or mend \
+                "{} of {} distinct values of `{column}` are not in the hierarchy; add a line for each of them, or correct \
                  the values",
                 fit.missing, fit.distinct
             );
@@ -75,13 +75,13 @@ pub(super) async fn hierarchy(command: &HierarchyCommand, job: &JobOptions) -> R
                 return Ok(Outcome::printed());
             };
             write_new(output, &text)?;
-            let told = format!("wrote {}: {} values", output.display(), tree.leaf_count());
+            let message = format!("wrote {}: {} values", output.display(), tree.leaf_count());
             let json = json!({
                 "outcome": "converted",
                 "output": output.display().to_string(),
                 "values": tree.leaf_count(),
             });
-            Ok(Outcome::success(told, json))
+            Ok(Outcome::success(message, json))
         }
     }
 }

@@ -18,16 +18,16 @@ pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, J
         weight: args.weight.clone(),
     };
     let risk = throng_job::risk(std::slice::from_ref(&args.data), &asked, job).await?;
-    let (mut told, mut json) = (String::new(), json(&risk));
+    let (mut message, mut json) = (String::new(), json(&risk));
     if let Some(path) = &args.output {
         write(path, &risk_page(&risk))?;
-        told = format!("wrote {}", path.display());
+        message = format!("wrote {}", path.display());
         json["output"] = path.display().to_string().into();
     }
     if args.format == RiskFormat::Table {
         write_out(&text(&risk));
     }
-    Ok(Outcome::success(told, json))
+    Ok(Outcome::success(message, json))
 }
 
 /// Formats the risk of a table as JSON.

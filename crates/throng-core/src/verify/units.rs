@@ -153,7 +153,10 @@ impl Matching<'_> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::test_tables::cases;
 
     #[test]
     fn values_count_as_often_as_different_units_carry_them() {
@@ -185,18 +188,14 @@ mod tests {
         with_symbol.unwrap_or(0).max(most_carried(pairs, others, taken))
     }
 
-    #[test]
-    fn a_matching_is_as_large_as_any() {
-        let mut draws = crate::local_search::rng::SplitMix64::new(7);
-        for _ in 0..500 {
-            let (units, symbols) = (1 + draws.below(5) as u64, 1 + draws.below(5) as u64);
-            let rows = 1 + draws.below(9);
-            let pairs: Vec<(u64, u64)> =
-                (0..rows).map(|_| (draws.below(units as usize) as u64, draws.below(symbols as usize) as u64)).collect();
+    proptest! {
+        #![proptest_config(cases(400))]
+
+        #[test]
+        fn a_matching_is_as_large_as_any(pairs in prop::collection::vec((0_u64..5, 0_u64..5), 1..10)) {
             let mut class = ClassUnits::new(1);
             pairs.iter().for_each(|(unit, symbol)| class.add(Some(*unit), std::iter::once(Some(*symbol))));
-            let all: Vec<u64> = (0..units).collect();
-            assert_eq!(class.carried_values(0), most_carried(&pairs, &all, 0), "{pairs:?}");
+            prop_assert_eq!(class.carried_values(0), most_carried(&pairs, &[0, 1, 2, 3, 4], 0));
         }
     }
 }

@@ -3,18 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::catalog::{Session, TableProvider};
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, internal_datafusion_err};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 
 use super::task::Task;
 use super::task_exec::TaskExec;
-use crate::project_stream::project_stream;
-use crate::strip_statistics::strip_statistics;
+use crate::opaque_table::opaque_table;
+use crate::plan_input::plan_input;
 
 /// The output of a chain of tasks. As opaque to the optimizer as [`crate::AnonymizedTable`], and for the same reason.
 pub struct TaskTable {
@@ -52,27 +48,8 @@ impl fmt::Debug for TaskTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for TaskTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let columns = Some(self.columns.clone());
-        let input = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(&self.input)), columns)?;
-        let input = strip_statistics(state.create_physical_plan(&input.build()?).await?)?;
-        let over = |input, task: &Task| Arc::new(TaskExec::new(task.clone(), input)) as _;
-        project_stream(self.tasks.iter().fold(input, over), projection)
-    }
-}
+opaque_table!(TaskTable, |self| Arc::clone(&self.schema), |state| {
+    let input = plan_input(state, &self.input, self.columns.clone()).await?;
+    let over = |input, task: &Task| Arc::new(TaskExec::new(task.clone(), input)) as _;
+    self.tasks.iter().fold(input, over)
+});

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
-use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
+use datafusion::catalog::{TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::{DataFusionError, Result};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
-use datafusion::physical_plan::ExecutionPlan;
 use throng_core::verify::{Promise, Verifier};
 
 use super::arguments::table_and_policy;
 use super::lookup::table_of;
 use super::privacy_check_exec::{PrivacyCheckExec, checked_schema};
+use crate::opaque_table::opaque_table;
+use crate::plan_input::plan_input;
 use crate::policy_text::policy_of;
-use crate::project_stream::project_stream;
 
 /// The table function `privacy_check('table', 'policy')`.
 ///
@@ -67,28 +64,8 @@ impl PrivacyCheck {
     }
 }
 
-#[async_trait]
-impl TableProvider for PrivacyCheck {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let columns = self.columns_read(&self.release.schema())?;
-        let release =
-            LogicalPlanBuilder::scan("release", provider_as_source(Arc::clone(&self.release)), Some(columns))?;
-        let release = state.create_physical_plan(&release.build()?).await?;
-        let (promise, foreign) = (Arc::clone(&self.promise), Arc::clone(&self.foreign));
-        project_stream(Arc::new(PrivacyCheckExec::new(release, promise, foreign)), projection)
-    }
-}
+opaque_table!(PrivacyCheck, |self| Arc::clone(&self.schema), |state| {
+    let release = plan_input(state, &self.release, self.columns_read(&self.release.schema())?).await?;
+    let (promise, foreign) = (Arc::clone(&self.promise), Arc::clone(&self.foreign));
+    Arc::new(PrivacyCheckExec::new(release, promise, foreign))
+});

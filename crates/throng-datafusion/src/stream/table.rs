@@ -4,12 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, plan_err};
-use datafusion::datasource::provider_as_source;
-use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use throng_policy::Policy;
@@ -18,8 +14,8 @@ use super::AnonymizeStreamExec;
 use crate::AnonymizeError;
 use crate::AnonymizedTable;
 use crate::anonymizer::Anonymizer;
-use crate::project_stream::project_stream;
-use crate::strip_statistics::strip_statistics;
+use crate::opaque_table::opaque_table;
+use crate::plan_input::plan_input;
 
 /// The release of a stream under a policy.
 ///
@@ -61,9 +57,7 @@ impl AnonymizedStreamTable {
             }
             return Ok(Arc::new(plan));
         }
-        let source = provider_as_source(Arc::clone(self.input()));
-        let input = LogicalPlanBuilder::scan("input", source, Some(anonymizer.columns_read()))?;
-        let mut input = strip_statistics(state.create_physical_plan(&input.build()?).await?)?;
+        let mut input = plan_input(state, self.input(), anonymizer.columns_read()).await?;
         if input.output_partitioning().partition_count() > 1 {
             input = Arc::new(CoalescePartitionsExec::new(input));
         }
@@ -78,24 +72,4 @@ impl fmt::Debug for AnonymizedStreamTable {
     }
 }
 
-#[async_trait]
-impl TableProvider for AnonymizedStreamTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(self.anonymizer().schema())
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    /// Applies the projection above the operator. Filters and limits are left to the nodes above.
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        project_stream(self.plan(state).await?, projection)
-    }
-}
+opaque_table!(AnonymizedStreamTable, |self| Arc::clone(self.anonymizer().schema()), |state| self.plan(state).await?);

@@ -114,9 +114,9 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
     let mut rows = 0_i64;
     for group in metadata.row_groups() {
         if group.num_rows() < 0 {
-            return Err("its footer tells a negative number of rows");
+            return Err("its footer declares a negative number of rows");
         }
-        rows = rows.checked_add(group.num_rows()).ok_or("its footer tells more rows than can be counted")?;
+        rows = rows.checked_add(group.num_rows()).ok_or("its footer declares more rows than can be counted")?;
         for chunk in group.columns() {
             check_chunk(chunk, group.num_rows(), size)?;
         }
@@ -125,7 +125,7 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
         declared if declared == rows => Ok(rows.unsigned_abs()),
         // Early versions of the Rust library did not sum them up.
         0 => Ok(rows.unsigned_abs()),
-        _ => Err("its footer tells another number of rows than its row groups have"),
+        _ => Err("its footer declares another number of rows than its row groups have"),
     }
 }
 
@@ -151,7 +151,7 @@ fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), 
     }
     // Only in lists may a row have more than one value.
     match chunk.column_descr().max_rep_level() == 0 && chunk.num_values() != rows || chunk.num_values() < 0 {
-        true => Err("its footer tells another number of rows than its columns have"),
+        true => Err("its footer declares another number of rows than its columns have"),
         false => Ok(()),
     }
 }

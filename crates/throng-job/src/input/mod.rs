@@ -47,6 +47,7 @@ use delta_input::DeltaInput;
 pub(crate) use file_input::{FileInput, InputFile};
 pub(crate) use find::{compression_of, format_of};
 pub(crate) use fingerprint::current_fingerprint;
+pub(crate) use names::check_names;
 pub(crate) use new_files::{AppendCandidates, NewFiles, find_new};
 pub(crate) use read_demand::ReadPlan;
 use table_input::TableInput;

@@ -25,6 +25,18 @@ const ARROW_TAIL: u64 = 10;
 /// The letters at both ends of an Arrow file. A stream has none.
 const ARROW_MAGIC: &[u8] = b"ARROW1";
 
+/// Rejects repeated column names, because a policy identifies columns by name.
+pub(crate) fn check_names(schema: &Schema) -> Result<(), JobError> {
+    let mut seen = HashSet::new();
+    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
+        Some(field) => {
+            let text = format!("the table has more than one column `{}`; rename all but one", field.name());
+            Err(JobError::new(Kind::BadData, text))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Rejects repeated names, and a table without columns.
 pub(super) fn check<'a>(file: &InputFile, names: impl IntoIterator<Item = &'a str>) -> Result<(), JobError> {
     let mut seen = HashSet::new();

@@ -66,7 +66,7 @@ impl AppendCandidates {
 }
 
 /// Returns the files that are not `known`. A file that was changed after its rows were released is an error: which rows are
-/// new can't be told.
+/// new is unknown.
 pub(crate) async fn find_new(
     found: AppendCandidates,
     known: &[AppendedFile],

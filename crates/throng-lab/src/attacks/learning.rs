@@ -1,7 +1,7 @@
 //! Learning: what do models that are trained on the release add to the class of a person? [Kifer 2009], [Cormode 2011]
 //!
-//! A model of how values go with quasi-identifiers is the utility of a release, and tells as much about people who are not in it.
-//! As an attack it matters where it tells the members of one class apart. So the intruder starts from the classes that cover a
+//! A model of how values go with quasi-identifiers is the utility of a release, and says as much about people who are not in it.
+//! As an attack it matters where it distinguishes the members of one class. So the intruder starts from the classes that cover a
 //! person, and weighs each value by how much more likely the model holds it for the person's exact quasi-identifiers than for
 //! the labels of the class. `prior` is the belief without the model, that of `homogeneity`. In the original nothing is hidden, so that
 //! a model adds nothing to its cells.

@@ -76,7 +76,7 @@ fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut Stri
         let names: Vec<String> = risk.columns.iter().map(|column| plain(&column.name)).collect();
         comment(
             &format!(
-                "As it is, {} of {rows} rows have a combination of {} that nobody else has; `throng risk` tells more.",
+                "As it is, {} of {rows} rows have a combination of {} that nobody else has; `throng risk` has the details.",
                 risk.uniques,
                 names.join(", ")
             ),

@@ -101,7 +101,7 @@ pub struct RawInput {
     /// For a Delta table: reads the version that was the latest at this time, a date (its first moment in UTC) or a time
     /// as in RFC 3339.
     pub as_of: Option<String>,
-    /// The format of the files. By default their extension tells.
+    /// The format of the files. By default it follows from their extension.
     pub format: Option<Format>,
     /// For CSV: the one character between two fields. By default a comma.
     #[schemars(length(min = 1, max = 1), extend("default" = DEFAULT_CSV_DELIMITER))]
@@ -139,7 +139,7 @@ pub struct RawOutput {
     /// after, and what was lost. By default it is not.
     #[schemars(extend("default" = DEFAULT_REPORT))]
     pub report: Option<bool>,
-    /// A file of the release has at most so many rows. By default 2097152.
+    /// Maximum number of rows per file of the release. By default 2097152.
     #[schemars(range(min = MIN_ROWS_PER_FILE), extend("default" = DEFAULT_ROWS_PER_FILE))]
     pub rows_per_file: Option<u64>,
     /// How a release on an object store becomes visible. By default `conditional`.

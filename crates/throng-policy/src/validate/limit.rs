@@ -27,8 +27,10 @@ pub fn limit(
             if let Some(HierarchySpec::Tree(tree)) = hierarchy {
                 let known = labels(tree);
                 for (position, _) in values.iter().enumerate().filter(|(_, value)| !known.contains(value.as_str())) {
-                    report
-                        .value(&path.index(position), "is not a value of the column's hierarchy; mend one of the two");
+                    report.value(
+                        &path.index(position),
+                        "is not a value of the column's hierarchy; correct one of the two",
+                    );
                 }
             }
             Some(Limit::Values(values.as_slice().into()))

@@ -159,7 +159,7 @@ fn check_protected(protected: &[String], tree: &Tree, path: &FieldPath, report: 
                 "is the root of the hierarchy, and would make all values the same; protect values below it",
             );
         } else if !known.contains(label.as_str()) {
-            report.value(&path.index(position), "is not a value of the column's hierarchy; mend one of the two");
+            report.value(&path.index(position), "is not a value of the column's hierarchy; correct one of the two");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
     let columns: Vec<Named<'_>> = sidecar.utility.columns.iter().collect();
     html! {
         section {
-            h2 { "What the release still tells" }
+            h2 { "What the release still shows" }
             p {
                 "To hide people, values became less exact. A value loses the share of its column's range that the released \
                  value covers: nothing where it is exact, everything where it could be any (NCP)."

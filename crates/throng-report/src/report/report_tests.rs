@@ -111,7 +111,7 @@ fn the_promise_is_a_sentence() {
 #[test]
 fn a_sidecar_of_an_earlier_version_has_a_shorter_report() {
     let page = page_of(&early());
-    assert!(page.contains("What was promised") && page.contains("What the release still tells"), "{page}");
+    assert!(page.contains("What was promised") && page.contains("What the release still shows"), "{page}");
     assert!(!page.contains("The risk of being found</h2>") && !page.contains("Class sizes"), "{page}");
 }
 

@@ -21,7 +21,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
         section {
             h2 { "How to reproduce it" }
             p {
-                "The same input, policy, seed and secret give the same bytes, on any machine. The digest tells whether a policy is the \
+                "The same input, policy, seed and secret give the same bytes, on any machine. The digest shows whether a policy is the \
                  one that was used; it does not depend on where input and output are."
             }
             dl class="facts" {

@@ -113,15 +113,15 @@ impl FreeCells {
     /// Calls `found` with free slots near a point and their pairwise loss, until at least `looks` of them were visited
     /// or none is left.
     pub(super) fn look_around(&self, axes: &LossSpace, place: &[f32], looks: usize, mut found: impl FnMut(f32, u32)) {
-        let mut told = 0;
+        let mut visited = 0;
         let visit = |part: u32| {
             let slots = self.tree.range(part);
             let losses: [f32; PART] = axes.line_losses(place, &self.lanes[slots.start * self.width..]);
             for (slot, loss) in slots.zip(losses).filter(|(slot, _)| self.is_free[*slot]) {
                 found(loss, slot as u32);
             }
-            told += self.free[part as usize] as usize;
-            told < looks
+            visited += self.free[part as usize] as usize;
+            visited < looks
         };
         self.tree.visit_nearest(axes, place, |part| self.free[part as usize] > 0, visit);
     }

@@ -1,7 +1,7 @@
 //! Orders the columns of a leaf such that its cuts save most.
 //!
 //! A leaf of n rows can be halved about log2(n / k) times. Each halving of a number saves half of its width. A category
-//! saves nothing until its values are told apart: from the lowest common ancestor of a leaf to the children takes as many
+//! saves nothing until its values are separated: from the lowest common ancestor of a leaf to the children takes as many
 //! halvings as the children have bits of entropy. Ordered by width alone, a flat category with hundreds of values would
 //! use up all cuts, save nothing because its classes still mix values, and leave the other columns uncut. So the set of
 //! categories is found that leaves least loss if they are cut to their children and the remaining halvings go to the

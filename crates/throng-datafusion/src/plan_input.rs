@@ -1,20 +1,33 @@
-//! Removes statistics from the plan of an input.
+//! Plans the input of an opaque table apart from the query over it.
 
 use std::sync::Arc;
 
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion::common::{Result, Statistics};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::provider_as_source;
 use datafusion::datasource::source::DataSourceExec;
+use datafusion::logical_expr::LogicalPlanBuilder;
 use datafusion::physical_plan::ExecutionPlan;
+
+/// Plans a scan of these columns, without the statistics of their files.
+pub(crate) async fn plan_input(
+    state: &dyn Session,
+    table: &Arc<dyn TableProvider>,
+    columns: Vec<usize>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let scan = LogicalPlanBuilder::scan("input", provider_as_source(Arc::clone(table)), Some(columns))?;
+    strip_statistics(state.create_physical_plan(&scan.build()?).await?)
+}
 
 /// Removes the file statistics of a plan, except the number of rows.
 ///
 /// They contain the minimum and maximum of every column, and a user who may query the release may also display the plan
 /// with statistics (`datafusion.explain.show_statistics`, `EXPLAIN VERBOSE`). The input is already planned, and a full
 /// scan does not need them.
-pub(crate) fn strip_statistics(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+fn strip_statistics(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
     plan.transform_up(|node| {
         let scan = node.downcast_ref::<DataSourceExec>().map(DataSourceExec::data_source);
         let Some(config) = scan.and_then(|source| source.downcast_ref::<FileScanConfig>()) else {
