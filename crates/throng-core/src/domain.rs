@@ -2,6 +2,9 @@
 //!
 //! Numbers and dates are ordered by value, categories by the depth-first order of their hierarchy. A class is a
 //! bounding box of ranges `[lo, hi]`, one per column, and the algorithms need not distinguish the kinds of columns.
+//!
+//! The domain of a number with too many values for memory exists in [slices](DomainSlice) alone, each of which has the values
+//! that some rows need, in positions of its own.
 
 use std::sync::Arc;
 
@@ -11,6 +14,7 @@ use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
 use crate::cover::{CoveredValues, cover};
+pub use crate::domain_slice::{DomainSlice, WholeDomain};
 use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::numeric_view::{coordinates, distances};
@@ -27,6 +31,8 @@ pub struct Domain {
     blocks: Option<Arc<[u32]>>,
     /// For each position the first and the last position of its cell of the grid; `None` without a cover.
     cells: Option<Arc<[(u32, u32)]>>,
+    /// The place of the positions in a larger domain, if this is a part of one.
+    slice: Option<DomainSlice>,
 }
 
 /// The values that positions stand for.
@@ -96,7 +102,37 @@ impl Domain {
             }
             None => None,
         };
-        Ok((Self { kind, loss, blocks, cells }, positions))
+        Ok((Self { kind, loss, blocks, cells, slice: None }, positions))
+    }
+
+    /// Creates a slice with these values and their coordinates, as scaled in the whole domain.
+    pub(crate) fn of_slice(values: ArrayRef, has_null: bool, coordinates: Vec<f64>, slice: DomainSlice) -> Self {
+        let null = has_null.then_some(0.0).into_iter();
+        let loss = Loss::Width { coordinates: null.chain(coordinates).collect(), has_null };
+        Self { kind: DomainKind::Ordered { values, has_null }, loss, blocks: None, cells: None, slice: Some(slice) }
+    }
+
+    /// Returns the place of the positions in a larger domain, if this is a slice of one.
+    pub fn slice(&self) -> Option<&DomainSlice> {
+        self.slice.as_ref()
+    }
+
+    /// Returns a position as that of the whole domain.
+    pub fn in_whole(&self, position: u32) -> u32 {
+        self.slice.as_ref().map_or(position, |slice| slice.in_whole(position))
+    }
+
+    /// Returns the number of positions of the whole domain.
+    pub fn whole_len(&self) -> usize {
+        self.slice.as_ref().map_or_else(|| self.len(), |slice| slice.whole().len())
+    }
+
+    /// Returns the coordinate of a position, scaled to 0..1; `None` for categories.
+    pub(crate) fn coordinate(&self, position: u32) -> Option<f64> {
+        match &self.loss {
+            Loss::Width { coordinates, .. } => coordinates.get(position as usize).copied(),
+            Loss::Ancestor(_) => None,
+        }
     }
 
     /// Returns the values that positions stand for.

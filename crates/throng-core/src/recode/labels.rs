@@ -7,7 +7,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, StringArray, StringBuilder, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
@@ -42,14 +42,14 @@ impl Labels {
         let (keys, mut of_cluster) = keys.into_distinct();
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
         order.par_sort_unstable_by(|a, b| keys.get(*a as usize).cmp(keys.get(*b as usize)));
-        let distinct: Vec<&[u32]> = order.iter().map(|number| keys.get(*number as usize)).collect();
-        let shown = ShownKeys::of(quasi, &distinct)?;
-        let range = shown_range(&quasi.domain, distinct.iter().copied());
+        let sorted = SortedKeys { keys: &keys, order: &order };
+        let shown = ShownKeys::of(quasi, sorted)?;
+        let range = shown_range(&quasi.domain, sorted.iter());
         let hash = |text: Option<&str>| FxBuildHasher.hash_one(text);
-        let mut first_seen: HashTable<u32> = HashTable::with_capacity(distinct.len());
+        let mut first_seen: HashTable<u32> = HashTable::with_capacity(order.len());
         let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
-        let mut places = vec![0; distinct.len()];
-        for ((index, key), number) in (0_u32..).zip(&distinct).zip(&order) {
+        let mut places = vec![0; order.len()];
+        for ((index, key), number) in (0_u32..).zip(sorted.iter()).zip(&order) {
             let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
             let text = shown.text(index);
             let known = first_seen.find(hash(text), |label| shown.text(kept[*label as usize]) == text).copied();
@@ -67,8 +67,8 @@ impl Labels {
         }
         drop(first_seen);
         let mut stands_for = LabelKeys::default();
-        kept.iter().for_each(|index| stands_for.push(distinct[*index as usize]));
-        let are_all_kept = kept.len() == distinct.len();
+        kept.iter().for_each(|index| stands_for.push(sorted.get(*index as usize)));
+        let are_all_kept = kept.len() == order.len();
         let kept = UInt32Array::from(kept);
         let columns = quasi
             .spec
@@ -139,6 +139,28 @@ fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> 
     }
 }
 
+/// Label keys in ascending order.
+#[derive(Clone, Copy)]
+struct SortedKeys<'a> {
+    keys: &'a LabelKeys,
+    order: &'a [u32],
+}
+
+impl<'a> SortedKeys<'a> {
+    fn get(&self, index: usize) -> &'a [u32] {
+        self.keys.get(self.order[index] as usize)
+    }
+
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &'a [u32]> + use<'a> {
+        let Self { keys, order } = *self;
+        order.iter().map(|number| keys.get(*number as usize))
+    }
+}
+
 /// Label keys as rendered in the release.
 struct ShownKeys {
     /// Rendered texts, which identify labels.
@@ -152,13 +174,12 @@ impl ShownKeys {
         self.texts.is_valid(key as usize).then(|| self.texts.value(key as usize))
     }
 
-    fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
+    fn of(quasi: &QuasiColumn, keys: SortedKeys<'_>) -> Result<Self> {
         match (quasi.domain.kind(), quasi.spec.release) {
             (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
             (DomainKind::Ordered { values, has_null }, _) => {
-                let names = BoundTexts::of(values, *has_null, keys)
-                    .map_err(|_| CoreError::NoText { column: quasi.spec.name.clone() })?;
-                Ok(Self::texts(keys.iter().map(|key| names.interval(key)).collect()))
+                let no_text = |_| CoreError::NoText { column: quasi.spec.name.clone() };
+                Ok(Self::texts(intervals(values, *has_null, keys).map_err(no_text)?))
             }
             (DomainKind::Category(tree), ColumnRecoding::Set) => {
                 Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect()))
@@ -173,7 +194,7 @@ impl ShownKeys {
     }
 
     /// A class that mixes null with values gets null bounds: no bounds hold for all of its rows.
-    fn bounds(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self> {
+    fn bounds(values: &ArrayRef, has_null: bool, keys: SortedKeys<'_>) -> Result<Self> {
         let first = u32::from(has_null);
         let bound = |position: Option<&u32>, key: &[u32]| {
             let from = key.first().copied()?.checked_sub(first)?;
@@ -192,42 +213,36 @@ fn is_calendar(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
 }
 
-/// Texts of the values that begin or end an interval, which are few of all values.
-struct BoundTexts {
-    texts: Vec<String>,
-    /// Index into `texts` by value; `u32::MAX` if unused.
-    places: Vec<u32>,
-    /// Whether position 0 is null and values start at 1.
-    has_null: bool,
-    separator: &'static str,
-}
+/// Number of keys whose texts are rendered at a time.
+const RENDERED: usize = 1 << 12;
 
-impl BoundTexts {
-    fn of(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self, ArrowError> {
-        let mut places = vec![u32::MAX; values.len()];
-        let ends = keys.iter().flat_map(|key| key.first().into_iter().chain(key.last()));
-        for value in ends.filter_map(|position| position.checked_sub(u32::from(has_null))) {
-            places[value as usize] = 0;
-        }
-        let used: UInt32Array = (0..values.len() as u32).filter(|value| places[*value as usize] == 0).collect();
-        for (value, place) in used.values().iter().zip(0..) {
-            places[*value as usize] = place;
-        }
-        let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
-        Ok(Self { texts: texts(&take(values, &used, None)?)?, places, has_null, separator })
-    }
-
-    /// Renders `25`, `[25-39]` or `[2024-01-01/2024-03-31]`; `*` if null is mixed with values; `None` for null alone.
-    fn interval(&self, key: &[u32]) -> Option<String> {
-        let first = u32::from(self.has_null);
-        let name = |value: u32| &self.texts[self.places[value as usize] as usize];
-        match (key.first()?.checked_sub(first), key.last()?.checked_sub(first)) {
-            (None, None) => None,
-            (None, Some(_)) | (Some(_), None) => Some(ROOT.to_owned()),
-            (Some(lo), Some(hi)) if lo == hi => Some(name(lo).clone()),
-            (Some(lo), Some(hi)) => Some(format!("[{}{}{}]", name(lo), self.separator, name(hi))),
+/// Renders keys as `25`, `[25-39]` or `[2024-01-01/2024-03-31]`; `*` if null is mixed with values; null for null alone.
+fn intervals(values: &ArrayRef, has_null: bool, keys: SortedKeys<'_>) -> Result<StringArray, ArrowError> {
+    let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
+    let value = |position: &u32| position.checked_sub(u32::from(has_null));
+    let mut intervals = StringBuilder::new();
+    for first in (0..keys.len()).step_by(RENDERED) {
+        let block: Vec<&[u32]> = (first..keys.len().min(first + RENDERED)).map(|index| keys.get(index)).collect();
+        // Keys are ascending, so most of the values lie together, and few occur twice.
+        let mut used: Vec<u32> =
+            block.iter().flat_map(|key| [key.first(), key.last()]).flatten().filter_map(value).collect();
+        used.sort_unstable();
+        used.dedup();
+        let texts = texts(&take(values, &UInt32Array::from(used.clone()), None)?)?;
+        let text = |value: u32| texts[used.partition_point(|other| *other < value)].as_str();
+        for key in block {
+            let ends = key.first().zip(key.last()).map(|(lo, hi)| (value(lo), value(hi)));
+            match ends {
+                None | Some((None, None)) => intervals.append_null(),
+                Some((None, Some(_)) | (Some(_), None)) => intervals.append_value(ROOT),
+                Some((Some(lo), Some(hi))) if lo == hi => intervals.append_value(text(lo)),
+                Some((Some(lo), Some(hi))) => {
+                    intervals.append_value(format!("[{}{separator}{}]", text(lo), text(hi)));
+                }
+            }
         }
     }
+    Ok(intervals.finish())
 }
 
 fn ancestor(tree: &Tree, key: &[u32]) -> Option<String> {

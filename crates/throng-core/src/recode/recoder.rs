@@ -93,6 +93,7 @@ impl RecodedColumn {
     ) -> Result<()> {
         let RecodedPart { table, cell_of, clusters, ranges } = part;
         let ranges = || ranges.iter().skip(at).step_by(table.quasi().len()).copied();
+        let whole = &table.quasi()[at].domain;
         let covered = ranges().map(|range| range.map(|(lo, hi)| quasi.domain.covered(lo, hi)));
         refuse_beyond(quasi, covered.filter(|range| is_beyond_limit(quasi, *range)).count())?;
         match self {
@@ -103,7 +104,8 @@ impl RecodedColumn {
                             keys.push(&[lo, hi][usize::from(lo == hi)..]);
                         }
                         (ColumnRecoding::Set, _) => keys.push_members(table, cell_of, class, at),
-                        _ => keys.push_range(shown(quasi, range)),
+                        _ => keys
+                            .push_range(shown(quasi, range).map(|(lo, hi)| (whole.in_whole(lo), whole.in_whole(hi)))),
                     }
                 }
                 Ok(())
@@ -196,6 +198,42 @@ impl Recoder {
     pub fn take_shares(&mut self) -> ClusterShares {
         let first = std::mem::replace(&mut self.placed.first_portion, vec![0]);
         ClusterShares { first, all: std::mem::take(&mut self.placed.portions) }
+    }
+
+    /// Returns, for each column whose domain is a slice, the positions of the whole domain that labels show, ascending and
+    /// without null.
+    pub fn shown_positions(&self) -> Vec<(usize, Vec<u32>)> {
+        let columns = self.columns.iter().zip(&self.quasi[..]).enumerate();
+        let of_column = |(at, (column, quasi)): (usize, (&RecodedColumn, &QuasiColumn))| match column {
+            RecodedColumn::Generalized(keys) => {
+                let whole = quasi.domain.slice()?.whole();
+                let mut positions = keys.positions();
+                positions.retain(|position| whole.rank(*position).is_some());
+                Some((at, positions))
+            }
+            RecodedColumn::Aggregated(_) => None,
+        };
+        columns.filter_map(of_column).collect()
+    }
+
+    /// Sets the slice of a column's domain that has all [shown positions](Recoder::shown_positions), given the values at
+    /// these positions. Must be called before the recoding is finished, and no part may be added afterwards.
+    pub fn set_shown_values(&mut self, column: usize, positions: &[u32], keys: &[u64]) -> Result<()> {
+        let mut quasi = self.quasi.to_vec();
+        let Some(whole) = quasi[column].domain.slice().map(|slice| Arc::clone(slice.whole())) else { return Ok(()) };
+        quasi[column].domain = whole.slice(positions, keys)?;
+        if let (RecodedColumn::Generalized(keys), Some(slice)) =
+            (&mut self.columns[column], quasi[column].domain.slice())
+        {
+            keys.renumber(|position| slice.in_slice(position));
+        }
+        self.quasi = quasi.into();
+        Ok(())
+    }
+
+    /// Returns the quasi-identifiers.
+    pub fn quasi(&self) -> &Arc<[QuasiColumn]> {
+        &self.quasi
     }
 
     /// Returns the number of clusters added.
