@@ -376,7 +376,8 @@ fn route(
     parts: &RoutingTree,
 ) -> Result<(Vec<GroupedPart>, BufferedBatches), AnonymizeError> {
     let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
-    let allowance = SharedQuota::new(workspace.memory_for_rows() / 2);
+    // Where rows were spilled, memory is needed for what can't be.
+    let allowance = SharedQuota::new(if snapshot.is_spilled() { 0 } else { workspace.memory_for_rows() / 2 });
     let store = |name| SpillBuffer::new(workspace, tuple_schema(), &allowance, name);
     let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store("parts")).collect();
     let slices: Vec<usize> = domains.slices().collect();
