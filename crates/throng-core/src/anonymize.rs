@@ -11,7 +11,7 @@ use crate::local_search::LocalSearch;
 use crate::model::Privacy;
 use crate::partition::{FeasibleRegions, Leaf, Mondrian, NoPartition, PartitionMethod};
 use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, MostClasses, RandomSeed, Switching};
-use crate::redistribute::redistribute;
+pub use crate::redistribute::SharedCells;
 use crate::table::Table;
 
 /// How the table is first cut into parts.
@@ -192,11 +192,19 @@ impl Method {
         progress: &dyn ProgressSink,
     ) -> FormedClasses {
         let mut formed = self.formed(leaves, table, privacy, progress);
-        redistribute(table, privacy, &mut formed.classes, self.key);
+        SharedCells::of(table, &formed.classes).redistribute(table, privacy, &mut formed.classes, self.key);
         formed
     }
 
-    fn formed(&self, leaves: &[Leaf], table: &Table, privacy: &Privacy, progress: &dyn ProgressSink) -> FormedClasses {
+    /// Forms the classes of all leaves like [`Method::classes`], without redistributing the rows of
+    /// [shared cells](SharedCells).
+    pub fn formed(
+        &self,
+        leaves: &[Leaf],
+        table: &Table,
+        privacy: &Privacy,
+        progress: &dyn ProgressSink,
+    ) -> FormedClasses {
         let clustering = self.clustering();
         let context = ClusterContext::new(self.cycles, progress);
         let regions: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();

@@ -28,6 +28,7 @@ pub mod columns;
 pub mod cover;
 pub mod dictionary_encode;
 pub mod domain;
+mod domain_slice;
 mod error;
 pub mod exposure;
 pub mod feasibility;

@@ -58,16 +58,45 @@ struct Stake {
     rows: u32,
 }
 
-/// Draws which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
-/// are; every class must satisfy `privacy` and still does.
-pub fn redistribute(table: &Table, privacy: &Privacy, classes: &mut [Class], key: ReleaseKey) {
-    let key = key.derive("shared cells", &[]);
-    let stakes = stakes(table, classes);
-    let components: Vec<&[Stake]> = stakes.chunk_by(|a, b| a.component == b.component).collect();
-    let draw = |stakes: &&[Stake]| Component::new(table, privacy, classes, stakes).drawn(key);
-    let drawn: Vec<(u32, Class)> = components.par_iter().flat_map_iter(draw).collect();
-    for (class, drawn) in drawn {
-        classes[class as usize] = drawn;
+/// Memory per row of a shared cell while its component is drawn: the group of the row, and for few of them the exchange.
+const SHARED_ROW_BYTES: usize = 2 * size_of::<u32>();
+
+/// Cells that several classes share, before it is drawn which of their rows go where.
+#[derive(Debug)]
+pub struct SharedCells {
+    stakes: Vec<Stake>,
+}
+
+impl SharedCells {
+    /// Finds the cells that several classes share.
+    pub fn of(table: &Table, classes: &[Class]) -> Self {
+        Self { stakes: stakes(table, classes) }
+    }
+
+    /// Returns the memory of [`SharedCells::redistribute`] in bytes: every row of a shared cell is in it while its component
+    /// is drawn, and each thread draws one component at a time.
+    pub fn size(&self) -> usize {
+        let rows = |stakes: &[Stake]| stakes.iter().map(|stake| stake.rows as usize).sum::<usize>();
+        let mut rows: Vec<usize> = self.components().map(rows).collect();
+        rows.sort_unstable_by(|a, b| b.cmp(a));
+        let at_a_time: usize = rows.iter().take(rayon::current_num_threads()).sum();
+        self.stakes.len() * size_of::<Stake>() + at_a_time * SHARED_ROW_BYTES
+    }
+
+    fn components(&self) -> impl Iterator<Item = &[Stake]> {
+        self.stakes.chunk_by(|a, b| a.component == b.component)
+    }
+
+    /// Draws which rows of each shared cell go to which class. Sizes of classes and their quasi-identifiers stay as they
+    /// are; every class must satisfy `privacy` and still does.
+    pub fn redistribute(&self, table: &Table, privacy: &Privacy, classes: &mut [Class], key: ReleaseKey) {
+        let key = key.derive("shared cells", &[]);
+        let components: Vec<&[Stake]> = self.components().collect();
+        let draw = |stakes: &&[Stake]| Component::new(table, privacy, classes, stakes).drawn(key);
+        let drawn: Vec<(u32, Class)> = components.par_iter().flat_map_iter(draw).collect();
+        for (class, drawn) in drawn {
+            classes[class as usize] = drawn;
+        }
     }
 }
 
@@ -175,8 +204,8 @@ impl<'a> Component<'a> {
     /// Draws the rows of all shared cells; returns the classes with their numbers.
     fn drawn(mut self, key: ReleaseKey) -> Vec<(u32, Class)> {
         // The positions of the first cell identify the component by its content.
-        let first = self.cells.first().map_or(&[][..], |shared| self.table.positions(shared.cell));
-        let context: Vec<u8> = first.iter().flat_map(|position| position.to_le_bytes()).collect();
+        let first = self.cells.first().into_iter().flat_map(|shared| self.table.whole_positions(shared.cell));
+        let context: Vec<u8> = first.flat_map(u32::to_le_bytes).collect();
         let mut random = key.derive("component", &context).stream();
         for _ in 0..SWEEPS {
             for cell in 0..self.cells.len() {

@@ -20,7 +20,12 @@ fn lonely(own: &str, lender: &[u32], k: u64, p: u64) -> (crate::test_tables::Sur
 fn drawn(rows: &crate::test_tables::Surveyed, privacy: &Privacy, secret: u64) -> Vec<u32> {
     let leaf: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let mut classes = crate::cluster::Greedy::default().cluster(&leaf, &rows.table, privacy);
-    redistribute(&rows.table, privacy, &mut classes, ReleaseKey::new(&[9; 32], secret));
+    SharedCells::of(&rows.table, &classes).redistribute(
+        &rows.table,
+        privacy,
+        &mut classes,
+        ReleaseKey::new(&[9; 32], secret),
+    );
     assert!(classes.iter().all(|class| privacy.is_satisfied(&class.tally(&rows.table))));
     let total: u64 = classes.iter().map(|class| class.tally(&rows.table).rows()).sum();
     assert_eq!(total, rows.table.rows());
@@ -97,6 +102,7 @@ fn nothing_changes_where_no_cell_is_shared() {
     let rows = survey(&[(interval("age"), ints(&[1, 1, 2, 2]))], &[texts(&["a", "b", "a", "b"])]);
     let mut classes = rows.clusters(&[&[0, 1], &[2, 3]]);
     let before = classes.clone();
-    redistribute(&rows.table, &Privacy::p_sensitive_k_anonymity(2, 2, 1), &mut classes, ReleaseKey::PUBLIC);
+    let privacy = Privacy::p_sensitive_k_anonymity(2, 2, 1);
+    SharedCells::of(&rows.table, &classes).redistribute(&rows.table, &privacy, &mut classes, ReleaseKey::PUBLIC);
     assert_eq!(classes, before);
 }

@@ -199,6 +199,16 @@ impl Table {
         TableBuilder::new(domains).build()
     }
 
+    /// Replaces the quasi-identifiers of a table without rows by the same columns with other slices of their domains.
+    pub fn with_columns(self, quasi: Arc<[QuasiColumn]>) -> Self {
+        Self { quasi, ..self }
+    }
+
+    /// Returns the positions of a cell in the whole domains of the quasi-identifiers.
+    pub(crate) fn whole_positions(&self, cell: u32) -> impl Iterator<Item = u32> {
+        self.quasi.iter().zip(self.positions(cell)).map(|(quasi, position)| quasi.domain.in_whole(*position))
+    }
+
     /// Returns the quasi-identifiers.
     pub fn quasi(&self) -> &[QuasiColumn] {
         &self.quasi

@@ -1,14 +1,16 @@
 //! Forms the equivalence classes of a release from its groups, part by part.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
-use throng_core::anonymize::Method;
+use throng_core::anonymize::{Method, SharedCells};
 use throng_core::bound::{BoundEffort, LowerBound, lower_bound};
 use throng_core::cluster::{Class, ProgressSink};
 use throng_core::feasibility::FeasibilityCounts;
 use throng_core::key::ReleaseKey;
-use throng_core::metrics::{Marginals, Utility};
+use throng_core::metrics::{Marginals, SlicedMarginal, SlicedRows, Utility};
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding};
@@ -19,12 +21,15 @@ use throng_policy::{BoundSetting, Budget};
 
 use crate::AnonymizeError;
 use crate::anonymizer::Anonymizer;
+use crate::buffered_rows::numbers;
 use crate::classed_groups::{ClassedGroups, FormedGroups};
 use crate::groups::Groups;
 use crate::progress::{Progress, Stage};
+use crate::rank_keys::{halves, joined};
 use crate::resources::{Resources, reserve};
-use crate::snapshot::Snapshot;
-use crate::spill_buffer::SharedQuota;
+use crate::snapshot::{Snapshot, number_batch, tuple_schema};
+use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spilled_values::SpilledColumn;
 
 /// The classes of a release, and the class of each group.
 pub(crate) struct Classes {
@@ -58,7 +63,10 @@ impl Classes {
         let parts = groups.len();
         let work = PartJob::new(anonymizer, parts, &snapshot.workspace, progress);
         let mut gathered = GatheredClasses::new(&groups.domains, &snapshot.workspace);
-        let allowance = SharedQuota::new(snapshot.workspace.memory_for_rows() / 4);
+        gathered.spilled = Arc::clone(snapshot.spilled());
+        // Where rows were spilled, memory is needed for the classes.
+        let memory = if snapshot.is_spilled() { 0 } else { snapshot.workspace.memory_for_rows() / 4 };
+        let allowance = SharedQuota::new(memory);
         let mut formed = FormedGroups::new(&snapshot.workspace, &allowance);
         let (mut group_of, mut bound) = (Vec::new(), None);
         if parts > 1 {
@@ -66,7 +74,7 @@ impl Classes {
         }
         for part in 0..parts {
             snapshot.workspace.check()?;
-            let (table, numbers, _room) = groups.part(part)?;
+            let (table, numbers, room) = groups.part(part)?;
             let allowed = FeasibleRegions::of(&table, &privacy);
             gathered.examined.add(&table, &allowed);
             if parts == 1 {
@@ -74,7 +82,12 @@ impl Classes {
                 anonymizer.check_feasibility(&found, snapshot.rows, snapshot.suppressed)?;
             }
             let span = tracing::Span::current();
-            gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)))?;
+            let added = gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)));
+            let freed = room.as_ref().map_or(0, MemoryReservation::size);
+            let added = added.and_then(|()| gathered.check_room(&snapshot.workspace, freed));
+            // Other parts have about as many classes.
+            let rest = || gathered.building_size().checked_mul(parts - part - 1)?.checked_div(part + 1);
+            added.map_err(|error| error.plus_least(|| rest().map(|rest| rest as u64)))?;
             if parts == 1 {
                 group_of = numbers;
                 bound = bound_of(anonymizer, &table, &privacy, &snapshot.workspace);
@@ -131,6 +144,9 @@ pub(crate) struct GatheredClasses {
     leaves: u64,
     cycles: u32,
     reservation: MemoryReservation,
+    /// Columns whose values are not in memory, and the rows at each of their positions, part by part.
+    spilled: Arc<Vec<SpilledColumn>>,
+    marginals: SpillBuffer,
 }
 
 /// Accumulated counts of parts.
@@ -169,6 +185,8 @@ impl GatheredClasses {
             leaves: 0,
             cycles: u32::MAX,
             reservation: workspace.reservation("classes"),
+            spilled: Arc::default(),
+            marginals: SpillBuffer::new(workspace, tuple_schema(), &SharedQuota::new(0), "marginals"),
         }
     }
 
@@ -200,10 +218,24 @@ impl GatheredClasses {
         };
         let (formed, ()) = rayon::join(formed, || counted.add(table));
         let (leaves, cycles) = formed?;
+        for spilled in self.spilled.iter() {
+            self.marginals.push(marginal_batch(table, spilled.ranked.column)?)?;
+        }
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
-        let size = self.recoder.size() + self.counted.marginals.size();
-        reserve(&self.reservation, size, WHAT)
+        reserve(&self.reservation, self.recoder.size() + self.counted.marginals.size(), WHAT)
+    }
+
+    /// Returns the memory that is needed when the recoding of the classes so far is built, in bytes.
+    fn building_size(&self) -> usize {
+        self.recoder.building_size() + self.counted.marginals.size()
+    }
+
+    /// Fails if the recoding of the classes so far could not be built, once the `freed` bytes of a part are free: better
+    /// now than when all classes have been formed.
+    fn check_room(&self, workspace: &Resources, freed: usize) -> Result<(), AnonymizeError> {
+        let probe = workspace.reservation("classes to come");
+        reserve(&probe, self.building_size().saturating_sub(self.reservation.size() + freed), WHAT)
     }
 
     /// Finishes the recoding. `rows` and `suppressed` are those of the whole input. The result has no groups; also
@@ -215,13 +247,24 @@ impl GatheredClasses {
         rows: u64,
         suppressed: u64,
     ) -> Result<(Classes, Vec<u32>), AnonymizeError> {
-        let Self { like, examined, recoder, counted, borrowed, leaves, cycles, reservation, .. } = self;
+        let Self { like, examined, mut recoder, counted, borrowed, leaves, cycles, reservation, spilled, marginals } =
+            self;
         let feasibility = examined.conclude(privacy);
         anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
+        reserve(&reservation, recoder.building_size() + counted.marginals.size(), WHAT)?;
+        for ((column, positions), spilled) in recoder.shown_positions().into_iter().zip(spilled.iter()) {
+            let Some(whole) = like.quasi()[column].domain.slice().map(|slice| slice.whole()) else { continue };
+            let keys = spilled.keys_at(positions.iter().filter_map(|position| whole.rank(*position)))?;
+            recoder.set_shown_values(column, &positions, &keys)?;
+        }
+        let like = like.with_columns(Arc::clone(recoder.quasi()));
         let (recoding, class_of) = recoder.finish_with_classes()?;
         reserve(&reservation, recoding.size() + recoding.group_count() * 16, WHAT)?;
         let k = anonymizer.binding().k;
-        let utility = Utility::of(&like, &recoding, k).with_changes(counted.marginals.changes(&like, &recoding, k));
+        let mut sliced = counted.marginals.sliced(&like, &recoding);
+        add_marginals(&mut sliced, &marginals.finish()?)?;
+        let changes = counted.marginals.changes(&like, &recoding, k, &sliced);
+        let utility = Utility::of(&like, &recoding, k).with_changes(changes);
         let suppressed = suppressed + feasibility.suppressed;
         let (cells, key) = (counted.cells, anonymizer.key().derive("row assignment", &[]));
         let groups = ClassedGroups::Whole(Vec::new());
@@ -229,6 +272,30 @@ impl GatheredClasses {
             Classes { recoding, utility, cells, groups, borrowed, key, leaves, cycles, suppressed, reservation };
         Ok((classes, class_of))
     }
+}
+
+/// Returns the rows of a part at each position of a column whose values are not in memory. The first number is the column.
+fn marginal_batch(table: &Table, column: usize) -> Result<RecordBatch, AnonymizeError> {
+    let numbers = |SlicedRows { position, coordinate, rows }| {
+        let ([low, high], [few, many]) = (halves(f64::to_bits(coordinate)), halves(rows));
+        [position, low, high, few, many]
+    };
+    let rows = SlicedMarginal::rows_of(table, column).into_iter().flat_map(numbers);
+    number_batch([column as u32].into_iter().chain(rows).collect())
+}
+
+/// Adds the rows of all parts to the histograms of their columns.
+fn add_marginals(sliced: &mut [SlicedMarginal], stored: &BufferedBatches) -> Result<(), AnonymizeError> {
+    let mut batches = stored.read()?;
+    while let Some(batch) = batches.next()? {
+        let Some((column, rest)) = numbers(&batch).split_first() else { continue };
+        let Some(sliced) = sliced.iter_mut().find(|sliced| sliced.column() == *column as usize) else { continue };
+        for [position, low, high, few, many] in rest.as_chunks::<5>().0 {
+            let coordinate = f64::from_bits(joined(*low, *high));
+            sliced.add(SlicedRows { position: *position, coordinate, rows: joined(*few, *many) });
+        }
+    }
+    Ok(())
 }
 
 /// Shared context of the work on all parts.
@@ -289,12 +356,15 @@ impl<'a> PartJob<'a> {
         })?;
         let formed = begin(Stage::Cluster, Some(table.cell_count() as u64)).in_scope(|| {
             let watch = PartProgress { work: self, search_until: self.time.map(|time| Instant::now() + time) };
-            let formed = self.method.classes(&leaves, table, &allowed.privacy, &watch);
+            let mut formed = self.method.formed(&leaves, table, &allowed.privacy, &watch);
+            let (shared, room) = (SharedCells::of(table, &formed.classes), self.workspace.reservation("shared cells"));
+            reserve(&room, shared.size(), WHAT)?;
+            shared.redistribute(table, &allowed.privacy, &mut formed.classes, self.method.key);
             if !self.is_one_of_several {
                 tracing::info!(clusters = formed.classes.len(), cycles = formed.cycles, "clusters formed");
             }
-            formed
-        });
+            Ok::<_, AnonymizeError>(formed)
+        })?;
         self.workspace.check()?;
         Ok(FormedPart { classes: formed.classes, leaves: leaves.len() as u64, cycles: formed.cycles })
     }

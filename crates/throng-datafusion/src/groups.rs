@@ -12,6 +12,9 @@
 //! Up to [`PartSizes::most_groups`] groups form one part. Beyond that, a sample of the cells determines where the table
 //! is cut, and every group is routed to its part. The choice depends on the data alone, and so does the release; memory
 //! only determines what is spilled.
+//!
+//! If the values of a column are not in memory ([`crate::spilled_values`]), groups are placed by ranks, the keys of their values
+//! accompany them to their part, and each table has a slice of the domain.
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
@@ -23,9 +26,11 @@ use throng_core::table::Table;
 
 use crate::AnonymizeError;
 use crate::buffered_rows::numbers;
+use crate::rank_keys::{halves, joined};
 use crate::resources::{Resources, reserve};
 use crate::snapshot::{Snapshot, number_batch, pack, tuple_schema, unpack};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spilled_values::ChunkValues;
 
 /// When a table is cut into parts, and their size. The same for every table, since the release depends on it.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +78,7 @@ pub(crate) struct Groups {
 enum GroupedPart {
     /// The table, and for each group from a chunk its group in the table.
     Whole(Table, Vec<u32>),
-    /// Tuples of domain positions in arrival order.
+    /// Tuples of domain positions in arrival order, each with the keys of its spilled values.
     Stored(BufferedBatches),
 }
 
@@ -123,7 +128,11 @@ impl Groups {
         })?;
         // Memory for the table and its sort permutation.
         reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT)?;
-        let (table, rank) = grouping.table(&domains);
+        let slices = sample_slices(snapshot, &domains, &grouping, &reservation)?;
+        let (table, rank) = match slices.is_empty() {
+            true => grouping.table(&domains),
+            false => grouping.table(&domains.sliced(&slices)?),
+        };
         let (is_exact, share) = (grouping.is_exact(), grouping.share());
         drop(grouping);
         numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
@@ -155,10 +164,10 @@ impl Groups {
             });
         }
         let part_cells = (sizes.part_cells as f64 * share).max(table.cell_count() as f64 / MOST_PARTS);
-        let parts = RoutingTree::of(&table, privacy, part_cells as usize);
+        let parts = RoutingTree::of(&table, privacy, part_cells as usize).in_whole(&table);
         drop(table);
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
-        reserve(&reservation, WAITING_GROUPS * (domains.width() + 1) * 8, WHAT)?;
+        reserve(&reservation, WAITING_GROUPS * (domains.width() + 2 * snapshot.spilled().len() + 1) * 8, WHAT)?;
         let (parts, part_of) = route(snapshot, &domains, &parts)?;
         domains.forget_numbers();
         Ok(Self {
@@ -195,17 +204,28 @@ impl Groups {
     /// Groups the tuples of a part. The same group may be routed to a part from many chunks, so the memory is that of
     /// distinct groups, and of a number per tuple.
     fn grouped(&self, stored: &BufferedBatches, room: &MemoryReservation) -> Result<(Table, Vec<u32>), AnonymizeError> {
-        let mut grouping = HashGrouping::new(&self.domains, usize::MAX);
+        let (mut grouping, width) = (HashGrouping::new(&self.domains, usize::MAX), self.domains.width());
         let (mut numbers, mut batches) = (Vec::new(), stored.read()?);
+        let mut values: Vec<PartValues> = self.domains.slices().map(PartValues::new).collect();
         while let Some(batch) = batches.next()? {
-            for (tuple, rows) in unpack(&batch, self.domains.width()) {
+            for (tuple, rows) in unpack(&batch, width + 2 * values.len()) {
+                let (tuple, keys) = tuple.split_at(width);
                 numbers.extend(grouping.add(tuple, rows)?);
+                for (values, [low, high]) in values.iter_mut().zip(keys.as_chunks::<2>().0) {
+                    values.push(tuple, joined(*low, *high));
+                }
             }
-            reserve(room, grouping.size() + numbers.capacity() * size_of::<u32>(), WHAT)?;
+            let of_values: usize = values.iter().map(PartValues::size).sum();
+            reserve(room, grouping.size() + numbers.capacity() * size_of::<u32>() + of_values, WHAT)?;
         }
-        // Memory for the table and its sort permutation.
-        reserve(room, room.size() + grouping.len() * (self.domains.width() * size_of::<u32>() + 32), WHAT)?;
-        let (table, rank) = grouping.table(&self.domains);
+        // Memory for the table and its sort permutation, and for the values and coordinates of a slice.
+        let group_bytes = width * size_of::<u32>() + 32 + 24 * values.len();
+        reserve(room, room.size() + grouping.len() * group_bytes, WHAT)?;
+        let slices = values.into_iter().map(|values| values.finish(&self.domains)).collect::<Vec<_>>();
+        let (table, rank) = match slices.is_empty() {
+            true => grouping.table(&self.domains),
+            false => grouping.table(&self.domains.sliced(&slices)?),
+        };
         numbers.iter_mut().for_each(|number| *number = rank[*number as usize]);
         Ok((table, numbers))
     }
@@ -213,8 +233,11 @@ impl Groups {
     /// Returns the tuples of a part, to form its classes in another task. Fails if there is only one part.
     pub(crate) fn tuples(&self, part: usize) -> Result<CountedTuples, AnonymizeError> {
         match &self.parts[part] {
-            GroupedPart::Stored(stored) => tuples(stored, self.domains.width()),
-            GroupedPart::Whole(..) => Err(AnonymizeError::Task),
+            // Tasks elsewhere know the whole domains.
+            GroupedPart::Stored(stored) if self.domains.slices().next().is_none() => {
+                tuples(stored, self.domains.width())
+            }
+            _ => Err(AnonymizeError::Task),
         }
     }
 
@@ -222,6 +245,60 @@ impl Groups {
     /// there is only one part.
     pub(crate) fn take_part_of(&mut self) -> Option<BufferedBatches> {
         self.part_of.take()
+    }
+}
+
+/// Columns, positions and keys of values, by which domains are sliced.
+type Slices = Vec<(usize, Vec<u32>, Vec<u64>)>;
+
+/// Returns the slices of domains that a sample of cells needs.
+fn sample_slices(
+    snapshot: &Snapshot,
+    domains: &Domains,
+    sample: &HashGrouping,
+    reservation: &MemoryReservation,
+) -> Result<Slices, AnonymizeError> {
+    let mut slices = Slices::new();
+    for (column, spilled) in domains.slices().zip(snapshot.spilled().iter()) {
+        let Some(whole) = domains.quasi[column].domain.slice().map(|slice| slice.whole()) else { continue };
+        // Positions, keys, values and coordinates.
+        reserve(reservation, reservation.size() + sample.len() * 28, WHAT)?;
+        let mut positions = sample.positions(column);
+        positions.retain(|position| whole.rank(*position).is_some());
+        let keys = spilled.keys_at(positions.iter().filter_map(|position| whole.rank(*position)))?;
+        slices.push((column, positions, keys));
+    }
+    Ok(slices)
+}
+
+/// Values of one column that occur in a part, with their positions in the whole domain.
+struct PartValues {
+    column: usize,
+    values: Vec<(u32, u64)>,
+}
+
+impl PartValues {
+    fn new(column: usize) -> Self {
+        Self { column, values: Vec::new() }
+    }
+
+    fn push(&mut self, tuple: &[u32], key: u64) {
+        self.values.push((tuple[self.column], key));
+    }
+
+    fn size(&self) -> usize {
+        self.values.capacity() * size_of::<(u32, u64)>()
+    }
+
+    /// Returns the column, and the distinct positions and keys, ascending and without null.
+    fn finish(self, domains: &Domains) -> (usize, Vec<u32>, Vec<u64>) {
+        let Self { column, mut values } = self;
+        let whole = domains.quasi[column].domain.slice().map(|slice| slice.whole());
+        values.retain(|(position, _)| whole.is_some_and(|whole| whole.rank(*position).is_some()));
+        values.sort_unstable();
+        values.dedup();
+        let (positions, keys) = values.into_iter().unzip();
+        (column, positions, keys)
     }
 }
 
@@ -242,6 +319,9 @@ fn gathered(
     reservation: &MemoryReservation,
 ) -> Result<Option<GroupedTable>, AnonymizeError> {
     let groups = snapshot.groups() as usize;
+    if !snapshot.spilled().is_empty() {
+        return Ok(None);
+    }
     if groups > MOST_GATHERED || reservation.try_resize(groups * SortGrouping::group_bytes(domains)).is_err() {
         return Ok(None);
     }
@@ -256,16 +336,18 @@ fn gathered(
     Ok(Some(gathered.table(domains, most)?))
 }
 
-/// Calls `then` with the number of the stream and the groups of every chunk, in the order of streams and chunks.
+/// Calls `then` with the number of the stream, the groups and the spilled values of every chunk, in the order of streams and
+/// chunks.
 fn for_each_chunk(
     snapshot: &Snapshot,
-    mut then: impl FnMut(usize, &RecordBatch) -> Result<(), AnonymizeError>,
+    mut then: impl FnMut(usize, &RecordBatch, &ChunkValues<'_>) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
     for (number, stream) in snapshot.streams.iter().enumerate() {
-        let mut chunks = stream.groups.read()?;
+        let (mut chunks, mut values) = (stream.groups.read()?, ChunkValues::of(snapshot.spilled(), number)?);
         while let Some(chunk) = chunks.next()? {
             snapshot.workspace.check()?;
-            then(number, &chunk)?;
+            values.advance()?;
+            then(number, &chunk, &values)?;
         }
     }
     Ok(())
@@ -279,9 +361,9 @@ pub(crate) fn for_each_group(
     mut then: impl FnMut(&[u32], u32) -> Result<(), AnonymizeError>,
 ) -> Result<(), AnonymizeError> {
     let mut placed = vec![0; domains.width()];
-    for_each_chunk(snapshot, |stream, chunk| {
+    for_each_chunk(snapshot, |stream, chunk, values| {
         unpack(chunk, snapshot.width()).try_for_each(|(tuple, rows)| {
-            domains.place(stream, tuple, &mut placed);
+            domains.place_ranked(stream, &values.ranks, tuple, &mut placed);
             then(&placed, rows)
         })
     })
@@ -294,24 +376,32 @@ fn route(
     parts: &RoutingTree,
 ) -> Result<(Vec<GroupedPart>, BufferedBatches), AnonymizeError> {
     let (workspace, quasi) = (&snapshot.workspace, domains.quasi.len());
-    let allowance = SharedQuota::new(workspace.memory_for_rows() / 2);
+    // Where rows were spilled, memory is needed for what can't be.
+    let allowance = SharedQuota::new(if snapshot.is_spilled() { 0 } else { workspace.memory_for_rows() / 2 });
     let store = |name| SpillBuffer::new(workspace, tuple_schema(), &allowance, name);
     let mut stores: Vec<SpillBuffer> = (0..parts.len()).map(|_| store("parts")).collect();
-    let mut waiting: Vec<CountedTuples> = vec![CountedTuples::new(domains.width()); parts.len()];
+    let slices: Vec<usize> = domains.slices().collect();
+    let width = domains.width() + 2 * slices.len();
+    let mut waiting: Vec<CountedTuples> = vec![CountedTuples::new(width); parts.len()];
     let most = (WAITING_GROUPS / parts.len()).max(64);
-    let (mut part_of, mut placed) = (store("parts of groups"), vec![0; domains.width()]);
-    for_each_chunk(snapshot, |stream, chunk| {
+    let (mut part_of, mut placed) = (store("parts of groups"), vec![0; width]);
+    for_each_chunk(snapshot, |stream, chunk, values| {
         let tuples = unpack(chunk, snapshot.width());
         let mut of_chunk = Vec::with_capacity(tuples.len());
         for (tuple, rows) in tuples {
-            domains.place(stream, tuple, &mut placed);
+            domains.place_ranked(stream, &values.ranks, tuple, &mut placed);
+            let of_keys = placed[domains.width()..].as_chunks_mut::<2>().0;
+            for ((slot, column), keys) in of_keys.iter_mut().zip(&slices).zip(&values.keys) {
+                // Null has no key.
+                *slot = halves(keys.get(tuple[*column] as usize).copied().unwrap_or(0));
+            }
             let part = parts.part(&placed[..quasi]);
             of_chunk.push(part);
             let waiting = &mut waiting[part as usize];
             waiting.push(&placed, rows);
             if waiting.len() >= most {
                 stores[part as usize].push(pack(waiting)?)?;
-                *waiting = CountedTuples::new(domains.width());
+                *waiting = CountedTuples::new(width);
             }
         }
         part_of.push(number_batch(of_chunk)?)

@@ -3,6 +3,7 @@
 //! Buffered rows stay in memory as long as the pool allows and are spilled otherwise, so later passes see the same rows
 //! even if the input changes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
@@ -12,12 +13,16 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::common::spawn_buffered;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use throng_core::CoreError;
 use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::row_hash::RowHasher;
-use throng_core::survey::{CountedTuples, Domains, SORTED_TOGETHER, SUPPRESSED, Survey, SurveySpec, SurveyedValues};
+use throng_core::survey::{
+    CountedTuples, Domains, ProjectedSurvey, RankedKeys, SORTED_TOGETHER, SUPPRESSED, Survey, SurveySpec,
+    SurveyedValues,
+};
 use throng_core::table::Table;
 use throng_policy::{Binding, UNIT_COLUMN};
 use tokio::task::JoinSet;
@@ -25,10 +30,13 @@ use tokio::task::JoinSet;
 use crate::AnonymizeError;
 use crate::buffered_rows::{numbers, row_batch, row_schema};
 use crate::catch_decode_panic::catch_decode_panics;
+use crate::groups::PartSizes;
 use crate::passthrough::{PassthroughColumn, passthrough_columns};
 use crate::progress::{NoProgress, Progress};
+use crate::rank_keys::rank_keys;
 use crate::resources::{Resources, reserve};
 use crate::spill_buffer::{BufferedBatches, SharedQuota, SpillBuffer};
+use crate::spilled_values::{KeyBuffer, SpilledColumn, StreamKeys};
 use crate::unit_column::{UnitColumn, unit_spec};
 
 /// Number of groups after which a stream ends its chunk and restarts group numbering.
@@ -54,6 +62,9 @@ pub(crate) struct Snapshot {
     width: usize,
     /// Memory for the surveyed values.
     values: MemoryReservation,
+    /// Keys of the columns whose values were spilled, by stream, until they are ranked.
+    keys: Vec<Vec<StreamKeys>>,
+    spilled: Arc<Vec<SpilledColumn>>,
 }
 
 /// Buffered rows of one stream.
@@ -100,6 +111,10 @@ struct SnapshotColumns {
     progress: Arc<dyn Progress>,
     workspace: Resources,
     allowance: SharedQuota,
+    /// Memory that the values of one column of one stream may use before they are spilled.
+    most_values: usize,
+    /// Number of rows of all streams, if it is known.
+    declared_rows: Option<usize>,
 }
 
 impl Snapshot {
@@ -115,7 +130,11 @@ impl Snapshot {
         let reading = SnapshotColumns::new(binding, seed, true, workspace.clone(), Arc::clone(progress));
         let partitions = 0..input.output_partitioning().partition_count();
         let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
-        Self::of_streams(streams.collect::<Result<Vec<_>, _>>()?, reading).await
+        let streams = streams.collect::<Result<Vec<_>, _>>()?;
+        let most_values = workspace.memory_for_rows() / VALUES_SHARE / streams.len().max(1);
+        let known = StatisticsContext::new().compute(input.as_ref(), &StatisticsArgs::new());
+        let rows = known.ok().and_then(|known| known.num_rows.get_value().copied());
+        Self::of_streams(streams, SnapshotColumns { most_values, declared_rows: rows, ..reading }).await
     }
 
     /// Reads all rows of one stream.
@@ -147,8 +166,16 @@ impl Snapshot {
             parts.push(done.map_err(|_| AnonymizeError::Task)??);
         }
         parts.sort_by_key(|(index, _)| *index);
+        for (_, part) in &mut parts {
+            part.end_chunk(&reading)?;
+        }
         // If any stream was spilled, spill all of them to free memory for the next stages.
         let is_spilled = parts.iter().any(|(_, part)| part.rows.is_spilled());
+        let keyed = parts.iter().flat_map(|(_, part)| part.keys.iter().map(|keys| keys.column));
+        let keyed: BTreeSet<usize> = keyed.collect();
+        for (_, part) in &mut parts {
+            part.spill_values(&keyed, workspace)?;
+        }
         let mut snapshot = Self {
             streams: Vec::new(),
             seen: Vec::new(),
@@ -158,6 +185,8 @@ impl Snapshot {
             row_schema: Arc::clone(&reading.rows),
             width: reading.surveyed.len(),
             values: workspace.reservation("values"),
+            keys: Vec::new(),
+            spilled: Arc::default(),
         };
         for (_, part) in parts {
             snapshot.add(part, is_spilled)?;
@@ -169,7 +198,8 @@ impl Snapshot {
     pub(crate) fn empty(width: usize, workspace: Resources) -> Self {
         let values = workspace.reservation("values");
         let row_schema = row_schema(&[]);
-        Self { streams: Vec::new(), seen: Vec::new(), rows: 0, suppressed: 0, workspace, row_schema, width, values }
+        let (streams, seen, keys, spilled) = (Vec::new(), Vec::new(), Vec::new(), Arc::default());
+        Self { streams, seen, rows: 0, suppressed: 0, workspace, row_schema, width, values, keys, spilled }
     }
 
     /// Merges the values and groups of a remote partition with `rows` rows; the rows stay there.
@@ -187,13 +217,25 @@ impl Snapshot {
         self.width
     }
 
+    /// Returns the columns whose values are not in memory, in order, once [`Snapshot::domains`] has ranked them.
+    pub(crate) fn spilled(&self) -> &Arc<Vec<SpilledColumn>> {
+        &self.spilled
+    }
+
     /// Merges the values of all streams into domains, and drops them.
     pub(crate) fn domains(&mut self) -> Result<Domains, AnonymizeError> {
+        let mut columns: BTreeMap<usize, Vec<StreamKeys>> = BTreeMap::new();
+        for keys in std::mem::take(&mut self.keys).into_iter().flatten() {
+            columns.entry(keys.column).or_default().push(keys);
+        }
+        let spilled = columns.into_values().map(|streams| rank_keys(streams, &self.workspace));
+        self.spilled = Arc::new(spilled.collect::<Result<_, _>>()?);
+        let ranked: Vec<RankedKeys> = self.spilled.iter().map(|column| column.ranked).collect();
         let seen = std::mem::take(&mut self.seen);
         let (values, bytes) =
             seen.iter().fold((0, 0), |(values, bytes), seen| (values + seen.values(), bytes + seen.size()));
         reserve(&self.values, merging_bytes(values, bytes), VALUES)?;
-        let domains = Domains::of(seen)?;
+        let domains = Domains::with_ranked(seen, &ranked)?;
         reserve(&self.values, bytes + values * VALUE_BYTES, VALUES)?;
         Ok(domains)
     }
@@ -228,7 +270,6 @@ impl Snapshot {
             part.rows.spill()?;
             part.groups.spill()?;
         }
-        part.end_chunk()?;
         self.rows += part.rows_read;
         let seen = part.survey.finish()?;
         self.suppressed += seen.suppressed();
@@ -236,12 +277,19 @@ impl Snapshot {
         drop(part.reservation);
         reserve(&self.values, self.values.size() + seen.size(), VALUES)?;
         self.seen.push(seen);
+        self.keys.push(part.keys.into_iter().map(KeyBuffer::finish).collect::<Result<_, _>>()?);
         let (rows, groups) = (part.rows.finish()?, part.groups.finish()?);
         let StreamSurvey { chunk_batches, chunk_groups, .. } = part;
         self.streams.push(StreamRows { rows, groups, chunk_batches, chunk_groups });
         Ok(())
     }
 }
+
+/// Divisor of the memory for rows: the share that the values of one column may use before they are spilled.
+const VALUES_SHARE: usize = 8;
+
+/// Memory per group, besides its tuple, while groups are counted and put in order.
+const GROUP_BYTES: usize = 96;
 
 /// Memory per distinct value of a domain besides the value: coordinate and position.
 const VALUE_BYTES: usize = 16;
@@ -300,6 +348,8 @@ impl SnapshotColumns {
             progress,
             workspace,
             allowance,
+            most_values: usize::MAX,
+            declared_rows: None,
         }
     }
 }
@@ -371,6 +421,8 @@ struct StreamSurvey {
     hasher: RowHasher,
     rows: SpillBuffer,
     groups: SpillBuffer,
+    /// Columns whose values are spilled.
+    keys: Vec<KeyBuffer>,
     chunk_batches: Vec<usize>,
     chunk_groups: u64,
     /// Number of batches in the current chunk.
@@ -391,6 +443,7 @@ impl StreamSurvey {
             hasher: RowHasher::new(&types, reading.seed)?,
             rows: SpillBuffer::new(workspace, Arc::clone(&reading.rows), &reading.allowance, "rows"),
             groups: SpillBuffer::new(workspace, tuple_schema(), &reading.allowance, "groups"),
+            keys: Vec::new(),
             chunk_batches: Vec::new(),
             chunk_groups: 0,
             batches: 0,
@@ -410,16 +463,27 @@ impl StreamSurvey {
         let columns = reading.of_batch(batch, &mut self.compactor)?;
         let surveyed = reading.surveyed(&columns);
         let groups = self.survey.push(&surveyed)?;
-        reserve(&self.reservation, self.survey.size(), VALUES)?;
         self.rows_read += batch.num_rows() as u64;
+        let reserved = reserve(&self.reservation, self.survey.size(), VALUES);
+        reserved.map_err(|error| error.with_least(|| self.least(reading)))?;
         self.batches += 1;
         if reading.are_rows_kept {
             self.keep(&columns, groups, reading)?;
         }
         if self.survey.groups() >= CHUNK_GROUPS {
-            self.end_chunk()?;
+            self.end_chunk(reading)?;
         }
         Ok(())
+    }
+
+    /// Returns the size of a pool in which the domains of all rows would fit, if the rows to come are like those read.
+    fn least(&self, reading: &SnapshotColumns) -> Option<u64> {
+        let times = reading.declared_rows? as f64 / self.rows_read.max(1) as f64;
+        let ProjectedSurvey { values, bytes, memory } = self.survey.projected(times.max(1.0));
+        let grouped = reading.declared_rows?.min(PartSizes::default().most_groups);
+        let grouping = grouped * (size_of::<u32>() * reading.surveyed.len() + GROUP_BYTES);
+        let domains = merging_bytes(values, bytes).max(bytes + values * VALUE_BYTES + grouping);
+        Some(memory.max(domains) as u64)
     }
 
     fn keep(
@@ -434,10 +498,26 @@ impl StreamSurvey {
         self.rows.push(released_rows(row_batch(&reading.rows, groups, content, kept)?)?)
     }
 
-    fn end_chunk(&mut self) -> Result<(), AnonymizeError> {
+    fn end_chunk(&mut self, reading: &SnapshotColumns) -> Result<(), AnonymizeError> {
         self.chunk_groups += self.survey.groups() as u64;
         self.groups.push(pack(&self.survey.take_groups())?)?;
         self.chunk_batches.push(std::mem::take(&mut self.batches));
+        for keys in &mut self.keys {
+            keys.push(&mut self.survey)?;
+        }
+        let is_large = |column: &usize| self.survey.values_size(*column) > reading.most_values;
+        let large = (0..reading.spec.quasi.len()).filter(|column| reading.spec.has_order_keys(*column));
+        let large: BTreeSet<usize> = large.filter(is_large).collect();
+        self.spill_values(&large, &reading.workspace)
+    }
+
+    /// Spills the values of these columns, unless they are spilled already. Must be called at the end of a chunk.
+    fn spill_values(&mut self, columns: &BTreeSet<usize>, workspace: &Resources) -> Result<(), AnonymizeError> {
+        for column in columns {
+            if self.keys.iter().all(|keys| keys.column != *column) {
+                self.keys.push(KeyBuffer::new(&mut self.survey, *column, self.chunk_batches.len(), workspace)?);
+            }
+        }
         Ok(())
     }
 }

@@ -34,8 +34,84 @@ const LEAST_STEPS: u64 = 10;
 /// Histogram of positions for each quasi-identifier of the input.
 #[derive(Debug)]
 pub struct Marginals {
-    /// `None` for a column that releases aggregates.
-    columns: Vec<Option<Vec<u64>>>,
+    columns: Vec<Marginal>,
+}
+
+/// Histogram of positions of one quasi-identifier.
+#[derive(Debug)]
+enum Marginal {
+    /// The column releases aggregates.
+    Aggregated,
+    /// Number of rows at each position.
+    Counted(Vec<u64>),
+    /// The domain is not in memory, and neither is its histogram. See [`SlicedMarginal`].
+    Sliced,
+}
+
+/// Histogram of a quasi-identifier whose domain is not in memory, in the slices of the release.
+#[derive(Debug)]
+pub struct SlicedMarginal {
+    column: usize,
+    axis: Option<SlicedAxis>,
+    before: Vec<f64>,
+}
+
+/// The released range of a column.
+#[derive(Debug)]
+struct SlicedAxis {
+    /// First and last released position of the whole domain.
+    shown: (u32, u32),
+    /// Coordinate of the first.
+    start: f64,
+    /// Difference of the coordinates of both.
+    width: f64,
+}
+
+/// Rows at one position of a domain that is not in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SlicedRows {
+    /// Position in the whole domain.
+    pub position: u32,
+    /// Its coordinate.
+    pub coordinate: f64,
+    /// Number of rows.
+    pub rows: u64,
+}
+
+impl SlicedMarginal {
+    /// Returns the rows of a part of the table at each position of a column; none for a column whose domain is in memory.
+    /// Rows without a value are left out.
+    pub fn rows_of(part: &Table, column: usize) -> Vec<SlicedRows> {
+        let domain = &part.quasi()[column].domain;
+        if domain.slice().is_none() {
+            return Vec::new();
+        }
+        let mut rows = vec![0; domain.len()];
+        (0..part.cell_count() as u32)
+            .for_each(|cell| rows[part.positions(cell)[column] as usize] += part.cell_rows(cell));
+        let null = domain.null_position();
+        let counted = (0_u32..).zip(rows).filter(|(position, rows)| *rows > 0 && Some(*position) != null);
+        let of_position = |(position, rows): (u32, u64)| {
+            let coordinate = domain.coordinate(position)?;
+            Some(SlicedRows { position: domain.in_whole(position), coordinate, rows })
+        };
+        counted.filter_map(of_position).collect()
+    }
+
+    /// Returns the index of the quasi-identifier.
+    pub fn column(&self) -> usize {
+        self.column
+    }
+
+    /// Adds rows of the input.
+    pub fn add(&mut self, SlicedRows { position, coordinate, rows }: SlicedRows) {
+        let Some(axis) = &self.axis else { return };
+        if (axis.shown.0..=axis.shown.1).contains(&position) {
+            let width = if position == axis.shown.0 { 0.0 } else { coordinate - axis.start };
+            let along = width / axis.width;
+            spread(&mut self.before, (along, along), rows as f64);
+        }
+    }
 }
 
 /// Distribution shift of one quasi-identifier.
@@ -63,32 +139,84 @@ pub struct DomainSlice {
 impl Marginals {
     /// Creates empty histograms for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
-        let column = |quasi: &QuasiColumn| (!quasi.spec.release.is_aggregate()).then(|| vec![0; quasi.domain.len()]);
+        let column = |quasi: &QuasiColumn| match (quasi.spec.release.is_aggregate(), quasi.domain.slice()) {
+            (true, _) => Marginal::Aggregated,
+            (false, Some(_)) => Marginal::Sliced,
+            (false, None) => Marginal::Counted(vec![0; quasi.domain.len()]),
+        };
         Self { columns: table.quasi().iter().map(column).collect() }
     }
 
     /// Adds the cells of a part.
     pub fn add(&mut self, part: &Table) {
-        let columns = self.columns.par_iter_mut().enumerate();
-        columns.filter_map(|(at, rows)| rows.as_mut().map(|rows| (at, rows))).for_each(|(at, rows)| {
-            (0..part.cell_count() as u32)
-                .for_each(|cell| rows[part.positions(cell)[at] as usize] += part.cell_rows(cell));
+        self.columns.par_iter_mut().enumerate().for_each(|(at, marginal)| {
+            if let Marginal::Counted(rows) = marginal {
+                (0..part.cell_count() as u32)
+                    .for_each(|cell| rows[part.positions(cell)[at] as usize] += part.cell_rows(cell));
+            }
         });
     }
 
     /// Returns the memory use in bytes.
     pub fn size(&self) -> usize {
-        self.columns.iter().flatten().map(|rows| rows.len() * 8).sum()
+        let counted = |marginal: &Marginal| match marginal {
+            Marginal::Counted(rows) => rows.len() * size_of::<u64>(),
+            Marginal::Aggregated | Marginal::Sliced => 0,
+        };
+        self.columns.iter().map(counted).sum()
     }
 
-    /// Returns the shift of each column; `None` for columns that release aggregates or a single value.
-    pub fn changes(&self, table: &Table, recoding: &Recoding, k: u64) -> Vec<Option<DistributionShift>> {
+    /// Returns empty histograms of the columns whose domains are not in memory. The caller adds the
+    /// [rows of all parts](SlicedMarginal::rows_of). `table` has the slices of the labels of the release.
+    pub fn sliced(&self, table: &Table, recoding: &Recoding) -> Vec<SlicedMarginal> {
+        let columns = self.columns.iter().enumerate().filter(|(_, marginal)| matches!(marginal, Marginal::Sliced));
+        let of_column = |(column, _): (usize, &Marginal)| {
+            let domain = &table.quasi()[column].domain;
+            let shown = DomainAxis::of_column(&table.quasi()[column], recoding, column).and_then(|axis| axis.shown);
+            let axis = shown.and_then(|(first, last)| {
+                let start = domain.coordinate(first)?;
+                let shown = (domain.in_whole(first), domain.in_whole(last));
+                Some(SlicedAxis { shown, start, width: domain.loss(first, last) })
+            });
+            SlicedMarginal { column, axis, before: vec![0.0; SLICES] }
+        };
+        columns.map(of_column).collect()
+    }
+
+    /// Returns the shift of each column; `None` for columns that release aggregates or a single value. `sliced` are the
+    /// histograms of the columns whose domains are not in memory.
+    pub fn changes(
+        &self,
+        table: &Table,
+        recoding: &Recoding,
+        k: u64,
+        sliced: &[SlicedMarginal],
+    ) -> Vec<Option<DistributionShift>> {
         let columns = self.columns.par_iter().zip(table.quasi()).enumerate();
-        columns.map(|(at, (rows, quasi))| change(quasi, rows.as_ref()?, recoding, at, k)).collect()
+        let of_column = |(at, (marginal, quasi)): (usize, (&Marginal, &QuasiColumn))| match marginal {
+            Marginal::Aggregated => None,
+            Marginal::Counted(rows) => {
+                let axis = DomainAxis::of_column(quasi, recoding, at)?;
+                change(quasi, &axis, axis.before(&quasi.domain, rows), recoding, at, k)
+            }
+            Marginal::Sliced => {
+                let before = sliced.iter().find(|sliced| sliced.column == at)?.before.clone();
+                change(quasi, &DomainAxis::of_column(quasi, recoding, at)?, before, recoding, at, k)
+            }
+        };
+        columns.map(of_column).collect()
     }
 }
 
-fn change(quasi: &QuasiColumn, input: &[u64], recoding: &Recoding, column: usize, k: u64) -> Option<DistributionShift> {
+/// Returns the shift of a column, given the rows of the input in each slice.
+fn change(
+    quasi: &QuasiColumn,
+    axis: &DomainAxis,
+    before: Vec<f64>,
+    recoding: &Recoding,
+    column: usize,
+    k: u64,
+) -> Option<DistributionShift> {
     let (domain, is_set) = (&quasi.domain, quasi.spec.release == ColumnRecoding::Set);
     let labels = recoding.columns()[column].len();
     let mut released = vec![0; labels];
@@ -96,7 +224,6 @@ fn change(quasi: &QuasiColumn, input: &[u64], recoding: &Recoding, column: usize
         released[recoding.label(class as u32, column) as usize] += rows;
     }
     let stands_for = |label: usize| recoding.stands_for(column, label as u32);
-    let axis = DomainAxis::of(domain, (0..labels).map(stands_for))?;
     let mut after = vec![0.0; axis.slices];
     for (label, rows) in released.iter().enumerate() {
         let key = stands_for(label);
@@ -106,12 +233,6 @@ fn change(quasi: &QuasiColumn, input: &[u64], recoding: &Recoding, column: usize
             _ => Vec::new(),
         };
         parts.iter().for_each(|part| spread(&mut after, *part, *rows as f64 / parts.len() as f64));
-    }
-    let mut before = vec![0.0; axis.slices];
-    for (position, rows) in (0..).zip(input).filter(|(_, rows)| **rows > 0) {
-        if let Some(extent) = axis.extent(domain, position, position) {
-            spread(&mut before, extent, *rows as f64);
-        }
     }
     let (all_before, all_after) = (before.iter().sum::<f64>(), after.iter().sum::<f64>());
     if all_before == 0.0 || all_after == 0.0 {
@@ -162,6 +283,23 @@ struct DomainAxis {
 }
 
 impl DomainAxis {
+    /// Returns `None` for a column with one value, or with nothing released.
+    fn of_column(quasi: &QuasiColumn, recoding: &Recoding, column: usize) -> Option<Self> {
+        let labels = 0..recoding.columns()[column].len() as u32;
+        Self::of(&quasi.domain, labels.map(|label| recoding.stands_for(column, label)))
+    }
+
+    /// Returns the rows of the input in each slice, given those at each position.
+    fn before(&self, domain: &Domain, input: &[u64]) -> Vec<f64> {
+        let mut before = vec![0.0; self.slices];
+        for (position, rows) in (0..).zip(input).filter(|(_, rows)| **rows > 0) {
+            if let Some(extent) = self.extent(domain, position, position) {
+                spread(&mut before, extent, *rows as f64);
+            }
+        }
+        before
+    }
+
     /// Returns `None` for a column with one value, or with nothing released.
     fn of<'a>(domain: &Domain, labels: impl Iterator<Item = &'a [u32]>) -> Option<Self> {
         match domain.kind() {

@@ -8,7 +8,7 @@ fn changes(rows: &Surveyed, blocks: &[&[usize]], k: u64) -> Vec<Option<Distribut
     let recoding = rows.recode(blocks);
     let mut marginals = Marginals::new(&rows.table);
     marginals.add(&rows.table);
-    marginals.changes(&rows.table, &recoding, k)
+    marginals.changes(&rows.table, &recoding, k, &[])
 }
 
 fn change_of(rows: &Surveyed, blocks: &[&[usize]], k: u64) -> DistributionShift {

@@ -10,7 +10,7 @@ mod ncp;
 mod sse_sst;
 
 pub use avg::avg;
-pub use distribution_shift::{DistributionShift, DomainSlice, Marginals};
+pub use distribution_shift::{DistributionShift, DomainSlice, Marginals, SlicedMarginal, SlicedRows};
 pub use dm::dm;
 pub use estimated_ncp::estimated_ncp;
 pub use granularity::{DETAIL_STEPS, granularity};

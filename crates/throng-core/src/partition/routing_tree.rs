@@ -49,6 +49,16 @@ impl RoutingTree {
         parts
     }
 
+    /// Returns the tree for positions of the whole domains, of which `sample` may have slices.
+    pub fn in_whole(mut self, sample: &Table) -> Self {
+        for node in &mut self.nodes {
+            if let RoutingNode::Cut { cut, .. } = node {
+                cut.position = sample.quasi()[cut.column].domain.in_whole(cut.position);
+            }
+        }
+        self
+    }
+
     /// Returns the number of parts.
     pub fn len(&self) -> usize {
         self.parts as usize

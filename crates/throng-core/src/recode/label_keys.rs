@@ -53,6 +53,20 @@ impl ClusterKeys {
         }
     }
 
+    /// Returns the distinct positions of all keys, ascending.
+    pub(super) fn positions(&self) -> Vec<u32> {
+        let mut positions = self.distinct.positions.clone();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    /// Replaces the positions of all keys, in an order-preserving way. No key may be pushed afterwards.
+    pub(super) fn renumber(&mut self, number: impl Fn(u32) -> u32) {
+        self.index = HashTable::new();
+        self.distinct.positions.iter_mut().for_each(|position| *position = number(*position));
+    }
+
     /// Returns the number of distinct keys.
     pub(super) fn distinct(&self) -> usize {
         self.distinct.len()

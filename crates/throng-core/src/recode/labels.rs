@@ -7,7 +7,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringArray, UInt32Array};
+use arrow::array::{Array, ArrayRef, StringArray, StringBuilder, UInt32Array};
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field};
 use arrow::error::ArrowError;
@@ -30,8 +30,8 @@ pub struct Labels {
     pub columns: Vec<(Field, ArrayRef)>,
     /// NCP of a row with this label.
     pub ncp: Vec<f64>,
-    /// Information loss of a row with this label [Truta 2007, Def. 9].
-    pub information_loss: Vec<f64>,
+    /// Information loss of a row with this label [Truta 2007, Def. 9]; empty where it is the NCP.
+    pub(super) information_loss: Vec<f64>,
     /// Positions that each label covers: the first and the last, or all if it is a set.
     pub(super) stands_for: LabelKeys,
 }
@@ -42,14 +42,23 @@ impl Labels {
         let (keys, mut of_cluster) = keys.into_distinct();
         let mut order: Vec<u32> = (0..keys.len() as u32).collect();
         order.par_sort_unstable_by(|a, b| keys.get(*a as usize).cmp(keys.get(*b as usize)));
-        let distinct: Vec<&[u32]> = order.iter().map(|number| keys.get(*number as usize)).collect();
-        let shown = ShownKeys::of(quasi, &distinct)?;
-        let range = shown_range(&quasi.domain, distinct.iter().copied());
+        let sorted = SortedKeys { keys: &keys, order: &order };
+        let shown = ShownKeys::of(quasi, sorted)?;
+        let range = shown_range(&quasi.domain, sorted.iter());
+        if are_texts_distinct(quasi) {
+            let ncp = sorted.iter().map(|key| losses(&quasi.domain, quasi.spec.release, range, key).0).collect();
+            let (mut stands_for, mut places) = (LabelKeys::default(), vec![0; order.len()]);
+            sorted.iter().for_each(|key| stands_for.push(key));
+            order.iter().zip(0..).for_each(|(number, label)| places[*number as usize] = label);
+            of_cluster.iter_mut().for_each(|number| *number = places[*number as usize]);
+            let columns = shown_columns(quasi, &shown, None)?;
+            return Ok((Self { columns, ncp, information_loss: Vec::new(), stands_for }, of_cluster));
+        }
         let hash = |text: Option<&str>| FxBuildHasher.hash_one(text);
-        let mut first_seen: HashTable<u32> = HashTable::with_capacity(distinct.len());
+        let mut first_seen: HashTable<u32> = HashTable::with_capacity(order.len());
         let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
-        let mut places = vec![0; distinct.len()];
-        for ((index, key), number) in (0_u32..).zip(&distinct).zip(&order) {
+        let mut places = vec![0; order.len()];
+        for ((index, key), number) in (0_u32..).zip(sorted.iter()).zip(&order) {
             let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
             let text = shown.text(index);
             let known = first_seen.find(hash(text), |label| shown.text(kept[*label as usize]) == text).copied();
@@ -67,24 +76,17 @@ impl Labels {
         }
         drop(first_seen);
         let mut stands_for = LabelKeys::default();
-        kept.iter().for_each(|index| stands_for.push(distinct[*index as usize]));
-        let are_all_kept = kept.len() == distinct.len();
-        let kept = UInt32Array::from(kept);
-        let columns = quasi
-            .spec
-            .released_names()
-            .into_iter()
-            .zip(&shown.columns)
-            .map(|(name, column)| {
-                let column = match are_all_kept {
-                    true => Arc::clone(column),
-                    false => take(column, &kept, None).map_err(kernel("take"))?,
-                };
-                Ok((Field::new(name, column.data_type().clone(), true), column))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        kept.iter().for_each(|index| stands_for.push(sorted.get(*index as usize)));
+        let are_all_kept = kept.len() == order.len();
+        let columns = shown_columns(quasi, &shown, (!are_all_kept).then_some(UInt32Array::from(kept)))?;
         of_cluster.iter_mut().for_each(|number| *number = places[*number as usize]);
         Ok((Self { columns, ncp, information_loss, stands_for }, of_cluster))
+    }
+
+    /// Returns the information loss of a row with a label [Truta 2007, Def. 9].
+    pub fn information_loss(&self, label: u32) -> f64 {
+        let losses = if self.information_loss.is_empty() { &self.ncp } else { &self.information_loss };
+        losses[label as usize]
     }
 
     /// Returns the number of labels.
@@ -96,6 +98,27 @@ impl Labels {
     pub fn is_empty(&self) -> bool {
         self.ncp.is_empty()
     }
+}
+
+/// Returns whether no two keys of a column can read the same, so that labels need not be compared by their texts. Only asked
+/// for columns whose values are not in memory, because these have many labels.
+fn are_texts_distinct(quasi: &QuasiColumn) -> bool {
+    let is_exact =
+        |data_type: &DataType| data_type.is_integer() || data_type.is_floating() || *data_type == DataType::Date32;
+    quasi.domain.slice().is_some() && quasi.domain.null_position().is_none() && is_exact(&quasi.data_type)
+}
+
+/// Returns the released columns of the labels: all that are shown, or those at the given places.
+fn shown_columns(quasi: &QuasiColumn, shown: &ShownKeys, kept: Option<UInt32Array>) -> Result<Vec<(Field, ArrayRef)>> {
+    let names = quasi.spec.released_names().into_iter();
+    let column = |(name, column): (String, &ArrayRef)| {
+        let column = match &kept {
+            None => Arc::clone(column),
+            Some(kept) => take(column, kept, None).map_err(kernel("take"))?,
+        };
+        Ok((Field::new(name, column.data_type().clone(), true), column))
+    };
+    names.zip(&shown.columns).map(column).collect()
 }
 
 /// Returns the released fields of a column; independent of the data.
@@ -139,6 +162,28 @@ fn losses(domain: &Domain, release: ColumnRecoding, range: f64, key: &[u32]) -> 
     }
 }
 
+/// Label keys in ascending order.
+#[derive(Clone, Copy)]
+struct SortedKeys<'a> {
+    keys: &'a LabelKeys,
+    order: &'a [u32],
+}
+
+impl<'a> SortedKeys<'a> {
+    fn get(&self, index: usize) -> &'a [u32] {
+        self.keys.get(self.order[index] as usize)
+    }
+
+    fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &'a [u32]> + use<'a> {
+        let Self { keys, order } = *self;
+        order.iter().map(|number| keys.get(*number as usize))
+    }
+}
+
 /// Label keys as rendered in the release.
 struct ShownKeys {
     /// Rendered texts, which identify labels.
@@ -152,13 +197,12 @@ impl ShownKeys {
         self.texts.is_valid(key as usize).then(|| self.texts.value(key as usize))
     }
 
-    fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
+    fn of(quasi: &QuasiColumn, keys: SortedKeys<'_>) -> Result<Self> {
         match (quasi.domain.kind(), quasi.spec.release) {
             (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
             (DomainKind::Ordered { values, has_null }, _) => {
-                let names = BoundTexts::of(values, *has_null, keys)
-                    .map_err(|_| CoreError::NoText { column: quasi.spec.name.clone() })?;
-                Ok(Self::texts(keys.iter().map(|key| names.interval(key)).collect()))
+                let no_text = |_| CoreError::NoText { column: quasi.spec.name.clone() };
+                Ok(Self::texts(intervals(values, *has_null, keys).map_err(no_text)?))
             }
             (DomainKind::Category(tree), ColumnRecoding::Set) => {
                 Ok(Self::texts(keys.iter().map(|key| set(tree, key)).collect()))
@@ -173,7 +217,7 @@ impl ShownKeys {
     }
 
     /// A class that mixes null with values gets null bounds: no bounds hold for all of its rows.
-    fn bounds(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self> {
+    fn bounds(values: &ArrayRef, has_null: bool, keys: SortedKeys<'_>) -> Result<Self> {
         let first = u32::from(has_null);
         let bound = |position: Option<&u32>, key: &[u32]| {
             let from = key.first().copied()?.checked_sub(first)?;
@@ -192,42 +236,36 @@ fn is_calendar(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Date32 | DataType::Date64 | DataType::Timestamp(_, _))
 }
 
-/// Texts of the values that begin or end an interval, which are few of all values.
-struct BoundTexts {
-    texts: Vec<String>,
-    /// Index into `texts` by value; `u32::MAX` if unused.
-    places: Vec<u32>,
-    /// Whether position 0 is null and values start at 1.
-    has_null: bool,
-    separator: &'static str,
-}
+/// Number of keys whose texts are rendered at a time.
+const RENDERED: usize = 1 << 12;
 
-impl BoundTexts {
-    fn of(values: &ArrayRef, has_null: bool, keys: &[&[u32]]) -> Result<Self, ArrowError> {
-        let mut places = vec![u32::MAX; values.len()];
-        let ends = keys.iter().flat_map(|key| key.first().into_iter().chain(key.last()));
-        for value in ends.filter_map(|position| position.checked_sub(u32::from(has_null))) {
-            places[value as usize] = 0;
-        }
-        let used: UInt32Array = (0..values.len() as u32).filter(|value| places[*value as usize] == 0).collect();
-        for (value, place) in used.values().iter().zip(0..) {
-            places[*value as usize] = place;
-        }
-        let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
-        Ok(Self { texts: texts(&take(values, &used, None)?)?, places, has_null, separator })
-    }
-
-    /// Renders `25`, `[25-39]` or `[2024-01-01/2024-03-31]`; `*` if null is mixed with values; `None` for null alone.
-    fn interval(&self, key: &[u32]) -> Option<String> {
-        let first = u32::from(self.has_null);
-        let name = |value: u32| &self.texts[self.places[value as usize] as usize];
-        match (key.first()?.checked_sub(first), key.last()?.checked_sub(first)) {
-            (None, None) => None,
-            (None, Some(_)) | (Some(_), None) => Some(ROOT.to_owned()),
-            (Some(lo), Some(hi)) if lo == hi => Some(name(lo).clone()),
-            (Some(lo), Some(hi)) => Some(format!("[{}{}{}]", name(lo), self.separator, name(hi))),
+/// Renders keys as `25`, `[25-39]` or `[2024-01-01/2024-03-31]`; `*` if null is mixed with values; null for null alone.
+fn intervals(values: &ArrayRef, has_null: bool, keys: SortedKeys<'_>) -> Result<StringArray, ArrowError> {
+    let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
+    let value = |position: &u32| position.checked_sub(u32::from(has_null));
+    let mut intervals = StringBuilder::with_capacity(keys.len(), 0);
+    for first in (0..keys.len()).step_by(RENDERED) {
+        let block: Vec<&[u32]> = (first..keys.len().min(first + RENDERED)).map(|index| keys.get(index)).collect();
+        // Keys are ascending, so most of the values lie together, and few occur twice.
+        let mut used: Vec<u32> =
+            block.iter().flat_map(|key| [key.first(), key.last()]).flatten().filter_map(value).collect();
+        used.sort_unstable();
+        used.dedup();
+        let texts = texts(&take(values, &UInt32Array::from(used.clone()), None)?)?;
+        let text = |value: u32| texts[used.partition_point(|other| *other < value)].as_str();
+        for key in block {
+            let ends = key.first().zip(key.last()).map(|(lo, hi)| (value(lo), value(hi)));
+            match ends {
+                None | Some((None, None)) => intervals.append_null(),
+                Some((None, Some(_)) | (Some(_), None)) => intervals.append_value(ROOT),
+                Some((Some(lo), Some(hi))) if lo == hi => intervals.append_value(text(lo)),
+                Some((Some(lo), Some(hi))) => {
+                    intervals.append_value(format!("[{}{separator}{}]", text(lo), text(hi)));
+                }
+            }
         }
     }
+    Ok(intervals.finish())
 }
 
 fn ancestor(tree: &Tree, key: &[u32]) -> Option<String> {

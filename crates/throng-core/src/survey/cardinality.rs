@@ -10,6 +10,8 @@ pub(super) enum Cardinality {
     /// Nearly every row has a distinct value. Of the values sampled by hash: those seen so far and their number of
     /// rows.
     Scattered { seen: FxHashSet<i64>, rows: usize },
+    /// Nearly every row has a distinct value, and values that repeat do no harm.
+    Settled,
     /// Values repeat: every value is looked up from now on.
     Repeated,
 }
@@ -37,13 +39,20 @@ impl Cardinality {
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Scattered { seen, .. } => seen.capacity() * size_of::<i64>(),
-            Self::Unknown | Self::Repeated => 0,
+            Self::Unknown | Self::Settled | Self::Repeated => 0,
+        }
+    }
+
+    /// Stops sampling: a scattered column stays one.
+    pub(super) fn settle(&mut self) {
+        if let Self::Scattered { .. } = self {
+            *self = Self::Settled;
         }
     }
 
     /// Returns whether the values of the next batch need no lookup. Samples them to detect repetition.
     pub(super) fn is_scattered(&mut self, values: impl Iterator<Item = i64>) -> bool {
-        let Self::Scattered { seen, rows } = self else { return false };
+        let Self::Scattered { seen, rows } = self else { return matches!(self, Self::Settled) };
         for value in values.filter(|value| hashed(*value).is_multiple_of(CHOSEN)) {
             seen.insert(value);
             *rows += 1;

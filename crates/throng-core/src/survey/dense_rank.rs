@@ -9,6 +9,7 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
 };
 
+use super::order_keys::{of_real, real, signed, unsigned};
 use super::radix::{RadixEntry, by_key, sorted};
 use crate::error::{Result, kernel};
 
@@ -43,27 +44,6 @@ impl DenseRanks {
             _ => of_others(values),
         }
     }
-}
-
-const SIGN: u64 = 1 << 63;
-
-fn signed(value: i64) -> u64 {
-    value.cast_unsigned() ^ SIGN
-}
-
-fn unsigned(key: u64) -> i64 {
-    (key ^ SIGN).cast_signed()
-}
-
-fn of_real(value: f64) -> u64 {
-    match value.to_bits() {
-        negative if negative >= SIGN => !negative,
-        positive => positive | SIGN,
-    }
-}
-
-fn real(key: u64) -> f64 {
-    f64::from_bits(if key >= SIGN { key ^ SIGN } else { !key })
 }
 
 /// About as many numbers of a column are sorted at a time. Sorting takes several times the memory of the numbers.

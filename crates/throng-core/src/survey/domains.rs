@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::SurveySpec;
 use super::dense_rank::DenseRanks;
 use crate::columns::{QuasiSpec, SensitiveCoding};
-use crate::domain::{DistinctValues, Domain, DomainKind, NULL};
+use crate::domain::{DistinctValues, Domain, DomainKind, NULL, WholeDomain};
 use crate::error::{Result, kernel};
 use crate::model::SINGLE;
 use crate::sensitive_coding;
@@ -81,6 +81,17 @@ impl SurveyedValues {
     }
 }
 
+/// Ranks of the values of a column that were [taken](super::Survey::take_values) from all surveys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankedKeys {
+    /// Index of the quasi-identifier.
+    pub column: usize,
+    /// Number of distinct keys.
+    pub distinct: u32,
+    /// The first and the last key; `None` if there is none.
+    pub ends: Option<(u64, u64)>,
+}
+
 /// Domains of the quasi-identifiers and codes of the sensitive columns, merged over all streams.
 ///
 /// Positions and codes depend on the set of values alone, not on the order of arrival.
@@ -101,6 +112,12 @@ impl Domains {
 
     /// Merges the values of all streams, and drops those of each column as soon as they are merged.
     pub fn of(seen: Vec<SurveyedValues>) -> Result<Self> {
+        Self::with_ranked(seen, &[])
+    }
+
+    /// Like [`Domains::of`]. The values of the columns in `ranked` were taken from the surveys: their domains are empty
+    /// [slices](crate::domain::DomainSlice), and [`Domains::place_ranked`] needs the ranks of their keys.
+    pub fn with_ranked(seen: Vec<SurveyedValues>, ranked: &[RankedKeys]) -> Result<Self> {
         let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
         let Some(spec) = seen.first().map(|seen| Arc::clone(&seen.spec)) else {
             return Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded });
@@ -111,6 +128,16 @@ impl Domains {
         }
         let of_sensitive = columns.split_off(spec.quasi.len());
         let of_quasi = |(index, ((quasi_spec, data_type), parts)): (usize, QuasiParts<'_>)| {
+            if let Some(place) = ranked.iter().position(|ranked| ranked.column == index) {
+                let RankedKeys { distinct, ends, .. } = ranked[place];
+                let has_null = parts.iter().any(|part| part.has_null);
+                let whole = WholeDomain::new(&quasi_spec.name, data_type, distinct, ends, has_null);
+                let domain = whole.slice(&[], &[])?;
+                let of_null = domain.null_position().unwrap_or(NULL);
+                let coded = CodedColumn::ranked(index, place, whole.position(0), of_null);
+                let column = QuasiColumn { spec: quasi_spec.clone(), data_type: data_type.clone(), domain };
+                return Ok((column, coded));
+            }
             let union = ValueUnion::of(parts)?;
             let distinct =
                 DistinctValues { values: &union.values, rows: union.rows.as_deref(), has_null: union.has_null };
@@ -162,7 +189,35 @@ impl Domains {
 
     /// Drops the numbers of the streams: no further tuple can be [placed](Domains::place).
     pub fn forget_numbers(&mut self) {
-        self.coded.iter_mut().for_each(|coded| coded.of_number = Vec::new());
+        self.coded.iter_mut().for_each(|coded| coded.of_number = NumberCodes::Known(Vec::new()));
+    }
+
+    /// Returns the same domains with slices of those that are not in memory: for each of their columns the column, positions
+    /// and keys of the values that are needed, ascending. Nothing can be placed in the result.
+    pub fn sliced(&self, slices: &[(usize, Vec<u32>, Vec<u64>)]) -> Result<Self> {
+        let mut quasi = self.quasi.to_vec();
+        for (column, positions, keys) in slices {
+            if let Some(slice) = self.quasi[*column].domain.slice() {
+                quasi[*column].domain = slice.whole().slice(positions, keys)?;
+            }
+        }
+        let forgotten = |coded: &CodedColumn| CodedColumn { of_number: NumberCodes::Known(Vec::new()), ..*coded };
+        let coded = self.coded.iter().map(forgotten).collect();
+        Ok(Self { quasi: quasi.into(), sensitive: Arc::clone(&self.sensitive), coded })
+    }
+
+    /// Returns the quasi-identifiers whose domains are slices, in order.
+    pub fn slices(&self) -> impl Iterator<Item = usize> {
+        (0..self.quasi.len()).filter(|column| self.quasi[*column].domain.slice().is_some())
+    }
+
+    /// Replaces positions of whole domains by positions of the slices.
+    pub(super) fn place_in_slices(&self, tuple: &mut [u32]) {
+        for (quasi, position) in self.quasi.iter().zip(tuple) {
+            if let Some(slice) = quasi.domain.slice() {
+                *position = slice.in_slice(*position);
+            }
+        }
     }
 
     /// Returns the width of an encoded tuple: a position per quasi-identifier, then a code per sensitive column.
@@ -172,20 +227,27 @@ impl Domains {
 
     /// Returns the number of positions or codes of each column of an encoded tuple.
     pub(super) fn sizes(&self) -> Vec<usize> {
-        let quasi = self.quasi.iter().map(|quasi| quasi.domain.len());
+        let quasi = self.quasi.iter().map(|quasi| quasi.domain.whole_len());
         quasi.chain(self.sensitive.iter().map(|column| column.distinct as usize)).collect()
     }
 
     /// Encodes a tuple of a stream's numbers into `placed`.
     pub fn place(&self, stream: usize, tuple: &[u32], placed: &mut [u32]) {
-        placed.iter_mut().zip(self.placed(stream, tuple)).for_each(|(slot, number)| *slot = number);
+        self.place_ranked(stream, &[], tuple, placed);
+    }
+
+    /// Encodes a tuple of a stream's numbers into `placed`. `ranks` has, for each column whose values were taken from the
+    /// surveys, the rank of each number of the chunk.
+    pub fn place_ranked(&self, stream: usize, ranks: &[Vec<u32>], tuple: &[u32], placed: &mut [u32]) {
+        placed.iter_mut().zip(self.placed(stream, ranks, tuple)).for_each(|(slot, number)| *slot = number);
     }
 
     /// Encodes a tuple of a stream's numbers as positions and codes.
-    pub(super) fn placed(&self, stream: usize, tuple: &[u32]) -> impl Iterator<Item = u32> {
-        self.coded.iter().map(move |coded| match tuple[coded.column] {
-            NULL => coded.of_null,
-            number => coded.of_number[stream][number as usize],
+    pub(super) fn placed(&self, stream: usize, ranks: &[Vec<u32>], tuple: &[u32]) -> impl Iterator<Item = u32> {
+        self.coded.iter().map(move |coded| match (tuple[coded.column], &coded.of_number) {
+            (NULL, _) => coded.of_null,
+            (number, NumberCodes::Known(of_number)) => of_number[stream][number as usize],
+            (number, NumberCodes::Ranked { place, first }) => ranks[*place][number as usize] + first,
         })
     }
 }
@@ -235,9 +297,17 @@ impl ValueUnion {
 struct CodedColumn {
     /// Column index in the streams.
     column: usize,
-    /// For each stream, the position or code of each of its numbers.
-    of_number: Vec<Vec<u32>>,
+    of_number: NumberCodes,
     of_null: u32,
+}
+
+/// Where the position or code of a number is found.
+#[derive(Clone, Debug)]
+enum NumberCodes {
+    /// For each stream, the position or code of each of its numbers.
+    Known(Vec<Vec<u32>>),
+    /// Among the ranks of the chunk, after the position of the first value.
+    Ranked { place: usize, first: u32 },
 }
 
 impl CodedColumn {
@@ -246,13 +316,18 @@ impl CodedColumn {
         if offset > 0 {
             numbers.iter_mut().flatten().for_each(|number| *number += offset);
         }
-        Self { column, of_number: numbers, of_null }
+        Self { column, of_number: NumberCodes::Known(numbers), of_null }
+    }
+
+    /// Creates a column whose ranks are known chunk by chunk.
+    fn ranked(column: usize, place: usize, first: u32, of_null: u32) -> Self {
+        Self { column, of_number: NumberCodes::Ranked { place, first }, of_null }
     }
 
     fn new(column: usize, mut numbers: Vec<Vec<u32>>, places: &[u32], of_null: u32) -> Self {
         for of_stream in &mut numbers {
             of_stream.iter_mut().for_each(|number| *number = places[*number as usize]);
         }
-        Self { column, of_number: numbers, of_null }
+        Self { column, of_number: NumberCodes::Known(numbers), of_null }
     }
 }

@@ -84,7 +84,17 @@ impl HashGrouping {
         Ok(())
     }
 
-    /// Builds the table, and returns it with the group of the table for each group number.
+    /// Returns the distinct positions in a column, ascending.
+    pub fn positions(&self, column: usize) -> Vec<u32> {
+        let mut positions = Vec::with_capacity(self.len());
+        self.tuples.for_each(0..self.len() as u32, |tuple, _| positions.push(tuple[column]));
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    /// Builds the table, and returns it with the group of the table for each group number. Tuples have positions of whole
+    /// domains; slices among `domains` must have them all.
     pub fn table(&self, domains: &Domains) -> (Table, Vec<u32>) {
         let order = self.tuples.order();
         let mut rank = vec![0; order.len()];
@@ -92,7 +102,16 @@ impl HashGrouping {
             rank[*number as usize] = place as u32;
         }
         let mut table = TableBuilder::new(domains);
-        self.tuples.for_each(order.into_iter(), |tuple, rows| table.push(tuple, rows));
+        let (has_slices, mut placed) = (domains.slices().next().is_some(), Vec::new());
+        self.tuples.for_each(order.into_iter(), |tuple, rows| match has_slices {
+            true => {
+                placed.clear();
+                placed.extend_from_slice(tuple);
+                domains.place_in_slices(&mut placed);
+                table.push(&placed, rows);
+            }
+            false => table.push(tuple, rows),
+        });
         (table.build(), rank)
     }
 

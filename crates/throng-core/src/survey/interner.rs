@@ -46,6 +46,9 @@ struct NarrowKeys {
     spread: Cardinality,
 }
 
+/// A map of more values is dropped when numbering starts again; a smaller one keeps its memory.
+const KEPT_CAPACITY: usize = 1 << 16;
+
 /// Base-2 logarithm of the number of cache entries.
 const RECENT_BITS: u32 = 12;
 
@@ -237,9 +240,48 @@ impl Interner {
         })
     }
 
+    /// Returns the values in the order of their numbers, without null, and starts numbering again.
+    pub(super) fn restart(&mut self) -> Result<ArrayRef, ArrowError> {
+        match &mut self.keys {
+            InternedKeys::Fixed(map) => *map = FxHashMap::default(),
+            InternedKeys::Bytes(map) => *map = FxHashMap::default(),
+            InternedKeys::Narrow(keys) => {
+                match keys.map.len() > KEPT_CAPACITY {
+                    true => keys.map = FxHashMap::default(),
+                    false => keys.map.clear(),
+                }
+                keys.recent.fill((0, NULL));
+                keys.spread.settle();
+            }
+        }
+        self.len = 0;
+        self.pieces_size = 0;
+        self.are_all_own = false;
+        concatenated(&self.data_type, std::mem::take(&mut self.pieces))
+    }
+
     /// Returns the number of assigned numbers.
     pub(super) fn len(&self) -> usize {
         self.len as usize
+    }
+
+    /// Returns the size of the values without keys, in bytes.
+    pub(super) fn values_size(&self) -> usize {
+        self.pieces_size
+    }
+
+    /// Returns the memory of keys and values, in bytes, with `times` as many values of the same kind.
+    pub(super) fn projected_size(&self, times: f64) -> usize {
+        // Maps grow by doubling, when seven eighths are full.
+        let entries = |map: usize, entry: usize| map as f64 * times * 16.0 / 7.0 * entry as f64;
+        let keys = match &self.keys {
+            InternedKeys::Fixed(map) => entries(map.len(), size_of::<(i128, u32)>()),
+            InternedKeys::Narrow(keys) => entries(keys.map.len(), size_of::<(i64, u32)>()),
+            InternedKeys::Bytes(map) => {
+                entries(map.len(), size_of::<(Box<[u8]>, u32)>()) + self.pieces_size as f64 * times
+            }
+        };
+        (keys + self.pieces_size as f64 * times) as usize
     }
 
     /// Returns the memory of keys and values, in bytes.
@@ -259,12 +301,16 @@ impl Interner {
     pub(super) fn into_distinct(self) -> Result<ArrayRef, ArrowError> {
         let Self { data_type, keys, pieces, .. } = self;
         drop(keys);
-        if pieces.is_empty() {
-            return Ok(new_empty_array(&data_type));
-        }
-        let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-        concat(&pieces)
+        concatenated(&data_type, pieces)
     }
+}
+
+fn concatenated(data_type: &DataType, pieces: Vec<ArrayRef>) -> Result<ArrayRef, ArrowError> {
+    if pieces.is_empty() {
+        return Ok(new_empty_array(data_type));
+    }
+    let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+    concat(&pieces)
 }
 
 /// Returns the type in which distinct values are stored.

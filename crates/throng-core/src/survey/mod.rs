@@ -15,6 +15,9 @@
 //!
 //! A survey that holds many groups may return them and start a new chunk; its distinct values remain. [`Survey::merge`]
 //! performs all steps for surveys of one chunk.
+//!
+//! Numbers and dates with too many distinct values for memory are returned with every chunk ([`Survey::take_values`]) as keys
+//! of the same order. The caller ranks the keys of all chunks, and positions are ranks, as they are for values in memory.
 
 mod cardinality;
 mod counted_tuples;
@@ -23,6 +26,7 @@ mod distinct;
 mod domains;
 mod hash_grouping;
 mod interner;
+pub(crate) mod order_keys;
 mod packing;
 mod radix;
 mod sort_grouping;
@@ -45,7 +49,7 @@ pub(crate) use dense_rank::DenseRanks;
 pub use dense_rank::SORTED_TOGETHER;
 use distinct::DistinctTuples;
 pub(crate) use distinct::distinct_tuples;
-pub use domains::{Domains, SurveyedColumn, SurveyedValues};
+pub use domains::{Domains, RankedKeys, SurveyedColumn, SurveyedValues};
 pub use hash_grouping::HashGrouping;
 use interner::{InternError, Interner};
 pub use sort_grouping::{GroupedTable, SortGrouping};
@@ -67,6 +71,15 @@ impl SurveySpec {
     pub fn width(&self) -> usize {
         self.quasi.len() + self.sensitive.len()
     }
+
+    /// Returns whether the values of a column can be taken from a survey ([`Survey::take_values`]): a class shows nothing of
+    /// such a column but two of its values, and they are ordered by keys.
+    pub fn has_order_keys(&self, column: usize) -> bool {
+        self.quasi.get(column).is_some_and(|(quasi, data_type)| {
+            let is_range = quasi.release.is_ordered() && !quasi.release.is_aggregate();
+            is_range && quasi.cover.is_none() && quasi.limit.is_none() && order_keys::has_keys(data_type)
+        })
+    }
 }
 
 /// If a column has more distinct values than this, columns are interned in parallel.
@@ -84,6 +97,17 @@ pub struct Survey {
     counts: Vec<ValueCounts>,
     groups: DistinctTuples,
     suppressed: u64,
+}
+
+/// What a survey of more rows would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectedSurvey {
+    /// Number of distinct values of all columns.
+    pub values: usize,
+    /// Size of the distinct values, in bytes.
+    pub bytes: usize,
+    /// Memory while rows are surveyed, in bytes.
+    pub memory: usize,
 }
 
 /// Merged surveys of all streams.
@@ -194,9 +218,37 @@ impl Survey {
         self.groups.take()
     }
 
+    /// Takes the values of a column in the order of their numbers, as keys of the same order, and starts numbering the column
+    /// again. There must be no groups, whose numbers would be lost. Fails for a column without
+    /// [keys](SurveySpec::has_order_keys).
+    pub fn take_values(&mut self, column: usize) -> Result<Vec<u64>> {
+        let values = self.interners[column].restart().map_err(kernel("concat"))?;
+        let unsupported = || {
+            let data_type = values.data_type().to_string();
+            CoreError::Type { column: self.spec.quasi[column].0.name.clone(), data_type, role: "quasi-identifier" }
+        };
+        order_keys::keys(&values)?.ok_or_else(unsupported)
+    }
+
+    /// Returns the memory of the values of a column, in bytes.
+    pub fn values_size(&self, column: usize) -> usize {
+        self.interners[column].size()
+    }
+
     /// Returns the memory of values and groups, in bytes.
     pub fn size(&self) -> usize {
         self.interners.iter().map(Interner::size).sum::<usize>() + self.groups.size()
+    }
+
+    /// Returns what a survey of `times` as many rows of the same kind would hold.
+    pub fn projected(&self, times: f64) -> ProjectedSurvey {
+        let scaled = |sum: usize| (sum as f64 * times) as usize;
+        ProjectedSurvey {
+            values: scaled(self.interners.iter().map(Interner::len).sum()),
+            bytes: scaled(self.interners.iter().map(Interner::values_size).sum()),
+            memory: self.interners.iter().map(|interner| interner.projected_size(times)).sum::<usize>()
+                + self.groups.size(),
+        }
     }
 
     /// Ends the survey. Groups that were not taken are dropped.

@@ -120,7 +120,7 @@ impl SortGrouping {
         let entry = |key: u64, place: usize, rows: u32| RadixEntry { key, number: (first + place) as u32, rows };
         if tuples.is_whole_in_key() {
             let packing = &tuples.packing;
-            let key = |group: &[u32]| packing.key_of(domains.placed(stream, &group[..width]));
+            let key = |group: &[u32]| packing.key_of(domains.placed(stream, &[], &group[..width]));
             self.entries.par_extend(groups.map(|(place, group)| entry(key(group), place, group[width])));
             return;
         }
