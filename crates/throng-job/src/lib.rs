@@ -26,6 +26,7 @@ mod job;
 mod lab;
 #[cfg(feature = "leaky")]
 mod leaky;
+mod linked;
 mod manifest;
 mod memory;
 mod open_table;

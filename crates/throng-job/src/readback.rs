@@ -64,25 +64,9 @@ pub(crate) async fn read_back(
     options: &JobOptions,
     cluster: Option<&Cluster>,
 ) -> Result<(Findings, ReadBack), JobError> {
-    let refused = |what: &str| {
-        JobError::new(
-            Kind::Verification,
-            format!("the staged release was read back and refused: {what}; nothing is published"),
-        )
-    };
     let streams = if written.units.is_some() { 1 } else { STREAMS_PER_THREAD * options.threads.max(1) };
     let session = session_in_order(options, streams)?;
-    let mut files = Vec::new();
-    for file in &written.files {
-        let place = written.place.child(&file.path);
-        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
-        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
-        if meta.size != file.bytes {
-            return Err(refused("a file has another size than was written"));
-        }
-        files.push(InputFile { place, meta });
-    }
-    let input = FileInput::of_release(&session, files).await?;
+    let input = open_staged(&session, written.place, &written.files).await?;
     let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
@@ -104,6 +88,31 @@ pub(crate) async fn read_back(
     let VerifiedTable { findings, exposure, .. } = verified;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
     Ok((findings, ReadBack { files: written.files, exposure, schema: Arc::clone(anonymizer.schema()) }))
+}
+
+/// Error of a staged release that must not be published.
+pub(crate) fn refused(what: &str) -> JobError {
+    let text = format!("the staged release was read back and refused: {what}; nothing is published");
+    JobError::new(Kind::Verification, text)
+}
+
+/// Opens staged files, which must have the sizes that were written.
+pub(crate) async fn open_staged(
+    session: &SessionContext,
+    place: &StorePath,
+    files: &[FileEntry],
+) -> Result<FileInput, JobError> {
+    let mut found = Vec::new();
+    for file in files {
+        let place = place.child(&file.path);
+        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
+        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
+        if meta.size != file.bytes {
+            return Err(refused("a file has another size than was written"));
+        }
+        found.push(InputFile { place, meta });
+    }
+    FileInput::of_release(session, found).await
 }
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash

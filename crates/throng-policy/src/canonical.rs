@@ -12,7 +12,7 @@ use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
 use crate::raw::{RawRelease, VERSION};
 use crate::series::StreamDelay;
-use crate::settings::{Goal, LookAlikes};
+use crate::settings::{Goal, LookAlikes, Pseudonyms};
 
 impl Policy {
     /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
@@ -74,6 +74,9 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
         text["unit"] = json!(privacy.unit);
         text["unit_nulls"] = json!(privacy.unit_nulls.as_str());
     }
+    if privacy.pseudonyms != Pseudonyms::default() {
+        text["pseudonyms"] = json!(privacy.pseudonyms.as_str());
+    }
     let Guards { min_rows, max_rows_change, loss_limit, insensitive_uniqueness } = privacy.guards;
     if let Some(rows) = min_rows {
         text["min_rows"] = json!(rows);
@@ -100,6 +103,7 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
 fn role_json(role: &Role) -> Value {
     match role {
         Role::Identifier => json!({ "role": "identifier" }),
+        Role::Pseudonym => json!({ "role": "identifier", "release": "pseudonym" }),
         Role::Insensitive => json!({ "role": "insensitive" }),
         Role::Sensitive(sensitive) => sensitive_json(sensitive),
         Role::Quasi(quasi) => quasi_json(quasi),

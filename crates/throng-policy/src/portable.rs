@@ -88,7 +88,7 @@ impl Policy {
         let hierarchy = match role {
             Role::Quasi(quasi) => quasi.hierarchy.as_deref()?,
             Role::Sensitive(sensitive) => sensitive.protection.as_deref()?.hierarchy.as_ref(),
-            Role::Identifier | Role::Insensitive => return None,
+            Role::Identifier | Role::Insensitive | Role::Pseudonym => return None,
         };
         match hierarchy {
             HierarchySpec::Tree(tree) => Some(tree),

@@ -26,6 +26,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "alpha",
             "unit",
             "unit_nulls",
+            "pseudonyms",
             "suppression_limit",
             "min_rows",
             "max_rows_change",
@@ -106,7 +107,7 @@ fn the_schema_lists_the_choices_and_the_forms() {
     );
     assert_eq!(
         choices(&definitions["Release"]),
-        ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both"]
+        ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both", "pseudonym"]
     );
     assert_eq!(choices(&definitions["Preset"]), ["common", "research", "cms", "public-health", "strict"]);
     let limit = definitions["Limit"]["anyOf"].as_array().unwrap();

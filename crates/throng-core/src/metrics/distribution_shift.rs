@@ -63,7 +63,8 @@ pub struct DomainSlice {
 impl Marginals {
     /// Creates empty histograms for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
-        let column = |quasi: &QuasiColumn| (!quasi.spec.release.is_aggregate()).then(|| vec![0; quasi.domain.len()]);
+        let has_shift = |quasi: &QuasiColumn| !quasi.spec.release.is_aggregate() && !quasi.spec.is_hidden();
+        let column = |quasi: &QuasiColumn| has_shift(quasi).then(|| vec![0; quasi.domain.len()]);
         Self { columns: table.quasi().iter().map(column).collect() }
     }
 

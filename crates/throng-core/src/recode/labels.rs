@@ -26,7 +26,8 @@ use crate::table::QuasiColumn;
 /// The labels of one quasi-identifier, ordered by position.
 #[derive(Clone, Debug)]
 pub struct Labels {
-    /// The released columns with one entry per label: one column, or two for [`ColumnRecoding::Bounds`].
+    /// The released columns with one entry per label: one column, two for [`ColumnRecoding::Bounds`], or none if it is
+    /// hidden.
     pub columns: Vec<(Field, ArrayRef)>,
     /// NCP of a row with this label.
     pub ncp: Vec<f64>,
@@ -50,7 +51,10 @@ impl Labels {
         let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
         let mut places = vec![0; distinct.len()];
         for ((index, key), number) in (0_u32..).zip(&distinct).zip(&order) {
-            let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
+            let (key_ncp, key_loss) = match quasi.spec.is_hidden() {
+                true => (0.0, 0.0),
+                false => losses(&quasi.domain, quasi.spec.release, range, key),
+            };
             let text = shown.text(index);
             let known = first_seen.find(hash(text), |label| shown.text(kept[*label as usize]) == text).copied();
             let label = known.unwrap_or_else(|| {
@@ -153,6 +157,10 @@ impl ShownKeys {
     }
 
     fn of(quasi: &QuasiColumn, keys: &[&[u32]]) -> Result<Self> {
+        if quasi.spec.is_hidden() {
+            // A reader sees nothing of it, so it distinguishes no classes.
+            return Ok(Self { texts: keys.iter().map(|_| Some("")).collect(), columns: Vec::new() });
+        }
         match (quasi.domain.kind(), quasi.spec.release) {
             (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
             (DomainKind::Ordered { values, has_null }, _) => {

@@ -33,7 +33,7 @@ use crate::budget::PATTERN;
 use crate::preset::Preset;
 use throng_core::anonymize::PartitionChoice;
 
-use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat, Pseudonyms};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -180,6 +180,9 @@ pub struct RawPrivacy {
     /// What happens to a row without a unit. By default `own`.
     #[schemars(extend("default" = "own"))]
     pub unit_nulls: Option<UnitNulls>,
+    /// For a unit with `release = "pseudonym"`: where the pseudonyms of two runs are the same. By default `per-run`.
+    #[schemars(extend("default" = Pseudonyms::PerRun.as_str()))]
+    pub pseudonyms: Option<Pseudonyms>,
     /// The largest share of the rows of the input that may be suppressed, from 0 to 1. The run fails when more of them
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]

@@ -46,6 +46,7 @@ pub fn validate(
 ) -> Policy {
     let columns = columns::columns(&raw.columns, surroundings.folder, report);
     series::append(raw, &columns, report);
+    series::pseudonyms(raw, &columns, report);
     Policy {
         input: input_output::input(&raw.input, surroundings.environment, report),
         output: input_output::output(&raw.output, surroundings.environment, report),
@@ -55,6 +56,7 @@ pub fn validate(
         series: series::series(raw, &columns, surroundings.environment, report),
         stream: series::stream(raw, report),
         columns,
+        has_blocks: false,
         key: KeySource::default(),
         document,
     }

@@ -130,6 +130,7 @@ impl PrivacyFacts {
             guards: None,
             insensitive: None,
             repeating_identifiers: 0,
+            pseudonyms: None,
         }
     }
 }

@@ -139,6 +139,25 @@ pub struct PrivacyFacts {
     /// Columns that were left out and may identify people with several rows, where the policy names no unit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeating_identifiers: u64,
+    /// People whose rows are linked; absent where no pseudonym is released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pseudonyms: Option<PseudonymFacts>,
+}
+
+/// People whose rows are linked by a pseudonym, over all tables of the release. The profile of a person is the multiset of the
+/// classes of all of their rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PseudonymFacts {
+    /// The column that has the pseudonym.
+    pub column: String,
+    /// Where pseudonyms of two runs are the same: `per-run` for nowhere, or `stable`.
+    pub scope: Cow<'static, str>,
+    /// Number of people.
+    pub people: u64,
+    /// Number of distinct profiles.
+    pub profiles: u64,
+    /// Minimum number of people with one profile.
+    pub smallest_profile: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
