@@ -86,6 +86,9 @@ async fn look(
     is_predicted: bool,
 ) -> Result<(Checked, DryRun, AnonymizeExec), JobError> {
     let session = session(options)?;
+    for (_, table) in policy.linked_tables().into_iter().skip(1) {
+        bind(&table.without_pseudonym(), &session, options).await?;
+    }
     let BoundJob { input, table } = bind(&policy.without_pseudonym(), &session, options).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(StageTimer::start(options));

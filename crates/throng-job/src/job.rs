@@ -183,7 +183,8 @@ async fn anonymize_tables(
 fn output_of(policy: &Policy, is_of_host: bool) -> Result<StorePath, JobError> {
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
     if !is_of_host {
-        for location in &policy.input.locations {
+        let tables = policy.linked_tables();
+        for location in tables.iter().flat_map(|(_, table)| &table.input.locations) {
             let location = delta_table(location).unwrap_or(location);
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::prelude::SessionContext;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
@@ -12,6 +12,7 @@ use crate::distributed::{Cluster, verify_on};
 use crate::error::{JobError, Kind};
 use crate::input::{FileInput, InputFile, JobInput};
 use crate::job::JobOptions;
+use crate::linked::LinkedFindings;
 use crate::manifest::FileEntry;
 use crate::session::session_in_order;
 use crate::staged_units::StagedUnits;
@@ -40,6 +41,15 @@ pub(crate) struct ReadBack {
 }
 
 impl ReadBack {
+    /// Joins the files of tables that are released together. Their linked rows have been checked too.
+    pub(crate) fn of_tables(tables: Vec<(String, Self)>, _linked: &LinkedFindings) -> Self {
+        let in_folder = |(name, table): (String, Self)| {
+            table.files.into_iter().map(move |file| FileEntry { path: format!("{name}/{}", file.path), ..file })
+        };
+        let files = tables.into_iter().flat_map(in_folder).collect();
+        Self { files, exposure: None, schema: Arc::new(Schema::empty()) }
+    }
+
     /// Returns the files by their names in the staging, and their columns.
     pub(crate) fn into_parts(self) -> (Vec<FileEntry>, SchemaRef) {
         (self.files, self.schema)

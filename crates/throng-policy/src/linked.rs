@@ -8,8 +8,10 @@ use throng_core::anonymize::PartitionChoice;
 #[cfg(doc)]
 use throng_core::columns::BLOCK_COLUMN;
 
+use crate::field_path::FieldPath;
 use crate::guards::Guards;
-use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Role};
+use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Role, TablePart};
+use crate::raw::MIN_P;
 use crate::settings::ClusterSetting;
 
 impl Policy {
@@ -17,6 +19,36 @@ impl Policy {
     pub fn pseudonym_column(&self) -> Option<&str> {
         let pseudonym = self.columns.by_name.iter().find(|(_, role)| matches!(role, Role::Pseudonym));
         pseudonym.map(|(name, _)| name.as_str())
+    }
+
+    /// Whether several tables are released together.
+    pub fn has_tables(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
+    /// Returns the tables that are released together, each with its name and its own policy. That of the input is the first; it
+    /// has no name if it is the only one.
+    pub fn linked_tables(&self) -> Vec<(Option<String>, Self)> {
+        let alone = Self { tables: Vec::new(), ..self.clone() };
+        let others: Vec<_> = self.tables.iter().map(|part| (Some(part.name.clone()), alone.of_part(part))).collect();
+        std::iter::once((self.table.clone(), alone)).chain(others).collect()
+    }
+
+    /// Returns the policy of another table. Counts of rows are guarded in the first one only.
+    fn of_part(&self, part: &TablePart) -> Self {
+        let columns = || part.columns.by_name.iter().map(|(_, role)| role);
+        let sensitive =
+            || columns().filter_map(|role| if let Role::Sensitive(column) = role { Some(column) } else { None });
+        let has_categories = sensitive().any(|column| column.categories.is_some());
+        let privacy = PrivacySettings {
+            p: if sensitive().next().is_some() { self.privacy.p } else { MIN_P },
+            alpha: self.privacy.alpha.filter(|_| has_categories),
+            unit: vec![part.unit.clone()],
+            guards: Guards { min_rows: None, max_rows_change: None, ..self.privacy.guards },
+            ..self.privacy.clone()
+        };
+        let place = FieldPath::of(&["tables", &part.name]);
+        Self { privacy, place, input: part.input.clone(), columns: part.columns.clone(), ..self.clone() }
     }
 
     /// Returns the policy that puts people into groups by one row of each. Groups do not cross blocks, and people who fit into

@@ -13,6 +13,7 @@ use throng_core::risk::SamplingFraction;
 
 use crate::budget::Budget;
 use crate::declared_type::DeclaredType;
+use crate::field_path::FieldPath;
 use crate::guards::Guards;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
@@ -43,12 +44,28 @@ pub struct Policy {
     pub stream: Option<StreamDelay>,
     /// Roles of the columns.
     pub columns: Columns,
+    /// Name of the table of the input, if there are others.
+    pub(crate) table: Option<String>,
+    /// Tables that are released together with that of the input.
+    pub(crate) tables: Vec<TablePart>,
+    /// Where the columns are in the document.
+    pub(crate) place: FieldPath,
     /// Whether the rows of the input are in blocks, see [`throng_core::columns::BLOCK_COLUMN`].
     pub(crate) has_blocks: bool,
     /// Source of the release key.
     pub(crate) key: KeySource,
     /// Positions in the file, for problems found when binding to a schema.
     pub(crate) document: Arc<SpannedToml>,
+}
+
+/// What a table has of its own in a policy for several.
+#[derive(Clone, Debug)]
+pub(crate) struct TablePart {
+    pub(crate) name: String,
+    pub(crate) input: Input,
+    pub(crate) columns: Columns,
+    /// The column that identifies a person.
+    pub(crate) unit: String,
 }
 
 /// Source of the release key.

@@ -3,7 +3,9 @@
 //! | file | what |
 //! |---|---|
 //! | `pseudonyms` | one table |
+//! | `census` | three tables, counted by DuckDB too (`count.py`) |
 
+mod census;
 mod pseudonyms;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -6,7 +6,7 @@ use datafusion::prelude::SessionContext;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{OutputFormat, Policy, Pseudonyms};
-use throng_report::document::{PseudonymFacts, ResourceFacts, RunFacts, Sidecar};
+use throng_report::document::{PseudonymFacts, ResourceFacts, RunFacts, Sidecar, TableFacts};
 use tracing::Instrument;
 
 use super::{JobOptions, StagedRelease, columns_of, columns_read, output_facts, release_facts, run_local};
@@ -60,16 +60,35 @@ pub(super) async fn anonymize_linked(
         let text = "rows that are linked by pseudonyms are read several times, and a table of the host is read once; name files";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
+    if policy.has_tables() && place_on_store(staged)? {
+        let text = "several tables are released together to a folder of this machine so far; choose one as the output, and copy it";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
-    let tables = [LinkedTable { policy, input: open(policy, &session, options).await? }];
-    let guards = DeliveryGuards::of(policy).await?;
-    guards.check_declared(tables[0].input.expected_rows())?;
+    let named = policy.linked_tables();
+    let mut tables = Vec::new();
+    for (_, policy) in &named {
+        tables.push(LinkedTable { policy, input: open(policy, &session, options).await? });
+    }
+    let mut guards = Vec::new();
+    for table in &tables {
+        let of_table = DeliveryGuards::of(table.policy).await?;
+        of_table.check_declared(table.input.expected_rows())?;
+        guards.push(of_table);
+    }
     let linked = link(&tables, PseudonymKey::new(policy, &run.run_id)?, &session, &clock).await?;
     let job = LinkedJob { options, staged, run, session, clock, linked };
     let mut made = Vec::new();
     for (number, table) in tables.iter().enumerate() {
-        made.push(job.make(number, table, &guards, staged.place()?).await?);
+        let place = match &named[number].0 {
+            Some(name) => staged.place()?.child(name),
+            None => staged.place()?,
+        };
+        made.push(job.make(number, table, &guards[number], place).await?);
+    }
+    for table in &tables {
+        table.input.check_unchanged().await?;
     }
     let span = job.clock.begin(Stage::Verify, None);
     let written: Vec<StagedTable<'_>> = tables
@@ -77,15 +96,47 @@ pub(super) async fn anonymize_linked(
         .zip(&made)
         .map(|(table, made)| StagedTable { policy: table.policy, place: made.place.clone(), files: &made.files })
         .collect();
-    let seed = policy.release_key()?.seed("profiles");
-    let found = check_profiles(&written, seed, options).instrument(span).await?;
-    let fingerprint = tables[0].input.fingerprint();
+    let found = check_profiles(&written, options).instrument(span).await?;
+    // That several inputs have not changed is not looked for: such a job always runs.
+    let fingerprint = tables[0].input.fingerprint().filter(|_| !policy.has_tables());
     let input_digest = fingerprint.map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
-    let Some(first) = made.into_iter().next() else { return Err(JobError::internal("no table was made")) };
-    let MadeTable { mut sidecar, read_back, columns, mut warnings, .. } = first;
-    sidecar.privacy.pseudonyms = facts(policy, found);
-    warnings.extend(warning(policy));
-    Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock: job.clock, warnings })
+    let names = named.iter().map(|(name, _)| name.clone());
+    let mut release = joined(names.zip(made).collect(), &found, job.clock)?;
+    release.sidecar.privacy.pseudonyms = facts(policy, found);
+    release.warnings.extend(warning(policy));
+    Ok(StagedRelease { input_digest, ..release })
+}
+
+/// Joins the tables of a release. A table without a name is the only one.
+fn joined(
+    made: Vec<(Option<String>, MadeTable)>,
+    found: &LinkedFindings,
+    clock: Arc<StageTimer>,
+) -> Result<StagedRelease, JobError> {
+    let described = made.iter().filter_map(|(name, table)| Some(TableFacts::of(name.as_ref()?, &table.sidecar)));
+    let described: Vec<TableFacts> = described.collect();
+    let (mut first, mut warnings, mut in_folders) = (None, Vec::new(), Vec::new());
+    for (name, table) in made {
+        warnings.extend(table.warnings);
+        let sidecar = first.get_or_insert((table.sidecar, table.columns));
+        match name {
+            Some(name) => in_folders.push((name, table.read_back)),
+            None => {
+                let (sidecar, columns) = (sidecar.0.clone(), sidecar.1.clone());
+                let read_back = table.read_back;
+                return Ok(StagedRelease { sidecar, read_back, input_digest: None, columns, clock, warnings });
+            }
+        }
+    }
+    let Some((sidecar, columns)) = first else { return Err(JobError::internal("no table was made")) };
+    let sidecar = Sidecar { tables: described, ..sidecar };
+    let read_back = ReadBack::of_tables(in_folders, found);
+    Ok(StagedRelease { sidecar, read_back, input_digest: None, columns, clock, warnings })
+}
+
+/// Whether a release is staged on an object store.
+fn place_on_store(staged: &Staged) -> Result<bool, JobError> {
+    Ok(staged.place()?.local_path().is_none())
 }
 
 async fn open(policy: &Policy, session: &SessionContext, options: &JobOptions) -> Result<Arc<dyn JobInput>, JobError> {

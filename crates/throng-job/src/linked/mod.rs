@@ -24,6 +24,7 @@ mod group;
 mod prepare;
 mod profiles;
 mod pseudonym;
+mod published;
 mod row_function;
 mod strata;
 
@@ -36,8 +37,10 @@ use throng_policy::Policy;
 use crate::input::JobInput;
 
 pub(crate) use group::link;
-pub(crate) use profiles::{LinkedFindings, StagedTable, check_profiles};
+pub use profiles::LinkedFindings;
+pub(crate) use profiles::{StagedTable, check_profiles, find_profiles};
 pub(crate) use pseudonym::PseudonymKey;
+pub use published::verify_linked;
 
 /// A table whose rows are linked with those of the other tables.
 #[derive(Clone)]

@@ -41,15 +41,16 @@ pub(crate) struct StagedTable<'a> {
     pub(crate) files: &'a [FileEntry],
 }
 
-/// What was found about the people of a release. Only [`check_profiles`] makes one.
+/// What was found about the people of a release whose rows are linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinkedFindings {
+#[non_exhaustive]
+pub struct LinkedFindings {
     /// Number of people.
-    pub(crate) people: u64,
+    pub people: u64,
     /// Number of profiles.
-    pub(crate) profiles: u64,
+    pub profiles: u64,
     /// Minimum number of people with one profile.
-    pub(crate) smallest: u64,
+    pub smallest: u64,
 }
 
 /// Profiles of people, by their pseudonyms.
@@ -58,9 +59,20 @@ type Profiles = FxHashMap<UnitId, u128>;
 /// Checks that every profile is that of enough people, in each of whose classes every model holds.
 pub(crate) async fn check_profiles(
     tables: &[StagedTable<'_>],
-    seed: u64,
     options: &JobOptions,
 ) -> Result<LinkedFindings, JobError> {
+    match find_profiles(tables, options).await? {
+        (findings, None) => Ok(findings),
+        (_, Some(fault)) => Err(refused(fault)),
+    }
+}
+
+/// Counts the profiles of tables. Also returns why they must be refused, if they must.
+pub(crate) async fn find_profiles(
+    tables: &[StagedTable<'_>],
+    options: &JobOptions,
+) -> Result<(LinkedFindings, Option<&'static str>), JobError> {
+    let seed = uuid::Uuid::new_v4().as_u64_pair().0;
     let session = session_in_order(options, 1)?;
     let mut opened = Vec::new();
     for table in tables {
@@ -68,7 +80,10 @@ pub(crate) async fn check_profiles(
     }
     let mut profiles = Profiles::default();
     for (number, table) in opened.iter().enumerate() {
-        table.add_profiles(&session, seed.wrapping_add(number as u64), &mut profiles).await?;
+        if !table.add_profiles(&session, seed.wrapping_add(number as u64), &mut profiles).await? {
+            let nothing = LinkedFindings { people: 0, profiles: 0, smallest: 0 };
+            return Ok((nothing, Some("a pseudonym has another form than pseudonyms have")));
+        }
     }
     let mut people: FxHashMap<u128, u64> = FxHashMap::default();
     profiles.values().for_each(|profile| *people.entry(*profile).or_default() += 1);
@@ -76,13 +91,17 @@ pub(crate) async fn check_profiles(
     let found = LinkedFindings { people: profiles.len() as u64, profiles: people.len() as u64, smallest };
     let k = tables.iter().map(|table| table.policy.privacy.k).max().unwrap_or(u64::MAX);
     if found.people > 0 && smallest < k {
-        return Err(refused("people who are linked by pseudonyms have a profile that fewer than k others have"));
+        return Ok((found, Some("fewer than k people have the same classes in all of their linked rows")));
     }
     let profiles = Arc::new(profiles);
     for (number, table) in opened.iter().enumerate() {
-        table.verify(&session, seed.wrapping_add(number as u64), &profiles).await?;
+        if !table.keeps_promise(&session, seed.wrapping_add(number as u64), &profiles).await? {
+            let fault =
+                "people with the same classes in all of their linked rows do not satisfy the privacy model together";
+            return Ok((found, Some(fault)));
+        }
     }
-    Ok(found)
+    Ok((found, None))
 }
 
 /// A staged table that can be read.
@@ -109,8 +128,13 @@ impl OpenTable {
         Ok(catch_decode_panics(catch_decode_panic(rows.execute_stream()).await.map_err(failed)?))
     }
 
-    /// Adds the classes of all rows to the profiles of their people.
-    async fn add_profiles(&self, session: &SessionContext, seed: u64, profiles: &mut Profiles) -> Result<(), JobError> {
+    /// Adds the classes of all rows to the profiles of their people. Returns whether all pseudonyms are some.
+    async fn add_profiles(
+        &self,
+        session: &SessionContext,
+        seed: u64,
+        profiles: &mut Profiles,
+    ) -> Result<bool, JobError> {
         let mut names: Vec<&str> = self.quasi.iter().map(String::as_str).collect();
         names.push(&self.pseudonym);
         let mut stream = self.rows(session, &names).await?;
@@ -125,15 +149,20 @@ impl OpenTable {
                         *profile = profile.wrapping_add(class);
                     }
                     Unit::Nobody => {}
-                    Unit::Strange => return Err(refused("a pseudonym has another form than pseudonyms have")),
+                    Unit::Strange => return Ok(false),
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Runs the verifier on the rows with their profiles and pseudonyms.
-    async fn verify(&self, session: &SessionContext, seed: u64, profiles: &Arc<Profiles>) -> Result<(), JobError> {
+    /// Runs the verifier on the rows with their profiles and pseudonyms. Returns whether the promise holds.
+    async fn keeps_promise(
+        &self,
+        session: &SessionContext,
+        seed: u64,
+        profiles: &Arc<Profiles>,
+    ) -> Result<bool, JobError> {
         let mut promise = self.promise.clone();
         promise.quasi.push(PROFILE.to_owned());
         promise.unit = Some(UNIT_COLUMN.to_owned());
@@ -157,11 +186,8 @@ impl OpenTable {
             Err(AnonymizeError::Read(error)) => return Err(JobError::reading("the release", &error)),
             verified => verified?,
         };
-        match verified {
-            Some(verified) if verified.findings.holds() => Ok(()),
-            Some(_) => Err(refused("people who share a profile do not satisfy the privacy model together")),
-            None => Err(JobError::internal("a release was not read as a whole")),
-        }
+        let verified = verified.ok_or_else(|| JobError::internal("a release was not read as a whole"))?;
+        Ok(verified.findings.holds())
     }
 }
 
@@ -223,3 +249,7 @@ fn with_profiles(
     columns.extend([Arc::new(texts) as ArrayRef, Arc::new(ids) as ArrayRef]);
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
+
+#[cfg(test)]
+#[path = "profiles_tests.rs"]
+mod tests;

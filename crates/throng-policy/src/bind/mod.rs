@@ -129,6 +129,7 @@ impl Policy {
     /// Assigns a role to every input column. Returns all problems if the policy does not apply to the schema.
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
+        report.begin(self.place.clone());
         released_names::check(&self.columns, schema, self.has_blocks.then_some(BLOCK_COLUMN), &mut report);
         for TypeMismatch { column, declared, found } in mismatches(&self.columns, schema) {
             let path = FieldPath::of(&["columns", &column, "type"]);

@@ -85,6 +85,25 @@ pub struct RawPolicy {
     pub series: Option<RawSeries>,
     /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
     pub columns: RawColumns,
+    /// With `[tables]`: the name of the table of `[input]`, which is its folder in the release.
+    pub table: Option<String>,
+    /// More tables about the same people, released together with that of `[input]` or not at all. In each of them the unit is
+    /// released as a pseudonym, by which the tables can be joined. People are put into groups by the table of `[input]`; rows of
+    /// people whom it does not have are suppressed.
+    pub tables: Option<Ordered<RawTable>>,
+}
+
+/// A table that is released together with that of `[input]`, by its name, which is its folder in the release.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Table")]
+pub struct RawTable {
+    /// Where the table comes from.
+    pub input: RawInput,
+    /// The column that identifies the person. By default it has the name that it has in `[privacy]`.
+    pub unit: Option<String>,
+    /// What each column of the table means.
+    pub columns: RawColumns,
 }
 
 /// Where the table comes from.

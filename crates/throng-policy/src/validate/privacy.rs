@@ -28,13 +28,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
     if p > raw::MIN_P && sensitive.is_empty() {
         report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or set p to 1"));
     }
-    for (name, column) in &sensitive {
-        let own_path = FieldPath::of(&["columns", name, "p"]);
-        if let Some(own) = column.p {
-            check_p(own, k, &own_path, report);
-        }
-        check_p_of_categories(name, column, p, [&own_path, &p_path], report);
-    }
+    check_sensitive(columns, k, p, Some(&p_path), report);
     if let Some(alpha) = raw.alpha {
         check_alpha(alpha, &sensitive, &table.key("alpha"), report);
     }
@@ -64,6 +58,18 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
         pseudonyms: pseudonyms(raw, columns, &table, report),
+    }
+}
+
+/// Validates the `p` of each sensitive column. That of the policy is `p`; problems of it are reported at `p_path`, or at the
+/// column.
+pub fn check_sensitive(columns: &Columns, k: u64, p: u64, p_path: Option<&FieldPath>, report: &mut Report<'_>) {
+    for (name, column) in columns.by_name.iter().filter_map(sensitive_column) {
+        let own_path = FieldPath::of(&["columns", name, "p"]);
+        if let Some(own) = column.p {
+            check_p(own, k, &own_path, report);
+        }
+        check_p_of_categories(name, column, p, [&own_path, p_path.unwrap_or(&own_path)], report);
     }
 }
 
