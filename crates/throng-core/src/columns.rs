@@ -11,6 +11,10 @@ use crate::look_alikes::LookAlikeRule;
 /// Weight of a column for which the policy states none.
 pub const DEFAULT_WEIGHT: f64 = 1.0;
 
+/// Name of a derived quasi-identifier that keeps rows of different blocks out of one class, and is not released. It comes
+/// after all others. See [`QuasiSpec::block`].
+pub const BLOCK_COLUMN: &str = "__throng_block";
+
 /// How a generalized value is written into the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ColumnRecoding {
@@ -102,9 +106,23 @@ impl QuasiSpec {
         }
     }
 
+    /// Returns the specification of [`BLOCK_COLUMN`]: its values are never generalized, rows without one are suppressed, and
+    /// nothing of it is released.
+    pub fn block() -> Self {
+        Self { nulls: Nulls::Suppress, limit: Some(Limit::Level(0)), ..Self::plain(BLOCK_COLUMN) }
+    }
+
+    /// Whether the column only keeps rows apart, and is not released.
+    pub fn is_hidden(&self) -> bool {
+        self.name == BLOCK_COLUMN
+    }
+
     /// Returns the names of the columns it has in the release.
     pub fn released_names(&self) -> Vec<String> {
-        released_names(&self.name, self.release)
+        match self.is_hidden() {
+            true => Vec::new(),
+            false => released_names(&self.name, self.release),
+        }
     }
 }
 

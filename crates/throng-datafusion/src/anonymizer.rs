@@ -93,7 +93,8 @@ impl Anonymizer {
         let sensitive = self.binding.sensitive.iter().map(|sensitive| sensitive.column.index);
         let insensitive = self.binding.insensitive.iter().map(|column| column.index);
         let unit = self.binding.unit.iter().flat_map(|unit| unit.columns.iter().map(|column| column.index));
-        let mut columns: Vec<usize> = quasi.chain(sensitive).chain(insensitive).chain(unit).collect();
+        let pseudonym = self.binding.pseudonym.iter().map(|column| column.index);
+        let mut columns: Vec<usize> = quasi.chain(sensitive).chain(insensitive).chain(unit).chain(pseudonym).collect();
         columns.sort_unstable();
         columns.dedup();
         columns

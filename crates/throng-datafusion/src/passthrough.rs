@@ -1,4 +1,4 @@
-//! Pass-through columns of a release: insensitive and sensitive values, and categories of the latter.
+//! Pass-through columns of a release: insensitive and sensitive values, categories of the latter, and pseudonyms.
 
 use std::sync::Arc;
 
@@ -46,7 +46,8 @@ pub(crate) fn passthrough_columns(binding: &Binding) -> Vec<PassthroughColumn> {
             SensitiveRelease::Both => vec![as_it_is(column), category(SensitiveRelease::category_name(&column.name))],
         }
     });
-    let mut kept: Vec<PassthroughColumn> = insensitive.chain(sensitive).collect();
+    let pseudonym = binding.pseudonym.iter().map(as_it_is);
+    let mut kept: Vec<PassthroughColumn> = insensitive.chain(sensitive).chain(pseudonym).collect();
     kept.sort_by_key(|kept| kept.source.index);
     kept.extend(binding.unit.as_ref().map(|_| as_it_is(&unit_source())));
     kept

@@ -12,7 +12,7 @@ use throng_policy::{Binding, BoundSensitive, Policy};
 use crate::column_warnings::{released_columns, repeating_identifiers, warnings_of};
 use crate::error::JobError;
 use crate::guards::DeliveryGuards;
-use crate::job::{BoundJob, JobOptions, bind, failure};
+use crate::job::{BoundJob, JobOptions, bind, failure, pseudonym_warning};
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 
@@ -86,7 +86,10 @@ async fn look(
     is_predicted: bool,
 ) -> Result<(Checked, DryRun, AnonymizeExec), JobError> {
     let session = session(options)?;
-    let BoundJob { input, table } = bind(policy, &session, options).await?;
+    for (_, table) in policy.linked_tables().into_iter().skip(1) {
+        bind(&table.without_pseudonym(), &session, options).await?;
+    }
+    let BoundJob { input, table } = bind(&policy.without_pseudonym(), &session, options).await?;
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let progress: Arc<dyn Progress> = Arc::new(StageTimer::start(options));
     let (anonymizer, context) = (table.anonymizer(), session.task_ctx());
@@ -107,6 +110,7 @@ async fn look(
     let mut warnings = warnings_of(&repeating_identifiers(policy, binding, input.as_ref(), &session, None).await);
     warnings.extend(released_columns(binding, input.as_ref(), &session).await?);
     warnings.extend(exact_numbers(binding));
+    warnings.extend(pseudonym_warning(policy));
     let checked = Checked {
         files: input.describe().files,
         rows: found.rows,

@@ -1,6 +1,7 @@
 //! `throng run`: the stages of a job, in order.
 
 mod append;
+mod linked_run;
 mod unpublished;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use datafusion::error::DataFusionError;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
+use throng_core::columns::BLOCK_COLUMN;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, Mode, OutputFormat, Policy, delta_table};
@@ -22,6 +24,8 @@ use throng_report::document::{
 use tracing::Instrument;
 
 pub use append::{AppendOutcome, append};
+use linked_run::anonymize_linked;
+pub(crate) use linked_run::warning as pseudonym_warning;
 pub use unpublished::{UnpublishedRelease, make_release};
 
 use crate::column_warnings::{SAMPLED_ROWS, repeating_identifiers, warnings_of};
@@ -143,7 +147,7 @@ async fn run_with(
         let ready = tokio::select! {
             biased;
             () = options.stop.asked() => Err(JobError::new(Kind::Stopped, "stopped; nothing was published")),
-            ready = anonymize(policy, options, cluster, &staged, &run, None) => ready,
+            ready = anonymize_tables(policy, options, cluster, &staged, &run) => ready,
         };
         match ready {
             Ok(ready) => publish(ready, staged, &run, output.to_string(), None).await,
@@ -157,11 +161,30 @@ async fn run_with(
     .await
 }
 
+/// Anonymizes the input of a policy, or with pseudonyms all tables that they link.
+async fn anonymize_tables(
+    policy: &Policy,
+    options: &JobOptions,
+    cluster: Option<&Cluster>,
+    staged: &Staged,
+    run: &RunFacts,
+) -> Result<StagedRelease, JobError> {
+    match (policy.pseudonym_column(), cluster) {
+        (None, _) => anonymize(policy, options, cluster, staged, run, None).await,
+        (Some(_), None) => anonymize_linked(policy, options, staged, run).await,
+        (Some(_), Some(_)) => {
+            let text = "rows are linked by pseudonyms in one process; run the job without --cluster";
+            Err(JobError::new(Kind::BadPolicy, text))
+        }
+    }
+}
+
 /// Returns the output location, after checking that it does not overlap the locations of the input. A table of the host has none.
 fn output_of(policy: &Policy, is_of_host: bool) -> Result<StorePath, JobError> {
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
     if !is_of_host {
-        for location in &policy.input.locations {
+        let tables = policy.linked_tables();
+        for location in tables.iter().flat_map(|(_, table)| &table.input.locations) {
             let location = delta_table(location).unwrap_or(location);
             check_apart(&Location::parse_with(location, &policy.store)?.place, &output)?;
         }
@@ -226,7 +249,10 @@ async fn anonymize(
         None => repeating_identifiers(policy, anonymizer.binding(), input.as_ref(), &session, Some(SAMPLED_ROWS)).await,
     };
     let StagedFacts { facts, files, units, cluster: of_cluster } = match cluster {
-        None => run_local(policy, options, &clock, &session, input.as_ref(), table, staged, &guards).await?,
+        None => {
+            let place = staged.place()?;
+            run_local(policy, options, &clock, &session, input.as_ref(), table, &place, &guards).await?
+        }
         Some(cluster) => {
             let rows = input.rows(&cluster.session)?.into_view();
             let place = staged.attempts()?;
@@ -278,7 +304,7 @@ async fn run_local(
     session: &SessionContext,
     input: &dyn JobInput,
     table: AnonymizedTable,
-    staged: &Staged,
+    place: &StorePath,
     guards: &DeliveryGuards,
 ) -> Result<StagedFacts, JobError> {
     let table = table.with_progress(Arc::clone(clock) as Arc<dyn Progress>).with_external_verification();
@@ -299,12 +325,10 @@ async fn run_local(
 
     let rows = facts.rows_read - facts.suppressed;
     let span = clock.begin(Stage::Write, Some(rows));
-    let place = staged.place()?;
     let schema = plan.schema();
     drop(plan);
     let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
-    let (files, units) =
-        write_rows(batches, has_units, schema, &place, rows_per_file, options).instrument(span).await?;
+    let (files, units) = write_rows(batches, has_units, schema, place, rows_per_file, options).instrument(span).await?;
     Ok(StagedFacts { facts, files, units, cluster: None })
 }
 
@@ -384,7 +408,7 @@ pub(crate) fn privacy_unit(policy: &Policy) -> PrivacyUnit {
 pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
     ColumnCounts {
         dropped: binding.dropped.len() as u64,
-        quasi: binding.quasi.len() as u64,
+        quasi: binding.quasi.iter().filter(|quasi| !quasi.spec.is_hidden()).count() as u64,
         sensitive: binding.sensitive.len() as u64,
         unchanged: binding.insensitive.len() as u64,
     }
@@ -426,7 +450,9 @@ fn bind_input(policy: &Policy, session: &SessionContext, input: Arc<dyn JobInput
 /// Returns the names of the columns that a release is made of.
 fn columns_read(table: &AnonymizedTable) -> Vec<&str> {
     let (anonymizer, schema) = (table.anonymizer(), table.anonymizer().input_schema());
-    anonymizer.columns_read().into_iter().map(|column| schema.field(column).name().as_str()).collect()
+    let names = anonymizer.columns_read().into_iter().map(|column| schema.field(column).name().as_str());
+    // Blocks are derived.
+    names.filter(|name| *name != BLOCK_COLUMN).collect()
 }
 
 /// Converts an error of the operator. For a read error it names the file at fault.

@@ -26,6 +26,7 @@ mod job;
 mod lab;
 #[cfg(feature = "leaky")]
 mod leaky;
+mod linked;
 mod manifest;
 mod memory;
 mod open_table;
@@ -65,6 +66,7 @@ pub use job::{
     AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, make_release, rebase, run, run_on,
 };
 pub use lab::{AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, utility};
+pub use linked::{LinkedFindings, verify_linked};
 pub use manifest::{AppendedFile, AppendedInputs, FileEntry, Manifest};
 pub use memory::LEAST_MEMORY_LIMIT;
 pub use open_table::OpenTable;

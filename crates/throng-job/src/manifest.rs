@@ -1,5 +1,7 @@
 //! The manifest: the list of the files of a release. Readers that use it never see a partial release.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use throng_policy::Policy;
 
@@ -64,14 +66,20 @@ pub struct AppendedFile {
 }
 
 impl Manifest {
-    /// Parses a manifest of this version. All listed files must lie directly in the release, under a visible name, so
-    /// that a forged document can't refer to anything outside.
+    /// Parses a manifest of this version. All listed files must lie directly in the release or in a folder of it, under visible
+    /// names, so that a forged document can't refer to anything outside.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let manifest: Self = serde_json::from_slice(bytes).ok()?;
-        let is_plain = |path: &str| !path.is_empty() && !path.contains(['/', '\\']) && !path.starts_with(['_', '.']);
+        let is_name = |name: &str| !name.is_empty() && !name.contains('\\') && !name.starts_with(['_', '.']);
+        let is_plain = |path: &str| path.split('/').count() <= 2 && path.split('/').all(is_name);
         let is_known =
             manifest.schema_version == SCHEMA_VERSION && manifest.files.iter().all(|file| is_plain(&file.path));
         is_known.then_some(manifest)
+    }
+
+    /// Returns the names of the folders of the release that have files: one for each of several tables.
+    pub(crate) fn folders(&self) -> BTreeSet<&str> {
+        self.files.iter().filter_map(|file| Some(file.path.split_once('/')?.0)).collect()
     }
 
     /// Whether the release has a file of this name.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::prelude::SessionContext;
@@ -15,6 +15,7 @@ use crate::distributed::{Cluster, verify_on};
 use crate::error::{JobError, Kind};
 use crate::input::{FileInput, InputFile, JobInput};
 use crate::job::JobOptions;
+use crate::linked::LinkedFindings;
 use crate::manifest::FileEntry;
 use crate::session::session_in_order;
 use crate::staged_units::StagedUnits;
@@ -43,6 +44,15 @@ pub(crate) struct ReadBack {
 }
 
 impl ReadBack {
+    /// Joins the files of tables that are released together. Their linked rows have been checked too.
+    pub(crate) fn of_tables(tables: Vec<(String, Self)>, _linked: &LinkedFindings) -> Self {
+        let in_folder = |(name, table): (String, Self)| {
+            table.files.into_iter().map(move |file| FileEntry { path: format!("{name}/{}", file.path), ..file })
+        };
+        let files = tables.into_iter().flat_map(in_folder).collect();
+        Self { files, exposure: None, schema: Arc::new(Schema::empty()) }
+    }
+
     /// Returns the files by their names in the staging, and their columns.
     pub(crate) fn into_parts(self) -> (Vec<FileEntry>, SchemaRef) {
         (self.files, self.schema)
@@ -67,25 +77,9 @@ pub(crate) async fn read_back(
     options: &JobOptions,
     cluster: Option<&Cluster>,
 ) -> Result<(Findings, ReadBack), JobError> {
-    let refused = |what: &str| {
-        JobError::new(
-            Kind::Verification,
-            format!("the staged release was read back and refused: {what}; nothing is published"),
-        )
-    };
     let streams = if written.units.is_some() { 1 } else { STREAMS_PER_THREAD * options.threads.max(1) };
     let session = session_in_order(options, streams)?;
-    let mut files = Vec::new();
-    for file in &written.files {
-        let place = written.place.child(&file.path);
-        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
-        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
-        if meta.size != file.bytes {
-            return Err(refused("a file has another size than was written"));
-        }
-        files.push(InputFile { place, meta });
-    }
-    let input = FileInput::of_release(&session, files).await?;
+    let input = open_staged(&session, written.place, &written.files).await?;
     let names = |schema: &datafusion::arrow::datatypes::Schema| -> Vec<String> {
         schema.fields().iter().map(|field| field.name().clone()).collect()
     };
@@ -107,6 +101,31 @@ pub(crate) async fn read_back(
     let VerifiedTable { findings, exposure, .. } = verified;
     tracing::info!(classes = findings.classes, rows = findings.rows, "release verified");
     Ok((findings, ReadBack { files: written.files, exposure, schema: Arc::clone(anonymizer.schema()) }))
+}
+
+/// Error of a staged release that must not be published.
+pub(crate) fn refused(what: &str) -> JobError {
+    let text = format!("the staged release was read back and refused: {what}; nothing is published");
+    JobError::new(Kind::Verification, text)
+}
+
+/// Opens staged files, which must have the sizes that were written.
+pub(crate) async fn open_staged(
+    session: &SessionContext,
+    place: &StorePath,
+    files: &[FileEntry],
+) -> Result<FileInput, JobError> {
+    let mut found = Vec::new();
+    for file in files {
+        let place = place.child(&file.path);
+        let meta = object_store::ObjectStoreExt::head(&place.store, &place.path).await;
+        let meta = meta.map_err(|error| JobError::storage(format!("reading {place} back"), &error))?;
+        if meta.size != file.bytes {
+            return Err(refused("a file has another size than was written"));
+        }
+        found.push(InputFile { place, meta });
+    }
+    FileInput::of_release(session, found).await
 }
 
 /// Verifies in this process. Fast path: classes are contiguous, so finished classes can be dropped. Falls back to a hash

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use throng_core::model::{Bound, bound_of};
 use throng_core::verify::CONSTRAINED;
-use throng_report::document::PrivacyUnit;
+use throng_report::document::{PrivacyUnit, TableFacts};
 
 use crate::job::PublishedRelease;
 use crate::plural::plural;
@@ -47,6 +47,16 @@ impl PublishedRelease {
             let variance = column.sse_sst.map(|share| format!(", SSE/SST {share:.4}")).unwrap_or_default();
             lines.push(format!("    {name}: {:.4}{variance}", column.ncp));
         }
+        for table in sidecar.tables.iter().skip(1) {
+            lines.push(format!(
+                "  and {} in {} of table `{}`, {} suppressed, NCP {:.4}",
+                plural(table.rows, "row"),
+                plural(table.classes, "class"),
+                table.name,
+                plural(table.suppressed_rows, "row"),
+                table.ncp
+            ));
+        }
         lines.extend(self.warnings.iter().map(|warning| format!("warning: {warning}")));
         lines.join("\n")
     }
@@ -69,6 +79,18 @@ impl PublishedRelease {
         });
         if !self.warnings.is_empty() {
             json["warnings"] = json!(self.warnings);
+        }
+        if !sidecar.tables.is_empty() {
+            let table = |table: &TableFacts| {
+                json!({
+                    "name": table.name,
+                    "rows": table.rows,
+                    "suppressed_rows": table.suppressed_rows,
+                    "classes": table.classes,
+                    "ncp": table.ncp,
+                })
+            };
+            json["tables"] = sidecar.tables.iter().map(table).collect();
         }
         if let Some(bound) = sidecar.utility.lower_bound {
             json["lower_bound"] = bound.into();

@@ -9,10 +9,10 @@ use throng_core::model::FrequencyRequirement;
 use crate::budget::Budget;
 use crate::guards::Guards;
 use crate::hierarchy::paths;
-use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Quasi, Role, Sensitive};
+use crate::policy::{Algorithm, BoundSetting, Columns, Policy, PrivacySettings, Quasi, Role, Sensitive, TablePart};
 use crate::raw::{RawRelease, VERSION};
 use crate::series::StreamDelay;
-use crate::settings::{Goal, LookAlikes};
+use crate::settings::{Goal, LookAlikes, Pseudonyms};
 
 impl Policy {
     /// Returns the policy in effect as one line of JSON, after overrides and with the content of its hierarchies.
@@ -22,17 +22,7 @@ impl Policy {
     /// no meaning. Absent fields that the first version of the format did not have are omitted, so that the JSON of a
     /// policy does not change when fields are added.
     pub fn canonical_json(&self) -> String {
-        let mut columns: Vec<(&str, &Role)> =
-            self.columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
-        columns.sort_unstable_by_key(|(name, _)| *name);
-        let column_json = |(name, role): (&str, &Role)| {
-            let mut text = role_json(role);
-            if let Some((_, declared)) = self.columns.types.iter().find(|(known, _)| known == name) {
-                text["type"] = json!(declared.as_str());
-            }
-            (name.to_owned(), text)
-        };
-        let columns: serde_json::Map<String, Value> = columns.into_iter().map(column_json).collect();
+        let columns = columns_json(&self.columns);
         let mut text = json!({
             "version": VERSION,
             "privacy": privacy_json(&self.privacy),
@@ -43,8 +33,30 @@ impl Policy {
         if let Some(StreamDelay { rows, time }) = self.stream {
             text["stream"] = json!({ "rows": rows, "millis": time.map(|time| time.as_millis() as u64) });
         }
+        if !self.tables.is_empty() {
+            let table = |part: &TablePart| {
+                let unlisted = if part.columns.drop_unlisted { "drop" } else { "error" };
+                let columns = columns_json(&part.columns);
+                json!({ "name": part.name, "unit": part.unit, "unlisted": unlisted, "columns": columns })
+            };
+            text["table"] = json!(self.table);
+            text["tables"] = self.tables.iter().map(table).collect();
+        }
         text.to_string()
     }
+}
+
+fn columns_json(columns: &Columns) -> serde_json::Map<String, Value> {
+    let mut roles: Vec<(&str, &Role)> = columns.by_name.iter().map(|(name, role)| (name.as_str(), role)).collect();
+    roles.sort_unstable_by_key(|(name, _)| *name);
+    let column_json = |(name, role): (&str, &Role)| {
+        let mut text = role_json(role);
+        if let Some((_, declared)) = columns.types.iter().find(|(known, _)| known == name) {
+            text["type"] = json!(declared.as_str());
+        }
+        (name.to_owned(), text)
+    };
+    roles.into_iter().map(column_json).collect()
 }
 
 fn algorithm_json(algorithm: &Algorithm) -> Value {
@@ -74,6 +86,9 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
         text["unit"] = json!(privacy.unit);
         text["unit_nulls"] = json!(privacy.unit_nulls.as_str());
     }
+    if privacy.pseudonyms != Pseudonyms::default() {
+        text["pseudonyms"] = json!(privacy.pseudonyms.as_str());
+    }
     let Guards { min_rows, max_rows_change, loss_limit, insensitive_uniqueness } = privacy.guards;
     if let Some(rows) = min_rows {
         text["min_rows"] = json!(rows);
@@ -100,6 +115,7 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
 fn role_json(role: &Role) -> Value {
     match role {
         Role::Identifier => json!({ "role": "identifier" }),
+        Role::Pseudonym => json!({ "role": "identifier", "release": "pseudonym" }),
         Role::Insensitive => json!({ "role": "insensitive" }),
         Role::Sensitive(sensitive) => sensitive_json(sensitive),
         Role::Quasi(quasi) => quasi_json(quasi),

@@ -31,6 +31,11 @@ impl FieldPath {
         self.then(PathStep::Index(position))
     }
 
+    /// Appends the steps of another path.
+    pub fn join(&self, below: &Self) -> Self {
+        Self([self.0.as_slice(), below.0.as_slice()].concat())
+    }
+
     /// Returns the steps from the root.
     pub fn steps(&self) -> &[PathStep] {
         &self.0

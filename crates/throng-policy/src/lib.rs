@@ -40,6 +40,7 @@ mod field_path;
 mod guards;
 mod hierarchy;
 mod json_document;
+mod linked;
 mod load;
 mod location;
 mod open_question;
@@ -90,7 +91,7 @@ pub use series::{
     ArrivalSetting, DEFAULT_MAX_DELAY, DEFAULT_MAX_WAITING, DEFAULT_REMEMBER, DEFAULT_RESERVE, LEDGER_KEY_VARIABLE,
     LeaverSetting, SeriesSettings, StreamDelay,
 };
-pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode, OutputFormat};
+pub use settings::{ClusterSetting, Commit, Format, Goal, LookAlikes, Mode, OutputFormat, Pseudonyms};
 pub use store::Store;
 pub use table_pin::TablePin;
 pub use text_position::LineColumn;

@@ -13,13 +13,14 @@ use throng_core::risk::SamplingFraction;
 
 use crate::budget::Budget;
 use crate::declared_type::DeclaredType;
+use crate::field_path::FieldPath;
 use crate::guards::Guards;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
 use crate::raw::UnitNulls;
 use crate::secret::Secret;
 use crate::series::{SeriesSettings, StreamDelay};
-use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat, Pseudonyms};
 use crate::spanned_toml::SpannedToml;
 use crate::store::Store;
 use crate::table_pin::TablePin;
@@ -43,10 +44,28 @@ pub struct Policy {
     pub stream: Option<StreamDelay>,
     /// Roles of the columns.
     pub columns: Columns,
+    /// Name of the table of the input, if there are others.
+    pub(crate) table: Option<String>,
+    /// Tables that are released together with that of the input.
+    pub(crate) tables: Vec<TablePart>,
+    /// Where the columns are in the document.
+    pub(crate) place: FieldPath,
+    /// Whether the rows of the input are in blocks, see [`throng_core::columns::BLOCK_COLUMN`].
+    pub(crate) has_blocks: bool,
     /// Source of the release key.
     pub(crate) key: KeySource,
     /// Positions in the file, for problems found when binding to a schema.
     pub(crate) document: Arc<SpannedToml>,
+}
+
+/// What a table has of its own in a policy for several.
+#[derive(Clone, Debug)]
+pub(crate) struct TablePart {
+    pub(crate) name: String,
+    pub(crate) input: Input,
+    pub(crate) columns: Columns,
+    /// The column that identifies a person.
+    pub(crate) unit: String,
 }
 
 /// Source of the release key.
@@ -149,6 +168,8 @@ pub struct PrivacySettings {
     pub unit: Vec<String>,
     /// Treatment of rows without a unit.
     pub unit_nulls: UnitNulls,
+    /// Where the pseudonyms of two runs are the same, if the unit is released as one.
+    pub pseudonyms: Pseudonyms,
     /// Maximum gain of an attack on the release; at least 1. Nothing is attacked if `None`.
     pub max_gain: Option<f64>,
     /// Share of the population that is in the input, if it is a sample.
@@ -202,6 +223,8 @@ pub struct Columns {
 pub enum Role {
     /// Identifies the person; not released.
     Identifier,
+    /// Identifies the person and is the unit of privacy; a pseudonym is released in its place.
+    Pseudonym,
     /// Needs no protection; released unchanged.
     Insensitive,
     /// Must not be disclosed; counted by p.

@@ -10,7 +10,7 @@
 //! - Every tree hierarchy is written as the `lines` of a hierarchy file. An inline `tree` would not do: it rejects what
 //!   files may contain, such as a root other than `*`, a value named `*`, or one label on two levels of different
 //!   branches. Lines represent any tree exactly, and stay flat however deep it is.
-//! - All settings of input, output and stores are omitted. The text contains nothing from the environment, and no
+//! - All settings of input, output and stores are omitted, and so are other tables. The text contains nothing from the environment, and no
 //!   environment variable is read when it is parsed.
 //!
 //! Rules such as `mask` and numbers stay as written: TOML is parsed with exact numbers, so weights do not change by
@@ -49,7 +49,7 @@ impl Policy {
         let mut text = String::new();
         for (name, node) in entries(self.document.root()) {
             match name.as_str() {
-                "input" | "output" | "store" | "series" => {}
+                "input" | "output" | "store" | "series" | "table" | "tables" => {}
                 "columns" => self.write_columns(node, &mut text),
                 _ => {
                     toml_string(name, &mut text);
@@ -88,7 +88,7 @@ impl Policy {
         let hierarchy = match role {
             Role::Quasi(quasi) => quasi.hierarchy.as_deref()?,
             Role::Sensitive(sensitive) => sensitive.protection.as_deref()?.hierarchy.as_ref(),
-            Role::Identifier | Role::Insensitive => return None,
+            Role::Identifier | Role::Insensitive | Role::Pseudonym => return None,
         };
         match hierarchy {
             HierarchySpec::Tree(tree) => Some(tree),

@@ -1,5 +1,5 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
-use crate::{Guards, Overrides, Policy, Preset, PrivacySettings, UnitNulls};
+use crate::{Guards, Overrides, Policy, Preset, PrivacySettings, Pseudonyms, UnitNulls};
 
 /// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
@@ -28,6 +28,7 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
             guards,
             unit,
             unit_nulls,
+            pseudonyms: Pseudonyms::PerRun,
         };
         assert_eq!(privacy, expected);
     }

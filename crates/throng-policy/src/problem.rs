@@ -109,12 +109,24 @@ pub(crate) struct Report<'a> {
     problems: Vec<Problem>,
     /// Number of problems that are not stored.
     more: usize,
+    /// The part of the document that paths begin at.
+    base: FieldPath,
 }
 
 impl<'a> Report<'a> {
     /// Creates an empty report.
     pub fn new(document: &'a SpannedToml) -> Self {
-        Self { document, problems: Vec::new(), more: 0 }
+        Self { document, problems: Vec::new(), more: 0, base: FieldPath::default() }
+    }
+
+    /// Takes the paths that follow as those below a table of the document.
+    pub fn begin(&mut self, base: FieldPath) {
+        self.base = base;
+    }
+
+    /// Takes the paths that follow as those of the document.
+    pub fn end(&mut self) {
+        self.base = FieldPath::default();
     }
 
     /// Adds a problem at the value of a field.
@@ -139,7 +151,7 @@ impl<'a> Report<'a> {
 
     /// Returns the command-line flag that set a field, if any.
     pub fn flag(&self, path: &FieldPath) -> Option<&'static str> {
-        match self.document.origin(path) {
+        match self.document.origin(&self.base.join(path)) {
             ValueOrigin::Flag(flag) => Some(flag),
             ValueOrigin::File { .. } | ValueOrigin::Unplaced => None,
         }
@@ -155,6 +167,7 @@ impl<'a> Report<'a> {
             self.more += 1;
             return;
         }
+        let path = &self.base.join(path);
         let (path, place) = match self.document.origin(path) {
             ValueOrigin::File { key, value } => (path.to_string(), Some(place(key, value))),
             ValueOrigin::Flag(flag) => (flag.to_owned(), None),

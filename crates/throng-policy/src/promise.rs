@@ -32,7 +32,7 @@ impl Policy {
         for (name, role) in &self.columns.by_name {
             match role {
                 Role::Identifier => {}
-                Role::Insensitive => others.push(name.clone()),
+                Role::Insensitive | Role::Pseudonym => others.push(name.clone()),
                 Role::Sensitive(sensitive) => {
                     others.extend(sensitive.release.released_names(name));
                     promise.sensitive.extend(sensitive_promises(name, sensitive, self));

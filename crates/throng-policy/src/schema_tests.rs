@@ -9,7 +9,12 @@ fn the_schema_lists_the_fields_of_every_table() {
     let schema = json_schema();
     assert_eq!(schema["type"], "object");
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    assert_eq!(names(&schema), ["version", "input", "output", "store", "privacy", "algorithm", "series", "columns"]);
+    assert_eq!(
+        names(&schema),
+        ["version", "input", "output", "store", "privacy", "algorithm", "series", "columns", "table", "tables"]
+    );
+    assert_eq!(schema["properties"]["tables"]["additionalProperties"]["$ref"], "#/$defs/Table");
+    assert_eq!(names(&schema["$defs"]["Table"]), ["input", "unit", "columns"]);
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "version", "as_of", "format", "delimiter", "header"]);
     assert_eq!(names(&definitions["Output"]), ["location", "format", "mode", "report", "rows_per_file", "commit"]);
@@ -26,6 +31,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "alpha",
             "unit",
             "unit_nulls",
+            "pseudonyms",
             "suppression_limit",
             "min_rows",
             "max_rows_change",
@@ -106,7 +112,7 @@ fn the_schema_lists_the_choices_and_the_forms() {
     );
     assert_eq!(
         choices(&definitions["Release"]),
-        ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both"]
+        ["interval", "bounds", "ancestor", "set", "mean", "median", "mode", "category", "value", "both", "pseudonym"]
     );
     assert_eq!(choices(&definitions["Preset"]), ["common", "research", "cms", "public-health", "strict"]);
     let limit = definitions["Limit"]["anyOf"].as_array().unwrap();

@@ -205,6 +205,28 @@ impl LookAlikes {
     }
 }
 
+/// Where the pseudonyms of two runs are the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pseudonyms {
+    /// Nowhere: a person has the same pseudonym in all tables of one run, and another one in every other run.
+    #[default]
+    PerRun,
+    /// In all runs with the same secret and seed. Then releases can be joined with each other, and what several of them show
+    /// of a person adds up. No promise covers that.
+    Stable,
+}
+
+impl Pseudonyms {
+    /// Returns the name of the choice in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Pseudonyms::PerRun => "per-run",
+            Pseudonyms::Stable => "stable",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;
@@ -229,6 +251,9 @@ mod tests {
         }
         for look_alikes in [LookAlikes::Merged, LookAlikes::Distinct] {
             assert_eq!(read::<LookAlikes>(look_alikes.as_str()), look_alikes);
+        }
+        for pseudonyms in [Pseudonyms::PerRun, Pseudonyms::Stable] {
+            assert_eq!(read::<Pseudonyms>(pseudonyms.as_str()), pseudonyms);
         }
         for commit in [Commit::Conditional, Commit::LastWriterWins] {
             assert_eq!(read::<Commit>(commit.as_str()), commit);

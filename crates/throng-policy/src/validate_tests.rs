@@ -6,7 +6,7 @@ use crate::{
     Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output,
     OutputFormat, Overrides, Policy, TablePin,
 };
-use crate::{Guards, PrivacySettings, Role, SensitiveRelease, UnitNulls};
+use crate::{Guards, PrivacySettings, Pseudonyms, Role, SensitiveRelease, UnitNulls};
 use throng_core::anonymize::PartitionChoice;
 
 const NO_PROBLEM: [&str; 0] = [];
@@ -24,6 +24,7 @@ fn plain(k: u64, p: u64) -> PrivacySettings {
         sampling_fraction: None,
         unit,
         unit_nulls,
+        pseudonyms: Pseudonyms::PerRun,
         guards,
     }
 }

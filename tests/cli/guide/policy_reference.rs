@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 14] = [
+const TABLES: [(&str, &str); 15] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
@@ -29,6 +29,7 @@ const TABLES: [(&str, &str); 14] = [
     ("`max_delay` of a stream", "StreamDelay"),
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
+    ("`[tables.NAME]`", "Table"),
     ("`recursive` of a column", "Recursive"),
     ("`hierarchy` of a column", "HierarchyRule"),
     ("`cover` of a column", "CoverGrid"),
@@ -122,6 +123,9 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),
         };
+    }
+    if field["additionalProperties"]["$ref"].is_string() {
+        return "tables ([below](#tablesname))".to_owned();
     }
     if let Some(value) = field.get("const") {
         return format!("`{value}`");

@@ -87,6 +87,7 @@ fn the_reference_of_the_documents_has_every_field() {
         add_fields(&workshop, &mut metrics, &mut manifest);
     }
     release_of_tables(&mut metrics, &mut manifest);
+    linked_tables(&mut metrics, &mut manifest);
     appended_release(&mut metrics, &mut manifest);
     let page = fs::read_to_string(repository(PAGE)).unwrap();
     assert_eq!(shown(&page, "`_throng/metrics.json`"), metrics);
@@ -103,6 +104,23 @@ fn release_of_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<Str
     let columns = "[columns]\nage.role = \"quasi\"\nillness.role = \"insensitive\"\n[privacy]\nk = 2\n";
     let places = "[input]\nlocation = \"delta+out/first\"\n[output]\nlocation = \"out/release\"\nformat = \"delta\"\n";
     workshop.write("policy.toml", format!("version = 1\n{places}{columns}"));
+    workshop.run(&[]);
+    add_fields(&workshop, metrics, manifest);
+}
+
+/// Adds the fields of two tables that join.
+fn linked_tables(metrics: &mut BTreeSet<String>, manifest: &mut BTreeSet<String>) {
+    let workshop = Workshop::with(&coded(), 4, 2, "");
+    let columns = "columns.patient = { role = \"identifier\", release = \"pseudonym\" }\ncolumns.age.role = \"quasi\"\n\
+                   columns.code.role = \"identifier\"\ncolumns.illness.role = \"sensitive\"\n";
+    let input = "input.location = \"input/people.parquet\"\n";
+    workshop.write(
+        "policy.toml",
+        format!(
+            "version = 1\ntable = \"one\"\noutput.location = \"out/release\"\n{input}{columns}\
+             privacy = {{ k = 4, p = 2, unit = \"patient\" }}\n[tables.two]\n{input}{columns}"
+        ),
+    );
     workshop.run(&[]);
     add_fields(&workshop, metrics, manifest);
 }

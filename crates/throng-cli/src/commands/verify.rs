@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 use throng_core::model::{Bound, bound_of};
 use throng_core::verify::{Amount, CONSTRAINED, Findings, Promise, RequirementFindings, SensitivePromise};
-use throng_job::{JobError, JobOptions, Kind, plural, verify_against, verify_ledger, verify_release_with};
+use throng_job::{
+    JobError, JobOptions, Kind, LinkedFindings, plural, verify_against, verify_ledger, verify_linked,
+    verify_release_with,
+};
 use throng_policy::{Overrides, Policy, Store};
 
 use crate::args::VerifyArgs;
@@ -26,14 +29,56 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
             (Promise { quasi, k, sensitive, limits: Vec::new(), unit }, None, Store::default())
         }
     };
+    if let Some(policy) = policy.as_ref().filter(|policy| policy.has_tables()) {
+        return verify_tables(&args.path, policy, job).await;
+    }
     let locations = [args.path.clone()];
     let findings = verify_release_with(&locations, promise.clone(), columns.as_deref(), &store, job).await?;
+    let linked = match &policy {
+        Some(policy) => verify_linked(&args.path, policy, job).await?,
+        None => None,
+    };
     let compared = verify_against(&args.path, &args.against, &promise, &store, job).await?;
     let ledger = match &policy {
         Some(policy) if args.ledger => Some(verify_ledger(policy, job).await?),
         _ => None,
     };
-    Ok(super::verify_series::with_series(outcome(&findings, &promise), &compared, ledger.as_ref()))
+    let outcome = with_linked(outcome(&findings, &promise), linked);
+    Ok(super::verify_series::with_series(outcome, &compared, ledger.as_ref()))
+}
+
+/// Verifies each table of a release, and the rows that pseudonyms link over all of them.
+async fn verify_tables(path: &str, policy: &Policy, job: &JobOptions) -> Result<Outcome, JobError> {
+    let linked = verify_linked(path, policy, job).await?;
+    let mut verified: Option<Outcome> = None;
+    for (name, policy) in policy.linked_tables() {
+        let name = name.unwrap_or_default();
+        let ((promise, columns), location) = (policy.promise(), format!("{}/{name}", path.trim_end_matches('/')));
+        let findings = verify_release_with(&[location], promise.clone(), Some(&columns), &policy.store, job).await?;
+        let failure = (!findings.holds()).then(|| Kind::Verification.exit_code());
+        let text = format!("table `{name}`: {} in {}", plural(findings.rows, "row"), plural(findings.classes, "class"));
+        verified = Some(match verified {
+            None => outcome(&findings, &promise),
+            Some(before) => before.with_finding(&text, &format!("table {name}"), json(&findings, &promise), failure),
+        });
+    }
+    verified
+        .map(|outcome| with_linked(outcome, linked))
+        .ok_or_else(|| JobError::new(Kind::Internal, "no table was verified"))
+}
+
+/// Adds what was found about people whose rows are linked.
+fn with_linked(outcome: Outcome, linked: Option<(LinkedFindings, Option<&'static str>)>) -> Outcome {
+    let Some((found, fault)) = linked else { return outcome };
+    let json = json!({ "people": found.people, "profiles": found.profiles, "smallest_profile": found.smallest });
+    let text = format!(
+        "  linked rows: {} with {}, each of at least {}: {}",
+        plural(found.people, "pseudonym"),
+        plural(found.profiles, "profile"),
+        found.smallest,
+        fault.unwrap_or("holds")
+    );
+    outcome.with_finding(&text, "linked", json, fault.map(|_| Kind::Verification.exit_code()))
 }
 
 /// Compares findings with the promise.

@@ -140,6 +140,7 @@ impl Marginals {
     /// Creates empty histograms for `table`, or for any table with the same columns.
     pub fn new(table: &Table) -> Self {
         let column = |quasi: &QuasiColumn| match (quasi.spec.release.is_aggregate(), quasi.domain.slice()) {
+            _ if quasi.spec.is_hidden() => Marginal::Aggregated,
             (true, _) => Marginal::Aggregated,
             (false, Some(_)) => Marginal::Sliced,
             (false, None) => Marginal::Counted(vec![0; quasi.domain.len()]),

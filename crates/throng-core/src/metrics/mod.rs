@@ -69,9 +69,9 @@ impl Utility {
     pub fn of(table: &Table, recoding: &Recoding, k: u64) -> Self {
         let sizes = recoding.class_rows();
         let rows: u64 = sizes.iter().sum();
-        let columns: Vec<ColumnUtility> = table
-            .quasi()
-            .iter()
+        // A hidden column comes last.
+        let shown = || table.quasi().iter().filter(|quasi| !quasi.spec.is_hidden());
+        let columns: Vec<ColumnUtility> = shown()
             .enumerate()
             .map(|(column, quasi)| ColumnUtility {
                 name: quasi.spec.name.clone(),
@@ -82,7 +82,7 @@ impl Utility {
                 change: None,
             })
             .collect();
-        let weights: Vec<f64> = table.quasi().iter().map(|quasi| quasi.spec.weight).collect();
+        let weights: Vec<f64> = shown().map(|quasi| quasi.spec.weight).collect();
         Self {
             classes: sizes.len() as u64,
             avg: avg(rows, sizes.len() as u64, k),

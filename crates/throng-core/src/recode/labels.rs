@@ -26,7 +26,8 @@ use crate::table::QuasiColumn;
 /// The labels of one quasi-identifier, ordered by position.
 #[derive(Clone, Debug)]
 pub struct Labels {
-    /// The released columns with one entry per label: one column, or two for [`ColumnRecoding::Bounds`].
+    /// The released columns with one entry per label: one column, two for [`ColumnRecoding::Bounds`], or none if it is
+    /// hidden.
     pub columns: Vec<(Field, ArrayRef)>,
     /// NCP of a row with this label.
     pub ncp: Vec<f64>,
@@ -45,7 +46,7 @@ impl Labels {
         let sorted = SortedKeys { keys: &keys, order: &order };
         let shown = ShownKeys::of(quasi, sorted)?;
         let range = shown_range(&quasi.domain, sorted.iter());
-        if are_texts_distinct(quasi) {
+        if are_texts_distinct(quasi) && !quasi.spec.is_hidden() {
             let ncp = sorted.iter().map(|key| losses(&quasi.domain, quasi.spec.release, range, key).0).collect();
             let (mut stands_for, mut places) = (LabelKeys::default(), vec![0; order.len()]);
             sorted.iter().for_each(|key| stands_for.push(key));
@@ -59,7 +60,10 @@ impl Labels {
         let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
         let mut places = vec![0; order.len()];
         for ((index, key), number) in (0_u32..).zip(sorted.iter()).zip(&order) {
-            let (key_ncp, key_loss) = losses(&quasi.domain, quasi.spec.release, range, key);
+            let (key_ncp, key_loss) = match quasi.spec.is_hidden() {
+                true => (0.0, 0.0),
+                false => losses(&quasi.domain, quasi.spec.release, range, key),
+            };
             let text = shown.text(index);
             let known = first_seen.find(hash(text), |label| shown.text(kept[*label as usize]) == text).copied();
             let label = known.unwrap_or_else(|| {
@@ -198,6 +202,10 @@ impl ShownKeys {
     }
 
     fn of(quasi: &QuasiColumn, keys: SortedKeys<'_>) -> Result<Self> {
+        if quasi.spec.is_hidden() {
+            // A reader sees nothing of it, so it distinguishes no classes.
+            return Ok(Self { texts: keys.iter().map(|_| Some("")).collect(), columns: Vec::new() });
+        }
         match (quasi.domain.kind(), quasi.spec.release) {
             (DomainKind::Ordered { values, has_null }, ColumnRecoding::Bounds) => Self::bounds(values, *has_null, keys),
             (DomainKind::Ordered { values, has_null }, _) => {

@@ -9,10 +9,14 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cluster::Portion;
-use crate::columns::ColumnRecoding;
+use crate::columns::{ColumnRecoding, QuasiSpec};
 use crate::error::CoreError;
 use crate::hierarchy::{HierarchySpec, MaskSide, Tree};
 use crate::key::ReleaseKey;
+use crate::metrics::Utility;
+use crate::model::Privacy;
+use crate::partition::FeasibleRegions;
+use crate::risk::ClassSizes;
 use crate::row_hash::RowHasher;
 use crate::survey::SUPPRESSED;
 use crate::test_tables::{
@@ -44,6 +48,25 @@ fn intervals_read_as_numbers_dates_and_instants_do() {
     let instants: ArrayRef = Arc::new(TimestampSecondArray::from(vec![0, 60]).with_timezone("+01:00"));
     let shown = labels_of(interval("x"), instants, &[&[0, 1]]);
     assert_eq!(shown, some(&["[1970-01-01T00:00:00Z/1970-01-01T00:01:00Z]"]));
+}
+
+#[test]
+fn blocks_keep_rows_apart_and_are_neither_shown_nor_counted() {
+    let blocks = maybe_ints(&[Some(1), Some(1), Some(2), Some(2), Some(3), None]);
+    let columns = [(interval("age"), ints(&[25, 39, 25, 39, 50, 25])), (QuasiSpec::block(), blocks)];
+    let surveyed = survey(&columns, &[]);
+    assert_eq!(surveyed.suppressed, 1);
+    let allowed = FeasibleRegions::of(&surveyed.table, &Privacy::p_sensitive_k_anonymity(2, 1, 0));
+    assert_eq!((allowed.classes.len(), allowed.suppressed_cells.len()), (2, 1));
+    // Clusters of two blocks that read the same are one class.
+    let recoding = surveyed.recode(&[&[0, 1], &[2, 3], &[4]]);
+    assert_eq!((recoding.class_rows(), recoding.columns()[1].columns.len()), (&[4, 1][..], 0));
+    let utility = Utility::of(&surveyed.table, &recoding, 2);
+    assert_eq!(utility.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>(), ["age"]);
+    assert_eq!(utility.ncp, utility.columns[0].ncp);
+    let mut cells = ClassSizes::default();
+    cells.add_cells(&surveyed.table);
+    assert_eq!(cells, [2, 2, 1].into_iter().collect());
 }
 
 #[test]

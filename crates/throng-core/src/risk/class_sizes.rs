@@ -13,6 +13,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use crate::table::Table;
 
 /// Common thresholds of re-identification risk: 0.2 and 0.09 correspond to minimum class sizes of five and twelve rows.
@@ -71,7 +73,17 @@ impl ClassSizes {
 
     /// Adds the cells of a table, or of a part that contains its cells completely.
     pub fn add_cells(&mut self, table: &Table) {
-        (0..table.cell_count() as u32).for_each(|cell| self.add(table.cell_rows(cell), 1));
+        let cells = 0..table.cell_count() as u32;
+        let shown = table.quasi().iter().filter(|quasi| !quasi.spec.is_hidden()).count();
+        if shown == table.quasi().len() {
+            return cells.for_each(|cell| self.add(table.cell_rows(cell), 1));
+        }
+        // Cells that differ in a hidden column alone are one: it is no knowledge of an intruder.
+        let mut rows_of: FxHashMap<&[u32], u64> = FxHashMap::default();
+        for cell in cells {
+            *rows_of.entry(&table.positions(cell)[..shown]).or_default() += table.cell_rows(cell);
+        }
+        rows_of.into_values().for_each(|rows| self.add(rows, 1));
     }
 
     /// Returns each size that occurs, ascending, with its number of classes.

@@ -100,7 +100,7 @@ fn of_policy(policy: &Policy, schema: &Schema) -> LabSpec {
     let mut spec = LabSpec { k: *k, p: *p, unit: unit.clone(), ..LabSpec::default() };
     for (name, role) in &policy.columns.by_name {
         match role {
-            Role::Identifier => {}
+            Role::Identifier | Role::Pseudonym => {}
             Role::Insensitive => spec.insensitive.push(name.clone()),
             Role::Sensitive(sensitive) => spec.sensitive.push(known_sensitive(name, sensitive)),
             Role::Quasi(quasi) => spec.quasi.push(known_quasi(name, quasi, schema)),

@@ -159,8 +159,9 @@ impl LocalSite {
         write_synced(&self.folder.join(METRICS), &documents.metrics).map_err(failed)?;
         write_synced(&self.folder.join(SUCCESS), b"").map_err(failed)?;
         make_readable(&self.folder, &beside).map_err(failed)?;
-        for folder in [&beside, &self.folder] {
-            sync(folder).map_err(failed)?;
+        let tables = manifest.folders().into_iter().map(|table| self.folder.join(table));
+        for folder in tables.chain([beside, self.folder.clone()]) {
+            sync(&folder).map_err(failed)?;
         }
         let _turn = self.output.parent().and_then(take_turn);
         match look(&self.output)? {
@@ -259,12 +260,14 @@ fn release_in(folder: &Path) -> io::Result<Option<String>> {
         Err(error) => return Err(error),
     };
     let Some(manifest) = Manifest::parse(&bytes) else { return Ok(None) };
+    let tables = manifest.folders();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_folder = entry.file_type()?.is_dir();
         let is_ours = match entry.file_name().to_str() {
             Some("_throng") => is_folder,
-            Some(name) => !is_folder && (name == SUCCESS || manifest.lists(name)),
+            Some(name) if is_folder => tables.contains(name) && has_only_listed(&entry.path(), name, &manifest)?,
+            Some(name) => name == SUCCESS || manifest.lists(name),
             None => false,
         };
         if !is_ours {
@@ -272,6 +275,18 @@ fn release_in(folder: &Path) -> io::Result<Option<String>> {
         }
     }
     Ok(Some(manifest.run_id))
+}
+
+/// Whether the folder of a table has nothing but files that the manifest lists.
+fn has_only_listed(folder: &Path, table: &str, manifest: &Manifest) -> io::Result<bool> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_listed = |name: &str| manifest.lists(&format!("{table}/{name}"));
+        if entry.file_type()?.is_dir() || !entry.file_name().to_str().is_some_and(is_listed) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Flushes a file or a folder to disk.

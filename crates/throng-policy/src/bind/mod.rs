@@ -13,7 +13,7 @@ mod type_kind;
 use std::collections::HashMap;
 
 use arrow::datatypes::{DataType, Schema};
-use throng_core::columns::QuasiSpec;
+use throng_core::columns::{BLOCK_COLUMN, QuasiSpec};
 use throng_core::model::{FrequencyRequirement, GroundDistance};
 
 use crate::declared_type::{TypeMismatch, describe_type, mismatches};
@@ -48,6 +48,8 @@ pub struct Binding {
     pub suppression_limit: Option<f64>,
     /// Columns of the unit of privacy; `None` if every row is a unit.
     pub unit: Option<BoundUnit>,
+    /// The pseudonym that is released in place of the unit, as text.
+    pub pseudonym: Option<BoundColumn>,
 }
 
 /// The unit of privacy that k and p count.
@@ -97,7 +99,9 @@ impl Binding {
             self.sensitive.iter().map(|bound| ReleasedColumn::new(&bound.column, bound.released_names(), "category"));
         let generalized =
             self.quasi.iter().map(|quasi| ReleasedColumn::new(&quasi.column, quasi.spec.released_names(), "bound"));
-        let mut released: Vec<_> = kept.chain(sensitive).chain(generalized).collect();
+        let pseudonym =
+            self.pseudonym.iter().map(|column| ReleasedColumn::new(column, vec![column.name.clone()], "pseudonym"));
+        let mut released: Vec<_> = kept.chain(sensitive).chain(generalized).chain(pseudonym).collect();
         released.sort_by_key(|released| released.column.index);
         released
     }
@@ -125,7 +129,8 @@ impl Policy {
     /// Assigns a role to every input column. Returns all problems if the policy does not apply to the schema.
     pub fn bind(&self, schema: &Schema) -> Result<Binding, PolicyError> {
         let mut report = Report::new(&self.document);
-        released_names::check(&self.columns, schema, &mut report);
+        report.begin(self.place.clone());
+        released_names::check(&self.columns, schema, self.has_blocks.then_some(BLOCK_COLUMN), &mut report);
         for TypeMismatch { column, declared, found } in mismatches(&self.columns, schema) {
             let path = FieldPath::of(&["columns", &column, "type"]);
             let text =
@@ -146,11 +151,20 @@ impl Policy {
             alpha: self.privacy.alpha,
             suppression_limit: self.privacy.suppression_limit,
             unit: self.bind_unit(schema),
+            pseudonym: None,
         };
         for (index, field) in schema.fields().iter().enumerate() {
             let column = BoundColumn { name: field.name().clone(), index, data_type: field.data_type().clone() };
             let path = FieldPath::of(&["columns", &column.name]);
             match roles.get(column.name.as_str()) {
+                None if self.has_blocks && column.name == BLOCK_COLUMN => {
+                    binding.quasi.push(BoundQuasi { column, spec: QuasiSpec::block() });
+                }
+                Some(Role::Pseudonym) if self.has_blocks => binding.pseudonym = Some(column),
+                Some(Role::Pseudonym) => report.value(
+                    &path.key("release"),
+                    "a pseudonym links the rows of a person, which only `throng run` accounts for; take it out here",
+                ),
                 None | Some(Role::Identifier) => binding.dropped.push(column.name),
                 Some(Role::Insensitive) => binding.insensitive.push(column),
                 Some(Role::Sensitive(sensitive)) => {

@@ -11,8 +11,9 @@ use crate::suggest::did_you_mean;
 
 use super::BoundColumn;
 
-/// Reports names that occur twice in the input, that only the input has, and that only the policy has.
-pub fn check(columns: &Columns, schema: &Schema, report: &mut Report<'_>) {
+/// Reports names that occur twice in the input, that only the input has, and that only the policy has. A `derived` column needs
+/// no name in the policy.
+pub fn check(columns: &Columns, schema: &Schema, derived: Option<&str>, report: &mut Report<'_>) {
     let table = FieldPath::of(&["columns"]);
     let listed: HashSet<&str> = columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
     let mut present: HashMap<&str, usize> = HashMap::new();
@@ -24,7 +25,7 @@ pub fn check(columns: &Columns, schema: &Schema, report: &mut Report<'_>) {
             report
                 .field(&table.key(field.name()), "the input has more than one column of this name; rename all but one");
         }
-        if *count == 1 && !listed.contains(field.name().as_str()) {
+        if *count == 1 && !listed.contains(field.name().as_str()) && derived != Some(field.name()) {
             unlisted.push(field.name());
         }
     }

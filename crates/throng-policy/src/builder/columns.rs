@@ -26,7 +26,7 @@ impl ColumnFields {
         self.0.value
     }
 
-    fn with(mut self, field: &str, value: SpannedValue) -> Self {
+    pub(super) fn with(mut self, field: &str, value: SpannedValue) -> Self {
         put(&mut self.0, field, value);
         self
     }

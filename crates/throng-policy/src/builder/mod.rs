@@ -21,7 +21,7 @@ use crate::preset::Preset;
 use crate::problem::{PolicyError, Problem};
 use crate::raw::VERSION;
 use crate::secret::Secret;
-use crate::settings::{ClusterSetting, Goal, OutputFormat};
+use crate::settings::{ClusterSetting, Goal, OutputFormat, Pseudonyms};
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
 use crate::table_at_hand::locations_if_missing;
 use crate::validate::ValidationContext;
@@ -219,6 +219,16 @@ impl PolicyBuilder {
     /// Adds a column that names the person and is left out of the release.
     pub fn identifier(self, name: impl Into<String>) -> Self {
         self.column(name, ColumnFields::of_role("identifier"))
+    }
+
+    /// Adds the column that identifies the unit of privacy, in place of which a pseudonym is released. For jobs only.
+    pub fn pseudonym(self, name: impl Into<String>) -> Self {
+        self.column(name, ColumnFields::of_role("identifier").with("release", text("pseudonym")))
+    }
+
+    /// Sets `privacy.pseudonyms`: where the pseudonyms of two runs are the same.
+    pub fn with_pseudonyms(self, pseudonyms: Pseudonyms) -> Self {
+        self.with("privacy", "pseudonyms", text(pseudonyms.as_str()))
     }
 
     /// Leaves columns that the policy does not name out of the release. Without it they are an error.

@@ -33,7 +33,7 @@ use crate::budget::PATTERN;
 use crate::preset::Preset;
 use throng_core::anonymize::PartitionChoice;
 
-use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat};
+use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat, Pseudonyms};
 
 /// The only version of the file format so far.
 pub const VERSION: u64 = 1;
@@ -84,6 +84,25 @@ pub struct RawPolicy {
     #[schemars(with = "RawSeries")]
     pub series: Option<RawSeries>,
     /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
+    pub columns: RawColumns,
+    /// With `[tables]`: the name of the table of `[input]`, which is its folder in the release.
+    pub table: Option<String>,
+    /// More tables about the same people, released together with that of `[input]` or not at all. In each of them the unit is
+    /// released as a pseudonym, by which the tables can be joined. People are put into groups by the table of `[input]`; rows of
+    /// people whom it does not have are suppressed.
+    pub tables: Option<Ordered<RawTable>>,
+}
+
+/// A table that is released together with that of `[input]`, by its name, which is its folder in the release.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Table")]
+pub struct RawTable {
+    /// Where the table comes from.
+    pub input: RawInput,
+    /// The column that identifies the person. By default it has the name that it has in `[privacy]`.
+    pub unit: Option<String>,
+    /// What each column of the table means.
     pub columns: RawColumns,
 }
 
@@ -180,6 +199,9 @@ pub struct RawPrivacy {
     /// What happens to a row without a unit. By default `own`.
     #[schemars(extend("default" = "own"))]
     pub unit_nulls: Option<UnitNulls>,
+    /// For a unit with `release = "pseudonym"`: where the pseudonyms of two runs are the same. By default `per-run`.
+    #[schemars(extend("default" = Pseudonyms::PerRun.as_str()))]
+    pub pseudonyms: Option<Pseudonyms>,
     /// The largest share of the rows of the input that may be suppressed, from 0 to 1. The run fails when more of them
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]

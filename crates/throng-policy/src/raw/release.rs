@@ -6,6 +6,8 @@ use throng_core::columns::ColumnRecoding as Generalized;
 
 use crate::policy::SensitiveRelease;
 
+use super::RawRole;
+
 /// How a column is written into the release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -33,6 +35,10 @@ pub enum RawRelease {
     Value,
     /// For sensitive columns with `categories`: the value as it is, and its category in a column `NAME_category`.
     Both,
+    /// For the identifier that is the `unit` of `[privacy]`: a keyed pseudonym in place of the value, by which rows and
+    /// tables of one run can be joined. This is pseudonymity and no anonymity: whoever has the secret can repeat it, and all
+    /// rows of a person are linked. So rows are linked in groups of at least k people.
+    Pseudonym,
 }
 
 impl RawRelease {
@@ -49,10 +55,20 @@ impl RawRelease {
             RawRelease::Category => "category",
             RawRelease::Value => "value",
             RawRelease::Both => "both",
+            RawRelease::Pseudonym => "pseudonym",
         }
     }
 
-    /// What it means for a quasi-identifier; none when it is for sensitive columns.
+    /// The role of the columns that it is for.
+    pub fn role(self) -> RawRole {
+        match self {
+            RawRelease::Category | RawRelease::Value | RawRelease::Both => RawRole::Sensitive,
+            RawRelease::Pseudonym => RawRole::Identifier,
+            _ => RawRole::Quasi,
+        }
+    }
+
+    /// What it means for a quasi-identifier; none when it is for other columns.
     pub fn of_quasi(self) -> Option<Generalized> {
         match self {
             RawRelease::Interval => Some(Generalized::Interval),
@@ -62,11 +78,11 @@ impl RawRelease {
             RawRelease::Mean => Some(Generalized::Mean),
             RawRelease::Median => Some(Generalized::Median),
             RawRelease::Mode => Some(Generalized::Mode),
-            RawRelease::Category | RawRelease::Value | RawRelease::Both => None,
+            RawRelease::Category | RawRelease::Value | RawRelease::Both | RawRelease::Pseudonym => None,
         }
     }
 
-    /// What it means for a sensitive column; none when it is for quasi-identifiers.
+    /// What it means for a sensitive column; none when it is for other columns.
     pub fn of_sensitive(self) -> Option<SensitiveRelease> {
         match self {
             RawRelease::Category => Some(SensitiveRelease::Category),
@@ -108,12 +124,14 @@ mod tests {
     #[test]
     fn a_release_is_read_under_the_name_that_it_tells_and_has_one_role() {
         use RawRelease::*;
-        for release in [Interval, Bounds, Ancestor, Set, Mean, Median, Mode, Category, Value, Both] {
+        for release in [Interval, Bounds, Ancestor, Set, Mean, Median, Mode, Category, Value, Both, Pseudonym] {
             let read: RawRelease = serde_json::from_value(release.as_str().into()).unwrap();
             assert_eq!(read, release);
             let (quasi, sensitive) = (release.of_quasi(), release.of_sensitive());
-            assert_ne!(quasi.is_some(), sensitive.is_some(), "{release:?}");
-            assert_eq!(quasi.map(RawRelease::from).or(sensitive.map(RawRelease::from)), Some(release));
+            assert_eq!(quasi.is_some(), release.role() == RawRole::Quasi, "{release:?}");
+            assert_eq!(sensitive.is_some(), release.role() == RawRole::Sensitive, "{release:?}");
+            let read = quasi.map(RawRelease::from).or(sensitive.map(RawRelease::from));
+            assert_eq!(read, Some(release).filter(|release| *release != Pseudonym));
         }
     }
 }

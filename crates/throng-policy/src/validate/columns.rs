@@ -36,10 +36,22 @@ pub fn columns(raw: &raw::RawColumns, folder: Option<&Path>, report: &mut Report
 fn role(column: &raw::RawColumn, path: &FieldPath, folder: Option<&Path>, report: &mut Report<'_>) -> Role {
     refuse_fields_of_other_roles(column, path, report);
     match column.role {
-        raw::RawRole::Identifier => Role::Identifier,
+        raw::RawRole::Identifier => identifier(column, path, report),
         raw::RawRole::Insensitive => Role::Insensitive,
         raw::RawRole::Sensitive => Role::Sensitive(sensitive(column, path, folder, report)),
         raw::RawRole::Quasi => Role::Quasi(quasi(column, path, folder, report)),
+    }
+}
+
+fn identifier(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -> Role {
+    match column.release {
+        None => Role::Identifier,
+        Some(raw::RawRelease::Pseudonym) => Role::Pseudonym,
+        Some(other) => {
+            let text = "of an identifier nothing is released but a `pseudonym`; take it out, or make it that";
+            report.value(&path.key("release"), format!("`{}` is for other roles: {text}", other.as_str()));
+            Role::Identifier
+        }
     }
 }
 
@@ -47,8 +59,9 @@ fn refuse_fields_of_other_roles(column: &raw::RawColumn, path: &FieldPath, repor
     const QUASI: &[raw::RawRole] = &[raw::RawRole::Quasi];
     const SENSITIVE: &[raw::RawRole] = &[raw::RawRole::Sensitive];
     const EITHER: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive];
+    const RELEASED: &[raw::RawRole] = &[raw::RawRole::Quasi, raw::RawRole::Sensitive, raw::RawRole::Identifier];
     for (name, is_written, roles) in [
-        ("release", column.release.is_some(), EITHER),
+        ("release", column.release.is_some(), RELEASED),
         ("weight", column.weight.is_some(), EITHER),
         ("hierarchy", column.hierarchy.is_some(), EITHER),
         ("nulls", column.nulls.is_some(), QUASI),

@@ -17,10 +17,12 @@ mod quasi;
 mod sensitive;
 mod series;
 mod store;
+mod tables;
 
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::field_path::FieldPath;
 use crate::location::Environment;
 use crate::policy::{KeySource, Policy};
 use crate::problem::Report;
@@ -46,15 +48,23 @@ pub fn validate(
 ) -> Policy {
     let columns = columns::columns(&raw.columns, surroundings.folder, report);
     series::append(raw, &columns, report);
+    series::pseudonyms(raw, &columns, report);
+    let privacy = privacy::privacy(&raw.privacy, &columns, report);
+    let (folder, environment) = (surroundings.folder, surroundings.environment);
+    let (table, tables) = tables::tables(raw, &columns, &privacy, folder, environment, report);
     Policy {
+        table,
+        tables,
+        place: FieldPath::default(),
         input: input_output::input(&raw.input, surroundings.environment, report),
         output: input_output::output(&raw.output, surroundings.environment, report),
         store: store::store(raw.store.as_ref(), surroundings.environment, report),
-        privacy: privacy::privacy(&raw.privacy, &columns, report),
+        privacy,
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
         series: series::series(raw, &columns, surroundings.environment, report),
         stream: series::stream(raw, report),
         columns,
+        has_blocks: false,
         key: KeySource::default(),
         document,
     }

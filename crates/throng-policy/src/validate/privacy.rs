@@ -7,6 +7,7 @@ use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
 use crate::preset::Preset;
 use crate::problem::Report;
 use crate::raw;
+use crate::settings::Pseudonyms;
 use crate::suggest::alternatives;
 
 use super::guards::guards;
@@ -27,13 +28,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
     if p > raw::MIN_P && sensitive.is_empty() {
         report.value(&p_path, format!("p = {p} needs a column with the role `sensitive`; name one, or set p to 1"));
     }
-    for (name, column) in &sensitive {
-        let own_path = FieldPath::of(&["columns", name, "p"]);
-        if let Some(own) = column.p {
-            check_p(own, k, &own_path, report);
-        }
-        check_p_of_categories(name, column, p, [&own_path, &p_path], report);
-    }
+    check_sensitive(columns, k, p, Some(&p_path), report);
     if let Some(alpha) = raw.alpha {
         check_alpha(alpha, &sensitive, &table.key("alpha"), report);
     }
@@ -62,6 +57,19 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         guards: guards(raw, &table, report),
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
+        pseudonyms: pseudonyms(raw, columns, &table, report),
+    }
+}
+
+/// Validates the `p` of each sensitive column. That of the policy is `p`; problems of it are reported at `p_path`, or at the
+/// column.
+pub fn check_sensitive(columns: &Columns, k: u64, p: u64, p_path: Option<&FieldPath>, report: &mut Report<'_>) {
+    for (name, column) in columns.by_name.iter().filter_map(sensitive_column) {
+        let own_path = FieldPath::of(&["columns", name, "p"]);
+        if let Some(own) = column.p {
+            check_p(own, k, &own_path, report);
+        }
+        check_p_of_categories(name, column, p, [&own_path, p_path.unwrap_or(&own_path)], report);
     }
 }
 
@@ -98,6 +106,29 @@ fn unit(raw: &raw::RawPrivacy, columns: &Columns, path: &FieldPath, report: &mut
         }
     }
     names
+}
+
+/// Validates the columns that are released as pseudonyms: only the one column that is the unit of privacy can be, since k and p
+/// would count nothing that another one links.
+fn pseudonyms(raw: &raw::RawPrivacy, columns: &Columns, table: &FieldPath, report: &mut Report<'_>) -> Pseudonyms {
+    let named = || columns.by_name.iter().filter(|(_, role)| matches!(role, Role::Pseudonym));
+    for (name, _) in named() {
+        let is_unit = match &raw.unit {
+            Some(raw::Names::One(unit)) => unit == name,
+            Some(raw::Names::Several(units)) => units.as_slice() == std::slice::from_ref(name),
+            None => false,
+        };
+        if !is_unit {
+            let text = "a pseudonym links all rows that have it, so k must count what it stands for";
+            let advice = format!("set `unit = \"{name}\"` under [privacy], and that column alone");
+            report.value(&FieldPath::of(&["columns", name, "release"]), format!("{text}: {advice}"));
+        }
+    }
+    if raw.pseudonyms.is_some() && named().next().is_none() {
+        let advice = "no column has `release = \"pseudonym\"`; take it out";
+        report.field(&table.key("pseudonyms"), format!("has no use here: {advice}"));
+    }
+    raw.pseudonyms.unwrap_or_default()
 }
 
 /// Returns the effective k: that of the preset, which the policy may raise. A preset requires an explicit p.

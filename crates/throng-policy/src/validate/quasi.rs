@@ -49,7 +49,10 @@ fn release(
     let (name, path) = (written.as_str(), path.key("release"));
     let release = written.of_quasi();
     match release {
-        None => report.value(&path, format!("`{name}` is for the role `sensitive`, and this column is `quasi`")),
+        None => report.value(
+            &path,
+            format!("`{name}` is for the role `{}`, and this column is `quasi`", written.role().as_str()),
+        ),
         Some(release) if release.is_ordered() && column.hierarchy.is_some() && !takes_hierarchy(column) => report
             .value(&path, format!("`{name}` has no use for a hierarchy; take the hierarchy out, or use `ancestor`")),
         Some(_) => {}

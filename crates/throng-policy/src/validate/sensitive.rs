@@ -171,7 +171,10 @@ fn release(column: &raw::RawColumn, path: &FieldPath, report: &mut Report<'_>) -
     let release = written.of_sensitive();
     let name = written.as_str();
     if release.is_none() {
-        report.value(path, format!("`{name}` is for the role `quasi`, and this column is `sensitive`"));
+        report.value(
+            path,
+            format!("`{name}` is for the role `{}`, and this column is `sensitive`", written.role().as_str()),
+        );
     } else if !has_categories {
         report.value(
             path,

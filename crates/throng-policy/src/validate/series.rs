@@ -154,6 +154,22 @@ pub fn append(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) 
     }
 }
 
+/// Reports pseudonyms in releases that grow or change.
+pub fn pseudonyms(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
+    let mode = raw.output.mode.filter(|mode| matches!(mode, Mode::Series | Mode::Append));
+    let pseudonym = columns.by_name.iter().find(|(_, role)| matches!(role, Role::Pseudonym));
+    if let (Some(mode), Some((name, _))) = (mode, pseudonym) {
+        report.value(
+            &FieldPath::of(&["columns", name, "release"]),
+            format!(
+                "pseudonyms link rows within one release, and `mode = \"{}\"` shows rows in several; use another mode, or leave the \
+                 column out",
+                mode.as_str()
+            ),
+        );
+    }
+}
+
 /// Reports models and methods that a series does not support.
 fn unsupported(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>) {
     if raw.privacy.alpha.is_some() {

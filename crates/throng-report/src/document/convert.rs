@@ -73,6 +73,7 @@ impl Sidecar {
             privacy: PrivacyFacts { counts, borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
             risk: Some(RiskFacts::of(&cells, &sizes, k, run.sampling_fraction)),
             attacks: None,
+            tables: Vec::new(),
             series: None,
             utility,
             algorithm,
@@ -130,6 +131,7 @@ impl PrivacyFacts {
             guards: None,
             insensitive: None,
             repeating_identifiers: 0,
+            pseudonyms: None,
         }
     }
 }

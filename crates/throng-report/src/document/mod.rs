@@ -62,9 +62,46 @@ pub struct Sidecar {
     pub timing_ms: BTreeMap<Cow<'static, str>, u64>,
     /// Resource usage.
     pub resources: ResourceFacts,
+    /// Tables that were released together, of which the first is described above; absent where there is one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tables: Vec<TableFacts>,
     /// Whether a report is published beside it.
     #[serde(skip)]
     pub has_report: bool,
+}
+
+/// One of several tables of a release.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TableFacts {
+    /// Name of the table, which is its folder.
+    pub name: String,
+    /// Number of rows of the input.
+    pub input_rows: u64,
+    /// Number of rows of the release.
+    pub rows: u64,
+    /// Number of suppressed rows.
+    pub suppressed_rows: u64,
+    /// Number of classes.
+    pub classes: u64,
+    /// Mean NCP over rows and quasi-identifiers.
+    pub ncp: f64,
+    /// The requirements, one by one.
+    pub requirements: Vec<Requirement>,
+}
+
+impl TableFacts {
+    /// Returns the facts of a table from its sidecar.
+    pub fn of(name: &str, sidecar: &Sidecar) -> Self {
+        Self {
+            name: name.to_owned(),
+            input_rows: sidecar.input.rows,
+            rows: sidecar.output.rows,
+            suppressed_rows: sidecar.output.suppressed_rows,
+            classes: sidecar.utility.classes,
+            ncp: sidecar.utility.ncp,
+            requirements: sidecar.privacy.requirements.clone(),
+        }
+    }
 }
 
 /// Size of the input.
@@ -139,6 +176,25 @@ pub struct PrivacyFacts {
     /// Columns that were left out and may identify people with several rows, where the policy names no unit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeating_identifiers: u64,
+    /// People whose rows are linked; absent where no pseudonym is released.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pseudonyms: Option<PseudonymFacts>,
+}
+
+/// People whose rows are linked by a pseudonym, over all tables of the release. The profile of a person is the multiset of the
+/// classes of all of their rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PseudonymFacts {
+    /// The column that has the pseudonym.
+    pub column: String,
+    /// Where pseudonyms of two runs are the same: `per-run` for nowhere, or `stable`.
+    pub scope: Cow<'static, str>,
+    /// Number of people.
+    pub people: u64,
+    /// Number of distinct profiles.
+    pub profiles: u64,
+    /// Minimum number of people with one profile.
+    pub smallest_profile: u64,
 }
 
 fn is_zero(number: &u64) -> bool {

@@ -30,6 +30,14 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                          they were quasi-identifiers."
                     }
                 }
+                @if let Some(pseudonyms) = &sidecar.privacy.pseudonyms {
+                    li {
+                        "Column `" (pseudonyms.column) "` is released as a pseudonym. That is pseudonymity, and no anonymity: all rows \
+                         of a person are linked, and whoever has the secret of the release can tell whose they are. Every \
+                         combination of classes over all linked rows is that of at least "
+                        (pseudonyms.smallest_profile) " people."
+                    }
+                }
                 @if sidecar.privacy.repeating_identifiers > 0 {
                     li {
                         "A column that was left out has the same value in several rows. If a value is a person, k and p count rows \

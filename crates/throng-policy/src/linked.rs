@@ -1,0 +1,97 @@
+//! Policies for rows that a pseudonym links.
+//!
+//! A pseudonym shows which rows are of one person, so what these rows show adds up. The job that releases pseudonyms therefore
+//! puts people into groups first, and then releases the rows of a group together. Both steps run under the policies here, on
+//! inputs that have the pseudonym in place of the unit and the block of each row in [`BLOCK_COLUMN`].
+
+use throng_core::anonymize::PartitionChoice;
+#[cfg(doc)]
+use throng_core::columns::BLOCK_COLUMN;
+
+use crate::field_path::FieldPath;
+use crate::guards::Guards;
+use crate::policy::{Algorithm, BoundSetting, Policy, PrivacySettings, Role, TablePart};
+use crate::raw::MIN_P;
+use crate::settings::ClusterSetting;
+
+impl Policy {
+    /// Returns the column in place of which a pseudonym is released.
+    pub fn pseudonym_column(&self) -> Option<&str> {
+        let pseudonym = self.columns.by_name.iter().find(|(_, role)| matches!(role, Role::Pseudonym));
+        pseudonym.map(|(name, _)| name.as_str())
+    }
+
+    /// Whether several tables are released together.
+    pub fn has_tables(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
+    /// Returns the tables that are released together, each with its name and its own policy. That of the input is the first; it
+    /// has no name if it is the only one.
+    pub fn linked_tables(&self) -> Vec<(Option<String>, Self)> {
+        let alone = Self { tables: Vec::new(), ..self.clone() };
+        let others: Vec<_> = self.tables.iter().map(|part| (Some(part.name.clone()), alone.of_part(part))).collect();
+        std::iter::once((self.table.clone(), alone)).chain(others).collect()
+    }
+
+    /// Returns the policy of another table. Counts of rows are guarded in the first one only.
+    fn of_part(&self, part: &TablePart) -> Self {
+        let columns = || part.columns.by_name.iter().map(|(_, role)| role);
+        let sensitive =
+            || columns().filter_map(|role| if let Role::Sensitive(column) = role { Some(column) } else { None });
+        let has_categories = sensitive().any(|column| column.categories.is_some());
+        let privacy = PrivacySettings {
+            p: if sensitive().next().is_some() { self.privacy.p } else { MIN_P },
+            alpha: self.privacy.alpha.filter(|_| has_categories),
+            unit: vec![part.unit.clone()],
+            guards: Guards { min_rows: None, max_rows_change: None, ..self.privacy.guards },
+            ..self.privacy.clone()
+        };
+        let place = FieldPath::of(&["tables", &part.name]);
+        Self { privacy, place, input: part.input.clone(), columns: part.columns.clone(), ..self.clone() }
+    }
+
+    /// Returns the policy that puts people into groups by one row of each. Groups do not cross blocks, and people who fit into
+    /// none are left out, however many they are.
+    #[must_use]
+    pub fn for_grouping(&self) -> Self {
+        let mut policy = self.clone();
+        for (_, role) in &mut policy.columns.by_name {
+            if matches!(role, Role::Insensitive) {
+                *role = Role::Identifier;
+            }
+        }
+        let privacy = PrivacySettings {
+            unit: Vec::new(),
+            suppression_limit: None,
+            guards: Guards::default(),
+            ..policy.privacy.clone()
+        };
+        let algorithm = Algorithm { bound: BoundSetting::Off, ..policy.algorithm };
+        Self { privacy, algorithm, has_blocks: true, ..policy }
+    }
+
+    /// Returns the policy under which every block is a class, or suppressed.
+    #[must_use]
+    pub fn for_blocks(&self) -> Self {
+        let algorithm = Algorithm {
+            partition: PartitionChoice::None,
+            cluster: ClusterSetting::None,
+            bound: BoundSetting::Off,
+            ..self.algorithm
+        };
+        Self { algorithm, has_blocks: true, ..self.clone() }
+    }
+
+    /// Returns the policy with the identifier left out in place of its pseudonym, for figures that need no links.
+    #[must_use]
+    pub fn without_pseudonym(&self) -> Self {
+        let mut policy = self.clone();
+        for (_, role) in &mut policy.columns.by_name {
+            if matches!(role, Role::Pseudonym) {
+                *role = Role::Identifier;
+            }
+        }
+        policy
+    }
+}
