@@ -74,6 +74,7 @@ impl Sidecar {
             risk: Some(RiskFacts::of(&cells, &sizes, k, run.sampling_fraction)),
             attacks: None,
             series: None,
+            append: None,
             utility,
             algorithm,
             timing_ms: BTreeMap::new(),
