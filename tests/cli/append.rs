@@ -186,6 +186,157 @@ fn an_append_that_is_broken_is_found() {
     assert_eq!(found.code, Some(4), "{found:?}");
 }
 
+#[test]
+fn the_sidecar_has_the_sums_over_all_appends() {
+    let workshop = workshop(300);
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let policy =
+        text.replace("[columns.age]\nrole = \"quasi\"", "[columns.age]\nrole = \"quasi\"\nnulls = \"suppress\"");
+    workshop.write("policy.toml", policy);
+    let sidecar = || -> Value {
+        serde_json::from_slice(&fs::read(workshop.release().join("_throng/metrics.json")).unwrap()).unwrap()
+    };
+    workshop.run(&[]);
+    let first = sidecar();
+    assert_eq!((&first["append"]["appends"], &first["append"]["rows"]), (&1.into(), &300.into()));
+    // Two of the new rows have no age.
+    let more = people(420).slice(300, 120);
+    let ages = more.column_by_name("age").unwrap();
+    let ages =
+        arrow::compute::concat(&[&arrow::array::new_null_array(ages.data_type(), 2), &ages.slice(2, 118)]).unwrap();
+    let schema = more.schema();
+    let columns = schema.fields().iter().zip(more.columns());
+    let columns =
+        columns.map(|(field, column)| (field.name(), if field.name() == "age" { &ages } else { column }.clone()));
+    arrive(&workshop, "more", &RecordBatch::try_from_iter(columns).unwrap());
+    workshop.run(&[]);
+    let second = sidecar();
+    assert_eq!((&second["output"]["rows"], &second["output"]["suppressed_rows"]), (&118.into(), &2.into()), "{second}");
+    let sum = |field: &str| first["utility"][field].as_u64().unwrap() + second["utility"][field].as_u64().unwrap();
+    let sizes: u64 = data_files(&workshop.release()).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
+    let expected = [
+        ("appends", 2),
+        ("input_files", 2),
+        ("rows", 418),
+        ("files", 2),
+        ("bytes", sizes),
+        ("input_rows", 420),
+        ("suppressed_rows", 2),
+        ("classes", sum("classes")),
+    ];
+    for (field, number) in expected {
+        assert_eq!(second["append"][field], number, "{field} of {second}");
+    }
+    // Counted from outside: classes of each append.
+    let classes = appends(&workshop).into_values().map(|files| {
+        let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read_file(file)).collect();
+        Rows::of(&concat_batches(&batches[0].schema(), &batches).unwrap()).count(&QUASI, &["diagnosis"]).classes
+    });
+    assert_eq!(second["append"]["classes"], classes.sum::<u64>());
+
+    // A release that was begun without sums gets none.
+    let mut old = manifest(&workshop);
+    old["appended"].as_object_mut().unwrap().remove("totals");
+    fs::write(workshop.release().join("_throng/manifest.json"), old.to_string()).unwrap();
+    arrive(&workshop, "last", &people(520).slice(420, 100));
+    workshop.run(&[]);
+    let third = sidecar();
+    assert_eq!((&third["append"]["rows"], third["append"].get("classes")), (&518.into(), None), "{third}");
+}
+
+#[test]
+fn an_append_counts_units_where_people_have_several_rows() {
+    // Each person has three rows.
+    let visits = |from: usize, rows: usize| {
+        let table = people(from + rows).slice(from, rows);
+        let names = crate::tables::strings((from..from + rows).map(|row| format!("person {:05}", row / 3)));
+        let schema = table.schema();
+        let columns = schema.fields().iter().zip(table.columns());
+        let columns =
+            columns.map(|(field, column)| (field.name(), if field.name() == "name" { &names } else { column }.clone()));
+        RecordBatch::try_from_iter(columns).unwrap()
+    };
+    let workshop = workshop(3);
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", text.replace("[privacy]\n", "[privacy]\nunit = \"name\"\n"));
+    arrive(&workshop, "people", &visits(0, 300));
+    workshop.run(&[]);
+    arrive(&workshop, "more", &visits(300, 150));
+    workshop.run(&[]);
+    for files in appends(&workshop).into_values() {
+        let batches: Vec<RecordBatch> = files.iter().flat_map(|file| read_file(file)).collect();
+        let rows = Rows::of(&concat_batches(&batches[0].schema(), &batches).unwrap());
+        let mut units: std::collections::HashMap<_, std::collections::HashSet<i64>> = Default::default();
+        for (class, row) in rows.tuples(&QUASI).into_iter().zip(rows.column("row")) {
+            let row: i64 = row.as_deref().unwrap().parse().unwrap();
+            units.entry(class).or_default().insert((row - 1_000_000) / 3);
+        }
+        assert!(units.values().all(|units| units.len() as u64 >= K), "a class has rows of too few people");
+    }
+    // Nine rows of three people are too few.
+    arrive(&workshop, "few", &visits(450, 9));
+    workshop.run_refused(3, &[]);
+}
+
+#[test]
+fn a_manifest_that_is_lost_damaged_or_older_says_how_to_go_on() {
+    let workshop = workshop(300);
+    let path = workshop.release().join("_throng/manifest.json");
+    workshop.run(&[]);
+    let older = fs::read(&path).unwrap();
+    arrive(&workshop, "more", &people(400).slice(300, 100));
+    workshop.run(&[]);
+    let newer = fs::read(&path).unwrap();
+    let refused = |parts: &[&str]| {
+        let before = contents(&workshop.path("out"));
+        assert_says(&workshop.run_refused(78, &[]), parts);
+        assert_eq!(contents(&workshop.path("out")), before);
+    };
+    fs::remove_file(&path).unwrap();
+    refused(&["manifest", "lost", "restore it from a backup"]);
+    fs::write(&path, &newer[..100]).unwrap();
+    refused(&["manifest", "damaged"]);
+    fs::write(&path, &older).unwrap();
+    refused(&["manifest", "older than its release"]);
+    fs::write(&path, &newer).unwrap();
+    assert_eq!(workshop.run(&[])["outcome"], "unchanged");
+    attack(&workshop, 400);
+}
+
+#[test]
+fn a_new_column_is_refused_until_the_policy_names_it() {
+    let workshop = workshop(300);
+    workshop.run(&[]);
+    let before = contents(&workshop.path("out"));
+    let more = people(400).slice(300, 100);
+    let schema = more.schema();
+    let columns = schema.fields().iter().map(|field| field.name().clone()).zip(more.columns().iter().cloned());
+    let added = ("shoe_size".to_owned(), more.column_by_name("age").unwrap().clone());
+    arrive(&workshop, "more", &RecordBatch::try_from_iter(columns.chain([added])).unwrap());
+    assert_says(&workshop.run_refused(78, &[]), &["shoe_size"]);
+    assert_eq!(contents(&workshop.path("out")), before);
+    arrive(&workshop, "more", &more);
+    workshop.run(&[]);
+    attack(&workshop, 400);
+}
+
+#[test]
+fn of_two_appends_at_once_both_follow_each_other_or_one_is_told() {
+    let workshop = workshop(1_000);
+    workshop.run(&[]);
+    arrive(&workshop, "more", &people(2_000).slice(1_000, 1_000));
+    let started = [workshop.start(&["run", "policy.toml"]), workshop.start(&["run", "policy.toml"])];
+    let ended = started.map(|run| crate::sandbox::Ended::from(run.wait_with_output().unwrap()));
+    let added = ended.iter().filter(|ended| ended.code == Some(0) && ended.json()["outcome"] == "released").count();
+    assert_eq!(added, 1, "{ended:?}");
+    for ended in ended.iter().filter(|ended| ended.code != Some(0)) {
+        assert_says(&ended.refused(75), &["another run published to", "its release stands"]);
+    }
+    assert_eq!(workshop.run(&[])["outcome"], "unchanged");
+    attack(&workshop, 2_000);
+    assert_eq!(verify(&workshop)["satisfied"], true);
+}
+
 #[cfg(unix)]
 #[test]
 fn an_append_that_is_killed_leaves_the_old_state_or_the_new_one() {

@@ -49,6 +49,10 @@ impl Bucket {
         self.runtime.block_on(self.store.put(&Path::from(path), bytes.into())).unwrap();
     }
 
+    pub fn remove(&self, path: &str) {
+        self.runtime.block_on(self.store.delete(&Path::from(path))).unwrap();
+    }
+
     /// Returns the bytes of an object, if it exists.
     pub fn get(&self, path: &str) -> Option<Vec<u8>> {
         let read = async {

@@ -16,7 +16,7 @@ use crate::trial::{Run, Trial, listed, wait};
 const JOBS: usize = 6;
 
 /// Holds back the manifests of all runs, and releases them at the same moment.
-struct Gate(Barrier);
+pub struct Gate(pub Barrier);
 
 impl FaultPolicy for Gate {
     fn before(&self, request: &Request) -> WireFault {

@@ -1,6 +1,7 @@
 //! Runs on S3 that are killed: before and after each of their requests, and at random moments.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -17,11 +18,15 @@ use crate::trial::{Run, Trial};
 
 /// The moment at which a run is killed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Moment {
+pub enum Moment {
     /// Before this request reaches the server.
     Before(usize),
     /// After the server has performed this request, and before the run gets the response.
     After(usize),
+    /// Before an object with this in its name is put.
+    BeforePut(&'static str),
+    /// After an object with this in its name was put.
+    AfterPut(&'static str),
     Time(Duration),
 }
 
@@ -54,7 +59,13 @@ impl Killer {
 
 impl FaultPolicy for Killer {
     fn before(&self, request: &Request) -> WireFault {
-        if self.moment == Moment::Before(request.number) {
+        let is_put = |name| request.method == "PUT" && !request.is_copy && request.target.contains(name);
+        let is_now = match self.moment {
+            Moment::Before(number) => request.number == number,
+            Moment::BeforePut(name) => is_put(name),
+            Moment::After(_) | Moment::AfterPut(_) | Moment::Time(_) => false,
+        };
+        if is_now {
             self.kill();
             return WireFault::Lose;
         }
@@ -62,7 +73,13 @@ impl FaultPolicy for Killer {
     }
 
     fn after(&self, request: &Request) {
-        if self.moment == Moment::After(request.number) {
+        let is_put = |name| request.method == "PUT" && !request.is_copy && request.target.contains(name);
+        let is_now = match self.moment {
+            Moment::After(number) => request.number == number,
+            Moment::AfterPut(name) => is_put(name),
+            Moment::Before(_) | Moment::BeforePut(_) | Moment::Time(_) => false,
+        };
+        if is_now {
             self.kill();
         }
     }
@@ -130,7 +147,7 @@ fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)>
 }
 
 /// Returns every moment once, in an order determined by the seed.
-fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) -> Vec<(bool, Moment)> {
+pub fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) -> Vec<(bool, Moment)> {
     let mut moments = Vec::new();
     for (has_old, (count, time)) in requests {
         for number in 0..*count {
@@ -147,8 +164,12 @@ fn moments(requests: &BTreeMap<bool, (usize, Duration)>, draws: &mut TestRng) ->
     moments
 }
 
-/// Kills a run. Returns whether it was killed before its end.
 fn kill(server: &Server, trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
+    kill_at(server, moment, |endpoint| trial.start(endpoint, run))
+}
+
+/// Starts a run at an endpoint and kills it. Returns whether it was killed before its end.
+pub fn kill_at(server: &Server, moment: Moment, start: impl FnOnce(SocketAddr) -> Child) -> bool {
     let killer = Arc::new(Killer {
         moment,
         run: Mutex::default(),
@@ -156,7 +177,7 @@ fn kill(server: &Server, trial: &Trial, run: &Run<'_>, moment: Moment) -> bool {
         has_killed: AtomicBool::new(false),
     });
     let proxy = Proxy::start(server.address(), Arc::clone(&killer) as Arc<dyn FaultPolicy>);
-    *killer.run.lock().unwrap() = Some(trial.start(proxy.address(), run));
+    *killer.run.lock().unwrap() = Some(start(proxy.address()));
     killer.is_started.notify_all();
     if let Moment::Time(time) = moment {
         thread::sleep(time);

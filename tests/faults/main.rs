@@ -21,6 +21,9 @@ mod state;
 mod trial;
 
 #[allow(dead_code, reason = "the tests of the binary use all of it")]
+#[path = "../cli/fixture_table.rs"]
+mod fixture_table;
+#[allow(dead_code, reason = "the tests of the binary use all of it")]
 #[path = "../cli/release_files.rs"]
 mod release_files;
 #[allow(dead_code, reason = "the tests of the binary use all of it")]
@@ -36,6 +39,9 @@ mod full;
 mod kills_delta;
 mod kills_local;
 mod kills_s3;
+mod nights;
+mod nights_memory;
+mod nights_setting;
 mod schedules;
 mod signals;
 mod whole_job;

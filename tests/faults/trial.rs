@@ -17,7 +17,7 @@ use crate::sandbox::{Ended, Workshop};
 pub const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Store settings of all trials; see [`PATIENCE`].
-const STORE: &str = r#"
+pub const STORE: &str = r#"
 [store]
 timeout = "1s"
 connect_timeout = "1s"

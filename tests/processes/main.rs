@@ -16,6 +16,7 @@ mod process;
 #[path = "../sql/people.rs"]
 mod people;
 
+mod append;
 mod errors;
 mod job;
 mod killed;

@@ -1,6 +1,8 @@
 //! Backend of a job or statement: this process, or a compute cluster.
 
-use throng_job::{JobError, JobOptions, PublishedRelease, SqlSession};
+use std::time::Duration;
+
+use throng_job::{AppendOutcome, JobError, JobOptions, PublishedRelease, SqlSession};
 use throng_policy::Policy;
 
 use crate::args::ClusterArgs;
@@ -38,6 +40,17 @@ impl Backend {
             #[cfg(feature = "cluster")]
             Self::Cluster { url, partitions } => {
                 throng_job::run_on(&connect(url, *partitions).await?, policy, options).await
+            }
+        }
+    }
+
+    /// Appends the rows of new input files to the release of a policy.
+    pub(crate) async fn append(&self, policy: &Policy, options: &JobOptions) -> Result<AppendOutcome, JobError> {
+        match self {
+            Self::Local => throng_job::append(policy, options, Duration::ZERO).await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster { url, partitions } => {
+                throng_job::append_on(&connect(url, *partitions).await?, policy, options).await
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `throng run`: the stages of a job, in order.
 
 mod append;
+mod appendable;
 mod linked_run;
 mod unpublished;
 
@@ -23,7 +24,7 @@ use throng_report::document::{
 };
 use tracing::Instrument;
 
-pub use append::{AppendOutcome, append};
+pub use append::{AppendOutcome, append, append_on};
 use linked_run::anonymize_linked;
 pub(crate) use linked_run::warning as pseudonym_warning;
 pub use unpublished::{UnpublishedRelease, make_release};
@@ -121,13 +122,17 @@ async fn run_with(
     if policy.series.is_some() {
         return match cluster {
             None => run_series(policy, options, false).await,
-            Some(_) => Err(JobError::new(Kind::BadPolicy, "a series of releases does not run on a cluster yet")),
+            Some(_) => {
+                let text = "a series of releases is made in one process, which alone may read its ledger; run it without \
+                            --cluster";
+                Err(JobError::new(Kind::BadPolicy, text))
+            }
         };
     }
     if policy.output.mode == Mode::Append {
         let appended = match cluster {
             None => append(policy, options, Duration::ZERO).await?,
-            Some(_) => return Err(JobError::new(Kind::BadPolicy, "an append does not run on a cluster yet")),
+            Some(cluster) => append_on(cluster, policy, options).await?,
         };
         let nothing_new = || JobError::new(Kind::NoInput, format!("{} has all files of the input", appended.location));
         return appended.release.ok_or_else(nothing_new);

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use throng_policy::Policy;
+use throng_report::document::AppendTotals;
 
 use crate::error::JobError;
 use crate::write::hexadecimal;
@@ -51,6 +52,9 @@ pub struct AppendedInputs {
     pub columns: String,
     /// The input files whose rows the release has.
     pub files: Vec<AppendedFile>,
+    /// Sums over all appends; `None` if an append by an earlier version did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<AppendTotals>,
 }
 
 /// An input file whose rows a release has.

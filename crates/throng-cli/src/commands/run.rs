@@ -1,7 +1,6 @@
 //! `throng run`
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::json;
 use throng_job::{AppendOutcome, CurrentRelease, JobError, JobOptions, plural};
@@ -26,8 +25,9 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     if args.follow {
         return follow::follow(&policy, &job, args.poll).await;
     }
-    if policy.output.mode == Mode::Append && args.cluster.cluster.is_none() {
-        let appended = throng_job::append(&policy, &job, Duration::ZERO).await?;
+    let backend = Backend::from_args(&args.cluster);
+    if policy.output.mode == Mode::Append {
+        let appended = backend.append(&policy, &job).await?;
         if let Some(released) = &appended.release {
             recorder.released(released);
         }
@@ -35,7 +35,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
     }
     let released = match args.rebase {
         true => throng_job::rebase(&policy, &job).await?,
-        false => Backend::from_args(&args.cluster).run(&policy, &job).await?,
+        false => backend.run(&policy, &job).await?,
     };
     recorder.released(&released);
     Ok(Outcome::success(released.to_text(), released.to_json()))

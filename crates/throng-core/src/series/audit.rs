@@ -1,6 +1,6 @@
 //! Checks a release against the memory of its series, from who was shown in which class alone.
 
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
 
 use super::crowd::Crowd;
 use super::state::{ABSENT, RowKey, SeriesState};
@@ -23,8 +23,15 @@ impl AuditFindings {
     }
 }
 
-/// The unit of a row, and its codes.
-type BlockMember<'a> = (u128, &'a [u64]);
+/// A row of a block: the block of the remembered releases, if there is one, the class of tonight, and where the row is.
+type BlockMember = (Option<u32>, u64, RowPlace);
+
+/// A row, as an index into the memory or into the release.
+#[derive(Clone, Copy)]
+enum RowPlace {
+    Remembered(u32),
+    Released(u32),
+}
 
 /// Recomputes the blocks of the remembered releases and a new one, and checks each. `release` has every row of the new
 /// release once, with its codes and its class.
@@ -33,22 +40,31 @@ pub fn audit<'a>(
     crowd: &Crowd,
     release: impl IntoIterator<Item = (RowKey, &'a [u64], u64)>,
 ) -> AuditFindings {
-    let mut tonight: FxHashMap<RowKey, (&[u64], u64)> =
-        release.into_iter().map(|(key, codes, class)| (key, (codes, class))).collect();
-    // A block is a trail of the remembered releases, by its number, and a class of tonight.
-    let mut blocks: FxHashMap<(Option<u32>, u64), Vec<BlockMember<'_>>> = FxHashMap::default();
-    for (index, row) in state.rows.iter().enumerate() {
-        let class = tonight.remove(&row.key).map_or(ABSENT, |(_, class)| class);
-        let member = (row.key.unit, state.codes(index, crowd.width()));
-        blocks.entry((Some(row.block), class)).or_default().push(member);
+    let mut tonight: Vec<(RowKey, &[u64], u64)> = release.into_iter().collect();
+    tonight.par_sort_unstable_by_key(|(key, _, _)| *key);
+    let mut members: Vec<BlockMember> = Vec::with_capacity(state.rows.len());
+    let mut rest = (0..).zip(&tonight).peekable();
+    let newcomer = |(at, (_, _, class)): (u32, &(RowKey, &[u64], u64))| (None, *class, RowPlace::Released(at));
+    for (index, row) in (0..).zip(&state.rows) {
+        while let Some(new) = rest.next_if(|(_, (key, _, _))| *key < row.key) {
+            members.push(newcomer(new));
+        }
+        let class = rest.next_if(|(_, (key, _, _))| *key == row.key).map_or(ABSENT, |(_, (_, _, class))| *class);
+        members.push((Some(row.block), class, RowPlace::Remembered(index)));
     }
-    for (key, (codes, class)) in tonight {
-        blocks.entry((None, class)).or_default().push((key.unit, codes));
-    }
+    members.extend(rest.map(newcomer));
+    members.par_sort_unstable_by_key(|(block, class, _)| (*block, *class));
+    let row = |(_, _, place): &BlockMember| match *place {
+        RowPlace::Remembered(row) => (state.rows[row as usize].key.unit, state.codes(row as usize, crowd.width())),
+        RowPlace::Released(row) => {
+            let (key, codes, _) = tonight[row as usize];
+            (key.unit, codes)
+        }
+    };
     let mut findings = AuditFindings::default();
-    for rows in blocks.values() {
+    for rows in members.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         findings.blocks += 1;
-        if !crowd.is_satisfied(rows.iter().copied()) {
+        if !crowd.is_satisfied(rows.iter().map(row)) {
             findings.broken_blocks += 1;
             findings.broken_rows += rows.len() as u64;
         }

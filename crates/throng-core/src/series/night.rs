@@ -11,7 +11,8 @@
 //!                 OpenNight::close ─► ClosedNight: classes of tonight, who waits, next SeriesState
 //! ```
 
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::crowd::Crowd;
 use super::state::{ABSENT, RememberedRow, RowKey, SeriesState, TrailNumbers, WaitingRow};
@@ -111,22 +112,23 @@ impl<'a> OpenNight<'a> {
     /// Matches tonight's rows, whose keys must be distinct, with the memory. `codes` are those of each row, one after
     /// the other.
     pub fn new(state: &'a SeriesState, rules: &'a SeriesRules, keys: &'a [RowKey], codes: &'a [u64]) -> Self {
-        let tonight: FxHashMap<RowKey, u32> = keys.iter().copied().zip(0..).collect();
+        let present = matched(state, keys);
         let number = state.releases + 1;
-        let mut left_at = Vec::with_capacity(state.rows.len());
-        let mut barred = Vec::new();
-        for row in &state.rows {
-            left_at.push(match tonight.get(&row.key) {
+        let left_at: Vec<u64> = present
+            .iter()
+            .zip(&state.rows)
+            .map(|(tonight, row)| match tonight {
                 Some(_) => 0,
                 None if row.left_at > 0 => row.left_at,
                 None => number,
-            });
-        }
+            })
+            .collect();
+        let mut barred = Vec::new();
         let mut is_shown: Vec<bool> = state.rows.iter().map(|row| state.last_class(row.block) != ABSENT).collect();
         for rows in state.blocks() {
             let Some(first) = rows.first() else { continue };
             if !is_shown[*first as usize] {
-                barred.extend(rows.iter().filter_map(|row| tonight.get(&state.rows[*row as usize].key)));
+                barred.extend(rows.iter().filter_map(|row| present[*row as usize]));
                 continue;
             }
             let (left, stayed): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| left_at[**row as usize] > 0);
@@ -143,11 +145,12 @@ impl<'a> OpenNight<'a> {
                 left.iter().for_each(|row| is_shown[*row as usize] = false);
             } else if rules.leavers == Leavers::DropBlock {
                 rows.iter().for_each(|row| is_shown[*row as usize] = false);
-                barred.extend(stayed.iter().filter_map(|row| tonight.get(&state.rows[*row as usize].key)));
+                barred.extend(stayed.iter().filter_map(|row| present[*row as usize]));
             }
         }
-        let is_known = |key: &RowKey| state.rows.binary_search_by_key(key, |row| row.key).is_ok();
-        let pool = keys.iter().zip(0..).filter(|(key, _)| !is_known(key)).map(|(_, row)| row).collect();
+        let mut is_known = vec![false; keys.len()];
+        present.iter().flatten().for_each(|row| is_known[*row as usize] = true);
+        let pool = is_known.iter().zip(0..).filter(|(is_known, _)| !**is_known).map(|(_, row)| row).collect();
         barred.sort_unstable();
         Self { state, rules, keys, codes, left_at, is_shown, pool, barred }
     }
@@ -177,7 +180,10 @@ impl<'a> OpenNight<'a> {
             trail
         };
         let mut numbers = TrailNumbers::default();
-        let mut rows: Vec<(RememberedRow, &[u64])> = Vec::new();
+        // A block goes on in at most two: the rows that are shown, and those that are not.
+        let mut next_blocks: Vec<[Option<Option<u32>>; 2]> = vec![[None; 2]; self.state.trails.len()];
+        let mut rows: Vec<RememberedRow> = Vec::with_capacity(self.state.rows.len());
+        let mut sources: Vec<ShownRow> = Vec::with_capacity(self.state.rows.len());
         let mut shown = Vec::new();
         let mut counts = NightCounts::default();
         for (index, row) in self.state.rows.iter().enumerate() {
@@ -188,30 +194,37 @@ impl<'a> OpenNight<'a> {
                 counts.shown_on += u64::from(self.left_at[index] > 0);
             }
             counts.gone += u64::from(class == ABSENT && last != ABSENT);
-            if let Some(block) = numbers.block(keep(self.state.trails[row.block as usize].clone(), class)) {
-                let row = RememberedRow { key: row.key, block, left_at: self.left_at[index] };
-                rows.push((row, self.state.codes(index, width)));
+            let next = &mut next_blocks[row.block as usize][usize::from(class != ABSENT)];
+            let block =
+                *next.get_or_insert_with(|| numbers.block(keep(self.state.trails[row.block as usize].clone(), class)));
+            if let Some(block) = block {
+                rows.push(RememberedRow { key: row.key, block, left_at: self.left_at[index] });
+                sources.push(ShownRow::Again(index as u32));
             }
         }
         let mut is_new = vec![false; self.keys.len()];
+        let mut come: Vec<(RowKey, u32, u32)> = Vec::new();
         for class in chosen {
+            let block = numbers.block(keep(vec![ABSENT; length], class.class));
             for row in &class.rows {
-                let at = *row as usize;
-                is_new[at] = true;
+                is_new[*row as usize] = true;
                 shown.push((ShownRow::New(*row), class.class));
                 counts.come += 1;
-                if let Some(block) = numbers.block(keep(vec![ABSENT; length], class.class)) {
-                    let remembered = RememberedRow { key: self.keys[at], block, left_at: 0 };
-                    rows.push((remembered, &self.codes[at * width..(at + 1) * width]));
-                }
+                come.extend(block.map(|block| (self.keys[*row as usize], block, *row)));
             }
         }
         counts.shown = shown.len() as u64;
-        rows.sort_unstable_by_key(|(row, _)| row.key);
+        come.sort_unstable_by_key(|(key, _, _)| *key);
+        let (rows, sources) = merged(rows, sources, &come);
 
         let waiting = self.wait(&is_new, number, &mut counts);
-        let codes = rows.iter().flat_map(|(_, codes)| codes.iter().copied()).collect();
-        let rows = rows.into_iter().map(|(row, _)| row).collect();
+        let mut codes = Vec::with_capacity(rows.len() * width);
+        for source in sources {
+            codes.extend_from_slice(match source {
+                ShownRow::Again(row) => self.state.codes(row as usize, width),
+                ShownRow::New(row) => &self.codes[row as usize * width..(row as usize + 1) * width],
+            });
+        }
         let state = SeriesState { releases: number, rows, codes, trails: numbers.into_trails(), waiting };
         ClosedNight { shown, state, counts }
     }
@@ -235,8 +248,7 @@ impl<'a> OpenNight<'a> {
         let mut usable: Vec<&PoolClass> =
             classes.iter().filter(|class| self.rules.crowd.is_satisfied(class.rows.iter().map(row))).collect();
         usable.sort_by(|a, b| a.loss.total_cmp(&b.loss).then_with(|| a.rows.cmp(&b.rows)));
-        let shown_units: rustc_hash::FxHashSet<u128> =
-            self.carried().map(|row| self.state.rows[row as usize].key.unit).collect();
+        let shown_units = self.carried_units(self.pool.iter().copied());
         let is_missing = |row: &u32| !shown_units.contains(&self.keys[*row as usize].unit);
         let mut waiting = self.pool.iter().filter(|row| is_missing(row)).count();
         let is_first = self.state.releases == 0;
@@ -252,14 +264,27 @@ impl<'a> OpenNight<'a> {
         chosen
     }
 
+    /// Returns those units of these rows of tonight that are shown again. A set of all units that are shown would be as large as
+    /// the memory.
+    fn carried_units(&self, rows: impl Iterator<Item = u32>) -> FxHashSet<u128> {
+        if self.state.rows.is_empty() {
+            return FxHashSet::default();
+        }
+        let units: FxHashSet<u128> = rows.map(|row| self.keys[row as usize].unit).collect();
+        let carried = self.carried().map(|row| self.state.rows[row as usize].key.unit);
+        carried.filter(|unit| units.contains(unit)).collect()
+    }
+
     /// Returns the rows that wait, and counts them.
     fn wait(&self, is_new: &[bool], number: u64, counts: &mut NightCounts) -> Vec<WaitingRow> {
-        let carried = self.carried().map(|row| self.state.rows[row as usize].key.unit);
+        let rows = || self.pool.iter().copied().filter(|row| !is_new[*row as usize]);
+        let mut shown = self.carried_units(rows());
+        let units: FxHashSet<u128> = rows().map(|row| self.keys[row as usize].unit).collect();
         let new = is_new.iter().zip(self.keys).filter(|(is_new, _)| **is_new).map(|(_, key)| key.unit);
-        let shown: rustc_hash::FxHashSet<u128> = carried.chain(new).collect();
+        shown.extend(new.filter(|unit| units.contains(unit)));
         let mut waiting = Vec::new();
-        for row in self.pool.iter().filter(|row| !is_new[**row as usize]) {
-            let key = self.keys[*row as usize];
+        for row in rows() {
+            let key = self.keys[row as usize];
             let since = self.since(&key, number);
             waiting.push(WaitingRow { key, since });
             let count = match (number - since >= self.rules.max_delay.max(1), shown.contains(&key.unit)) {
@@ -273,4 +298,45 @@ impl<'a> OpenNight<'a> {
         waiting.sort_unstable_by_key(|row| row.key);
         waiting
     }
+}
+
+/// Returns tonight's row of each remembered one, if the input still has it.
+fn matched(state: &SeriesState, keys: &[RowKey]) -> Vec<Option<u32>> {
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.par_sort_unstable_by_key(|row| keys[*row as usize]);
+    let mut tonight = order.into_iter().peekable();
+    let matching = |row: &RememberedRow| {
+        while tonight.next_if(|at| keys[*at as usize] < row.key).is_some() {}
+        tonight.next_if(|at| keys[*at as usize] == row.key)
+    };
+    state.rows.iter().map(matching).collect()
+}
+
+/// Merges remembered rows, in ascending order of their keys, with newcomers in the same order. Returns the rows, and where the codes
+/// of each are.
+fn merged(
+    rows: Vec<RememberedRow>,
+    sources: Vec<ShownRow>,
+    come: &[(RowKey, u32, u32)],
+) -> (Vec<RememberedRow>, Vec<ShownRow>) {
+    if come.is_empty() {
+        return (rows, sources);
+    }
+    let length = rows.len() + come.len();
+    let (mut all, mut all_sources) = (Vec::with_capacity(length), Vec::with_capacity(length));
+    let mut come = come.iter().peekable();
+    let mut push = |row: RememberedRow, source: ShownRow| {
+        all.push(row);
+        all_sources.push(source);
+    };
+    let newcomer =
+        |&(key, block, row): &(RowKey, u32, u32)| (RememberedRow { key, block, left_at: 0 }, ShownRow::New(row));
+    for (row, source) in rows.into_iter().zip(sources) {
+        while let Some((row, source)) = come.next_if(|(key, _, _)| *key < row.key).map(newcomer) {
+            push(row, source);
+        }
+        push(row, source);
+    }
+    come.map(newcomer).for_each(|(row, source)| push(row, source));
+    (all, all_sources)
 }

@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use datafusion::prelude::{SessionConfig, SessionContext};
-use throng_policy::{Overrides, Policy, Secret};
+use throng_policy::{Mode, Overrides, Policy, Secret};
 
 use super::*;
-use crate::job::{JobOptions, PublishedRelease, run, run_on};
+use crate::job::{JobOptions, PublishedRelease, append, append_on, run, run_on};
 use throng_synthetic::{CensusOptions, write_census};
 
 /// A local session in place of a compute cluster: its tasks share no state.
@@ -108,6 +108,38 @@ async fn a_cluster_counts_units_as_one_process_does() {
     // Without units the classes are others.
     let rows = |policy: &mut Policy| policy.output.rows_per_file = 777;
     assert_ne!(digests(&run(&work.policy("rows", rows), &options()).await.unwrap()), digests(&here));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn appends_on_a_cluster_have_the_bytes_of_one_process() {
+    let work = Workplace::new(6_000);
+    let census = work.folder.path().join("census");
+    let mut deliveries: Vec<_> = std::fs::read_dir(&census).unwrap().map(|entry| entry.unwrap().path()).collect();
+    deliveries.sort();
+    let late = work.folder.path().join("late.parquet");
+    std::fs::rename(deliveries.last().unwrap(), &late).unwrap();
+    let appended = |policy: &mut Policy| policy.output.mode = Mode::Append;
+    let (here, there) = (work.policy("here", appended), work.policy("there", appended));
+    let mut bytes = Vec::new();
+    for delivery in 1..3_u64 {
+        let one = append(&here, &options(), std::time::Duration::ZERO).await.unwrap();
+        let other = append_on(&cluster(3), &there, &options()).await.unwrap();
+        let (one, other) = (one.release.unwrap(), other.release.unwrap());
+        let of = |release: &PublishedRelease| -> Vec<String> {
+            release.files.iter().map(|file| file.sha256.clone()).collect()
+        };
+        assert_eq!(of(&other), of(&one));
+        assert_eq!(other.sidecar.append, one.sidecar.append);
+        assert_eq!(other.sidecar.append.unwrap().appends, delivery);
+        assert!(other.sidecar.resources.cluster.is_some());
+        bytes.push(of(&other));
+        if delivery == 1 {
+            std::fs::rename(&late, census.join("late.parquet")).unwrap();
+        }
+    }
+    assert!(bytes[1].starts_with(&bytes[0]) && bytes[1].len() > bytes[0].len(), "{bytes:?}");
+    assert!(append_on(&cluster(3), &there, &options()).await.unwrap().release.is_none());
+    assert_eq!(work.outputs(), ["here", "there"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

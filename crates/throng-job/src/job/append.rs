@@ -15,13 +15,15 @@ use std::time::Duration;
 
 use throng_core::key::ReleaseKey;
 use throng_policy::{Mode, Policy, delta_table};
-use throng_report::document::RunFacts;
+use throng_report::document::{AppendFacts, AppendTotals, RunFacts};
 use tracing::Instrument;
 
-use super::{JobOptions, PublishedRelease, anonymize, output_of, publish, run_facts};
+use super::appendable::appendable;
+use super::{JobOptions, PublishedRelease, StagedRelease, anonymize, output_of, publish, run_facts};
+use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::input::{AppendCandidates, NewFiles, find_new};
-use crate::manifest::{AppendedInputs, Manifest, policy_digest};
+use crate::manifest::{AppendedInputs, Manifest};
 use crate::publish::{AppendTarget, Staged};
 use crate::series::standing_release;
 use crate::store_path::StorePath;
@@ -50,6 +52,21 @@ pub struct AppendOutcome {
 /// Nothing is appended, and an error is returned, if the new rows alone can't satisfy the policy: their files stay new, and are
 /// released together with later ones.
 pub async fn append(policy: &Policy, options: &JobOptions, settle: Duration) -> Result<AppendOutcome, JobError> {
+    append_with(policy, options, None, settle).await
+}
+
+/// Appends as [`append`] does, with the same files, on a compute cluster. The options apply to the driver, which alone reads and
+/// writes the manifest.
+pub async fn append_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) -> Result<AppendOutcome, JobError> {
+    append_with(policy, options, Some(cluster), Duration::ZERO).await
+}
+
+async fn append_with(
+    policy: &Policy,
+    options: &JobOptions,
+    cluster: Option<&Cluster>,
+    settle: Duration,
+) -> Result<AppendOutcome, JobError> {
     if policy.output.mode != Mode::Append {
         let text = "to append, set `mode = \"append\"` under [output]";
         return Err(JobError::new(Kind::BadPolicy, text));
@@ -60,7 +77,7 @@ pub async fn append(policy: &Policy, options: &JobOptions, settle: Duration) -> 
     }
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     let output = output_of(policy, false)?;
-    let append = Append { policy, options, output: &output, key: policy.release_key()? };
+    let append = Append { policy, options, cluster, output: &output, key: policy.release_key()? };
     if policy.privacy.guards.max_rows_change.is_some() {
         let text = "`max_rows_change` compares whole releases, and an append has new rows only; use `min_rows`";
         return Err(JobError::new(Kind::BadPolicy, text));
@@ -86,6 +103,7 @@ pub async fn append(policy: &Policy, options: &JobOptions, settle: Duration) -> 
 struct Append<'a> {
     policy: &'a Policy,
     options: &'a JobOptions,
+    cluster: Option<&'a Cluster>,
     output: &'a StorePath,
     key: ReleaseKey,
 }
@@ -93,23 +111,7 @@ struct Append<'a> {
 impl Append<'_> {
     /// Returns the manifest of the release that stands, if rows may be added to it.
     async fn standing(&self) -> Result<Option<Manifest>, JobError> {
-        let Some(manifest) = standing_release(self.output).await? else { return Ok(None) };
-        let output = self.output;
-        if manifest.appended.is_none() {
-            let text = format!(
-                "{output} holds a release that was not made by appending, and its rows can't be told from new ones; choose \
-                 another location"
-            );
-            return Err(JobError::new(Kind::BadPolicy, text));
-        }
-        if manifest.policy_digest != policy_digest(self.policy)? {
-            let text = format!(
-                "the policy, its seed or the secret is not the one that {output} was made with, and the files of one release \
-                 must have one promise; take the change back, or choose another location"
-            );
-            return Err(JobError::new(Kind::BadPolicy, text));
-        }
-        Ok(Some(manifest))
+        appendable(self.output, self.policy).await
     }
 
     fn nothing_new(&self, manifest: Option<Manifest>, known_files: u64, young_files: u64) -> AppendOutcome {
@@ -169,7 +171,7 @@ impl Append<'_> {
         }
         let (count, entries) = (new.files.len() as u64, new.entries.clone());
         let new = NewFiles { entries: Vec::new(), ..new };
-        let mut ready = anonymize(self.policy, self.options, None, staged, run, Some(new)).await?;
+        let mut ready = anonymize(self.policy, self.options, self.cluster, staged, run, Some(new)).await?;
         // The files of the whole release are listed one by one.
         ready.input_digest = None;
         let columns = hexadecimal(&self.key.derive("appended columns", ready.columns.as_bytes()).to_bytes());
@@ -181,12 +183,33 @@ impl Append<'_> {
             );
             return Err(JobError::new(Kind::BadData, text));
         }
+        let before = if inputs.appends == 0 { Some(AppendTotals::default()) } else { inputs.totals };
+        let totals = before.map(|before| before.plus(totals_of(&ready)));
         let files = [inputs.files, entries].concat();
-        let inputs = AppendedInputs { appends: inputs.appends + 1, columns, files };
+        let inputs = AppendedInputs { appends: inputs.appends + 1, columns, files, totals };
         let kept = standing.as_ref().map(|manifest| manifest.files.clone()).unwrap_or_default();
+        let output = &ready.sidecar.output;
+        ready.sidecar.append = Some(AppendFacts {
+            appends: inputs.appends,
+            input_files: inputs.files.len() as u64,
+            rows: kept.iter().map(|file| file.rows).sum::<u64>() + output.rows,
+            files: kept.len() as u64 + output.files,
+            bytes: kept.iter().map(|file| file.bytes).sum::<u64>() + output.bytes,
+            totals,
+        });
         Ok((standing, known, Some((ready, AppendTarget { kept, inputs }, count))))
     }
 }
 
+/// Returns what an append adds to the sums.
+fn totals_of(ready: &StagedRelease) -> AppendTotals {
+    let sidecar = &ready.sidecar;
+    AppendTotals {
+        input_rows: sidecar.input.rows,
+        suppressed_rows: sidecar.output.suppressed_rows,
+        classes: sidecar.utility.classes,
+    }
+}
+
 /// The release that stands, the number of files that it has, and the rows of new files with their number.
-type PreparedAppend = (Option<Manifest>, u64, Option<(super::StagedRelease, AppendTarget, u64)>);
+type PreparedAppend = (Option<Manifest>, u64, Option<(StagedRelease, AppendTarget, u64)>);

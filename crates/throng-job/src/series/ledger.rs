@@ -8,7 +8,7 @@
 //! bytes, don't compress. The rows of the last release are kept as they were read, without identifiers, because a row that
 //! leaves the input may have to be shown again.
 
-use std::io::{Read, Write};
+use std::io::{BufReader, BufWriter, Read, Write};
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::compute::concat_batches;
@@ -23,6 +23,7 @@ use super::sealed;
 /// Version of the content of a ledger.
 const VERSION: u32 = 1;
 const ZSTD_LEVEL: i32 = 3;
+const BUFFER: usize = 1 << 16;
 
 /// The memory of a series after one of its releases.
 #[derive(Clone, Debug)]
@@ -67,7 +68,8 @@ impl Ledger {
 
     /// Returns the encrypted ledger.
     pub(super) fn seal(&self, key: ReleaseKey) -> Option<Vec<u8>> {
-        let mut plain = zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?;
+        // The numbers of rows are a few bytes each, and every call of the compressor costs more than these.
+        let mut plain = BufWriter::with_capacity(BUFFER, zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?);
         let header = serde_json::to_vec(&self.header).ok()?;
         write_bytes(&mut plain, &header)?;
         let state = &self.state;
@@ -89,13 +91,13 @@ impl Ledger {
         let mut content = StreamWriter::try_new(Vec::new(), &self.content.schema()).ok()?;
         content.write(&self.content).ok()?;
         write_bytes(&mut plain, &content.into_inner().ok()?)?;
-        sealed::seal(key, &plain.finish().ok()?)
+        sealed::seal(key, &plain.into_inner().ok()?.finish().ok()?)
     }
 
     /// Opens an encrypted ledger. `None` if it is damaged, of another version, or sealed with another key.
     pub(super) fn open(key: ReleaseKey, bytes: &[u8]) -> Option<Self> {
         let plain = sealed::open(key, bytes)?;
-        let mut plain = zstd::stream::Decoder::new(plain.as_slice()).ok()?;
+        let mut plain = BufReader::with_capacity(BUFFER, zstd::stream::Decoder::new(plain.as_slice()).ok()?);
         let header: LedgerHeader = serde_json::from_slice(&read_bytes(&mut plain)?).ok()?;
         if header.version != VERSION {
             return None;

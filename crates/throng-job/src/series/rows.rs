@@ -6,7 +6,7 @@ use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use datafusion::prelude::SessionContext;
-use rustc_hash::FxHashMap;
+use rayon::prelude::*;
 use throng_core::key::ReleaseKey;
 use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
@@ -131,16 +131,17 @@ pub(super) fn fingerprints(labels: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u
 /// Returns keys in which equal rows of one unit are numbered.
 fn distinct(units: &[u128], content: &[u128], key: ReleaseKey) -> Vec<RowKey> {
     let key = key.derive("series repeated row", &[]);
-    let mut seen: FxHashMap<RowKey, u32> = FxHashMap::default();
-    let mut distinct = Vec::with_capacity(units.len());
-    for (unit, content) in units.iter().zip(content) {
-        let mut row = RowKey { unit: *unit, content: *content };
-        let number = seen.entry(row).or_default();
-        if *number > 0 {
-            row.content = key.hash(row.content.wrapping_add(u128::from(*number)));
-        }
-        *number += 1;
-        distinct.push(row);
+    let mut keys: Vec<RowKey> =
+        units.iter().zip(content).map(|(unit, content)| RowKey { unit: *unit, content: *content }).collect();
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    order.par_sort_unstable_by_key(|row| (keys[*row as usize], *row));
+    let mut repeated = Vec::new();
+    for equal in order.chunk_by(|a, b| keys[*a as usize] == keys[*b as usize]) {
+        repeated.extend(equal.iter().zip(0_u32..).skip(1));
     }
-    distinct
+    for (row, number) in repeated {
+        let content = &mut keys[*row as usize].content;
+        *content = key.hash(content.wrapping_add(u128::from(number)));
+    }
+    keys
 }

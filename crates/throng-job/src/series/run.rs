@@ -6,6 +6,7 @@ use datafusion::arrow::array::{RecordBatch, UInt32Array};
 use datafusion::arrow::compute::{interleave_record_batch, take_record_batch};
 use futures::stream;
 use object_store::ObjectStoreExt;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::key::ReleaseKey;
@@ -334,9 +335,12 @@ impl Night<'_> {
                 *last = print_of.get(last).copied().unwrap_or(*last);
             }
         }
-        let place: FxHashMap<RowKey, u32> = keys.into_iter().zip(0..).collect();
-        let in_order = state_after.rows.iter().filter(|row| state_after.last_class(row.block) != ABSENT);
-        let in_order: Vec<u32> = in_order.filter_map(|row| place.get(&row.key).copied()).collect();
+        // The memory has the rows of the release in the order of their keys.
+        let mut in_order: Vec<u32> = (0..keys.len() as u32).collect();
+        in_order.par_sort_unstable_by_key(|row| keys[*row as usize]);
+        if in_order.len() != state_after.shown() {
+            return Err(JobError::internal("the memory of the series has other rows than the release"));
+        }
         let content = take_record_batch(&shown, &UInt32Array::from(in_order)).map_err(kernel)?;
         Ok(PreparedNight { recoded, state: state_after, content, counts: closed.counts })
     }
@@ -352,10 +356,11 @@ impl Night<'_> {
             return Err(JobError::new(Kind::BadPolicy, text));
         }
         let is_shown = |row: &u32| state.last_class(state.rows[*row as usize].block) != ABSENT;
-        let in_ledger: FxHashMap<u32, usize> = (0..state.rows.len() as u32).filter(is_shown).zip(0..).collect();
+        // Rows of the memory that were shown, in the order of the content.
+        let in_ledger: Vec<u32> = (0..state.rows.len() as u32).filter(is_shown).collect();
         let place = |(row, _): &(ShownRow, u64)| match row {
             ShownRow::New(row) => Some((1, *row as usize)),
-            ShownRow::Again(row) => in_ledger.get(row).map(|at| (0, *at)),
+            ShownRow::Again(row) => in_ledger.binary_search(row).ok().map(|at| (0, at)),
         };
         let places = shown.iter().map(place).collect::<Option<Vec<_>>>();
         let places = places.ok_or_else(|| JobError::internal("a row of the series has no content"))?;

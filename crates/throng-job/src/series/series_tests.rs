@@ -199,6 +199,75 @@ async fn a_ledger_that_is_lost_damaged_or_foreign_is_refused() {
 }
 
 #[tokio::test]
+async fn a_ledger_that_is_older_than_the_release_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    let older = town.ledgers().remove(0);
+    let sealed = fs::read(&older).unwrap();
+    town.come(8);
+    town.night().await.unwrap();
+    let newer = town.ledgers().remove(0);
+    let current = fs::read(&newer).unwrap();
+
+    fs::remove_file(&newer).unwrap();
+    fs::write(&older, &sealed).unwrap();
+    refused(&town, Kind::BadPolicy, "is older").await;
+    fs::rename(&older, &newer).unwrap();
+    refused(&town, Kind::BadPolicy, "belongs to another release").await;
+    fs::write(&newer, current).unwrap();
+    assert_eq!(series(&town.night().await.unwrap()).releases, 3);
+}
+
+#[tokio::test]
+async fn a_night_that_is_replayed_shows_the_same_and_stays_safe() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    let mut kept = vec![town.keep("night-1")];
+    let monday = town.people.clone();
+    town.come(12);
+    town.people.remove(&3);
+    town.night().await.unwrap();
+    kept.push(town.keep("night-2"));
+    // Monday's delivery comes again: who came on Tuesday has left, and who left is back.
+    town.people = monday;
+    let replayed = town.night().await.unwrap();
+    assert!(series(&replayed).releases == 3 && replayed.sidecar.output.rows >= 40);
+    let found = town.compare(&kept).await;
+    assert!(found.iter().all(SeriesComparison::holds), "{found:?}");
+    assert!(town.verify().await.holds());
+}
+
+#[tokio::test]
+async fn a_new_column_and_a_new_type_are_refused() {
+    let town = Town::new(40);
+    town.night().await.unwrap();
+    let before = fs::read(town.path("out/_throng/manifest.json")).unwrap();
+    let policy = town.policy("series");
+    let table = fs::read_to_string(town.path("people.csv")).unwrap();
+    let changed = |line: fn((usize, &str)) -> String| {
+        fs::write(town.path("people.csv"), table.lines().enumerate().map(line).collect::<String>()).unwrap();
+    };
+    let options = JobOptions::default();
+    let night = || run_with_key(&policy, &options, false, KEY);
+
+    changed(|(number, line)| format!("{line},{}\n", if number == 0 { "shoe_size" } else { "40" }));
+    let error = night().await.unwrap_err();
+    assert!(error.kind() == Kind::BadPolicy && error.to_string().contains("shoe_size"), "{error}");
+    // Hours become decimal numbers.
+    changed(|(number, line)| format!("{line}{}\n", if number == 0 { "" } else { ".5" }));
+    let error = night().await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        error.kind() == Kind::BadPolicy && text.contains("types, have changed") && text.contains("--rebase"),
+        "{text}"
+    );
+    assert_eq!(fs::read(town.path("out/_throng/manifest.json")).unwrap(), before, "the release stands");
+
+    fs::write(town.path("people.csv"), &table).unwrap();
+    assert_eq!(series(&night().await.unwrap()).releases, 2);
+}
+
+#[tokio::test]
 async fn a_changed_policy_is_refused() {
     let mut town = Town::new(40);
     town.night().await.unwrap();

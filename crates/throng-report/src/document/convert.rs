@@ -75,6 +75,7 @@ impl Sidecar {
             attacks: None,
             tables: Vec::new(),
             series: None,
+            append: None,
             utility,
             algorithm,
             timing_ms: BTreeMap::new(),

@@ -2,6 +2,7 @@
 //!
 //! It is published with the data, so it holds aggregates over the whole release only.
 
+mod append;
 mod attacks;
 mod convert;
 mod guards;
@@ -15,6 +16,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use append::{AppendFacts, AppendTotals};
 pub use attacks::{AttackFacts, AttackGain};
 pub use convert::{ReleaseFacts, RunFacts};
 pub use guards::{DeterminedFacts, GuardFacts, InsensitiveFacts, SinglingColumn};
@@ -54,6 +56,9 @@ pub struct Sidecar {
     /// The series that the release belongs to; absent where it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesFacts>,
+    /// All appends of the release; absent where it was made at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub append: Option<AppendFacts>,
     /// Utility of the release.
     pub utility: UtilityFacts,
     /// The methods and their settings.

@@ -3,6 +3,7 @@
 //! It is rendered from the sidecar alone, so it contains nothing that is not published already, and every figure has
 //! its path in the sidecar (`data-key`). No script, font or image is loaded.
 
+mod append;
 mod attacks;
 mod borrowed;
 mod classes;
@@ -39,6 +40,7 @@ pub fn report(sidecar: &Sidecar) -> String {
         suppressed::section,
         guards::section,
         series::section,
+        append::section,
         limits::section,
         time::section,
         reproduce::section,

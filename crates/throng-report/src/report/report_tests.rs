@@ -147,6 +147,25 @@ fn what_is_no_sidecar_is_refused() {
 }
 
 #[test]
+fn a_release_that_is_appended_to_reports_the_sums_of_its_appends() {
+    let mut sidecar = sidecar();
+    assert!(!page_of(&sidecar).contains("All appends"));
+    sidecar["append"] = json!({ "appends": 3, "input_files": 5, "rows": 4321, "files": 3, "bytes": 99 });
+    let page = page_of(&sidecar);
+    assert!(
+        page.contains("data-key=\"append.rows\"") && !page.contains("append.classes"),
+        "not counted by an earlier version"
+    );
+    for (field, number) in [("input_rows", 4400), ("suppressed_rows", 79), ("classes", 432)] {
+        sidecar["append"][field] = number.into();
+    }
+    let page = page_of(&sidecar);
+    for field in ["appends", "input_files", "rows", "files", "input_rows", "suppressed_rows", "classes"] {
+        assert!(page.contains(&format!("data-key=\"append.{field}\"")), "{field}");
+    }
+}
+
+#[test]
 fn a_release_of_a_series_reports_who_waits_and_who_is_shown_on() {
     let mut sidecar = sidecar();
     assert!(!page_of(&sidecar).contains("The series"));

@@ -1,0 +1,44 @@
+//! Facts about a release that is appended to.
+
+use serde::{Deserialize, Serialize};
+
+/// Facts about all appends of a release. The other facts of a sidecar are those of the rows that the last one added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppendFacts {
+    /// Number of appends, with the last one.
+    pub appends: u64,
+    /// Number of input files whose rows the release has.
+    pub input_files: u64,
+    /// Number of rows of the release.
+    pub rows: u64,
+    /// Number of its files.
+    pub files: u64,
+    /// Total size of its files.
+    pub bytes: u64,
+    /// What its files don't say; absent if it was begun by a version that did not count it.
+    #[serde(flatten)]
+    pub totals: Option<AppendTotals>,
+}
+
+/// Sums over all appends of a release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppendTotals {
+    /// Number of rows that were read.
+    pub input_rows: u64,
+    /// Number of suppressed rows.
+    pub suppressed_rows: u64,
+    /// Number of classes; those of two appends are two, also where they read the same.
+    pub classes: u64,
+}
+
+impl AppendTotals {
+    /// Returns the sums with another append.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            input_rows: self.input_rows + other.input_rows,
+            suppressed_rows: self.suppressed_rows + other.suppressed_rows,
+            classes: self.classes + other.classes,
+        }
+    }
+}

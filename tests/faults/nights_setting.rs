@@ -1,0 +1,176 @@
+//! Releases that grow: appends, and nights of a series, on S3.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::SocketAddr;
+use std::process::Child;
+
+use arrow::array::RecordBatch;
+use arrow::compute::concat_batches;
+use serde_json::Value;
+use throng_testkit::s3::Server;
+
+use crate::bucket::Bucket;
+use crate::fixture_table::{COLUMNS, QUASI, people};
+use crate::release_files::{Rows, multiset, read_file};
+use crate::sandbox::{Ended, Workshop};
+use crate::tables::write_parquet;
+use crate::trial::{STORE, Trial, digest, wait};
+
+const K: u64 = 4;
+const P: u64 = 2;
+
+/// Rows of the first delivery, and of both.
+pub const FIRST: usize = 300;
+pub const BOTH: usize = 500;
+
+/// How a release grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    Append,
+    Series,
+}
+
+/// A release that grows, in buckets of its own.
+pub struct Nights<'a> {
+    server: &'a Server,
+    growth: Growth,
+    trial: Trial,
+    input: Bucket,
+    pub release: Bucket,
+    /// Also of an appended release, which has none.
+    pub ledger: Bucket,
+}
+
+/// What a reader sees of a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of appends or nights.
+    pub times: u64,
+}
+
+impl<'a> Nights<'a> {
+    /// Creates the buckets, and the first delivery.
+    pub fn new(server: &'a Server, growth: Growth, name: &str) -> Self {
+        let bucket = |what: &str| Bucket::new(server, &format!("{name}-{what}"));
+        let (input, release, ledger) = (bucket("input"), bucket("release"), bucket("ledger"));
+        let (mode, unit, series) = match growth {
+            Growth::Append => ("append", "", String::new()),
+            Growth::Series => {
+                ("series", "unit = \"row\"\n", format!("[series]\nledger = \"{}\"\n", ledger.url("ledger")))
+            }
+        };
+        let trial = Trial { workshop: Workshop::new(), known: [Vec::new(), Vec::new()] };
+        let (from, to) = (input.url("input/"), release.url("release"));
+        trial.workshop.write(
+            "policy.toml",
+            format!(
+                "version = 1\n[input]\nlocation = \"{from}\"\n[output]\nlocation = \"{to}\"\nmode = \"{mode}\"\n[privacy]\nk = {K}\n\
+                 p = {P}\n{unit}{series}[algorithm]\nbudget = \"fast\"\n{STORE}{COLUMNS}"
+            ),
+        );
+        let nights = Self { server, growth, trial, input, release, ledger };
+        nights.deliver("first", &people(FIRST));
+        nights
+    }
+
+    /// Creates the buckets with the release of the first delivery, and the second delivery.
+    pub fn begun(server: &'a Server, growth: Growth, name: &str) -> Self {
+        let nights = Self::new(server, growth, name);
+        nights.run(server.address()).done();
+        assert_eq!(nights.look(), Some(Seen { rows: FIRST, times: 1 }));
+        nights.deliver("second", &people(BOTH).slice(FIRST, BOTH - FIRST));
+        nights
+    }
+
+    /// Adds an input file.
+    pub fn deliver(&self, name: &str, rows: &RecordBatch) {
+        let path = self.trial.workshop.path(&format!("{name}.parquet"));
+        write_parquet(&path, rows);
+        self.input.put(&format!("input/{name}.parquet"), fs::read(path).unwrap());
+    }
+
+    pub fn start(&self, endpoint: SocketAddr) -> Child {
+        self.trial.command(endpoint, &["run", "policy.toml"]).spawn().unwrap()
+    }
+
+    pub fn run(&self, endpoint: SocketAddr) -> Ended {
+        wait(self.start(endpoint))
+    }
+
+    /// Runs with more arguments, without faults.
+    pub fn run_with(&self, more: &[&str]) -> Ended {
+        let arguments = [&["run", "policy.toml"], more].concat();
+        self.trial.command(self.server.address(), &arguments).output().unwrap().into()
+    }
+
+    /// Replaces text of the policy.
+    pub fn change_policy(&self, from: &str, to: &str) {
+        let text = fs::read_to_string(self.trial.workshop.path("policy.toml")).unwrap();
+        assert!(text.contains(from));
+        self.trial.workshop.write("policy.toml", text.replace(from, to));
+    }
+
+    /// Reads what stands as an outsider. Every listed file is there, its rows are there once, and those of each append, or of the
+    /// night, satisfy the policy on their own. The ledger of a series is that of the release.
+    pub fn look(&self) -> Option<Seen> {
+        let objects = self.release.objects("release");
+        let manifest: Value = serde_json::from_slice(objects.get("_throng/manifest.json")?).unwrap();
+        let mut appends: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
+        for file in manifest["files"].as_array().unwrap() {
+            let name = file["path"].as_str().unwrap();
+            let bytes = objects.get(name).unwrap_or_else(|| panic!("{name} is listed and missing"));
+            assert_eq!(file["sha256"], digest(bytes).as_str(), "{name}");
+            let path = self.trial.workshop.path(name);
+            fs::write(&path, bytes).unwrap();
+            appends.entry(name.rsplit_once('-').unwrap().0.to_owned()).or_default().extend(read_file(&path));
+        }
+        let mut all = Vec::new();
+        for batches in appends.values() {
+            let rows = Rows::of(&concat_batches(&batches[0].schema(), batches).unwrap());
+            let count = rows.count(&QUASI, &["diagnosis"]);
+            assert!(count.smallest >= K && count.fewest[0] >= P, "{count:?}");
+            all.extend(rows.column("row").iter().cloned());
+        }
+        let rows = all.len();
+        assert!(multiset(all).values().all(|times| *times == 1), "a row is released twice");
+        let times = match self.growth {
+            Growth::Append => {
+                assert_eq!(manifest["appended"]["appends"], appends.len());
+                appends.len() as u64
+            }
+            Growth::Series => self.verify(&["--ledger"])["ledger"]["releases"].as_u64().unwrap(),
+        };
+        Some(Seen { rows, times })
+    }
+
+    /// Verifies the release that stands, which must satisfy the policy.
+    pub fn verify(&self, more: &[&str]) -> Value {
+        let location = self.release.url("release");
+        let arguments = [&["verify", location.as_str(), "--policy", "policy.toml"], more].concat();
+        let verified = Ended::from(self.trial.command(self.server.address(), &arguments).output().unwrap()).done();
+        assert_eq!(verified["satisfied"], true, "{verified}");
+        verified
+    }
+
+    /// Completes the release without faults. All rows are in it then, but for few of a series that wait, and nothing is
+    /// visible besides.
+    pub fn complete(&self) {
+        self.run(self.server.address()).done();
+        let seen = self.look().unwrap();
+        match self.growth {
+            Growth::Append => assert_eq!(seen, Seen { rows: BOTH, times: 2 }),
+            Growth::Series => assert!(seen.rows >= BOTH - 4 && seen.rows <= BOTH, "{seen:?}"),
+        }
+        self.verify(&[]);
+        let objects = self.release.objects("release");
+        let manifest: Value = serde_json::from_slice(&objects["_throng/manifest.json"]).unwrap();
+        let listed: Vec<&str> =
+            manifest["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+        let others: Vec<&String> =
+            objects.keys().filter(|name| !name.starts_with('_') && !listed.contains(&name.as_str())).collect();
+        assert!(others.is_empty() && objects.contains_key("_SUCCESS"), "{others:?}");
+    }
+}
