@@ -145,6 +145,7 @@ fn table(people: &People, seed: u64) -> Result<Table> {
     let list = CATEGORIES.iter().zip(1..).map(|(values, number)| Category {
         name: number.to_string(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        ..Category::default()
     });
     let categories = SensitiveCoding::Categories(Arc::new(Categories { list: list.collect() }));
     let sensitive =

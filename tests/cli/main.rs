@@ -75,6 +75,7 @@ mod report;
 mod risk;
 mod run;
 mod secret;
+mod secret_rules;
 mod series;
 mod sidecar;
 mod sql;

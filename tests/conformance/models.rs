@@ -9,7 +9,7 @@ use throng_core::model::{
     CategoryWeight, CodeMeaning, FrequencyRequirement, GroundDistance, KAnonymity, Model, PSensitive, Privacy,
     frequency_model,
 };
-use throng_core::verify::{AllowedValues, LimitPromise, Promise, SensitivePromise, SensitiveReading};
+use throng_core::verify::{AllowedValues, CategoryRules, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 use throng_testkit::{RandomCoding, RandomTable};
 
 /// A privacy model, for any k and p.
@@ -154,6 +154,7 @@ fn reading(facet: &SensitiveCoding) -> SensitiveReading {
             let of = lists.flat_map(|(category, number)| category.values.iter().map(move |v| (v.clone(), number)));
             SensitiveReading::Categories {
                 of: Arc::new(of.collect()),
+                rules: CategoryRules::default(),
                 count: categories.list.len() as u32,
                 labels: None,
             }

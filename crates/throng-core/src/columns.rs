@@ -188,12 +188,13 @@ impl SensitiveCoding {
 pub struct Protection {
     /// Hierarchy of the column.
     pub hierarchy: Arc<HierarchySpec>,
-    /// Labels of the hierarchy that must not be disclosed, besides all leaves.
+    /// Labels of the hierarchy that must not be disclosed, besides all leaves. In a mask any number of stars stands for what
+    /// is hidden; see [`crate::hierarchy::mask_affix`].
     pub protected: Vec<String>,
 }
 
 /// Ordered sensitive categories, the most sensitive first. At least two; no value is in two of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Categories {
     /// The categories, most sensitive first.
     pub list: Vec<Category>,
@@ -217,13 +218,34 @@ impl Categories {
     }
 }
 
-/// A sensitive category.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A sensitive category. A value belongs to the category that lists it, or else to that with the longest prefix of its text,
+/// or else to that with its band.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Category {
     /// Name that is released.
     pub name: String,
     /// Its values as text.
     pub values: Vec<String>,
+    /// Beginnings of the texts of its values; none is empty.
+    pub prefixes: Vec<String>,
+    /// Bands of its numbers or dates; no two of all categories overlap.
+    pub bands: Vec<ValueBand>,
+}
+
+/// Numbers from one border on and below the other, either of which may be infinite. Dates are days since 1970.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueBand {
+    /// The least number of the band.
+    pub from: f64,
+    /// The least number above the band.
+    pub below: f64,
+}
+
+impl ValueBand {
+    /// Returns whether the band has this number.
+    pub fn contains(self, number: f64) -> bool {
+        (self.from..self.below).contains(&number)
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ fn health_conditions() -> Categories {
     let category = |name: &str, values: [&str; 2]| Category {
         name: name.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        ..Category::default()
     };
     Categories {
         list: vec![

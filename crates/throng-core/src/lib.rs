@@ -23,6 +23,7 @@
 
 pub mod anonymize;
 pub mod bound;
+mod category_finder;
 pub mod cluster;
 pub mod columns;
 pub mod cover;
@@ -44,6 +45,7 @@ pub mod model;
 mod numeric_view;
 pub mod partition;
 pub mod profile;
+mod protected_coding;
 pub mod published;
 pub mod recode;
 mod redistribute;

@@ -6,6 +6,7 @@ use arrow::array::{Array, ArrayRef, StringArray};
 use arrow::compute::{SortOptions, sort_to_indices};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::category_finder::CategoryFinder;
 use crate::columns::{Categories, Protection, SensitiveCoding};
 use crate::domain::NULL;
 use crate::error::{CoreError, Result, kernel};
@@ -13,6 +14,7 @@ use crate::hierarchy::{CodeTree, HierarchySpec, Node, Tree, build_tree};
 use crate::look_alikes::{LookAlikeRule, is_text_type, look_alike_key};
 use crate::model::SINGLE;
 use crate::numeric_view::{labels, linear_numbers};
+use crate::protected_coding::codes_by_rule;
 
 /// Returns the code of each distinct value and the number of codes. Codes are ordered by value, by hierarchy or by
 /// category, depending on the sensitive coding; values that count for nothing have the code [`NULL`]. `rows` has the number of
@@ -27,12 +29,16 @@ pub(crate) fn codes(
     match facet {
         SensitiveCoding::Values if rule.applies_to(values.data_type()) => look_alike_codes(rule, values),
         SensitiveCoding::Values => Ok((ranks(values)?, values.len() as u32)),
-        SensitiveCoding::Strong(protection) => strong_codes(protection, rule, column, values),
+        SensitiveCoding::Strong(protection) => match &*protection.hierarchy {
+            HierarchySpec::Tree(_) => strong_codes(protection, rule, column, values),
+            _ => codes_by_rule(protection, rule, column, values),
+        },
         SensitiveCoding::Categories(categories) => category_codes(categories, column, values),
         SensitiveCoding::Bands(borders) => band_codes(borders, rule, column, values),
         SensitiveCoding::Leaves(hierarchy) => {
             let (_, positions) = built(hierarchy, column, values)?;
-            Ok((leaf_codes(&positions), values.len() as u32))
+            let is_missing = are_missing_leaves(hierarchy, rule, values)?;
+            Ok((leaf_codes(&positions, &is_missing), values.len() as u32))
         }
         SensitiveCoding::Units => Ok(unit_codes(&ranks(values)?, rows.unwrap_or_default())),
     }
@@ -50,18 +56,38 @@ pub(crate) fn numbers_by_code(rule: &LookAlikeRule, values: &ArrayRef) -> Result
 }
 
 /// Returns the hierarchy of the codes of [`SensitiveCoding::Leaves`].
-pub(crate) fn tree_of_codes(hierarchy: &HierarchySpec, column: &str, values: &ArrayRef) -> Result<CodeTree> {
+pub(crate) fn tree_of_codes(
+    hierarchy: &HierarchySpec,
+    rule: &LookAlikeRule,
+    column: &str,
+    values: &ArrayRef,
+) -> Result<CodeTree> {
     let (tree, positions) = built(hierarchy, column, values)?;
+    let codes = leaf_codes(&positions, &are_missing_leaves(hierarchy, rule, values)?);
     let mut nodes = vec![tree.root(); positions.len()];
-    leaf_codes(&positions).iter().zip(&positions).for_each(|(code, at)| nodes[*code as usize] = tree.leaf_node(*at));
+    let counted = codes.iter().zip(&positions).filter(|(code, _)| **code != NULL);
+    counted.for_each(|(code, at)| nodes[*code as usize] = tree.leaf_node(*at));
     Ok(CodeTree::new(&tree, &nodes))
 }
 
-/// Numbers the leaves that occur, in the order of the hierarchy.
-fn leaf_codes(positions: &[u32]) -> Vec<u32> {
-    let mut order: Vec<u32> = positions.to_vec();
+/// Returns whether each value counts for nothing among the leaves of a hierarchy. A tree lists the values that count.
+fn are_missing_leaves(hierarchy: &HierarchySpec, rule: &LookAlikeRule, values: &ArrayRef) -> Result<Vec<bool>> {
+    match hierarchy {
+        HierarchySpec::Tree(_) => Ok(vec![false; values.len()]),
+        _ => rule.are_missing(values),
+    }
+}
+
+/// Numbers the leaves that occur, in the order of the hierarchy, without those that are missing.
+fn leaf_codes(positions: &[u32], is_missing: &[bool]) -> Vec<u32> {
+    let counted = positions.iter().zip(is_missing).filter(|(_, is_missing)| !**is_missing);
+    let mut order: Vec<u32> = counted.map(|(position, _)| *position).collect();
     order.sort_unstable();
-    positions.iter().map(|position| order.partition_point(|other| other < position) as u32).collect()
+    let code = |(position, is_missing): (&u32, &bool)| match is_missing {
+        true => NULL,
+        false => order.partition_point(|other| other < position) as u32,
+    };
+    positions.iter().zip(is_missing).map(code).collect()
 }
 
 fn built(hierarchy: &HierarchySpec, column: &str, values: &ArrayRef) -> Result<(Tree, Vec<u32>)> {
@@ -161,39 +187,26 @@ fn strong_nodes(tree: &Tree, protected: &[String]) -> Vec<Node> {
     (0..tree.leaf_count() as u32).map(strong).collect()
 }
 
-fn code_of_value(categories: &Categories) -> FxHashMap<&str, u32> {
-    let lists = categories.list.iter().zip(0..);
-    lists.flat_map(|(category, code)| category.values.iter().map(move |value| (value.as_str(), code))).collect()
-}
-
 /// Returns the name of the sensitive category of each row, null where the value is null.
 pub fn category_names(categories: &Categories, column: &str, values: &ArrayRef) -> Result<ArrayRef> {
-    let code_of = code_of_value(categories);
-    let texts = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;
+    let found = CategoryFinder::new(categories).find(column, values)?;
     let nulls = values.logical_nulls();
-    let mut unknown = FxHashSet::default();
-    let mut name = |(row, text): (usize, &String)| {
-        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(row)) {
-            return None;
-        }
-        let code = code_of.get(text.as_str());
-        if code.is_none() {
-            unknown.insert(text.clone());
-        }
-        code.map(|code| categories.list[*code as usize].name.as_str())
-    };
-    let names: StringArray = texts.iter().enumerate().map(&mut name).collect();
-    match unknown.len() {
-        0 => Ok(Arc::new(names)),
-        count => Err(CoreError::Uncategorized { column: column.to_owned(), count }),
+    let is_known =
+        |(row, code): (usize, &Option<u32>)| code.is_some() || nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+    if !found.iter().enumerate().all(is_known) {
+        let texts = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;
+        let unknown = found.iter().enumerate().filter(|row| !is_known(*row)).map(|(row, _)| &texts[row]);
+        let count = unknown.collect::<FxHashSet<_>>().len();
+        return Err(CoreError::Uncategorized { column: column.to_owned(), count });
     }
+    let name = |code: Option<u32>| code.map(|code| categories.list[code as usize].name.as_str());
+    Ok(Arc::new(found.into_iter().map(name).collect::<StringArray>()))
 }
 
 fn category_codes(categories: &Categories, column: &str, values: &ArrayRef) -> Result<(Vec<u32>, u32)> {
-    let code_of = code_of_value(categories);
-    let names = labels(values).map_err(|_| CoreError::NoText { column: column.to_owned() })?;
-    let codes: Vec<u32> = names.iter().filter_map(|name| code_of.get(name.as_str()).copied()).collect();
-    match names.len() - codes.len() {
+    let found = CategoryFinder::new(categories).find(column, values)?;
+    let codes: Vec<u32> = found.into_iter().flatten().collect();
+    match values.len() - codes.len() {
         0 => Ok((codes, categories.list.len() as u32)),
         count => Err(CoreError::Uncategorized { column: column.to_owned(), count }),
     }

@@ -26,6 +26,7 @@ pub(crate) fn health_conditions() -> Categories {
     let category = |(name, values): (&str, [&str; 2])| Category {
         name: name.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        ..Category::default()
     };
     let list = [
         ("Top Secret", ["HIV", "Cancer"]),
@@ -100,6 +101,7 @@ fn numbers_are_categorized_by_their_text() {
     let of = |name: &str, values: &[&str]| Category {
         name: name.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
+        ..Category::default()
     };
     let categories = Categories { list: vec![of("1", &["-7"]), of("2", &["10", "11"])] };
     let facet = SensitiveCoding::Categories(Arc::new(categories));

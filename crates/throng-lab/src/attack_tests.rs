@@ -91,7 +91,7 @@ fn similarity_reads_the_group_of_different_values() {
     let people = in_classes(|class, member| class % 6 * 4 + member % 4);
     let mut spec = spec(10, 3);
     let group = |illness: usize| (format!("illness {illness}"), format!("group {}", illness / 4));
-    spec.sensitive[0].groups = Some((0..24).map(group).collect::<HashMap<_, _>>());
+    spec.sensitive[0].groups = Some((0..24).map(group).collect::<HashMap<_, _>>().into());
     let siege = Siege { spec: spec.clone(), original: people, ..Siege::default() };
     let outcome = siege.outcome("similarity");
     assert!(outcome.release == 1.0 && outcome.gain > 5.9, "{outcome:?}");

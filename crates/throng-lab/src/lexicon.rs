@@ -159,7 +159,7 @@ impl NameDomain {
     pub(crate) fn codes_of(
         &mut self,
         column: &ArrayRef,
-        shown: Option<&std::collections::HashMap<String, String>>,
+        shown: Option<&crate::ValueNames>,
     ) -> Result<Vec<Option<u32>>, ArrowError> {
         let mut code = |text: &str| self.code(shown.and_then(|shown| shown.get(text)).map_or(text, String::as_str));
         if let DataType::Dictionary(_, value) = column.data_type() {

@@ -33,5 +33,5 @@ pub mod utility;
 pub use diff::{DiffReport, diff, diff_linked};
 pub use error::LabError;
 pub use lexicon::Lexicon;
-pub use spec::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm};
+pub use spec::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm, ValueNames};
 pub use table::{OriginalReader, OriginalTable, ReleasedReader, ReleasedTable};

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use arrow::array::ArrayRef;
-use arrow::datatypes::DataType;
+use arrow::compute::kernels::cast_utils::Parser;
+use arrow::datatypes::{DataType, Date32Type};
 
 use crate::label::ordered_extent;
 use crate::lexicon::{is_text, plain_type, texts_of};
@@ -65,11 +66,45 @@ pub struct KnownSensitive {
     /// Name, in both tables.
     pub name: String,
     /// Released text by original value, where the release shows another text than the value.
-    pub shown: Option<HashMap<String, String>>,
+    pub shown: Option<ValueNames>,
     /// Group by released text: values of one group are similar.
-    pub groups: Option<HashMap<String, String>>,
+    pub groups: Option<ValueNames>,
     /// Minimum number of distinct values of a class, if it differs from that of the policy.
     pub p: Option<u64>,
+}
+
+/// Names of values that are given one by one, by prefixes of their texts, or by bands of numbers and dates.
+#[derive(Clone, Debug, Default)]
+pub struct ValueNames {
+    /// Names by text.
+    pub listed: HashMap<String, String>,
+    /// Names by beginnings of texts; the longest decides.
+    pub prefixes: Vec<(String, String)>,
+    /// Names by numbers, or days since 1970, from the first on and below the second.
+    pub bands: Vec<(f64, f64, String)>,
+}
+
+impl From<HashMap<String, String>> for ValueNames {
+    fn from(listed: HashMap<String, String>) -> Self {
+        Self { listed, ..Self::default() }
+    }
+}
+
+impl ValueNames {
+    /// Returns the name of a value, if it has one.
+    pub(crate) fn get(&self, text: &str) -> Option<&String> {
+        let by_prefix = || {
+            let fitting = self.prefixes.iter().filter(|(prefix, _)| text.starts_with(prefix.as_str()));
+            fitting.max_by_key(|(prefix, _)| prefix.len()).map(|(_, name)| name)
+        };
+        let day = || text.get(..10).and_then(Date32Type::parse).map(f64::from);
+        let by_band = || {
+            let number = text.parse::<f64>().ok().or_else(day)?;
+            self.bands.iter().find(|(from, below, _)| (*from..*below).contains(&number)).map(|(_, _, name)| name)
+        };
+        let listed = self.listed.get(text).or_else(by_prefix);
+        if self.bands.is_empty() { listed } else { listed.or_else(by_band) }
+    }
 }
 
 impl LabSpec {

@@ -1,7 +1,7 @@
 //! Canonical JSON of a policy, for its digest.
 
 use serde_json::{Value, json};
-use throng_core::columns::{Category, Limit};
+use throng_core::columns::{Category, Limit, ValueBand};
 use throng_core::cover::CoverGrid;
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::model::FrequencyRequirement;
@@ -137,8 +137,7 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
         text["protected"] = json!(protection.protected);
     }
     if let Some(categories) = &sensitive.categories {
-        let category = |category: &Category| json!({ "name": category.name, "values": category.values });
-        text["categories"] = categories.list.iter().map(category).collect();
+        text["categories"] = categories.list.iter().map(category_json).collect();
         text["release"] = json!(RawRelease::from(sensitive.release).as_str());
     }
     if let Some(borders) = &sensitive.bands {
@@ -159,6 +158,19 @@ fn sensitive_json(sensitive: &Sensitive) -> Value {
     };
     if !sensitive.frequencies.is_empty() {
         text["frequencies"] = sensitive.frequencies.iter().map(requirement).collect();
+    }
+    text
+}
+
+fn category_json(category: &Category) -> Value {
+    let mut text = json!({ "name": category.name, "values": category.values });
+    if !category.prefixes.is_empty() {
+        text["prefixes"] = json!(category.prefixes);
+    }
+    if !category.bands.is_empty() {
+        let border = |number: f64| number.is_finite().then_some(number);
+        let band = |band: &ValueBand| json!({ "from": border(band.from), "below": border(band.below) });
+        text["bands"] = category.bands.iter().map(band).collect();
     }
     text
 }

@@ -259,9 +259,9 @@ pub struct Sensitive {
     pub p: Option<u64>,
     /// Weight in the diversity that clusterings maximize; finite and greater than zero.
     pub weight: Option<f64>,
-    /// Protected values of its hierarchy, other than the root. The hierarchy is a tree.
+    /// Protected values of its hierarchy, other than the root.
     pub protection: Option<Arc<Protection>>,
-    /// Hierarchy by which values are compared, a tree; also that of the protection, if there is one.
+    /// Hierarchy by which values are compared; also that of the protection, if there is one.
     pub hierarchy: Option<Arc<HierarchySpec>>,
     /// Categories of its values, the most sensitive first.
     pub categories: Option<Arc<Categories>>,

@@ -6,9 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use throng_core::columns::{Categories, ColumnRecoding, Limit, Protection, released_names};
-use throng_core::hierarchy::{HierarchySpec, Node, Tree};
+use throng_core::hierarchy::{HierarchySpec, MaskSide, Node, Tree, label_range, mask_affix};
 use throng_core::model::{FrequencyRequirement, GroundDistance};
-use throng_core::verify::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
+use throng_core::verify::{
+    AllowedValues, CategoryRules, LabelColumn, LevelRule, LimitPromise, Promise, ProtectedLabels, SensitivePromise,
+    SensitiveReading,
+};
 
 use crate::policy::{Policy, Quasi, Role, Sensitive, SensitiveRelease, needs_hierarchy};
 
@@ -67,7 +70,7 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     };
     let mut promises = Vec::new();
     if let Some(protection) = &sensitive.protection {
-        promises.push(promise(SensitiveReading::Strong(Arc::new(strong_values(protection))), None));
+        promises.push(promise(strong_reading(protection), None));
     }
     if let Some(categories) = &sensitive.categories {
         promises.push(promise(category_reading(name, categories, sensitive.release), policy.privacy.alpha));
@@ -75,11 +78,12 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     if let Some(borders) = &sensitive.bands {
         promises.push(promise(SensitiveReading::Bands(Arc::clone(borders)), None));
     }
-    let is_ordered = |of: &FrequencyRequirement| {
-        matches!(of, FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. })
-    };
-    let leaves = sensitive.hierarchy.as_deref().filter(|_| !of_tree.is_empty()).map(leaf_reading);
-    if let Some(reading) = leaves {
+    let compared = sensitive.hierarchy.as_deref().filter(|_| !of_tree.is_empty());
+    if let Some((hierarchy, reading)) = compared.map(|hierarchy| (hierarchy, leaf_reading(hierarchy))) {
+        let is_tree = matches!(hierarchy, HierarchySpec::Tree(_));
+        if promises.is_empty() && !is_tree {
+            promises.push(promise(values_reading(&of_frequencies), None));
+        }
         match promises.is_empty() {
             true => promises.push(SensitivePromise {
                 frequencies: of_frequencies.iter().chain(&of_tree).copied().collect(),
@@ -89,11 +93,7 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
         }
     }
     if promises.is_empty() {
-        let reading = match of_frequencies.iter().any(is_ordered) {
-            true => SensitiveReading::Numbers,
-            false => SensitiveReading::Values,
-        };
-        promises.push(promise(reading, None));
+        promises.push(promise(values_reading(&of_frequencies), None));
     }
     if !of_range.is_empty() {
         let reading = SensitiveReading::Numbers;
@@ -103,9 +103,29 @@ fn sensitive_promises(name: &str, sensitive: &Sensitive, policy: &Policy) -> Vec
     promises
 }
 
+/// Returns how values are read that count by themselves.
+fn values_reading(frequencies: &[FrequencyRequirement]) -> SensitiveReading {
+    let is_ordered = |of: &FrequencyRequirement| {
+        matches!(of, FrequencyRequirement::Closeness { distance: GroundDistance::Ordered, .. })
+    };
+    if frequencies.iter().any(is_ordered) { SensitiveReading::Numbers } else { SensitiveReading::Values }
+}
+
+/// Returns how values are read of which some are protected.
+fn strong_reading(protection: &Protection) -> SensitiveReading {
+    let protected = protection.protected.iter();
+    let affixes =
+        |side| protected.clone().filter_map(move |label| mask_affix(side, label).map(str::to_owned)).collect();
+    SensitiveReading::StrongByRule(match &*protection.hierarchy {
+        HierarchySpec::Tree(tree) => return SensitiveReading::Strong(Arc::new(strong_values(protection, tree))),
+        HierarchySpec::Mask(MaskSide::Right) => ProtectedLabels::Prefixes(affixes(MaskSide::Right)),
+        HierarchySpec::Mask(MaskSide::Left) => ProtectedLabels::Suffixes(affixes(MaskSide::Left)),
+        spec => ProtectedLabels::Ranges(protected.filter_map(|label| label_range(spec, label)).collect()),
+    })
+}
+
 /// Maps each leaf of the hierarchy to its highest protected ancestor, or to itself.
-fn strong_values(protection: &Protection) -> HashMap<String, String> {
-    let HierarchySpec::Tree(tree) = &*protection.hierarchy else { return HashMap::new() };
+fn strong_values(protection: &Protection, tree: &Tree) -> HashMap<String, String> {
     let strong = |path: Vec<&str>| {
         let value = path.first()?;
         let strong = path.iter().rfind(|label| protection.protected.iter().any(|known| known == *label));
@@ -114,9 +134,23 @@ fn strong_values(protection: &Protection) -> HashMap<String, String> {
     paths(tree).into_iter().filter_map(strong).collect()
 }
 
-/// Maps each leaf of the hierarchy to the labels above it.
+/// Maps each leaf of the hierarchy to the labels above it, or gives the rule of these.
 fn leaf_reading(hierarchy: &HierarchySpec) -> SensitiveReading {
-    let HierarchySpec::Tree(tree) = hierarchy else { return SensitiveReading::Leaves(Arc::default()) };
+    let tree = match hierarchy {
+        HierarchySpec::Tree(tree) => tree,
+        HierarchySpec::Mask(side) => return SensitiveReading::Levels(LevelRule::Mask(*side)),
+        HierarchySpec::Intervals { origin, widths } => {
+            return SensitiveReading::Levels(LevelRule::Intervals {
+                origin: *origin,
+                widths: widths.as_slice().into(),
+            });
+        }
+        HierarchySpec::DateParts(parts) => {
+            return SensitiveReading::Levels(LevelRule::DateParts(parts.as_slice().into()));
+        }
+        // A policy does not name these.
+        HierarchySpec::Flat | HierarchySpec::MeanDifference => return SensitiveReading::Leaves(Arc::default()),
+    };
     let owned = |path: Vec<&str>| -> Option<(String, Vec<String>)> {
         let (value, above) = path.split_first()?;
         Some(((*value).to_owned(), above.iter().map(|label| (*label).to_owned()).collect()))
@@ -132,10 +166,14 @@ fn category_reading(name: &str, categories: &Categories, release: SensitiveRelea
             .flat_map(|(category, number)| category.values.iter().map(move |value| (value.clone(), number)))
             .collect(),
     };
+    let numbered = || categories.list.iter().zip(0..).filter(|_| release != SensitiveRelease::Category);
+    let prefixes = numbered().flat_map(|(one, number)| one.prefixes.iter().map(move |text| (text.clone(), number)));
+    let bands = numbered().flat_map(|(one, number)| one.bands.iter().map(move |band| (*band, number)));
+    let rules = CategoryRules { prefixes: prefixes.collect(), bands: bands.collect() };
     let names = || categories.list.iter().map(|category| category.name.clone()).collect();
     let labels = (release == SensitiveRelease::Both)
         .then(|| LabelColumn { column: SensitiveRelease::category_name(name), names: names() });
-    SensitiveReading::Categories { of: Arc::new(of), count: categories.list.len() as u32, labels }
+    SensitiveReading::Categories { of: Arc::new(of), rules, count: categories.list.len() as u32, labels }
 }
 
 /// Returns the values that a limited column may show, as far as they follow from the policy: in trees and bands. Labels

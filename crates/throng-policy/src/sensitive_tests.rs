@@ -58,20 +58,70 @@ fn a_hierarchy_and_protected_values_need_each_other() {
     );
     assert_eq!(
         refused("protected = ['cancer']\n"),
-        ["policy.toml:7:1: columns.a.protected: needs a `hierarchy`, a file or a tree, whose values it names"]
+        ["policy.toml:7:1: columns.a.protected: needs a `hierarchy`, whose values it names"]
     );
-    for rule in ["{ mask = 'left' }", "{ width = 5 }", "{ date = ['year'] }"] {
-        assert_eq!(
-            refused(&format!("hierarchy = {rule}\nprotected = ['x']\n")),
-            ["policy.toml:7:13: columns.a.hierarchy: must be a file or a `tree` in a sensitive column, whose values \
-              are known"]
-        );
-    }
     assert_eq!(
         refused("hierarchy = 'x.csv'\nprotected = ['x']\n"),
         ["policy.toml:7:13: columns.a.hierarchy: `x.csv`: there is no such file; paths start at the folder of the \
           policy"]
     );
+}
+
+#[test]
+fn protected_labels_of_a_rule_are_those_that_it_builds() {
+    for (rule, protected, others) in [
+        ("{ mask = 'right' }", "'41*', '4****'", "'41', '***', '*41'"),
+        ("{ mask = 'left' }", "'*41'", "'41', '*', '41*'"),
+        ("{ width = 5 }", "'[20-24]', '[-5-0)'", "'[20-29]', '20', '[21-25]'"),
+        ("{ intervals = [5, 10], origin = 1 }", "'[1-5]', '[11-21)'", "'[0-4]', '[6-15]', '*'"),
+        ("{ date = ['month', 'decade'] }", "'2024-02', '2020s'", "'2024', '2024-Q1', '2025s'"),
+    ] {
+        let with = |labels: &str| format!("hierarchy = {rule}\nprotected = [{labels}]\n");
+        assert!(accepted(&with(protected)).protection.is_some(), "{rule}");
+        let refused = refused(&with(others));
+        assert_eq!(refused.len(), 3, "{rule}: {refused:?}");
+        assert!(
+            refused.iter().all(|text| text.contains("is not a label of the column's hierarchy; name ")),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn categories_may_be_given_by_prefixes_and_bands() {
+    let by_prefix =
+        "categories = [{ name = 'x', prefixes = ['C', 'D0'], values = ['Z9'] }, { name = 'y', prefixes = ['D'] }]\n";
+    let list = accepted(by_prefix).categories.unwrap().list.clone();
+    assert_eq!((list[0].prefixes.len(), list[0].values.len(), list[1].prefixes.len()), (2, 1, 1));
+    let by_band = "categories = [{ name = 'x', bands = [{ below = 10 }, { from = 99 }] }, { name = 'y', bands = [{ from = 10, \
+                   below = 99 }] }, { name = 'z', bands = [] , values = ['7'] }]\n";
+    assert_eq!(refused(by_band).len(), 1);
+    let by_date =
+        "categories = [{ name = 'x', bands = [{ from = '1970-01-02' }] }, { name = 'y', bands = [{ below = 1 }] }]\n";
+    let list = accepted(by_date).categories.unwrap().list.clone();
+    assert_eq!((list[0].bands[0].from, list[0].bands[0].below), (1.0, f64::INFINITY));
+    assert_eq!((list[1].bands[0].from, list[1].bands[0].below), (f64::NEG_INFINITY, 1.0));
+    for (fields, complaint) in [
+        (
+            "[{ name = 'x', prefixes = ['C'] }, { name = 'y', prefixes = ['C'] }]",
+            "categories[1].prefixes[0]: is already in a category",
+        ),
+        ("[{ name = 'x', prefixes = [''] }, ['y']]", "prefixes[0]: is empty, and every text begins with it"),
+        ("[{ name = 'x' }, ['y']]", "categories[0].values: is empty; give it at least one value"),
+        ("[{ name = 'x', bands = [{}] }, ['y']]", "bands[0]: has neither `from` nor `below`"),
+        (
+            "[{ name = 'x', bands = [{ from = 5, below = 5 }] }, ['y']]",
+            "bands[0]: is empty: `from` must be less than `below`",
+        ),
+        (
+            "[{ name = 'x', bands = [{ from = 5 }] }, { name = 'y', bands = [{ from = 0, below = 6 }] }]",
+            "categories[1].bands[0]: overlaps with columns.a.categories[0].bands[0]",
+        ),
+        ("[{ name = 'x', bands = [{ from = 'May' }] }, ['y']]", "from: must be a finite number, or a date such as"),
+    ] {
+        let refused = refused(&format!("categories = {fields}\n"));
+        assert!(refused.len() == 1 && refused[0].contains(complaint), "{fields}: {refused:?}");
+    }
 }
 
 #[test]
@@ -83,18 +133,9 @@ fn values_may_be_compared_by_a_hierarchy() {
     );
     assert_eq!(
         refused("t = 0.2\ndistance = 'hierarchical'\n"),
-        [
-            "policy.toml:8:12: columns.a.distance: needs a `hierarchy`, a file, its lines or a tree, by which values are \
-          compared"
-        ]
+        ["policy.toml:8:12: columns.a.distance: needs a `hierarchy`, by which values are compared"]
     );
-    let masked = refused("hierarchy = { mask = 'left' }\nt = 0.2\ndistance = 'hierarchical'\n");
-    assert_eq!(
-        masked,
-        [
-            "policy.toml:7:13: columns.a.hierarchy: must be a file or a `tree` in a sensitive column, whose values are known"
-        ]
-    );
+    assert!(accepted("hierarchy = { mask = 'left' }\nt = 0.2\ndistance = 'hierarchical'\n").hierarchy.is_some());
     let categories = "categories = [['lung'], ['skin'], ['flu', 'cold']]\n";
     let published = refused(&format!("{TREE}t = 0.2\ndistance = 'hierarchical'\n{categories}"));
     assert_eq!(

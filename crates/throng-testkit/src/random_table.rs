@@ -125,7 +125,11 @@ impl RandomCoding {
             Self::Leaves => SensitiveCoding::Leaves(Arc::new(hierarchy(&texts))),
             Self::Categories => {
                 let values = |number| texts.iter().filter(|text| part(text, 3) == number).cloned().collect();
-                let category = |number: u32| Category { name: format!("category {number}"), values: values(number) };
+                let category = |number: u32| Category {
+                    name: format!("category {number}"),
+                    values: values(number),
+                    ..Category::default()
+                };
                 SensitiveCoding::Categories(Arc::new(Categories { list: (0..3).map(category).collect() }))
             }
         }

@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 15] = [
+const TABLES: [(&str, &str); 17] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
@@ -30,6 +30,8 @@ const TABLES: [(&str, &str); 15] = [
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
     ("`[tables.NAME]`", "Table"),
+    ("`categories` of a column", "NamedCategory"),
+    ("`bands` of a category", "Band"),
     ("`recursive` of a column", "Recursive"),
     ("`hierarchy` of a column", "HierarchyRule"),
     ("`cover` of a column", "CoverGrid"),
@@ -48,7 +50,7 @@ const INLINE: [&str; 13] = [
     "Cover",
     "CoverName",
     "Category",
-    "NamedCategory",
+    "Border",
     "Columns",
 ];
 
@@ -120,6 +122,7 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
             "MaxDelay" => "a whole number, or a table ([below](#max_delay-of-a-stream))".to_owned(),
             "Cover" => "a number, a name or a table ([below](#cover))".to_owned(),
             "Branch" => "a table of groups".to_owned(),
+            "Border" => "a number, or a date as text".to_owned(),
             _ if definition["oneOf"].is_array() => format!("[a name](#{name_of_field})"),
             _ => "a table".to_owned(),
         };

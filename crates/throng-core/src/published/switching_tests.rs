@@ -37,8 +37,11 @@ fn patients() -> Surveyed {
             "Indigestion",
         ]),
     ];
-    let category =
-        |name: &str, values: [&str; 2]| Category { name: name.to_owned(), values: values.map(str::to_owned).to_vec() };
+    let category = |name: &str, values: [&str; 2]| Category {
+        name: name.to_owned(),
+        values: values.map(str::to_owned).to_vec(),
+        ..Category::default()
+    };
     let categories = Categories {
         list: vec![
             category("Top Secret", ["HIV", "Cancer"]),

@@ -176,7 +176,7 @@ impl Domains {
                 };
                 let tree = match looked_at {
                     SensitiveCoding::Leaves(hierarchy) => {
-                        Some(Arc::new(sensitive_coding::tree_of_codes(hierarchy, &column.name, &union.values)?))
+                        Some(Arc::new(sensitive_coding::tree_of_codes(hierarchy, rule, &column.name, &union.values)?))
                     }
                     _ => None,
                 };

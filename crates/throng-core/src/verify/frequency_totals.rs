@@ -3,6 +3,8 @@
 //! Most measures of a class depend on its own counts, and only the worst one is kept. Requirements that compare classes
 //! with the whole release can be decided only when all rows have been seen; until then the counts of every class are kept.
 
+use std::collections::BTreeMap;
+
 use super::facts::SymbolCounts;
 use super::findings::{Amount, RequirementFindings};
 use super::frequency::{Reference, is_relative, measure, violates};
@@ -17,6 +19,8 @@ pub(super) struct FrequencyTotals {
     worst: Vec<Worst>,
     /// Counts of each class, if a requirement needs them.
     classes: Vec<Vec<(u64, u64)>>,
+    /// Visible parts of masked codes by symbol, if values are compared by them.
+    codes: BTreeMap<u64, Vec<u64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,11 @@ impl FrequencyTotals {
         }
     }
 
+    /// Adds the visible parts of masked codes.
+    pub(super) fn add_codes(&mut self, codes: &BTreeMap<u64, Vec<u64>>) {
+        self.codes.extend(codes.iter().map(|(symbol, parts)| (*symbol, parts.clone())));
+    }
+
     /// Merges the totals of other classes, for the same requirements.
     pub(super) fn merge(&mut self, other: &Self, requirements: &[FrequencyRequirement]) {
         self.worst.resize(requirements.len(), Worst::NOTHING);
@@ -68,12 +77,14 @@ impl FrequencyTotals {
             known.failing += seen.failing;
         }
         self.classes.extend(other.classes.iter().cloned());
+        self.add_codes(&other.codes);
     }
 
     /// Returns required and achieved measures, in the order of the requirements.
     pub(super) fn findings(&self, promise: &SensitivePromise) -> Vec<RequirementFindings> {
-        let mut release = Reference { tree: LabelTree::of(&promise.reading), ..Reference::default() };
+        let mut release = Reference::default();
         self.classes.iter().for_each(|counts| release.add(counts));
+        release.tree = LabelTree::of(&promise.reading, release.rows.keys().copied(), &self.codes);
         let finding = |(number, requirement): (usize, &FrequencyRequirement)| {
             let mut worst = self.worst.get(number).copied().unwrap_or(Worst::NOTHING);
             for counts in self.classes.iter().filter(|_| is_relative(requirement)) {
@@ -102,6 +113,11 @@ impl FrequencyTotals {
             numbers.push(counts.len() as u64);
             numbers.extend(counts.iter().flat_map(|(symbol, rows)| [*symbol, *rows]));
         }
+        numbers.push(self.codes.len() as u64);
+        for (symbol, parts) in &self.codes {
+            numbers.extend([*symbol, parts.len() as u64]);
+            numbers.extend(parts);
+        }
     }
 
     /// Decodes totals from a summary.
@@ -117,6 +133,10 @@ impl FrequencyTotals {
                 counts.push((next()?, next()?));
             }
             totals.classes.push(counts);
+        }
+        for _ in 0..next()? {
+            let (symbol, parts) = (next()?, next()?);
+            totals.codes.insert(symbol, (0..parts).map(|_| next()).collect::<Option<_>>()?);
         }
         Some(totals)
     }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::promise::SensitiveReading;
-use super::reader::symbol_of_text;
+use super::levels::{count, downwards};
+use super::promise::{LevelRule, SensitiveReading};
+use super::reader::{number_of_symbol, symbol_of_text};
 
 /// Edges of a hierarchy of symbols.
 ///
@@ -19,9 +20,51 @@ pub(super) struct LabelTree {
 }
 
 impl LabelTree {
-    /// Returns the hierarchy of a reading, if it has one.
-    pub(super) fn of(reading: &SensitiveReading) -> Option<Self> {
-        let SensitiveReading::Leaves(above) = reading else { return None };
+    /// Returns the hierarchy of a reading over the symbols of a release, if it has one. `codes` has the visible parts of masked
+    /// values.
+    pub(super) fn of(
+        reading: &SensitiveReading,
+        symbols: impl Iterator<Item = u64>,
+        codes: &BTreeMap<u64, Vec<u64>>,
+    ) -> Option<Self> {
+        match reading {
+            SensitiveReading::Leaves(above) => Some(Self::of_labels(above)),
+            SensitiveReading::Levels(LevelRule::Mask(_)) => {
+                let longest = codes.values().map(Vec::len).max().unwrap_or(0);
+                let downwards = |symbol| (symbol, codes.get(&symbol).cloned().unwrap_or_default());
+                Some(Self::of_levels(symbols.map(downwards), longest))
+            }
+            SensitiveReading::Levels(rule) => {
+                let downwards = |symbol| (symbol, downwards(rule, number_of_symbol(symbol)));
+                Some(Self::of_levels(symbols.map(downwards), count(rule) + 1))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the hierarchy of symbols whose nodes are given from the one below the root on. The height of the root is
+    /// `highest`, and each further node is lower by one.
+    fn of_levels(symbols: impl Iterator<Item = (u64, Vec<u64>)>, highest: usize) -> Self {
+        let highest = highest.max(1);
+        let mut nodes: HashMap<(usize, u64), usize> = HashMap::new();
+        let (mut lengths, mut paths) = (Vec::new(), BTreeMap::new());
+        for (symbol, downwards) in symbols {
+            // The value itself lies at height zero below the last of its nodes.
+            let own = lengths.len();
+            lengths.push(highest.saturating_sub(downwards.len()) as f64 / highest as f64 / 2.0);
+            let mut walk = vec![own];
+            for (depth, node) in downwards.into_iter().enumerate().rev() {
+                walk.push(*nodes.entry((depth, node)).or_insert_with(|| {
+                    lengths.push(0.5 / highest as f64);
+                    lengths.len() - 1
+                }));
+            }
+            paths.insert(symbol, walk);
+        }
+        Self { lengths, paths }
+    }
+
+    fn of_labels(above: &HashMap<String, Vec<String>>) -> Self {
         // A node is known by all labels from it to the root: a label may stand at two levels.
         let mut nodes: HashMap<Vec<&str>, usize> = HashMap::new();
         let mut heights: Vec<usize> = Vec::new();
@@ -49,7 +92,7 @@ impl LabelTree {
             walk.pop();
             (symbol, walk)
         };
-        Some(Self { lengths, paths: walks.into_iter().map(below_root).collect() })
+        Self { lengths, paths: walks.into_iter().map(below_root).collect() }
     }
 
     /// Returns the earth mover's distance of two distributions, each as rows by symbol and their number.

@@ -22,8 +22,8 @@ const UNSEEN: [(u32, u32); 9] = [
     (0xfeff, 0xfeff),
 ];
 
-/// What the values of a column count as.
-#[derive(Clone, Debug)]
+/// What the values of a column count as; by default each as itself.
+#[derive(Clone, Debug, Default)]
 pub(super) struct CountedText {
     merges: bool,
     /// Forms of the texts that count for nothing.

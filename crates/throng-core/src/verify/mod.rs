@@ -13,6 +13,7 @@ mod findings;
 mod frequency;
 mod frequency_totals;
 mod label_tree;
+mod levels;
 mod limit;
 mod look_alikes;
 mod promise;
@@ -35,7 +36,10 @@ use facts::{ClassFacts, ReadBatch, SensitiveTally};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::{LimitReader, is_text};
 use look_alikes::CountedText;
-pub use promise::{AllowedValues, LabelColumn, LimitPromise, Promise, SensitivePromise, SensitiveReading};
+pub use promise::{
+    AllowedValues, CategoryRules, LabelColumn, LevelRule, LimitPromise, Promise, ProtectedLabels, SensitivePromise,
+    SensitiveReading,
+};
 use reader::{ColumnReader, Meaning};
 use runs::run_starts;
 pub use summary::Unreadable;
@@ -222,9 +226,9 @@ impl Verifier {
     /// Merges a verifier of the same promise that has seen other rows.
     pub fn merge(&mut self, other: Self) {
         self.rows += other.rows;
-        let labels = |column: SensitiveCheck| column.labels;
-        for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive.into_iter().map(labels)) {
-            if let (Some(known), Some(seen)) = (&mut known.labels, seen) {
+        for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
+            known.values.merge_codes(seen.values);
+            if let (Some(known), Some(seen)) = (&mut known.labels, seen.labels) {
                 known.mismatches += seen.mismatches;
             }
         }
@@ -255,6 +259,9 @@ impl Verifier {
         let ended = self.together.as_ref().map(|together| together.totals.clone());
         let mut totals = ended.unwrap_or_else(|| Totals::new(&self.promise));
         self.classes.values().for_each(|facts| totals.add(facts, &self.promise));
+        for (totals, check) in totals.sensitive.iter_mut().zip(&self.sensitive) {
+            totals.frequencies.add_codes(check.values.codes());
+        }
         totals
     }
 
@@ -355,3 +362,7 @@ mod models_tests;
 #[cfg(test)]
 #[path = "frequency_tests.rs"]
 mod frequency_tests;
+
+#[cfg(test)]
+#[path = "rule_tests.rs"]
+mod rule_tests;

@@ -46,7 +46,7 @@ fn category_of() -> Arc<HashMap<String, u32>> {
 
 fn categories(labels: Option<&str>) -> SensitiveReading {
     let labels = labels.map(|column| LabelColumn { column: column.to_owned(), names: names() });
-    SensitiveReading::Categories { of: category_of(), count: 4, labels }
+    SensitiveReading::Categories { of: category_of(), rules: CategoryRules::default(), count: 4, labels }
 }
 
 fn sensitive(reading: SensitiveReading, p: u64, alpha: Option<f64>) -> SensitivePromise {
@@ -185,7 +185,7 @@ fn a_weight_of_zero_asks_for_nothing() {
 #[test]
 fn one_category_weighs_nothing() {
     let of = Arc::new(HashMap::from([("Flu".to_owned(), 0)]));
-    let reading = SensitiveReading::Categories { of, count: 1, labels: None };
+    let reading = SensitiveReading::Categories { of, rules: CategoryRules::default(), count: 1, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 1, Some(1.0))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Flu", "Flu"]))])]);
     assert_eq!((amounts(&found)[1].3, found.holds()), (Weight(0.0), false));
@@ -210,7 +210,7 @@ fn values_without_a_category_never_count() {
     assert_eq!(of_class(&[Some("HIV"), Some("flu"), Some("Gout"), None]), (Count(1), Weight(0.0), 1));
     assert_eq!(of_class(&[Some("Gout"), None]), (Count(0), Weight(0.0), 0), "nothing is given away");
     let beyond = Arc::new(HashMap::from([("Gout".to_owned(), 4), ("Flu".to_owned(), 3)]));
-    let reading = SensitiveReading::Categories { of: beyond, count: 4, labels: None };
+    let reading = SensitiveReading::Categories { of: beyond, rules: CategoryRules::default(), count: 4, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, Some(1.5))], ..promise(&[], &[], 1, 1) };
     let found = findings(promise, &[batch(&[("Health Condition", texts(&["Gout", "Flu"]))])]);
     assert_eq!((amounts(&found)[1].3, amounts(&found)[2].3), (Count(1), Weight(1.0)), "a fifth category of four");
@@ -229,7 +229,7 @@ fn released_categories_are_read_by_their_names() {
         ("Health Condition", shown),
     ]);
     let of = Arc::new(names().into_iter().zip(0..).collect::<HashMap<String, u32>>());
-    let reading = SensitiveReading::Categories { of, count: 4, labels: None };
+    let reading = SensitiveReading::Categories { of, rules: CategoryRules::default(), count: 4, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, Some(2.0))], ..p_plus(4, 2, 2.0) };
     assert_eq!(findings(promise, &[released]), findings(p_plus(4, 2, 2.0), &[table]));
 }
@@ -293,7 +293,8 @@ fn values_outside_of_the_hierarchy_never_count() {
 /// One class of these values, with these texts as categories 0, 1, ...
 fn distinct_categories(of: &[&str], values: ArrayRef) -> Amount {
     let of: HashMap<String, u32> = of.iter().map(|text| (*text).to_owned()).zip(0..).collect();
-    let reading = SensitiveReading::Categories { of: Arc::new(of), count: 9, labels: None };
+    let reading =
+        SensitiveReading::Categories { of: Arc::new(of), rules: CategoryRules::default(), count: 9, labels: None };
     let promise = Promise { sensitive: vec![sensitive(reading, 2, None)], ..promise(&[], &[], 1, 1) };
     amounts(&findings(promise, &[batch(&[("Health Condition", values)])]))[1].3
 }

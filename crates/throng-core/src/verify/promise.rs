@@ -6,6 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::columns::ValueBand;
+use crate::hierarchy::{DatePart, MaskSide};
 use crate::look_alikes::LookAlikeRule;
 use crate::model::FrequencyRequirement;
 
@@ -49,14 +51,20 @@ pub enum SensitiveReading {
     /// Values below a protected value count as that value [Truta 2007, Def. 4 to 6]: maps the text of each value to
     /// that of its strong ancestor. Values that are missing from the map do not count.
     Strong(Arc<HashMap<String, String>>),
+    /// Values under a protected label of a hierarchy by rule count as the highest one; others by themselves.
+    StrongByRule(ProtectedLabels),
     /// Each value counts by itself, and values have the distances of a hierarchy: maps the text of each value to the
     /// labels above it, from its parent to the root. Values that are missing from the map do not count.
     Leaves(Arc<HashMap<String, Vec<String>>>),
+    /// Each value counts by itself, and values have the distances of a hierarchy by rule.
+    Levels(LevelRule),
     /// Values count as their category [Sun 2008, Def. 4].
     Categories {
         /// Maps the text of each value, or the name of each category if categories are released, to the category
         /// number, from 0 for the most sensitive. Values that are missing from the map do not count.
         of: Arc<HashMap<String, u32>>,
+        /// Categories of values that are missing from the map.
+        rules: CategoryRules,
         /// Number of categories.
         count: u32,
         /// Column that shows the category beside the value, if there is one.
@@ -66,6 +74,42 @@ pub enum SensitiveReading {
     Numbers,
     /// Numbers and dates of one band count as one. The ascending borders are the lower bounds of all bands but the first.
     Bands(Arc<[f64]>),
+}
+
+/// Categories of values that are not listed one by one.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CategoryRules {
+    /// Beginnings of texts; the longest that fits decides.
+    pub prefixes: Arc<[(String, u32)]>,
+    /// Bands of numbers and dates, for what has no prefix. No two overlap.
+    pub bands: Arc<[(ValueBand, u32)]>,
+}
+
+/// What the protected labels of a hierarchy by rule stand for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProtectedLabels {
+    /// Texts that begin with one of these, or look as if they did.
+    Prefixes(Arc<[String]>),
+    /// Texts that end with one of these, or look as if they did.
+    Suffixes(Arc<[String]>),
+    /// Numbers, or days since 1970. Two ranges are disjoint, or one is a part of the other.
+    Ranges(Arc<[ValueBand]>),
+}
+
+/// Levels of a hierarchy by rule, from fine to coarse, below the root.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LevelRule {
+    /// One more character is hidden at each level, and at the root as many as the longest value has.
+    Mask(MaskSide),
+    /// Intervals of numbers.
+    Intervals {
+        /// A border of every level.
+        origin: f64,
+        /// Widths of the levels, each a multiple of the one before.
+        widths: Arc<[f64]>,
+    },
+    /// Parts of the calendar.
+    DateParts(Arc<[DatePart]>),
 }
 
 /// A column that shows the category of the value beside it. A row whose value has no category must show null.
@@ -146,8 +190,8 @@ impl SensitiveReading {
     /// Returns the name of the model that requires distinct values of this coding.
     pub(super) fn model(&self) -> &'static str {
         match self {
-            Self::Values | Self::Numbers | Self::Leaves(_) => "p-sensitivity",
-            Self::Strong(_) => "extended p-sensitivity",
+            Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => "p-sensitivity",
+            Self::Strong(_) | Self::StrongByRule(_) => "extended p-sensitivity",
             Self::Categories { .. } => "p+-sensitivity",
             Self::Bands(_) => "banded p-sensitivity",
         }
@@ -156,8 +200,8 @@ impl SensitiveReading {
     /// Returns the counted unit, for reports.
     pub(super) fn counted(&self) -> &'static str {
         match self {
-            Self::Values | Self::Numbers | Self::Leaves(_) => "values",
-            Self::Strong(_) => "strong values",
+            Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => "values",
+            Self::Strong(_) | Self::StrongByRule(_) => "strong values",
             Self::Categories { .. } => "categories",
             Self::Bands(_) => "bands",
         }

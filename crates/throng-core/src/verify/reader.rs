@@ -3,7 +3,7 @@
 //! A *symbol* identifies what a value counts as; values with equal symbols count as one. Where a promise is stated in
 //! texts, every distinct value is formatted once and cached by its full bytes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringViewArray};
@@ -17,9 +17,12 @@ use rustc_hash::FxHashMap;
 use twox_hash::XxHash3_64;
 
 use super::VerifyError;
+use super::levels::visible_parts;
 use super::limit::is_in_one_band;
 use super::look_alikes::CountedText;
-use super::promise::SensitiveReading;
+use super::promise::{CategoryRules, LevelRule, ProtectedLabels, SensitiveReading};
+use crate::columns::ValueBand;
+use crate::hierarchy::MaskSide;
 
 /// Symbol of a text that violates the promise.
 const STRANGE: u64 = u64::MAX;
@@ -35,6 +38,8 @@ pub(super) struct ColumnReader {
     known: FxHashMap<Box<[u8]>, Option<u64>>,
     /// Direct-mapped cache: string views of the current batch and their symbols.
     recent: Vec<Option<(u128, Option<u64>)>>,
+    /// Visible parts of masked values by symbol.
+    codes: BTreeMap<u64, Vec<u64>>,
 }
 
 /// Number of cache slots, as a power of two.
@@ -53,6 +58,11 @@ pub(super) enum Meaning {
     /// By number, or by the band of the number if there are borders. Symbols are ordered as the numbers. The rule has the
     /// values that count for nothing.
     Number(Option<Arc<[f64]>>, Option<CountedText>),
+    /// By the widest range that has the number, or by number. The rule has the values that count for nothing.
+    Range(Arc<[ValueBand]>, Option<CountedText>),
+    /// By category number, below the given number of categories, of numbers and dates: by text if that has a category, and
+    /// otherwise by band.
+    CategoryBand(Arc<HashMap<String, u32>>, CategoryRules, u32),
 }
 
 /// How texts map to symbols.
@@ -64,8 +74,12 @@ pub(super) enum TextMeaning {
     Strong(Arc<HashMap<String, String>>, Option<CountedText>),
     /// By value: the symbol is a hash of its text.
     Leaf(Arc<HashMap<String, Vec<String>>>),
-    /// By category number, below the given number of categories.
-    Category(Arc<HashMap<String, u32>>, u32),
+    /// By what it begins or ends with, the shortest first, or by its form.
+    Affix { side: MaskSide, affixes: Vec<String>, rule: CountedText },
+    /// By value: the symbol is a hash of its text. Values that the rule leaves out do not count.
+    Mask(MaskSide, CountedText),
+    /// By category number, below the given number of categories: that of the text, or of its longest prefix.
+    Category(Arc<HashMap<String, u32>>, Arc<[(String, u32)]>, u32),
     /// By index in a list of names; others are [`STRANGE`].
     Name(HashMap<String, u64>),
     /// No symbol for allowed texts; others are [`STRANGE`].
@@ -81,8 +95,24 @@ impl Meaning {
             SensitiveReading::Numbers => Self::Number(None, rule),
             SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders)), rule),
             SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of), rule)),
+            SensitiveReading::StrongByRule(ProtectedLabels::Ranges(ranges)) => Self::Range(Arc::clone(ranges), rule),
+            SensitiveReading::StrongByRule(ProtectedLabels::Prefixes(texts)) => {
+                Self::Text(TextMeaning::affix(MaskSide::Right, texts, rule))
+            }
+            SensitiveReading::StrongByRule(ProtectedLabels::Suffixes(texts)) => {
+                Self::Text(TextMeaning::affix(MaskSide::Left, texts, rule))
+            }
             SensitiveReading::Leaves(above) => Self::Text(TextMeaning::Leaf(Arc::clone(above))),
-            SensitiveReading::Categories { of, count, .. } => Self::Text(TextMeaning::Category(Arc::clone(of), *count)),
+            SensitiveReading::Levels(LevelRule::Mask(side)) => {
+                Self::Text(TextMeaning::Mask(*side, rule.unwrap_or_default()))
+            }
+            SensitiveReading::Levels(_) => Self::Number(None, rule),
+            SensitiveReading::Categories { of, rules, count, .. } if !rules.bands.is_empty() => {
+                Self::CategoryBand(Arc::clone(of), rules.clone(), *count)
+            }
+            SensitiveReading::Categories { of, rules, count, .. } => {
+                Self::Text(TextMeaning::Category(Arc::clone(of), Arc::clone(&rules.prefixes), *count))
+            }
         }
     }
 
@@ -93,6 +123,14 @@ impl Meaning {
 }
 
 impl TextMeaning {
+    /// Counts texts by what they begin or end with.
+    fn affix(side: MaskSide, affixes: &[String], rule: Option<CountedText>) -> Self {
+        let rule = rule.unwrap_or_default();
+        let mut affixes: Vec<String> = affixes.iter().map(|affix| rule.form_of_label(affix)).collect();
+        affixes.sort_by_key(String::len);
+        Self::Affix { side, affixes, rule }
+    }
+
     /// Returns the symbol of a text; `None` stands for a value that cannot be formatted, such as a date out of range.
     fn symbol(&self, text: Option<&str>) -> Option<u64> {
         match self {
@@ -108,7 +146,16 @@ impl TextMeaning {
                 }
             }
             Self::Leaf(above) => text.filter(|text| above.contains_key(*text)).map(symbol_of_text),
-            Self::Category(of, count) => of.get(text?).filter(|category| *category < count).copied().map(u64::from),
+            Self::Affix { side, affixes, rule } => {
+                let form = rule.form(text?)?;
+                let has = |affix: &&String| match side {
+                    MaskSide::Right => form.starts_with(affix.as_str()),
+                    MaskSide::Left => form.ends_with(affix.as_str()),
+                };
+                Some(symbol_of_text(affixes.iter().find(has).unwrap_or(&form)))
+            }
+            Self::Mask(_, rule) => text.filter(|text| rule.form(text).is_some()).map(symbol_of_text),
+            Self::Category(of, prefixes, count) => category_of_text(of, prefixes, *count, text?),
             Self::Name(places) => Some(text.and_then(|text| places.get(text)).copied().unwrap_or(STRANGE)),
             Self::Allowed(texts) => (!text.is_some_and(|text| texts.contains(text))).then_some(STRANGE),
             Self::OneBand(borders) => (!text.is_some_and(|text| is_in_one_band(text, borders))).then_some(STRANGE),
@@ -122,24 +169,35 @@ impl ColumnReader {
         let name = field.name().clone();
         let rows = RowConverter::new(vec![SortField::new(field.data_type().clone())]);
         let rows = rows.map_err(|_| VerifyError::Type(name.clone()))?;
-        Ok(Self { index, name, rows, meaning, known: FxHashMap::default(), recent: Vec::new() })
+        Ok(Self { index, name, rows, meaning, known: FxHashMap::default(), recent: Vec::new(), codes: BTreeMap::new() })
+    }
+
+    /// Returns the visible parts of masked values by symbol; none if values are not compared by a mask.
+    pub(super) fn codes(&self) -> &BTreeMap<u64, Vec<u64>> {
+        &self.codes
+    }
+
+    /// Adds the masked values that another reader of the column has seen.
+    pub(super) fn merge_codes(&mut self, other: Self) {
+        self.codes.extend(other.codes);
     }
 
     /// Reads a string view column. Equal views in one array are equal strings.
     fn read_texts(&mut self, texts: &StringViewArray) -> Vec<Option<u64>> {
-        let Self { meaning, known, recent, .. } = self;
+        let Self { meaning, known, recent, codes, .. } = self;
         recent.clear();
         recent.resize(1 << RECENT_BITS, None);
         let mut symbol_of = |text: &str| match meaning {
-            Meaning::Itself | Meaning::Number(..) => Some(XxHash3_64::oneshot(text.as_bytes())),
             Meaning::Text(meaning) => match known.get(text.as_bytes()) {
                 Some(symbol) => *symbol,
                 None => {
                     let symbol = meaning.symbol(Some(text));
+                    meaning.note_code(symbol, Some(text), codes);
                     remember(known, text.as_bytes(), symbol);
                     symbol
                 }
             },
+            _ => Some(XxHash3_64::oneshot(text.as_bytes())),
         };
         let symbol = |row: usize| {
             if texts.is_null(row) {
@@ -158,25 +216,13 @@ impl ColumnReader {
 
     /// Returns the symbol of each row; null has none.
     pub(super) fn read(&mut self, batch: &RecordBatch) -> Result<Vec<Option<u64>>, VerifyError> {
-        if let Meaning::Number(borders, rule) = &self.meaning {
-            let column = batch.column(self.index);
-            let numbers = numbers(column).ok_or_else(|| VerifyError::NoNumbers(self.name.clone()))?;
-            let options = FormatOptions::default().with_display_error(false);
-            let texts = ArrayFormatter::try_new(column.as_ref(), &options);
-            let texts = texts.map_err(|_| VerifyError::Type(self.name.clone()))?;
-            let counts = |row: usize| match rule {
-                None => true,
-                Some(rule) => texts.value(row).try_to_string().is_ok_and(|text| rule.form(&text).is_some()),
-            };
-            let symbol = |(row, number): (usize, Option<f64>)| {
-                number.filter(|_| counts(row)).map(|number| symbol_of_number(number, borders))
-            };
-            return Ok(numbers.into_iter().enumerate().map(symbol).collect());
+        if !matches!(self.meaning, Meaning::Itself | Meaning::Text(_)) {
+            return self.read_numbers(batch.column(self.index));
         }
         if let Some(texts) = batch.column(self.index).as_string_view_opt() {
             return Ok(self.read_texts(texts));
         }
-        let Self { index, name, rows, meaning, known, .. } = self;
+        let Self { index, name, rows, meaning, known, codes, .. } = self;
         let type_error = |_: ArrowError| VerifyError::Type(name.clone());
         let column = as_read(batch.column(*index));
         let values = rows.convert_columns(std::slice::from_ref(&column)).map_err(type_error)?;
@@ -184,11 +230,11 @@ impl ColumnReader {
         let is_valid = |row: &usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(*row));
         let value = |row: usize| Some(row).filter(is_valid).map(|row| values.row(row));
         let meaning = match meaning {
-            Meaning::Itself | Meaning::Number(..) => {
+            Meaning::Text(meaning) => meaning,
+            _ => {
                 let hash = |row| value(row).map(|value| XxHash3_64::oneshot(value.data()));
                 return Ok((0..batch.num_rows()).map(hash).collect());
             }
-            Meaning::Text(meaning) => meaning,
         };
         let shown = in_utc(&column).map_err(type_error)?;
         let options = FormatOptions::default().with_display_error(false);
@@ -198,11 +244,81 @@ impl ColumnReader {
             if let Some(symbol) = known.get(value.data()) {
                 return *symbol;
             }
-            let symbol = meaning.symbol(texts.value(row).try_to_string().ok().as_deref());
+            let text = texts.value(row).try_to_string().ok();
+            let symbol = meaning.symbol(text.as_deref());
+            meaning.note_code(symbol, text.as_deref(), codes);
             remember(known, value.data(), symbol);
             symbol
         };
         Ok((0..batch.num_rows()).map(symbol).collect())
+    }
+
+    /// Reads a column of numbers or dates.
+    fn read_numbers(&self, column: &ArrayRef) -> Result<Vec<Option<u64>>, VerifyError> {
+        let numbers = numbers(column).ok_or_else(|| VerifyError::NoNumbers(self.name.clone()))?;
+        let type_error = |_: ArrowError| VerifyError::Type(self.name.clone());
+        let shown = in_utc(column).map_err(type_error)?;
+        let options = FormatOptions::default().with_display_error(false);
+        let texts = ArrayFormatter::try_new(shown.as_ref(), &options).map_err(type_error)?;
+        let text = |row: usize| texts.value(row).try_to_string().ok();
+        let counts = |rule: &Option<CountedText>, row: usize| match rule {
+            None => true,
+            Some(rule) => text(row).is_some_and(|text| rule.form(&text).is_some()),
+        };
+        let precision = precision(column.data_type());
+        let symbol = |(row, number): (usize, Option<f64>)| {
+            let number = number?;
+            match &self.meaning {
+                Meaning::CategoryBand(of, rules, count) => {
+                    let listed = text(row).and_then(|text| category_of_text(of, &rules.prefixes, *count, &text));
+                    let by_band = || rules.bands.iter().find(|(band, _)| band.from <= number && number < band.below);
+                    let by_band = || by_band().map(|(_, category)| *category).filter(|category| category < count);
+                    listed.or_else(|| by_band().map(u64::from))
+                }
+                Meaning::Range(ranges, rule) => counts(rule, row).then(|| symbol_of_range(number, ranges, precision)),
+                Meaning::Number(borders, rule) => counts(rule, row).then(|| symbol_of_number(number, borders)),
+                Meaning::Itself | Meaning::Text(_) => None,
+            }
+        };
+        Ok(numbers.into_iter().enumerate().map(symbol).collect())
+    }
+}
+
+impl TextMeaning {
+    /// Keeps the visible parts of a value, if values are compared by a mask.
+    fn note_code(&self, symbol: Option<u64>, text: Option<&str>, codes: &mut BTreeMap<u64, Vec<u64>>) {
+        if let (Self::Mask(side, _), Some(symbol), Some(text)) = (self, symbol, text) {
+            codes.entry(symbol).or_insert_with(|| visible_parts(*side, text));
+        }
+    }
+}
+
+/// Returns the category of a text, or of its longest prefix, if it is one of `count`.
+fn category_of_text(of: &HashMap<String, u32>, prefixes: &[(String, u32)], count: u32, text: &str) -> Option<u64> {
+    let fitting = || prefixes.iter().filter(|(prefix, _)| text.starts_with(prefix.as_str()));
+    let by_prefix = || fitting().max_by_key(|(prefix, _)| prefix.len()).map(|(_, category)| *category);
+    let category = of.get(text).copied().or_else(by_prefix);
+    category.filter(|category| *category < count).map(u64::from)
+}
+
+/// Returns the relative error of a number of this type.
+fn precision(data_type: &DataType) -> f64 {
+    match data_type {
+        DataType::Float16 => 2.0_f64.powi(-10),
+        DataType::Float32 => f64::from(f32::EPSILON),
+        _ => f64::EPSILON,
+    }
+}
+
+/// Returns the symbol of the widest range that has a number, or of the number. A number as near to a border as its rounding may
+/// bring it lies on the border.
+fn symbol_of_range(number: f64, ranges: &[ValueBand], precision: f64) -> u64 {
+    let reaches = |border: f64| number >= border || border - number <= precision * (number.abs() + border.abs());
+    let around = ranges.iter().zip(1..).filter(|(range, _)| reaches(range.from) && !reaches(range.below));
+    match around.max_by(|(one, _), (other, _)| (one.below - one.from).total_cmp(&(other.below - other.from))) {
+        // No number has the bits of NaN.
+        Some((_, place)) => (f64::NAN.to_bits() | 1 << 63) + place,
+        None => symbol_of_number(number, &None),
     }
 }
 

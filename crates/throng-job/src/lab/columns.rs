@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::{Categories, ColumnRecoding, Protection};
 use throng_core::hierarchy::{HierarchySpec, Tree};
-use throng_lab::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm};
+use throng_lab::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm, ValueNames};
 use throng_policy::{Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease, Store};
 
 use super::read::LabSource;
@@ -146,14 +146,20 @@ fn paths(tree: &Tree) -> Vec<Vec<String>> {
 
 fn known_sensitive(name: &str, sensitive: &Sensitive) -> KnownSensitive {
     let categories = sensitive.categories.as_deref();
-    let by_value = |categories: &Categories| -> HashMap<String, String> {
-        let of = categories.list.iter().flat_map(|category| category.values.iter().map(move |value| (value, category)));
-        of.map(|(value, category)| (value.clone(), category.name.clone())).collect()
+    let by_value = |categories: &Categories| {
+        let mut names = ValueNames::default();
+        for category in &categories.list {
+            let named = |text: &String| (text.clone(), category.name.clone());
+            names.listed.extend(category.values.iter().map(named));
+            names.prefixes.extend(category.prefixes.iter().map(named));
+            names.bands.extend(category.bands.iter().map(|band| (band.from, band.below, category.name.clone())));
+        }
+        names
     };
     let shows_category = sensitive.release == SensitiveRelease::Category;
     let groups = match (categories, sensitive.protection.as_deref()) {
         (Some(categories), _) if !shows_category => Some(by_value(categories)),
-        (_, Some(protection)) => branches(protection),
+        (_, Some(protection)) => branches(protection).map(ValueNames::from),
         _ => None,
     };
     KnownSensitive {

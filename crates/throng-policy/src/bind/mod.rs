@@ -170,6 +170,7 @@ impl Policy {
                 Some(Role::Sensitive(sensitive)) => {
                     let kind = supported_kind(&column, "sensitive", &path, &mut report);
                     check_numbers(&column, kind, sensitive, &path, &mut report);
+                    check_forms(&column, kind, sensitive, &path, &mut report);
                     binding.sensitive.push(BoundSensitive::new(column, sensitive, self.privacy.p, starts_from_values));
                 }
                 Some(Role::Quasi(quasi)) => {
@@ -217,6 +218,34 @@ fn check_numbers(
                 describe_type(&column.data_type)
             ),
         );
+    }
+}
+
+/// Reports a hierarchy or categories in a form that the type of a sensitive column does not have.
+fn check_forms(
+    column: &BoundColumn,
+    kind: Option<TypeKind>,
+    sensitive: &Sensitive,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) {
+    let Some(kind) = kind else { return };
+    let found = describe_type(&column.data_type);
+    if let Some((form, wanted)) = sensitive.hierarchy.as_deref().and_then(|hierarchy| quasi::unfit(hierarchy, kind)) {
+        report.value(&path.key("hierarchy"), format!("{form} are for {wanted}, and the column has type {found}"));
+    }
+    let Some(categories) = &sensitive.categories else { return };
+    for (position, category) in categories.list.iter().enumerate() {
+        let path = path.key("categories").index(position);
+        if !category.prefixes.is_empty() && kind != TypeKind::Text {
+            report.value(&path.key("prefixes"), format!("are for text, and the column has type {found}; use `bands`"));
+        }
+        if !category.bands.is_empty() && !kind.has_differences() {
+            report.value(
+                &path.key("bands"),
+                format!("are for numbers and dates, and the column has type {found}; use `prefixes`"),
+            );
+        }
     }
 }
 

@@ -94,7 +94,7 @@ fn check_release(
 }
 
 /// Returns the form of the hierarchy and the types it supports, if it does not support this kind.
-fn unfit(hierarchy: &HierarchySpec, kind: TypeKind) -> Option<(&'static str, &'static str)> {
+pub(super) fn unfit(hierarchy: &HierarchySpec, kind: TypeKind) -> Option<(&'static str, &'static str)> {
     match hierarchy {
         HierarchySpec::Intervals { .. } if !kind.is_number() => Some(("intervals", "numbers")),
         HierarchySpec::DateParts(_) if kind != TypeKind::Date => Some(("calendar parts", "dates and timestamps")),

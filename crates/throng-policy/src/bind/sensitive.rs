@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use throng_core::columns::{Categories, DEFAULT_WEIGHT, Protection, SensitiveCoding, SensitiveSpec};
+use throng_core::hierarchy::HierarchySpec;
 use throng_core::model::{
     CategoryWeight, CodeMeaning, FrequencyRequirement, KAnonymity, Model, PSensitive, Privacy, UnitAnonymity,
     UnitDiversity, frequency_model,
@@ -45,12 +46,15 @@ impl BoundSensitive {
         let bands = sensitive.bands.iter().map(|borders| SensitiveCoding::Bands(Arc::clone(borders)));
         let mut facets: Vec<SensitiveCoding> = strong.chain(categories).chain(bands).collect();
         // Distances and ranges are those of values, also where something else is counted.
+        let mut is_built = false;
         if let Some(hierarchy) = sensitive.hierarchy.as_ref().filter(|_| sensitive.compares_by_hierarchy()) {
+            // A tree lists what counts; values of other hierarchies may look alike, and count as values do.
+            is_built = facets.is_empty() && !matches!(**hierarchy, HierarchySpec::Tree(_));
             facets.push(SensitiveCoding::Leaves(Arc::clone(hierarchy)));
         }
         let is_range = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::ValueRange(_));
         let has_start = starts_from_values && sensitive.categories.is_some();
-        if facets.is_empty() || has_start || sensitive.frequencies.iter().any(is_range) {
+        if facets.is_empty() || is_built || has_start || sensitive.frequencies.iter().any(is_range) {
             facets.push(SensitiveCoding::Values);
         }
         Self {
@@ -68,10 +72,12 @@ impl BoundSensitive {
 
     /// Whether p counts this coding. Values beside another coding are there for a range or a distance alone.
     fn is_counted(&self, facet: &SensitiveCoding) -> bool {
-        let is_leaves = |facet: &SensitiveCoding| matches!(facet, SensitiveCoding::Leaves(_));
+        let is_tree = |hierarchy: &HierarchySpec| matches!(hierarchy, HierarchySpec::Tree(_));
+        let is_leaves =
+            |facet: &SensitiveCoding| matches!(facet, SensitiveCoding::Leaves(hierarchy) if is_tree(hierarchy));
         let is_grouped = self.protection.is_some() || self.categories.is_some() || self.bands.is_some();
         match facet {
-            SensitiveCoding::Leaves(_) => !is_grouped,
+            SensitiveCoding::Leaves(hierarchy) => !is_grouped && is_tree(hierarchy),
             // Values beside categories are what the clustering starts from: p categories have p values.
             SensitiveCoding::Values if self.categories.is_some() => true,
             SensitiveCoding::Values => !is_grouped && !self.spec.facets.iter().any(is_leaves),

@@ -244,6 +244,43 @@ impl SensitiveBuilder {
         Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
     }
 
+    /// Adds a category of all texts that begin with one of these, after those that are more sensitive. The longest prefix decides.
+    pub fn with_prefix_category<T: Into<String>>(
+        self,
+        name: impl Into<String>,
+        prefixes: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let fields = [("name".to_owned(), text(name)), ("prefixes".to_owned(), texts(prefixes))];
+        let category = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
+        Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
+    }
+
+    /// Adds a category of numbers from one border on and below the other, after those that are more sensitive. An infinite
+    /// border is none. Dates are days since 1970.
+    pub fn with_band_category(self, name: impl Into<String>, from: f64, below: f64) -> Self {
+        let borders = [("from", from), ("below", below)].into_iter().filter(|(_, border)| !border.is_infinite());
+        let borders = borders.map(|(key, border)| (key.to_owned(), SpannedNode::unplaced(SpannedValue::Float(border))));
+        let bands = list([SpannedValue::Table(borders.collect())]);
+        let fields = [("name".to_owned(), text(name)), ("bands".to_owned(), bands)];
+        let category = fields.map(|(field, value)| (field, SpannedNode::unplaced(value))).into();
+        Self { fields: self.fields.with_element("categories", SpannedValue::Table(category)) }
+    }
+
+    /// Gives a hierarchy of intervals of these widths, from fine to coarse, each a multiple of the one before.
+    pub fn with_intervals(self, widths: impl IntoIterator<Item = f64>) -> Self {
+        Self { fields: self.fields.with_hierarchy("intervals", numbers(widths)) }
+    }
+
+    /// Gives a hierarchy of these parts of the calendar, from fine to coarse.
+    pub fn with_date_parts(self, parts: impl IntoIterator<Item = DatePart>) -> Self {
+        Self { fields: self.fields.with_hierarchy("date", list(parts.into_iter().map(choice))) }
+    }
+
+    /// Gives a hierarchy of codes of which one character more is hidden at each level, from this side.
+    pub fn with_mask(self, side: MaskSide) -> Self {
+        Self { fields: self.fields.with_hierarchy("mask", choice(side)) }
+    }
+
     /// Limits the share of one value among the rows of a class: (alpha, k)-anonymity.
     pub fn with_max_share(self, share: f64) -> Self {
         self.with("max_share", SpannedValue::Float(share))

@@ -61,7 +61,7 @@ pub struct RawColumn {
     pub weight: Option<f64>,
     /// For quasi-identifiers: how values become less specific, step by step. A file in the convention of ARX, or a
     /// table with exactly one of `file`, `lines`, `tree`, `intervals`, `width`, `date` and `mask`. For sensitive columns:
-    /// a file, its `lines` or a `tree`, of which `protected` names values, or by which `distance` compares them.
+    /// the hierarchy of which `protected` names values, or by which `distance` compares them.
     pub hierarchy: Option<RawHierarchy>,
     /// For quasi-identifiers: what happens to a row without a value. By default `value`.
     #[schemars(extend("default" = "value"))]
@@ -77,12 +77,12 @@ pub struct RawColumn {
     #[schemars(range(min = MIN_P))]
     pub p: Option<u64>,
     /// For sensitive columns with a hierarchy: values of the hierarchy that must not be learned either. All values below
-    /// one of them count as one value.
+    /// one of them count as one value. In a mask, `"C5*"` stands for all codes that begin with `C5`.
     #[schemars(length(min = 1))]
     pub protected: Option<Vec<String>>,
     /// For sensitive columns: the values in categories, the most sensitive first. Each category is a list of values, or
-    /// a table such as `{ name = "Top Secret", values = ["HIV"] }`. Then `p` counts categories in place of values, and
-    /// `alpha` weighs them.
+    /// a table such as `{ name = "Top Secret", values = ["HIV"] }`, in which `prefixes` or `bands` may stand for values. Then
+    /// `p` counts categories in place of values, and `alpha` weighs them.
     #[schemars(length(min = MIN_CATEGORIES))]
     pub categories: Option<Vec<RawCategory>>,
     /// For sensitive columns: values that stand for no value, such as `"?"`, and never count. They are released as they are.
@@ -146,7 +146,7 @@ pub enum RawDistance {
     Equal,
     /// By rank, for numbers and dates.
     Ordered,
-    /// By the height of the lowest common ancestor in the hierarchy of the column, a file, its lines or a tree.
+    /// By the height of the lowest common ancestor in the hierarchy of the column.
     Hierarchical,
 }
 

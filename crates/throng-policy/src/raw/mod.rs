@@ -16,7 +16,7 @@ mod store;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use categories::{MIN_CATEGORIES, RawCategory};
+pub use categories::{MIN_CATEGORIES, RawBorder, RawCategory};
 pub use columns::{DefaultEntry, RawColumn, RawColumns, RawDistance, RawRecursive, RawRole, Unlisted};
 pub use cover::{RawCover, RawCoverGrid, RawCoverName};
 pub use hierarchy::{

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use throng_core::columns::Protection;
-use throng_core::hierarchy::{HierarchySpec, Tree};
+use throng_core::hierarchy::{HierarchySpec, MaskSide, Tree, label_range, mask_affix};
 use throng_core::look_alikes::LookAlikeRule;
 use throng_core::model::FrequencyRequirement;
 
@@ -106,10 +106,7 @@ fn hierarchy(
     let is_compared = column.t.is_some() && column.distance == Some(raw::RawDistance::Hierarchical);
     let Some(written) = &column.hierarchy else {
         if is_compared {
-            report.value(
-                &path.key("distance"),
-                "needs a `hierarchy`, a file, its lines or a tree, by which values are compared",
-            );
+            report.value(&path.key("distance"), "needs a `hierarchy`, by which values are compared");
         }
         return None;
     };
@@ -120,9 +117,6 @@ fn hierarchy(
             "has no use in a sensitive column without `protected` or `distance = \"hierarchical\"`; name the values of \
              the hierarchy that must not be learned, or take it out",
         );
-    }
-    if built.as_ref().is_some_and(|built| !matches!(**built, HierarchySpec::Tree(_))) {
-        report.value(&hierarchy_path, "must be a file or a `tree` in a sensitive column, whose values are known");
     }
     built
 }
@@ -136,15 +130,16 @@ fn protection(
     let protected_path = path.key("protected");
     let protected = column.protected.as_ref()?;
     if column.hierarchy.is_none() {
-        report.field(&protected_path, "needs a `hierarchy`, a file or a tree, whose values it names");
+        report.field(&protected_path, "needs a `hierarchy`, whose values it names");
         return None;
     }
     if protected.is_empty() {
         report.value(&protected_path, "is empty; name at least one value of the hierarchy, or take it out");
     }
     let hierarchy = Arc::clone(hierarchy?);
-    if let HierarchySpec::Tree(tree) = &*hierarchy {
-        check_protected(protected, tree, &protected_path, report);
+    match &*hierarchy {
+        HierarchySpec::Tree(tree) => check_protected(protected, tree, &protected_path, report),
+        spec => check_protected_by_rule(protected, spec, &protected_path, report),
     }
     Some(Protection { hierarchy, protected: protected.clone() })
 }
@@ -160,6 +155,33 @@ fn check_protected(protected: &[String], tree: &Tree, path: &FieldPath, report: 
             );
         } else if !known.contains(label.as_str()) {
             report.value(&path.index(position), "is not a value of the column's hierarchy; correct one of the two");
+        }
+    }
+}
+
+/// Checks the protected labels of a hierarchy whose values are not known from the policy.
+fn check_protected_by_rule(protected: &[String], spec: &HierarchySpec, path: &FieldPath, report: &mut Report<'_>) {
+    let (is_label, form): (&dyn Fn(&str) -> bool, _) = match spec {
+        HierarchySpec::Mask(MaskSide::Right) => (
+            &|label| mask_affix(MaskSide::Right, label).is_some(),
+            "visible characters with stars after them, as in \"41*\"",
+        ),
+        HierarchySpec::Mask(MaskSide::Left) => (
+            &|label| mask_affix(MaskSide::Left, label).is_some(),
+            "visible characters with stars before them, as in \"*41\"",
+        ),
+        HierarchySpec::DateParts(_) => (
+            &|label| label_range(spec, label).is_some(),
+            "one of its parts of the calendar, as in \"2024-02\" or \"2024\"",
+        ),
+        _ => (&|label| label_range(spec, label).is_some(), "one of its intervals, as in \"[20-29]\" or \"[20-30)\""),
+    };
+    for (position, label) in protected.iter().enumerate() {
+        if !is_label(label) {
+            report.value(
+                &path.index(position),
+                format!("is not a label of the column's hierarchy; name {form}, or mend the hierarchy"),
+            );
         }
     }
 }
