@@ -95,3 +95,7 @@ impl Policy {
         policy
     }
 }
+
+#[cfg(test)]
+#[path = "linked_tests.rs"]
+mod tests;

@@ -3,10 +3,12 @@
 //! | file | what |
 //! |---|---|
 //! | `pseudonyms` | one table |
+//! | `random` | two small tables with all that may be odd, by a seed |
 //! | `census` | three tables, counted by DuckDB too (`count.py`) |
 
 mod census;
 mod pseudonyms;
+mod random;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

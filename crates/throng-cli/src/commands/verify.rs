@@ -50,21 +50,27 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
 /// Verifies each table of a release, and the rows that pseudonyms link over all of them.
 async fn verify_tables(path: &str, policy: &Policy, job: &JobOptions) -> Result<Outcome, JobError> {
     let linked = verify_linked(path, policy, job).await?;
-    let mut verified: Option<Outcome> = None;
+    let (mut first, mut lines, mut tables, mut failure) = (None, Vec::new(), Vec::new(), None);
     for (name, policy) in policy.linked_tables() {
         let name = name.unwrap_or_default();
         let ((promise, columns), location) = (policy.promise(), format!("{}/{name}", path.trim_end_matches('/')));
         let findings = verify_release_with(&[location], promise.clone(), Some(&columns), &policy.store, job).await?;
-        let failure = (!findings.holds()).then(|| Kind::Verification.exit_code());
-        let text = format!("table `{name}`: {} in {}", plural(findings.rows, "row"), plural(findings.classes, "class"));
-        verified = Some(match verified {
-            None => outcome(&findings, &promise),
-            Some(before) => before.with_finding(&text, &format!("table {name}"), json(&findings, &promise), failure),
-        });
+        if !findings.holds() {
+            failure = Some(Kind::Verification.exit_code());
+        }
+        lines.push(format!(
+            "  table `{name}`: {} in {}: {}",
+            plural(findings.rows, "row"),
+            plural(findings.classes, "class"),
+            if findings.holds() { "holds" } else { "broken" }
+        ));
+        let mut described = json(&findings, &promise);
+        described["name"] = name.into();
+        tables.push(described);
+        first = first.or_else(|| Some(outcome(&findings, &promise)));
     }
-    verified
-        .map(|outcome| with_linked(outcome, linked))
-        .ok_or_else(|| JobError::new(Kind::Internal, "no table was verified"))
+    let first = first.ok_or_else(|| JobError::new(Kind::Internal, "no table was verified"))?;
+    Ok(with_linked(first.with_finding(&lines.join("\n"), "tables", tables.into(), failure), linked))
 }
 
 /// Adds what was found about people whose rows are linked.

@@ -20,7 +20,7 @@ use super::reader::{ColumnReader, Meaning, TextMeaning};
 #[derive(Debug)]
 pub(super) enum LimitReader {
     /// From texts; violations have a symbol.
-    Texts(ColumnReader),
+    Texts(Box<ColumnReader>),
     /// From the numbers of some columns, which must all be in one band.
     Numbers { columns: Vec<(usize, String)>, borders: Arc<[f64]> },
 }
@@ -34,7 +34,7 @@ impl LimitReader {
     ) -> Result<Self, VerifyError> {
         let texts = |name: &str, meaning: TextMeaning| {
             let index = find(name)?;
-            Ok(Self::Texts(ColumnReader::new(index, schema.field(index), Meaning::Text(meaning))?))
+            Ok(Self::Texts(Box::new(ColumnReader::new(index, schema.field(index), Meaning::Text(meaning))?)))
         };
         let (columns, borders) = match &limit.allowed {
             AllowedValues::Labels(allowed) => {

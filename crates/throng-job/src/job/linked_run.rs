@@ -85,7 +85,11 @@ pub(super) async fn anonymize_linked(
             Some(name) => staged.place()?.child(name),
             None => staged.place()?,
         };
-        made.push(job.make(number, table, &guards[number], place).await?);
+        let of_table = |error: JobError| match &named[number].0 {
+            Some(name) => error.with_prefix(format_args!("table `{name}`: ")),
+            None => error,
+        };
+        made.push(job.make(number, table, &guards[number], place).await.map_err(of_table)?);
     }
     for table in &tables {
         table.input.check_unchanged().await?;
@@ -181,6 +185,11 @@ impl LinkedJob<'_> {
         place: StorePath,
     ) -> Result<MadeTable, JobError> {
         let LinkedTable { policy, input } = table;
+        if !self.linked.has_rows(number) {
+            let text = "nobody with rows of it is in a group of people who satisfy the policy together; people are grouped with \
+                        those who have as many rows in every table: ask for less (k, p), or release this table on its own";
+            return Err(JobError::new(Kind::Infeasible, text));
+        }
         let rows = self.linked.rows_of(number, table, &self.session)?;
         let released = AnonymizedTable::new(rows.into_view(), Arc::new(policy.for_blocks()))?;
         let anonymizer = Arc::clone(released.anonymizer());

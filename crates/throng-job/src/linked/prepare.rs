@@ -100,6 +100,11 @@ impl LinkedTable<'_> {
 }
 
 impl LinkedRows {
+    /// Whether anybody in a group has rows in the table with this number.
+    pub(crate) fn has_rows(&self, number: usize) -> bool {
+        self.units.values().any(|unit| unit.rows[number] > 0)
+    }
+
     /// Returns the rows of the table with this number, the first of which forms the groups. A row without a block is to be
     /// suppressed.
     pub(crate) fn rows_of(
