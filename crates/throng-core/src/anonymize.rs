@@ -11,7 +11,7 @@ use crate::local_search::LocalSearch;
 use crate::model::Privacy;
 use crate::partition::{FeasibleRegions, Leaf, Mondrian, NoPartition, PartitionMethod};
 use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, MostClasses, RandomSeed, Switching};
-use crate::redistribute::redistribute;
+use crate::redistribute::{merge_sharing, redistribute};
 use crate::table::Table;
 
 /// How the table is first cut into parts.
@@ -183,7 +183,7 @@ impl Method {
     }
 
     /// Forms the classes of all leaves, which must be ordered by block. Rows of cells that several classes share are
-    /// redistributed at random, by the key.
+    /// redistributed at random, by the key; if the models allow no lending, no cell is shared.
     pub fn classes(
         &self,
         leaves: &[Leaf],
@@ -192,6 +192,9 @@ impl Method {
         progress: &dyn ProgressSink,
     ) -> FormedClasses {
         let mut formed = self.formed(leaves, table, privacy, progress);
+        if !privacy.lends() {
+            formed.classes = merge_sharing(table, formed.classes);
+        }
         redistribute(table, privacy, &mut formed.classes, self.key);
         formed
     }

@@ -26,6 +26,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "alpha",
             "unit",
             "unit_nulls",
+            "borrow",
             "suppression_limit",
             "min_rows",
             "max_rows_change",

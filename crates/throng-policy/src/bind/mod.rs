@@ -20,7 +20,7 @@ use crate::declared_type::{TypeMismatch, describe_type, mismatches};
 use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
-use crate::raw::UnitNulls;
+use crate::raw::{Borrow, UnitNulls};
 use crate::settings::ClusterSetting;
 
 pub use sensitive::BoundSensitive;
@@ -48,6 +48,8 @@ pub struct Binding {
     pub suppression_limit: Option<f64>,
     /// Columns of the unit of privacy; `None` if every row is a unit.
     pub unit: Option<BoundUnit>,
+    /// Whether classes may borrow rows of cells that others have too.
+    pub borrow: Borrow,
 }
 
 /// The unit of privacy that k and p count.
@@ -146,6 +148,7 @@ impl Policy {
             alpha: self.privacy.alpha,
             suppression_limit: self.privacy.suppression_limit,
             unit: self.bind_unit(schema),
+            borrow: self.privacy.borrow,
         };
         for (index, field) in schema.fields().iter().enumerate() {
             let column = BoundColumn { name: field.name().clone(), index, data_type: field.data_type().clone() };

@@ -9,6 +9,7 @@ use throng_core::model::{
 };
 
 use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
+use crate::raw::Borrow;
 
 use super::{Binding, BoundColumn};
 
@@ -123,7 +124,10 @@ impl Binding {
                 models.push(Arc::new(model.with_weight(column.weight)));
             }
         }
-        Privacy::new(models)
+        match self.borrow {
+            Borrow::Allowed => Privacy::new(models),
+            Borrow::Never => Privacy::new(models).without_lending(),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod frequencies;
 mod guards;
 mod input_output;
 mod limit;
+mod population;
 mod privacy;
 mod quasi;
 mod sensitive;
@@ -50,8 +51,8 @@ pub fn validate(
         input: input_output::input(&raw.input, surroundings.environment, report),
         output: input_output::output(&raw.output, surroundings.environment, report),
         store: store::store(raw.store.as_ref(), surroundings.environment, report),
-        privacy: privacy::privacy(&raw.privacy, &columns, report),
-        algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
+        privacy: privacy::privacy(&raw.privacy, &columns, surroundings.environment, report),
+        algorithm: algorithm::algorithm(raw.algorithm.as_ref(), raw.privacy.borrow, report),
         series: series::series(raw, &columns, surroundings.environment, report),
         stream: series::stream(raw, report),
         columns,
