@@ -69,6 +69,7 @@ mod odd_columns;
 mod otel;
 mod overwrite;
 mod partitions;
+mod population;
 mod presets;
 mod properties;
 mod report;

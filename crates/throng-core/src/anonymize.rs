@@ -12,6 +12,7 @@ use crate::model::Privacy;
 use crate::partition::{FeasibleRegions, Leaf, Mondrian, NoPartition, PartitionMethod};
 use crate::published::{BasicMondrian, EnhancedPk, GreedyPk, Incognito, Mdav, Mdr, MostClasses, RandomSeed, Switching};
 pub use crate::redistribute::SharedCells;
+use crate::redistribute::merge_sharing;
 use crate::table::Table;
 
 /// How the table is first cut into parts.
@@ -183,7 +184,7 @@ impl Method {
     }
 
     /// Forms the classes of all leaves, which must be ordered by block. Rows of cells that several classes share are
-    /// redistributed at random, by the key.
+    /// redistributed at random, by the key; if the models allow no lending, no cell is shared.
     pub fn classes(
         &self,
         leaves: &[Leaf],
@@ -211,7 +212,9 @@ impl Method {
         let formed = regions.par_iter().map(|leaves| clustering.cluster_region(leaves, table, privacy, &context));
         let formed: Vec<FormedClasses> = formed.collect();
         let cycles = formed.iter().map(|region| region.cycles).filter(|cycles| *cycles > 0).min().unwrap_or(0);
-        FormedClasses { classes: formed.into_iter().flat_map(|region| region.classes).collect(), cycles }
+        let classes = formed.into_iter().flat_map(|region| region.classes).collect();
+        let classes = if privacy.lends() { classes } else { merge_sharing(table, classes) };
+        FormedClasses { classes, cycles }
     }
 
     fn clustering(&self) -> Box<dyn ClusterMethod> {

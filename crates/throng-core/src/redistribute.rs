@@ -100,6 +100,24 @@ impl SharedCells {
     }
 }
 
+/// Merges classes that share a cell, until every class has whole cells. A merged class satisfies the models: all of them are closed
+/// under merging, at least.
+pub(crate) fn merge_sharing(table: &Table, classes: Vec<Class>) -> Vec<Class> {
+    let stakes = stakes(table, &classes);
+    if stakes.is_empty() {
+        return classes;
+    }
+    let mut component_of: Vec<u32> = (0..classes.len() as u32).collect();
+    stakes.iter().for_each(|stake| component_of[stake.class as usize] = stake.component);
+    let mut numbered: Vec<(u32, Class)> = component_of.into_iter().zip(classes).collect();
+    numbered.sort_by_key(|(component, _)| *component);
+    let merged = numbered.chunk_by(|a, b| a.0 == b.0).map(|parts| match parts {
+        [(_, alone)] => alone.clone(),
+        several => Class::of_portions(several.iter().flat_map(|(_, class)| class.portions.iter().copied()).collect()),
+    });
+    merged.collect()
+}
+
 /// Returns the rows of every class in every cell that it shares with another class, by component, cell and class.
 fn stakes(table: &Table, classes: &[Class]) -> Vec<Stake> {
     let cell_of = table.cells_of_groups();

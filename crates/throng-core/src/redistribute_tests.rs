@@ -106,3 +106,55 @@ fn nothing_changes_where_no_cell_is_shared() {
     SharedCells::of(&rows.table, &classes).redistribute(&rows.table, &privacy, &mut classes, ReleaseKey::PUBLIC);
     assert_eq!(classes, before);
 }
+
+/// Whether every cell is in one class only.
+fn has_whole_cells(table: &Table, classes: &[Class]) -> bool {
+    stakes(table, classes).is_empty()
+}
+
+#[test]
+fn without_lending_the_rows_of_every_class_are_its_own() {
+    use crate::anonymize::{ClusterChoice, Method, PartitionChoice};
+    use crate::partition::FeasibleRegions;
+    use crate::risk::BorrowedRows;
+
+    let mut random = crate::local_search::rng::SplitMix64::new(5);
+    let mut drawn = |below: f32| (random.share() * below) as i64;
+    let mut lent = 0;
+    for trial in 0..20 {
+        let ages: Vec<i64> = (0..300).map(|_| drawn(20.0) * drawn(4.0)).collect();
+        let heights: Vec<i64> = (0..300).map(|_| drawn(3.0) * drawn(3.0)).collect();
+        let values: Vec<&str> = (0..300).map(|_| ["a", "b", "c", "d"][drawn(4.0) as usize % 4]).collect();
+        let rows = survey(&[(interval("age"), ints(&ages)), (interval("height"), ints(&heights))], &[texts(&values)]);
+        let lending = Privacy::p_sensitive_k_anonymity(6, 2, 1);
+        let whole = lending.clone().without_lending();
+        for cluster in [ClusterChoice::Search, ClusterChoice::Greedy, ClusterChoice::None] {
+            let method = Method::new(PartitionChoice::Mondrian, cluster);
+            let classes = |privacy: &Privacy| {
+                let allowed = FeasibleRegions::of(&rows.table, privacy);
+                let leaves = method.leaves(&allowed, &rows.table).unwrap();
+                method.classes(&leaves, &rows.table, &allowed.privacy, &crate::cluster::IgnoreProgress).classes
+            };
+            lent += usize::from(!has_whole_cells(&rows.table, &classes(&lending)));
+            let classes = classes(&whole);
+            assert!(has_whole_cells(&rows.table, &classes), "{trial} {cluster:?}");
+            assert!(classes.iter().all(|class| whole.is_satisfied(&class.tally(&rows.table))));
+            let total: u64 = classes.iter().map(|class| class.tally(&rows.table).rows()).sum();
+            assert_eq!(total, rows.table.rows());
+            let mut borrowed = BorrowedRows::default();
+            borrowed.add(&rows.table, &whole, &classes);
+            assert_eq!(borrowed, BorrowedRows::default());
+        }
+    }
+    assert!(lent > 10, "lending was never of use: {lent}");
+}
+
+#[test]
+fn classes_that_share_a_cell_are_merged() {
+    let (rows, privacy) = lonely("a", &[6, 4, 2], 5, 1);
+    let leaf: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
+    let classes = crate::cluster::Greedy::default().cluster(&leaf, &rows.table, &privacy);
+    assert!(classes.len() == 2 && !has_whole_cells(&rows.table, &classes));
+    let merged = merge_sharing(&rows.table, classes);
+    assert_eq!(merged, [Class::of_cells(&rows.table, &leaf)]);
+}

@@ -4,7 +4,7 @@ use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
 use throng_core::cluster::DEFAULT_CYCLES;
 use throng_core::columns::ColumnRecoding;
 use throng_core::local_search::WITHOUT_LIMIT;
-use throng_policy::{Algorithm, Binding, Budget, ClusterSetting, Goal};
+use throng_policy::{Algorithm, Binding, Borrow, Budget, ClusterSetting, Goal};
 
 /// Returns the method for a bound policy, and the reason for its choice.
 pub(crate) fn choose_method(algorithm: &Algorithm, binding: &Binding) -> (Method, &'static str) {
@@ -44,6 +44,9 @@ fn auto(partition: PartitionChoice, binding: &Binding) -> (ClusterChoice, &'stat
     let ordered = || binding.quasi.iter().filter(|quasi| quasi.spec.release.is_ordered());
     let is_aggregate = |release: ColumnRecoding| matches!(release, ColumnRecoding::Mean | ColumnRecoding::Median);
     let aggregates = ordered().count() > 0 && ordered().all(|quasi| is_aggregate(quasi.spec.release));
+    if aggregates && binding.borrow == Borrow::Never {
+        return (ClusterChoice::Search, "auto: rows with equal quasi-identifiers stay together, as `borrow` says");
+    }
     if aggregates {
         return (
             ClusterChoice::Centroid,

@@ -62,8 +62,9 @@ impl AnonymizedTable {
         Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
     }
 
-    /// Skips the built-in verification. The caller must verify the rows before exposing them. By default a release is
-    /// verified before its first row is emitted.
+    /// Skips the built-in verification. The caller must verify the rows before exposing them, and examine the release if the
+    /// policy limits what attacks gain or how people hide in the population. By default a release is verified before its first
+    /// row is emitted, and a policy with such a limit is refused.
     pub fn with_external_verification(self) -> Self {
         Self { watch: ExecOptions { has_external_verification: true, ..self.watch }, ..self }
     }

@@ -56,7 +56,7 @@ struct ExposureCheck {
 pub(crate) struct CountedRows {
     pub(crate) verifier: Verifier,
     pub(crate) checksum: Checksum,
-    exposure: Option<ExposureSketch>,
+    pub(crate) exposure: Option<ExposureSketch>,
 }
 
 /// What was found in a release.
@@ -105,11 +105,6 @@ impl Verification {
             seed,
         });
         Self { unchanged, exposure, ..Self::new(anonymizer.policy().staged_promise()) }
-    }
-
-    /// Does not measure the exposure by insensitive columns.
-    pub(crate) fn without_exposure(self) -> Self {
-        Self { exposure: None, ..self }
     }
 
     /// Expects contiguous classes, which takes less memory. If they are not, there is no result.
@@ -182,12 +177,17 @@ impl Verification {
 
     fn verified(&self, counted: CountedRows) -> VerifiedTable {
         let CountedRows { verifier, checksum, exposure } = counted;
-        let exposure = exposure.zip(self.exposure.as_ref()).map(|(sketch, check)| sketch.finish(check.k));
+        let exposure = exposure.and_then(|sketch| self.exposure_of(&sketch));
         VerifiedTable { findings: verifier.finish(), checksum, exposure }
     }
 
+    /// Returns the exposure of all rows of a sketch.
+    pub(crate) fn exposure_of(&self, sketch: &ExposureSketch) -> Option<InsensitiveExposure> {
+        self.exposure.as_ref().map(|check| sketch.finish(check.k))
+    }
+
     /// Returns an empty sketch of the exposure of rows with this schema.
-    fn sketch(&self, schema: &Schema) -> Result<Option<ExposureSketch>, AnonymizeError> {
+    pub(crate) fn sketch(&self, schema: &Schema) -> Result<Option<ExposureSketch>, AnonymizeError> {
         let Some(ExposureCheck { insensitive, sensitive, quasi, seed, .. }) = &self.exposure else { return Ok(None) };
         let column = |name: &String| {
             let field = schema.field_with_name(name).ok()?;

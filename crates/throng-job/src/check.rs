@@ -13,6 +13,8 @@ use crate::column_warnings::{released_columns, repeating_identifiers, warnings_o
 use crate::error::JobError;
 use crate::guards::DeliveryGuards;
 use crate::job::{BoundJob, JobOptions, bind, failure, pseudonym_warning};
+use crate::lab::OpenPopulation;
+use crate::plural::plural;
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 
@@ -39,6 +41,8 @@ pub struct Checked {
     pub shortfalls: Vec<String>,
     /// Reasons why the release may protect less than it seems to.
     pub warnings: Vec<String>,
+    /// Number of people of the population, if the policy has a table of it that declares them.
+    pub people: Option<u64>,
 }
 
 /// Checks a policy against its input.
@@ -107,10 +111,21 @@ async fn look(
     let binding = anonymizer.binding();
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_rows(found.rows, found.rows - found.suppressed)?;
+    let population = OpenPopulation::open(policy, &session, &input).await?;
+    let mut shortfalls = shortfalls;
+    shortfalls.extend(population.as_ref().and_then(OpenPopulation::shortfall));
+    let people = population.as_ref().and_then(OpenPopulation::declared_people);
     let mut warnings = warnings_of(&repeating_identifiers(policy, binding, input.as_ref(), &session, None).await);
     warnings.extend(released_columns(binding, input.as_ref(), &session).await?);
     warnings.extend(exact_numbers(binding));
     warnings.extend(pseudonym_warning(policy));
+    warnings.extend(people.filter(|people| *people < found.rows).map(|people| {
+        format!(
+            "the table of the population has {}, and the input {}: it lacks people of the input, or a person has several rows",
+            plural(people, "row"),
+            plural(found.rows, "row")
+        )
+    }));
     let checked = Checked {
         files: input.describe().files,
         rows: found.rows,
@@ -122,6 +137,7 @@ async fn look(
         feasibility: found.feasibility.clone(),
         shortfalls,
         warnings,
+        people,
     };
     Ok((checked, found, plan))
 }

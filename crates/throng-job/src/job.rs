@@ -18,7 +18,7 @@ use futures::Stream;
 use throng_core::columns::BLOCK_COLUMN;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, Mode, OutputFormat, Policy, delta_table};
+use throng_policy::{Binding, Mode, OutputFormat, Policy, PopulationSource, delta_table};
 use throng_report::document::{
     AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
 };
@@ -35,7 +35,7 @@ use crate::distributed::{Cluster, StagedFacts, release_on};
 use crate::error::{JobError, Kind};
 use crate::guards::{DeliveryGuards, check_types};
 use crate::input::{self, InputDescription, JobInput, NewFiles};
-use crate::lab::gate;
+use crate::lab::ReleaseGate;
 use crate::manifest::{FileEntry, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::{NoProgress, Progress, Stage};
@@ -238,16 +238,13 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
-    if cluster.is_some() && policy.privacy.guards.insensitive_uniqueness.is_some() {
-        let text = "`privacy.insensitive_uniqueness` is measured in one process; run the job without --cluster";
-        return Err(JobError::new(Kind::BadPolicy, text));
-    }
     if cluster.is_some() && !input.is_distributable() {
         let text = "an input with partition columns is read in one process; run the job without --cluster";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
+    let gate = ReleaseGate::open(policy, &session, &input).await?;
     // A table of the host may cost a query to read once more.
     let repeating = match options.table {
         Some(_) => Vec::new(),
@@ -277,20 +274,33 @@ async fn anonymize(
     let staged_files = files.clone();
     let written = StagedFiles { files, place: &place, facts: &facts, units };
     let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
-    let attacks = gate(policy, &session, &input, &place, &staged_files).await?;
-    let release = release_facts(policy, &anonymizer, &input.describe(), output, facts);
+    let examined = gate.examine_files(&place, &staged_files).await?;
+    let release = ReleaseFacts {
+        people: examined.people,
+        ..release_facts(policy, &anonymizer, &input.describe(), output, facts)
+    };
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
-    let mut sidecar = Sidecar { attacks, ..Sidecar::new(run, release, &findings, resources) };
+    let mut sidecar = Sidecar { attacks: examined.attacks, ..Sidecar::new(run, release, &findings, resources) };
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
     sidecar.privacy.repeating_identifiers = repeating.len() as u64;
     let exposed = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let warnings = [warnings_of(&repeating), exposed].concat();
     #[cfg(feature = "leaky")]
     let sidecar = Sidecar { throng_version: crate::leaky::version(), ..sidecar };
-    let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
+    let input_digest = digest_of_input(policy, input.as_ref())?;
     let columns = columns_of(anonymizer.schema());
     Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+}
+
+/// Returns the digest by which a later run recognizes that nothing has changed. The version of a table of the population is not in
+/// it, so such a run has none.
+fn digest_of_input(policy: &Policy, input: &dyn JobInput) -> Result<Option<String>, JobError> {
+    let population = policy.privacy.population.as_ref().map(|population| &population.source);
+    match (population, input.fingerprint()) {
+        (Some(PopulationSource::Table(_)), _) | (_, None) => Ok(None),
+        (_, Some(fingerprint)) => Ok(Some(input_digest(policy, fingerprint)?)),
+    }
 }
 
 /// Returns the names and types of columns as text.
@@ -392,6 +402,7 @@ fn release_facts(
         utility: facts.utility,
         cells: facts.cells,
         borrowed: facts.borrowed,
+        people: None,
     }
 }
 

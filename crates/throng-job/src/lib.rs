@@ -75,7 +75,7 @@ pub use plural::plural;
 pub use progress::{NoProgress, Progress, Stage};
 pub use read_sidecar::read_sidecar;
 pub use rehearse::rehearse;
-pub use risk::{RiskOptions, risk};
+pub use risk::{RiskOptions, risk, risk_among};
 pub use series::{SeriesComparison, SeriesFindings, verify_against, verify_ledger};
 pub use session::POOL_SHARE;
 pub use sql::{SqlSession, Statement, StatementResult, Stores, is_complete, planning_failure, running_failure};

@@ -13,7 +13,9 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use throng_core::columns::{QuasiSpec, SensitiveSpec};
 use throng_core::dictionary_encode::DictionaryEncoder;
-use throng_core::risk::{Risk, SamplingFraction, WeightedClasses};
+use throng_core::risk::{
+    ClassPeople, PeopleLimits, PeopleSource, ReleasePeople, Risk, SamplingFraction, WeightedClasses,
+};
 use throng_core::survey::{CountedTuples, Survey, SurveySpec};
 use throng_datafusion::{EngineFailure, classify};
 use throng_policy::Store;
@@ -21,6 +23,7 @@ use throng_policy::Store;
 use crate::error::{JobError, Kind};
 use crate::input::{JobInput, open_table};
 use crate::job::JobOptions;
+use crate::lab::{CountedBoxes, LabColumns, LabSource, LabTable};
 use crate::memory::too_little;
 use crate::plural::plural;
 use crate::progress::{Progress, Stage};
@@ -50,6 +53,35 @@ pub async fn risk(locations: &[String], asked: &RiskOptions, options: &JobOption
         0 => Err(JobError::new(Kind::BadData, "the table has no rows, so that there is no risk to tell")),
         _ => Ok(risk),
     }
+}
+
+/// Computes the risk of a table among the people of its population: a table with the same quasi-identifiers and one row per
+/// person. The table may itself be a release, whose intervals are read as sets of numbers or dates; other labels are read as values.
+/// Reads the table twice, and the population once.
+pub async fn risk_among(
+    locations: &[String],
+    asked: &RiskOptions,
+    population: &LabTable,
+    options: &JobOptions,
+) -> Result<Risk, JobError> {
+    let risk = risk(locations, asked, options).await?;
+    let session = session(options)?;
+    let store = Store::default();
+    let table = LabSource::of_input(open_table(&session, locations, &store, options).await?, &session);
+    let people = LabSource::open(population, &store, options).await?;
+    let spec = LabColumns::Named { quasi: asked.quasi.clone(), sensitive: Vec::new(), k: 1, p: 1 };
+    let spec = spec.spec(&people, &table).await?;
+    let mut boxes = CountedBoxes::read(spec, None, &table, &session).await?;
+    let counts = boxes.count(&people, None).await?;
+    let class =
+        |(rows, people): (&u64, &f64)| ClassPeople { rows: *rows, hidden: *rows, people: *people, members: None };
+    Ok(risk.with_people(&ReleasePeople {
+        source: PeopleSource::Table,
+        classes: boxes.class_rows().iter().zip(&counts.people).map(class).collect(),
+        people: counts.total,
+        outside: counts.outside,
+        limits: PeopleLimits::default(),
+    }))
 }
 
 /// Computes the risk of an open table.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use throng_core::model::{Bound, bound_of};
 use throng_core::verify::CONSTRAINED;
-use throng_report::document::{PrivacyUnit, TableFacts};
+use throng_report::document::{PresenceFacts, PrivacyUnit, TableFacts};
 
 use crate::job::PublishedRelease;
 use crate::plural::plural;
@@ -35,6 +35,22 @@ impl PublishedRelease {
                     format!("  {model}{column}: {bound} {achieved}{unit} in every class ({required} required)")
                 }
             });
+        }
+        let population = sidecar.risk.as_ref().and_then(|risk| risk.population.as_ref());
+        if let Some(matched) = population.and_then(|population| population.matched.as_ref()) {
+            let required = matched.k_map.map(|k_map| format!(" ({k_map} required)")).unwrap_or_default();
+            let about = if matched.source == "table" { "" } else { "about " };
+            lines.push(format!(
+                "  k-map: at least {about}{} people of the population in every class{required}",
+                matched.fewest
+            ));
+            if let Some(PresenceFacts { least, most, .. }) = &matched.presence {
+                lines.push(format!(
+                    "  delta-presence: {:.0} to {:.0} % of the people whom a class matches are in the input",
+                    100.0 * least,
+                    100.0 * most
+                ));
+            }
         }
         lines.push(format!("  information lost (NCP): {:.4}", sidecar.utility.ncp));
         if let (Some(bound), Some(gap)) = (sidecar.utility.lower_bound, sidecar.utility.gap) {

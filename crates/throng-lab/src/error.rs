@@ -27,6 +27,42 @@ pub enum LabError {
         /// Which table.
         table: &'static str,
     },
+    /// A label whose values are not known.
+    #[error(
+        "column `{column}` of {table} has a label that can't be read as a set of values, so that people can't be counted in it"
+    )]
+    UnreadLabel {
+        /// Which table.
+        table: &'static str,
+        /// The column.
+        column: String,
+    },
+    /// Missing bounds, which have two meanings.
+    #[error(
+        "column `{column}` of the release has missing bounds, which stand for a missing value or for any, so that people can't be \
+         counted in them; release it as intervals"
+    )]
+    NoBounds {
+        /// The column.
+        column: String,
+    },
+    /// A column that shows a representative of its class.
+    #[error(
+        "column `{column}` of the release shows a mean, a median or a mode, which does not bound the values of a class, so that \
+         people can't be counted in it"
+    )]
+    NoBox {
+        /// The column.
+        column: String,
+    },
+    /// A row without a weight.
+    #[error(
+        "column `{column}` has a row without a weight above 0; a weight is the number of people that a row stands for"
+    )]
+    Weight {
+        /// The column.
+        column: String,
+    },
     /// No quasi-identifier was named.
     #[error("no quasi-identifier is named, so that there is nothing to measure")]
     NoQuasi,

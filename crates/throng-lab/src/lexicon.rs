@@ -65,6 +65,27 @@ impl Lexicon {
         &self.spec.unit
     }
 
+    /// Adds the names of some quasi-identifiers of a batch.
+    pub fn learn_names(&mut self, batch: &arrow::array::RecordBatch) -> Result<(), LabError> {
+        for (domain, known) in self.quasi.iter_mut().zip(&self.spec.quasi) {
+            let (CodeDomain::Names(names), Some(column)) = (domain, batch.column_by_name(&known.name)) else {
+                continue;
+            };
+            let read = names.codes_of(column, None);
+            read.map_err(|_| LabError::Type { table: crate::table::ORIGINAL, column: known.name.clone() })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the memory of the names in bytes, about.
+    pub fn size(&self) -> usize {
+        let names = self.quasi.iter().filter_map(|domain| match domain {
+            CodeDomain::Names(names) => Some(names.names.iter().map(|name| 2 * (name.len() + 32)).sum::<usize>()),
+            CodeDomain::Ordered(_) => None,
+        });
+        names.sum()
+    }
+
     /// Returns the sensitive columns.
     pub fn sensitive_columns(&self) -> Vec<String> {
         self.spec.sensitive.iter().map(|column| column.name.clone()).collect()

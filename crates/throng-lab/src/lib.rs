@@ -9,6 +9,7 @@
 //!                                                 ├─► utility()   how well the release answers questions
 //!  release  ──► ReleasedReader ──► ReleasedTable ─┼─► diff()      what two releases reveal together
 //!                                                 └─► attack()    what an intruder learns, one file per attack
+//!  release, population ──► population::ReleasedBoxes, PeopleCounter   how many people look like a class
 //! ```
 //!
 //! A [`Lexicon`] holds what all tables of one comparison share: the values of each column, and the meaning of labels. Memory is
@@ -22,6 +23,7 @@ mod error;
 mod extent;
 mod label;
 mod lexicon;
+pub mod population;
 mod random;
 mod spec;
 mod statistics;

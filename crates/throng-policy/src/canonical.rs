@@ -10,7 +10,8 @@ use crate::budget::Budget;
 use crate::guards::Guards;
 use crate::hierarchy::paths;
 use crate::policy::{Algorithm, BoundSetting, Columns, Policy, PrivacySettings, Quasi, Role, Sensitive, TablePart};
-use crate::raw::{RawRelease, VERSION};
+use crate::population::{PopulationSettings, PopulationSource};
+use crate::raw::{Borrow, RawRelease, VERSION};
 use crate::series::StreamDelay;
 use crate::settings::{Goal, LookAlikes, Pseudonyms};
 
@@ -103,11 +104,34 @@ fn privacy_json(privacy: &PrivacySettings) -> Value {
             text[field] = json!(share);
         }
     }
+    if privacy.borrow == Borrow::Never {
+        text["borrow"] = json!(privacy.borrow.as_str());
+    }
     if let Some(gain) = privacy.max_gain {
         text["attacks"] = json!({ "max_gain": gain });
     }
     if let Some(fraction) = privacy.sampling_fraction {
         text["population"] = json!({ "fraction": fraction.get() });
+    }
+    if let Some(population) = &privacy.population {
+        text["population"] = population_json(population);
+    }
+    text
+}
+
+/// A table is named without its location, as the input is.
+fn population_json(population: &PopulationSettings) -> Value {
+    let mut text = match &population.source {
+        PopulationSource::Table(_) => json!({ "source": "table" }),
+        PopulationSource::Weights(column) => json!({ "weight_of_unit": column }),
+    };
+    if let Some(k_map) = population.k_map {
+        text["k_map"] = json!(k_map);
+    }
+    for (field, share) in [("delta_min", population.delta_min), ("delta_max", population.delta_max)] {
+        if let Some(share) = share {
+            text[field] = json!(share);
+        }
     }
     text
 }

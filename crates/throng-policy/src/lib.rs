@@ -46,6 +46,7 @@ mod location;
 mod open_question;
 mod overrides;
 mod policy;
+mod population;
 mod portable;
 mod preset;
 mod problem;
@@ -63,6 +64,7 @@ mod table_pin;
 mod text_position;
 mod time_span;
 mod toml_quote;
+mod unexamined;
 mod validate;
 
 pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit};
@@ -81,10 +83,11 @@ pub use policy::{
     Algorithm, BoundSetting, Columns, CsvOptions, Input, Output, Policy, PrivacySettings, Quasi, Role, Sensitive,
     SensitiveRelease,
 };
+pub use population::{PopulationSettings, PopulationSource};
 pub use preset::{Preset, highest_risk};
 pub use problem::{PolicyError, Problem};
 pub use promise::UNIT_COLUMN;
-pub use raw::UnitNulls;
+pub use raw::{Borrow, UnitNulls};
 pub use schema::json_schema;
 pub use secret::{MIN_SECRET_BYTES, SECRET_FILE_VARIABLE, SECRET_VARIABLE, Secret};
 pub use series::{

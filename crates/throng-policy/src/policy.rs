@@ -15,9 +15,10 @@ use crate::budget::Budget;
 use crate::declared_type::DeclaredType;
 use crate::field_path::FieldPath;
 use crate::guards::Guards;
+use crate::population::PopulationSettings;
 use crate::preset::Preset;
 use crate::problem::PolicyError;
-use crate::raw::UnitNulls;
+use crate::raw::{Borrow, UnitNulls};
 use crate::secret::Secret;
 use crate::series::{SeriesSettings, StreamDelay};
 use crate::settings::{ClusterSetting, Commit, Format, Goal, Mode, OutputFormat, Pseudonyms};
@@ -174,8 +175,12 @@ pub struct PrivacySettings {
     pub max_gain: Option<f64>,
     /// Share of the population that is in the input, if it is a sample.
     pub sampling_fraction: Option<SamplingFraction>,
+    /// People of the population, if they are known in place of a fraction.
+    pub population: Option<PopulationSettings>,
     /// Conditions of the delivery and of the release beyond the promise.
     pub guards: Guards,
+    /// Whether classes may borrow rows.
+    pub borrow: Borrow,
 }
 
 /// Algorithm settings.

@@ -10,7 +10,8 @@
 //! - Every tree hierarchy is written as the `lines` of a hierarchy file. An inline `tree` would not do: it rejects what
 //!   files may contain, such as a root other than `*`, a value named `*`, or one label on two levels of different
 //!   branches. Lines represent any tree exactly, and stay flat however deep it is.
-//! - All settings of input, output and stores are omitted, and so are other tables. The text contains nothing from the environment, and no
+//! - All settings of input, output and stores are omitted, and so are other tables and the location of a population. The text
+//!   contains nothing from the environment, and no
 //!   environment variable is read when it is parsed.
 //!
 //! Rules such as `mask` and numbers stay as written: TOML is parsed with exact numbers, so weights do not change by
@@ -51,6 +52,11 @@ impl Policy {
             match name.as_str() {
                 "input" | "output" | "store" | "series" | "table" | "tables" => {}
                 "columns" => self.write_columns(node, &mut text),
+                "privacy" => {
+                    text.push_str("privacy = ");
+                    write_privacy(node, &mut text);
+                    text.push('\n');
+                }
                 _ => {
                     toml_string(name, &mut text);
                     text.push_str(" = ");
@@ -102,6 +108,20 @@ fn entries(table: &SpannedNode) -> &[(String, SpannedNode)] {
         SpannedValue::Table(entries) => entries,
         _ => &[],
     }
+}
+
+/// Name of the table of a population, which is not read elsewhere.
+const POPULATION: &str = "population";
+
+/// Writes `[privacy]` without the location of a population.
+fn write_privacy(privacy: &SpannedNode, text: &mut String) {
+    write_table(entries(privacy), text, |name, value, text| match (name, value) {
+        ("population", SpannedValue::Table(fields)) => write_table(fields, text, |name, value, text| match name {
+            "table" => toml_string(POPULATION, text),
+            _ => write_value(value, text),
+        }),
+        _ => write_value(value, text),
+    });
 }
 
 fn write_column_with_tree(fields: &[(String, SpannedNode)], tree: &Tree, text: &mut String) {

@@ -1,5 +1,5 @@
 use crate::test_policies::{complaints, complaints_with, read, read_in};
-use crate::{Guards, Overrides, Policy, Preset, PrivacySettings, Pseudonyms, UnitNulls};
+use crate::{Borrow, Guards, Overrides, Policy, Preset, PrivacySettings, Pseudonyms, UnitNulls};
 
 /// Returns a policy with these settings under `[privacy]`, on its fourth line.
 fn with(privacy: &str) -> String {
@@ -25,6 +25,8 @@ fn a_preset_gives_a_k_and_the_policy_a_p() {
             suppression_limit,
             max_gain,
             sampling_fraction,
+            population: None,
+            borrow: Borrow::Allowed,
             guards,
             unit,
             unit_nulls,

@@ -32,6 +32,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "unit",
             "unit_nulls",
             "pseudonyms",
+            "borrow",
             "suppression_limit",
             "min_rows",
             "max_rows_change",

@@ -3,7 +3,7 @@ use throng_core::hierarchy::HierarchySpec;
 
 use crate::test_policies::{COMPLETE, HEAD, complaints, complaints_of_columns, complaints_with, folder, read, read_in};
 use crate::{
-    Algorithm, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output,
+    Algorithm, Borrow, BoundSetting, Budget, ClusterSetting, Commit, CsvOptions, Format, Goal, Input, Mode, Output,
     OutputFormat, Overrides, Policy, TablePin,
 };
 use crate::{Guards, PrivacySettings, Pseudonyms, Role, SensitiveRelease, UnitNulls};
@@ -22,6 +22,8 @@ fn plain(k: u64, p: u64) -> PrivacySettings {
         suppression_limit: None,
         max_gain: None,
         sampling_fraction: None,
+        population: None,
+        borrow: Borrow::Allowed,
         unit,
         unit_nulls,
         pseudonyms: Pseudonyms::PerRun,

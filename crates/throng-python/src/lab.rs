@@ -10,12 +10,13 @@ use crate::job_call::{CallSettings, JobCall};
 use crate::policy::NativePolicy;
 
 /// A table of the host, or else its locations.
-type OpenedTable = (Option<Py<NativeTable>>, Vec<String>);
+pub(crate) type OpenedTable = (Option<Py<NativeTable>>, Vec<String>);
 
 /// Columns without a policy: quasi-identifiers, sensitive columns, k and p.
 type NamedColumns = (Vec<String>, Vec<String>, u64, u64);
 
-fn lab_table((table, locations): OpenedTable) -> LabTable {
+/// Returns a table for the functions that compare tables.
+pub(crate) fn lab_table((table, locations): OpenedTable) -> LabTable {
     match table {
         Some(table) => LabTable::Host(table.get().provider()),
         None => LabTable::Locations(locations),

@@ -20,6 +20,7 @@ use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schem
 use crate::data::NativeTable;
 use crate::errors::failure;
 use crate::job_call::{CallSettings, JobCall};
+use crate::lab::{OpenedTable, lab_table};
 use crate::policy::NativePolicy;
 
 /// A document as JSON, and its page in whole and as a part of another page.
@@ -32,7 +33,8 @@ fn paged(document: &serde_json::Value, page: String) -> PagedDocument {
 
 /// Measures the risk of a table as it is.
 #[pyfunction]
-#[pyo3(signature = (table, locations, quasi, sensitive, threshold, settings))]
+#[pyo3(signature = (table, locations, quasi, sensitive, threshold, population, settings))]
+#[expect(clippy::too_many_arguments, reason = "the function in Python has keywords")]
 pub fn risk(
     py: Python<'_>,
     table: Option<&NativeTable>,
@@ -40,12 +42,19 @@ pub fn risk(
     quasi: Vec<String>,
     sensitive: Vec<String>,
     threshold: f64,
+    population: Option<OpenedTable>,
     settings: CallSettings,
 ) -> PyResult<PagedDocument> {
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
     let asked = RiskOptions { quasi, sensitive, threshold, sampling_fraction: None, weight: None };
-    let risk = call.wait(py, async move { throng_job::risk(&locations, &asked, &options).await })?;
+    let population = population.map(lab_table);
+    let risk = call.wait(py, async move {
+        match &population {
+            Some(population) => throng_job::risk_among(&locations, &asked, population, &options).await,
+            None => throng_job::risk(&locations, &asked, &options).await,
+        }
+    })?;
     Ok(paged(&risk_json(&risk), risk_page(&risk)))
 }
 

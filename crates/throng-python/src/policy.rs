@@ -80,6 +80,18 @@ impl NativePolicy {
         (self.policy.privacy.k, self.policy.privacy.p)
     }
 
+    /// How often an input is read: once more if the finished release is examined with it.
+    #[getter]
+    fn reads(&self) -> u32 {
+        let privacy = &self.policy.privacy;
+        // Sets and masked codes are read with the values of the input, before people are counted.
+        match (privacy.population.is_some(), privacy.max_gain.is_some()) {
+            (true, _) => 4,
+            (false, true) => 2,
+            (false, false) => 1,
+        }
+    }
+
     /// Names of the partition and the cluster method.
     #[getter]
     fn algorithm(&self) -> (&'static str, &'static str) {

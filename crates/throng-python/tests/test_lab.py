@@ -160,3 +160,42 @@ def test_what_is_missing_is_said(small, rules):
         throng.diff(small, small, quasi=QUASI, second_policy=rules)
     with pytest.raises(throng.ThrongError, match="no column `height`"):
         throng.utility(small, small, quasi=["height"])
+
+
+def test_a_release_is_attacked_before_it_is_given(small, rules):
+    rules["privacy"]["attacks"] = {"max_gain": 1.0}
+    with pytest.raises(throng.VerificationError, match="max_gain = 1"):
+        throng.anonymize(small, rules)
+    # A stream is read once, so that it is held for the attacks.
+    with pytest.raises(throng.VerificationError, match="max_gain = 1"):
+        throng.anonymize(pa.RecordBatchReader.from_batches(small.schema, small.to_batches()), rules)
+    rules["privacy"]["attacks"] = {"max_gain": 100.0}
+    gains = {gain["name"] for gain in throng.anonymize(small, rules).metrics["attacks"]["measured"]}
+    assert {"linkage", "homogeneity"} <= gains
+
+
+def test_people_of_the_population_are_counted_in_each_class(small, rules, tmp_path):
+    everyone = pa.table(throng.generate_census(3000, seed=12))
+    path = tmp_path / "population.parquet"
+    pl.from_arrow(pa.concat_tables([small, everyone])).write_parquet(path)
+    rules["privacy"]["population"] = {"table": str(path)}
+    release = throng.anonymize(small, rules)
+    labels, _ = by_class(pa.table(release))
+    people = pa.concat_tables([small, everyone]).to_pandas()[QUASI]
+    counts = [
+        sum(all(covers(row[column], person[column]) for column in QUASI) for person in people.to_dict("records"))
+        for _, row in labels.iterrows()
+    ]
+    assert release.metrics["risk"]["population"]["matched"]["fewest"] == min(counts)
+    rules["privacy"]["population"]["k_map"] = min(counts) + 1
+    with pytest.raises(throng.PrivacyError, match="k_map"):
+        throng.anonymize(small, rules)
+
+
+def test_risk_among_the_people_of_a_population(small):
+    everyone = pa.concat_tables([small, pa.table(throng.generate_census(3000, seed=12))])
+    found = throng.risk(small, QUASI, population=everyone)
+    people = everyone.to_pandas().groupby(QUASI).size()
+    rows = small.to_pandas().groupby(QUASI).size()
+    expected = sum(count / people[key] for key, count in rows.items())
+    assert found.to_dict()["population"]["reidentified"] == pytest.approx(expected, abs=1e-4)

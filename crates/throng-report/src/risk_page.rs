@@ -54,6 +54,9 @@ fn attackers(risk: &Risk) -> Markup {
     let above = format!("Rows above {}", percent(risk.threshold));
     let names = [("Attacker", false), ("Highest", true), ("Average", true), (above.as_str(), true)];
     let journalist = match &risk.population {
+        Some(PopulationRisk { fewest: Some(_), .. }) => {
+            "does not know that, and has a register of the population, in which people are counted"
+        }
         Some(_) => "does not know that, and has a register of the population; estimated by the sampling fraction",
         None => "does not know that; the table stands for the population, so that the true risk is at most this",
     };
@@ -96,6 +99,9 @@ fn in_population(population: &PopulationRisk) -> Markup {
             " rows. About "
             (figure("population.uniques", population.uniques, rounded(population.uniques)))
             " people are unique in the population."
+            @if let Some(fewest) = population.fewest {
+                " Every class matches at least " (figure("population.fewest", fewest, count(fewest))) " people."
+            }
         }
     }
 }

@@ -226,3 +226,22 @@ fn work_can_be_spawned() {
     is_send(crate::verify(stream(people()), &policy()));
     is_send(crate::risk(memory(people()), &policy()));
 }
+
+#[tokio::test]
+async fn a_limit_on_the_finished_release_is_refused_where_nobody_examines_it() {
+    let population = throng_policy::PopulationSettings {
+        source: throng_policy::PopulationSource::Table(vec!["people.parquet".to_owned()]),
+        k_map: Some(3),
+        delta_min: None,
+        delta_max: None,
+    };
+    let gated = [
+        (builder().with_max_gain(1.5), "privacy.attacks"),
+        (builder().with_population(population), "privacy.population"),
+    ];
+    for (builder, name) in gated {
+        let error = crate::anonymize(people(), &builder.build().unwrap()).await.unwrap_err();
+        assert!(matches!(error, ThrongError::Policy(_)), "{error:?}");
+        assert!(error.to_string().contains(name) && error.to_string().contains("`throng run`"), "{error}");
+    }
+}

@@ -46,6 +46,9 @@ fn crowd_and_one() -> RecordBatch {
     table(vec![("age", ages), ("illness", illnesses)])
 }
 
+/// Limits that every release meets whose population is its input.
+const LIMITS: &str = "k_map = 2, delta_min = 0.0, delta_max = 1.0";
+
 /// Visits with a code of the illness, and guards.
 const CODED: &str = "min_rows = 1\nmax_rows_change = 9.0\nloss_limit = 1.0\ninsensitive_uniqueness = 1.0\n\
                      [columns]\npatient.role = \"identifier\"\nage.role = \"quasi\"\ncode.role = \"insensitive\"\n\
@@ -66,6 +69,7 @@ fn the_reference_of_the_documents_has_every_field() {
         (people(2000), means),
         (people(2000), format!("attacks = {{ max_gain = 100.0 }}\n{COLUMNS}")),
         (people(2000), format!("population = {{ fraction = 0.1 }}\n{COLUMNS}")),
+        (people(2000), format!("population = {{ table = \"input/\", {LIMITS} }}\n{COLUMNS}")),
         (coded(), CODED.to_owned()),
         (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
     ];

@@ -32,6 +32,11 @@ pub(crate) struct RiskArgs {
     #[arg(long, value_name = "COLUMN", conflicts_with = "fraction")]
     pub(crate) weight: Option<String>,
 
+    /// A table of the population with the same columns and one row per person, in place of a fraction; counts the people of
+    /// each class
+    #[arg(long, value_name = "DATA", conflicts_with_all = ["fraction", "weight"])]
+    pub(crate) population: Option<String>,
+
     /// Write a page with tables and plots to this file (.html); it fetches nothing and holds no value of the table
     #[arg(short, long, value_name = "FILE", value_parser = page)]
     pub(crate) output: Option<PathBuf>,

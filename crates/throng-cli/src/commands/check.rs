@@ -44,7 +44,7 @@ pub fn json(checked: &Checked) -> Value {
             "max_classes": column.max_classes,
         })
     });
-    json!({
+    let mut text = json!({
         "outcome": if checked.shortfalls.is_empty() { "feasible" } else { "infeasible" },
         "rows": checked.rows,
         "suppressed_rows": checked.suppressed_rows,
@@ -54,7 +54,11 @@ pub fn json(checked: &Checked) -> Value {
         "sensitive": columns.collect::<Vec<_>>(),
         "dropped": checked.dropped,
         "warnings": checked.warnings,
-    })
+    });
+    if let Some(people) = checked.people {
+        text["people"] = people.into();
+    }
+    text
 }
 
 pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
@@ -69,6 +73,9 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     ));
     if checked.suppressed_rows > 0 {
         lines.push(format!("{} would be suppressed", plural(checked.suppressed_rows, "row")));
+    }
+    if let Some(people) = checked.people {
+        lines.push(format!("{} in the table of the population", plural(people, "row")));
     }
     if !checked.dropped.is_empty() {
         lines.push(format!("left out of the release: {}", checked.dropped.join(", ")));

@@ -17,7 +17,11 @@ pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, J
         sampling_fraction: args.fraction,
         weight: args.weight.clone(),
     };
-    let risk = throng_job::risk(std::slice::from_ref(&args.data), &asked, job).await?;
+    let locations = std::slice::from_ref(&args.data);
+    let risk = match &args.population {
+        Some(population) => throng_job::risk_among(locations, &asked, &population.as_str().into(), job).await?,
+        None => throng_job::risk(locations, &asked, job).await?,
+    };
     let (mut message, mut json) = (String::new(), json(&risk));
     if let Some(path) = &args.output {
         write(path, &risk_page(&risk))?;
@@ -92,6 +96,9 @@ pub fn json(risk: &Risk) -> Value {
             "unique_if_sample_unique": rounded(population.unique_if_sample_unique),
             "reidentified": rounded(population.reidentified),
         });
+        if let Some(fewest) = population.fewest {
+            text["population"]["fewest"] = fewest.into();
+        }
     }
     text
 }
@@ -126,6 +133,9 @@ fn text(risk: &Risk) -> String {
     intruders.row(["marketer".to_owned(), "-".to_owned(), share(average), "-".to_owned()]);
     lines.push(intruders.to_string());
     if let Some(population) = &risk.population {
+        if let Some(fewest) = population.fewest {
+            lines.push(format!("every class matches at least {fewest} people of the population"));
+        }
         lines.push(format!(
             "a sample of about {:.0} people: an intruder with a register of them is expected to find {:.1} rows; about \
              {:.0} people are unique, and so is a unique row of the table with a probability of {:.4}",

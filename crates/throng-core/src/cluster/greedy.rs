@@ -164,7 +164,9 @@ impl<'a> GreedyRun<'a> {
             classes: Vec::new(),
             losses: Vec::new(),
         };
-        work.donors = (0..work.rich.len()).filter(|local| work.can_give(*local)).collect();
+        if privacy.lends() {
+            work.donors = (0..work.rich.len()).filter(|local| work.can_give(*local)).collect();
+        }
         work
     }
 

@@ -109,3 +109,37 @@ fn large_tables_are_estimated_in_bounded_memory() {
     assert_eq!(found.with_quasi, None);
     assert!(sketch.size() < 4 << 20, "{} bytes", sketch.size());
 }
+
+#[test]
+fn sketches_that_travel_as_numbers_are_merged_as_those_at_hand() {
+    let spec = || ExposureColumns {
+        insensitive: vec![("id".into(), DataType::Int64)],
+        sensitive: vec![("secret".into(), DataType::Int64)],
+        quasi: vec![("age".into(), DataType::Int64)],
+    };
+    let part = |rows: std::ops::Range<i64>| {
+        let mut sketch = ExposureSketch::new(spec(), 3).unwrap();
+        let column = |of: fn(i64) -> i64| -> ArrayRef { Arc::new(Int64Array::from_iter_values(rows.clone().map(of))) };
+        sketch
+            .push(&[column(|row| row / 2), column(|row| row % 7), column(|row| row % 100)], rows.clone().count())
+            .unwrap();
+        sketch
+    };
+    // More tuples than are kept, and fewer.
+    for rows in [200_000, 3_000] {
+        let parts: Vec<ExposureSketch> = (0..4).map(|at| part(rows * at / 4 + at..rows * (at + 1) / 4 + at)).collect();
+        let mut sent = ExposureSketch::new(spec(), 3).unwrap();
+        for sketch in &parts {
+            sent.merge_numbers(&sketch.to_numbers()).unwrap();
+        }
+        let mut merged = ExposureSketch::new(spec(), 3).unwrap();
+        parts.into_iter().for_each(|sketch| merged.merge(sketch));
+        assert_eq!(sent.finish(2), merged.finish(2), "{rows}");
+        assert_eq!(sent.finish(2).is_exact, rows < 10_000);
+    }
+    let numbers = part(0..50).to_numbers();
+    let mut sketch = ExposureSketch::new(spec(), 3).unwrap();
+    assert!(sketch.merge_numbers(&numbers[..numbers.len() - 1]).is_none());
+    assert!(sketch.merge_numbers(&[numbers.as_slice(), &[1]].concat()).is_none());
+    assert!(sketch.merge_numbers(&[]).is_none());
+}

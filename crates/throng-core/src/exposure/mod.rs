@@ -168,6 +168,38 @@ impl ExposureSketch {
         self.compared.merge(other.compared);
     }
 
+    /// Returns the sketch as numbers, to be merged by [`ExposureSketch::merge_numbers`] elsewhere.
+    pub fn to_numbers(&self) -> Vec<u64> {
+        let mut numbers = vec![self.rows];
+        [&self.alone, &self.with_quasi]
+            .into_iter()
+            .chain(&self.by_column)
+            .for_each(|counts| counts.write(&mut numbers));
+        self.compared.write(&mut numbers);
+        numbers
+    }
+
+    /// Adds the rows of another sketch of the same columns and seed, as [`ExposureSketch::to_numbers`] wrote it. Returns `None`
+    /// if the numbers are not those of such a sketch.
+    #[must_use]
+    pub fn merge_numbers(&mut self, numbers: &[u64]) -> Option<()> {
+        let mut numbers = numbers.iter().copied();
+        let width = self.columns.insensitive.len() + self.columns.sensitive.len();
+        let rows = numbers.next()?;
+        let alone = RowCounts::read(TUPLES, &mut numbers)?;
+        let with_quasi = RowCounts::read(TUPLES, &mut numbers)?;
+        let by_column =
+            self.by_column.iter().map(|_| RowCounts::read(VALUES, &mut numbers)).collect::<Option<Vec<_>>>()?;
+        let compared = TupleSample::read(COMPARED, width, &mut numbers)?;
+        numbers.next().is_none().then_some(())?;
+        self.rows += rows;
+        self.alone.merge(alone);
+        self.with_quasi.merge(with_quasi);
+        self.by_column.iter_mut().zip(by_column).for_each(|(known, seen)| known.merge(seen));
+        self.compared.merge(compared);
+        Some(())
+    }
+
     /// Returns the memory of the sketch in bytes, about.
     pub fn size(&self) -> usize {
         let counts = self.by_column.iter().map(UniqueTuples::size).sum::<usize>();

@@ -82,6 +82,23 @@ impl UniqueTuples {
     pub(super) fn size(&self) -> usize {
         self.is_repeated.capacity() * (size_of::<(u64, bool)>() + 1) + size_of::<[u64; CACHED]>()
     }
+
+    /// Writes the counts as numbers.
+    pub(super) fn write(&self, numbers: &mut Vec<u64>) {
+        numbers.extend([u64::from(self.zeros), self.kept.len() as u64]);
+        numbers.extend(self.kept.iter().flat_map(|(hash, rows)| [*hash, u64::from(*rows)]));
+    }
+
+    /// Reads counts of this capacity; `None` if the numbers are not those of any.
+    pub(super) fn read(capacity: usize, numbers: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let (zeros, len) = (u32::try_from(numbers.next()?).ok()?, numbers.next()?);
+        let mut counts = Self { zeros, ..Self::new(capacity) };
+        for _ in 0..len {
+            let (hash, rows) = (numbers.next()?, u32::try_from(numbers.next()?).ok()?);
+            counts.kept.insert(hash, rows);
+        }
+        (counts.kept.len() <= capacity).then_some(counts)
+    }
 }
 
 /// Returns the slot of a hash. Uses its high bits, which sampling leaves alone.
@@ -144,5 +161,27 @@ impl TupleSample {
     pub(super) fn size(&self) -> usize {
         let width = self.kept.values().next().map_or(0, |(tuple, _)| tuple.len());
         self.kept.capacity() * (size_of::<(u64, (Box<[u64]>, u64))>() + 1) + self.kept.len() * width * size_of::<u64>()
+    }
+
+    /// Writes the tuples as numbers.
+    pub(super) fn write(&self, numbers: &mut Vec<u64>) {
+        numbers.extend([u64::from(self.zeros), self.kept.len() as u64]);
+        for (hash, (tuple, rows)) in &self.kept {
+            numbers.extend([*hash, *rows]);
+            numbers.extend(tuple);
+        }
+    }
+
+    /// Reads tuples of `width` values; `None` if the numbers are not those of any.
+    pub(super) fn read(capacity: usize, width: usize, numbers: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let (zeros, len) = (u32::try_from(numbers.next()?).ok()?, numbers.next()?);
+        let mut sample = Self { zeros, ..Self::new(capacity) };
+        for _ in 0..len {
+            let (hash, rows) = (numbers.next()?, numbers.next()?);
+            let tuple: Box<[u64]> = numbers.take(width).collect();
+            (tuple.len() == width).then_some(())?;
+            sample.kept.insert(hash, (tuple, rows));
+        }
+        (sample.kept.len() <= capacity).then_some(sample)
     }
 }

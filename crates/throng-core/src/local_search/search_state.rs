@@ -100,7 +100,7 @@ impl<'a> SearchState<'a> {
         }
         state.homes.clone_from(&state.lenders);
         state.homes.sort_unstable();
-        let can_lend = privacy.is_closed_under_adding_rows();
+        let can_lend = privacy.lends() && privacy.is_closed_under_adding_rows();
         let surplus = |(home, cell): (&Class, &u32)| match can_lend {
             true => Surplus::of_singleton(table, privacy, *cell, &home.portions),
             false => Surplus::none(table, *cell),

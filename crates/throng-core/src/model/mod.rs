@@ -147,12 +147,26 @@ fn counted_deficit(model: &dyn CountingModel, class: &Tally) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Privacy {
     models: Vec<Arc<dyn Model>>,
+    /// Whether classes may share the rows of a cell.
+    lends: bool,
 }
 
 impl Privacy {
     /// Combines models.
     pub fn new(models: Vec<Arc<dyn Model>>) -> Self {
-        Self { models }
+        Self { models, lends: true }
+    }
+
+    /// Returns the same models for classes of whole cells: no class borrows rows of a cell that another class has too, so that
+    /// the rows of every class are its own and satisfy the models by themselves.
+    #[must_use]
+    pub fn without_lending(self) -> Self {
+        Self { lends: false, ..self }
+    }
+
+    /// Whether classes may share the rows of a cell.
+    pub fn lends(&self) -> bool {
+        self.lends
     }
 
     /// Creates p-sensitive k-anonymity over `sensitive_columns` sensitive columns [Truta 2007, Def. 3]. With `p` of 1
@@ -163,7 +177,7 @@ impl Privacy {
             let of_column = |column| Arc::new(PSensitive::new(p, column, CodeMeaning::Values)) as Arc<dyn Model>;
             models.extend((0..sensitive_columns).map(of_column));
         }
-        Self { models }
+        Self::new(models)
     }
 
     /// Returns the models.
@@ -210,7 +224,8 @@ impl Privacy {
     }
 
     fn filtered(&self, keeps: impl Fn(&dyn Model) -> bool) -> Self {
-        Self { models: self.models.iter().filter(|model| keeps(model.as_ref())).cloned().collect() }
+        let models = self.models.iter().filter(|model| keeps(model.as_ref())).cloned().collect();
+        Self { models, lends: self.lends }
     }
 
     /// Whether a model needs to know the release; see [`Model::for_release`].
@@ -223,7 +238,7 @@ impl Privacy {
     #[must_use]
     pub fn for_release(&self, columns: &[SensitiveColumn], released: &Tally) -> Self {
         let bound = |model: &Arc<dyn Model>| model.for_release(columns, released).unwrap_or_else(|| Arc::clone(model));
-        Self { models: self.models.iter().map(bound).collect() }
+        Self { models: self.models.iter().map(bound).collect(), lends: self.lends }
     }
 
     /// Whether a class satisfies every model.

@@ -12,8 +12,8 @@
 //!
 //! Without a register the table is taken for the whole population: `F = f`. If the table is a sample,
 //! the journalist and marketer risks are upper bounds then; if its sampling fraction is known, they are estimated
-//! ([`SamplingFraction`]). The mean of `1/f` over rows is `classes / rows`, which is also
-//! the marketer risk.
+//! ([`SamplingFraction`]), and if the people of every class are known, they are counted ([`ReleasePeople`]). The mean of `1/f`
+//! over rows is `classes / rows`, which is also the marketer risk.
 //!
 //! The contribution of a column is measured by the risk that remains without it ([`ColumnRisk`]).
 //!
@@ -22,6 +22,7 @@
 mod class_sizes;
 mod columns;
 mod effective;
+mod people;
 mod population;
 mod sensitive;
 mod sizes;
@@ -31,6 +32,7 @@ mod weights;
 pub use class_sizes::{COMMON_THRESHOLDS, ClassSizes, share};
 pub use columns::ColumnRisk;
 pub use effective::BorrowedRows;
+pub use people::{ClassPeople, PeopleLimits, PeopleSource, Presence, ReleasePeople};
 pub use population::{PopulationRisk, SamplingFraction};
 pub use sensitive::SensitiveRisk;
 pub use sizes::SizeBand;
@@ -104,6 +106,22 @@ impl Risk {
     #[must_use]
     pub fn with_weights(self, classes: &WeightedClasses) -> Self {
         Self { population: classes.risk(self.threshold), ..self }
+    }
+
+    /// Adds the risk in the population whose people were counted in each class. `None` for a population without people.
+    #[must_use]
+    pub fn with_people(self, people: &ReleasePeople) -> Self {
+        let estimated = people.fraction(self.rows).map(|fraction| fraction.risk(&self.class_sizes, self.threshold));
+        let population = estimated.map(|estimated| PopulationRisk {
+            people: people.people,
+            highest: people.highest(),
+            average: people.average(),
+            rows_at_risk: people.rows_above(self.threshold),
+            reidentified: people.reidentified(),
+            fewest: Some(people.fewest()),
+            ..estimated
+        });
+        Self { population, ..self }
     }
 
     /// Returns the highest risk of a row, for prosecutor and journalist.

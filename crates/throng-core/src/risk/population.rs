@@ -45,6 +45,8 @@ pub struct PopulationRisk {
     pub unique_if_sample_unique: f64,
     /// Estimated number of people who are unique in the population.
     pub uniques: f64,
+    /// The fewest people whom a class matches, if they are counted in a table of the population.
+    pub fewest: Option<u64>,
 }
 
 /// Step and end of the numerical integration: the error is far below the six digits that are reported.
@@ -98,6 +100,7 @@ impl SamplingFraction {
             reidentified,
             unique_if_sample_unique,
             uniques: sizes.unique_rows() as f64 * unique_if_sample_unique / self.0,
+            fewest: None,
         }
     }
 

@@ -29,12 +29,14 @@ pub static VERIFY_TASK: TaskKind = TaskKind {
 };
 
 async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeError> {
-    let verification = Verification::of(&params.anonymizer).without_exposure();
+    let verification = Verification::of(&params.anonymizer);
     let schema = input.rows.schema();
     let counted = verification.count(&schema, catch_decode_panics(input.rows)).await?;
     let sum = counted.checksum.sum();
     let checksum = [sum as u64, (sum >> 64) as u64, counted.checksum.rows()];
-    let numbers = checksum.into_iter().chain(counted.verifier.summary());
+    let summary = counted.verifier.summary();
+    let exposure = counted.exposure.map(|sketch| sketch.to_numbers()).unwrap_or_default();
+    let numbers = checksum.into_iter().chain([summary.len() as u64]).chain(summary).chain(exposure);
     let bytes: Vec<u8> = numbers.flat_map(u64::to_le_bytes).collect();
     let column = Arc::new(LargeBinaryArray::from_vec(vec![&bytes])) as ArrayRef;
     let batch = RecordBatch::try_new(counts_schema(), vec![column]);
@@ -45,16 +47,22 @@ impl Verification {
     /// Merges the counts of all verifying tasks. `schema` is that of the release.
     pub fn conclude(&self, schema: &Schema, counts: &[RecordBatch]) -> Result<VerifiedTable, AnonymizeError> {
         let (mut summaries, mut checksum): (Vec<Vec<u64>>, _) = (Vec::new(), Checksum::default());
+        let mut exposure = self.sketch(schema)?;
         for bytes in counts.iter().flat_map(|batch| batch.column(0).as_binary::<i64>().iter().flatten()) {
             let numbers: Vec<u64> = bytes.as_chunks().0.iter().map(|number| u64::from_le_bytes(*number)).collect();
-            let Some(([low, high, rows], summary)) = numbers.split_first_chunk() else {
+            let Some(([low, high, rows, length], counts)) = numbers.split_first_chunk() else {
                 return Err(AnonymizeError::Task);
             };
+            let length = usize::try_from(*length).map_err(|_| AnonymizeError::Task)?;
+            let (summary, sketch) = counts.split_at_checked(length).ok_or(AnonymizeError::Task)?;
             checksum.merge(Checksum::of(u128::from(*high) << 64 | u128::from(*low), *rows));
             summaries.push(summary.to_vec());
+            if let Some(exposure) = &mut exposure {
+                exposure.merge_numbers(sketch).ok_or(AnonymizeError::Task)?;
+            }
         }
         let findings = self.verifier(schema)?.conclude(summaries.iter().map(Vec::as_slice));
-        // Tasks hold parts of the rows, and their sketches are not sent.
-        Ok(VerifiedTable { findings: findings.map_err(|_| AnonymizeError::Task)?, checksum, exposure: None })
+        let exposure = exposure.and_then(|sketch| self.exposure_of(&sketch));
+        Ok(VerifiedTable { findings: findings.map_err(|_| AnonymizeError::Task)?, checksum, exposure })
     }
 }

@@ -163,6 +163,7 @@ impl ExecutionPlan for AnonymizeStreamExec {
                  asked for"
             );
         }
+        self.anonymizer.policy().check_unexamined().map_err(AnonymizeError::from)?;
         if self.is_read.swap(true, Ordering::Relaxed) {
             return Err(AnonymizeError::StreamReadAgain.into());
         }

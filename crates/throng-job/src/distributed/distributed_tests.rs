@@ -69,10 +69,8 @@ async fn a_cluster_gives_the_bytes_of_one_process() {
         assert_eq!(digests(&there), digests(&here));
         let (one, other) = (&here.sidecar, &there.sidecar);
         assert_eq!(serde_json::to_value(&one.utility).unwrap(), serde_json::to_value(&other.utility).unwrap());
-        let mut privacy = serde_json::to_value(&one.privacy).unwrap();
-        // What insensitive columns single out is measured in one process only.
-        assert!(privacy.as_object_mut().unwrap().remove("insensitive").is_some());
-        assert_eq!(privacy, serde_json::to_value(&other.privacy).unwrap());
+        assert!(one.privacy.insensitive.is_some());
+        assert_eq!(serde_json::to_value(&one.privacy).unwrap(), serde_json::to_value(&other.privacy).unwrap());
         assert_eq!(serde_json::to_value(&one.risk).unwrap(), serde_json::to_value(&other.risk).unwrap());
         let cluster = other.resources.cluster.as_ref().unwrap();
         assert!(cluster.groups > 1000 && cluster.shuffle_bytes.values().all(|bytes| *bytes > 0), "{cluster:?}");
@@ -156,4 +154,34 @@ async fn what_can_t_be_promised_is_refused_in_the_same_words() {
         assert_eq!(there.kind(), Kind::Infeasible);
     }
     assert!(work.outputs().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_examines_a_release_as_one_process_does() {
+    let work = Workplace::new(5_000);
+    let limited = |uniqueness: f64, k_map: u64| {
+        let table = work.folder.path().join("census").to_str().unwrap().to_owned();
+        move |policy: &mut Policy| {
+            policy.privacy.guards.insensitive_uniqueness = Some(uniqueness);
+            policy.privacy.population = Some(throng_policy::PopulationSettings {
+                source: throng_policy::PopulationSource::Table(vec![table.clone()]),
+                k_map: Some(k_map),
+                delta_min: None,
+                delta_max: None,
+            });
+        }
+    };
+    let here = run(&work.policy("here", limited(1.0, 2)), &options()).await.unwrap();
+    let there = run_on(&cluster(3), &work.policy("there", limited(1.0, 2)), &options()).await.unwrap();
+    assert_eq!(serde_json::to_value(&here.sidecar.risk).unwrap(), serde_json::to_value(&there.sidecar.risk).unwrap());
+    assert_eq!(here.warnings, there.warnings);
+    let exposed = here.sidecar.privacy.insensitive.as_ref().unwrap();
+    assert_eq!(Some(exposed), there.sidecar.privacy.insensitive.as_ref());
+    for (name, limit) in [("exposed", limited(0.0, 2)), ("few", limited(1.0, 5_001))] {
+        let here = run(&work.policy(name, &limit), &options()).await.unwrap_err();
+        let there = run_on(&cluster(3), &work.policy(name, &limit), &options()).await.unwrap_err();
+        assert_eq!((there.kind(), there.to_string()), (here.kind(), here.to_string()));
+        assert_eq!(there.kind(), Kind::Infeasible);
+    }
+    assert_eq!(work.outputs(), ["here", "there"]);
 }

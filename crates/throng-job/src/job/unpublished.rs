@@ -11,18 +11,18 @@ use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Release, Verification, VerifiedTable};
 use throng_policy::{Output, OutputFormat, Policy};
-use throng_report::document::{OutputFacts, ResourceFacts, RunFacts, Sidecar};
+use throng_report::document::{OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
 use super::{
-    BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, failure, output_facts, output_of, publish,
-    release_facts, run_facts, write_rows,
+    BoundJob, JobOptions, PublishedRelease, StagedRelease, bind, digest_of_input, failure, output_facts, output_of,
+    publish, release_facts, run_facts, write_rows,
 };
 use crate::delta::check_releasable;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::input::InputDescription;
-use crate::manifest::input_digest;
+use crate::lab::{ExaminedRelease, ReleaseGate};
 use crate::privacy_facts::complete;
 use crate::progress::{Progress, Stage};
 use crate::publish::Staged;
@@ -42,6 +42,8 @@ pub struct UnpublishedRelease {
     anonymizer: Arc<Anonymizer>,
     findings: Findings,
     exposure: Option<InsensitiveExposure>,
+    /// What was measured before the host received the release: its rows are those that are published.
+    examined: ExaminedRelease,
     input: InputDescription,
     input_digest: Option<String>,
     sidecar: Sidecar,
@@ -75,16 +77,11 @@ fn stopped() -> JobError {
 }
 
 async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<UnpublishedRelease, JobError> {
-    // A stream can be read once, so that there is no original to attack the release with.
-    if policy.privacy.max_gain.is_some() {
-        let text = "privacy.attacks: limits what an intruder gains from a release that `throng run` publishes, and this one would be \
-                    given without being attacked; leave it out, and attack the release before you pass it on";
-        return Err(JobError::new(Kind::BadPolicy, text));
-    }
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
     let BoundJob { input, table } = bind(policy, &session, options).await?;
     let anonymizer = Arc::clone(table.anonymizer());
+    let gate = ReleaseGate::open(policy, &session, &input).await?;
     let table = table.with_progress(Arc::clone(&clock) as Arc<dyn Progress>).with_external_verification();
     let plan = table.plan(&session.state()).await.map_err(|error| JobError::reading("the input", &error))?;
     let release = match plan.release(session.task_ctx()).await {
@@ -98,16 +95,19 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
 
     let span = clock.begin(Stage::Verify, Some(release.rows()));
     let VerifiedTable { findings, exposure, .. } = verify(&release, &anonymizer, options).instrument(span).await?;
+    let examined = gate.examine_release(&release).await?;
     let times = clock.pause();
 
     let facts = release.facts().clone();
     // There are no files yet.
     let output = OutputFacts { rows: release.rows(), suppressed_rows: facts.suppressed, ..OutputFacts::default() };
-    let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
+    let input_digest = digest_of_input(policy, input.as_ref())?;
     let run = run_facts(policy, run_id)?;
     let input = input.describe();
     let facts = release_facts(policy, &anonymizer, &input, output, facts);
-    let mut sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
+    let facts = ReleaseFacts { people: examined.people.clone(), ..facts };
+    let sidecar = Sidecar::new(&run, facts, &findings, resources(options.threads));
+    let mut sidecar = Sidecar { attacks: examined.attacks.clone(), ..sidecar };
     sidecar.set_times(&clock.times());
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, exposure.as_ref());
     let (policy, threads) = (policy.clone(), options.threads);
@@ -117,6 +117,7 @@ async fn make(policy: &Policy, options: &JobOptions, run_id: String) -> Result<U
         anonymizer,
         findings,
         exposure,
+        examined,
         input,
         input_digest,
         sidecar,
@@ -246,7 +247,9 @@ impl UnpublishedRelease {
         let written = StagedFiles { files, place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &self.anonymizer, options, None).instrument(span).await?;
         let facts = release_facts(policy, &self.anonymizer, &self.input, output, facts);
-        let mut sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
+        let facts = ReleaseFacts { people: self.examined.people.clone(), ..facts };
+        let sidecar = Sidecar::new(run, facts, &findings, resources(options.threads));
+        let mut sidecar = Sidecar { attacks: self.examined.attacks.clone(), ..sidecar };
         complete(&mut sidecar.privacy, self.anonymizer.binding(), &guards, read_back.exposure());
         let (input_digest, warnings) = (self.input_digest.clone(), self.warnings());
         let columns = super::columns_of(&self.schema());

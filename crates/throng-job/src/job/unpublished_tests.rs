@@ -5,6 +5,7 @@ use datafusion::datasource::MemTable;
 use datafusion::parquet::arrow::ArrowWriter;
 use futures::TryStreamExt;
 use throng_policy::{Mode, Overrides, Secret};
+use throng_report::document::AttackFacts;
 
 use super::*;
 use crate::run;
@@ -110,4 +111,54 @@ async fn the_name_of_a_table_of_the_host_is_no_place_that_an_output_could_overla
     let release = make_release(&policy, &options(true)).await.unwrap();
     release.publish(to(&policy, folder, "people.parquet"), &options(false)).await.unwrap();
     assert!(folder.join("people.parquet/_SUCCESS").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_release_is_attacked_before_the_host_receives_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut policy = policy(folder);
+    policy.privacy.max_gain = Some(100.0);
+    let release = make_release(&policy, &options(true)).await.unwrap();
+    let of_table = release.sidecar().attacks.clone().unwrap();
+    let published = release.publish(to(&policy, folder, "out"), &options(false)).await.unwrap();
+    assert_eq!(published.sidecar.attacks.as_ref(), Some(&of_table));
+    let run = run(&policy, &options(false)).await.unwrap();
+    let gains = |facts: &AttackFacts| -> Vec<(String, f64)> {
+        facts.measured.iter().map(|gain| (gain.name.to_string(), gain.gain)).collect()
+    };
+    // The staged files have traces and an order of their own, and everything else is the same.
+    let linkage = |facts: &AttackFacts| gains(facts).into_iter().find(|(name, _)| name == "linkage").unwrap();
+    assert_eq!(linkage(&of_table), linkage(run.sidecar.attacks.as_ref().unwrap()));
+
+    policy.privacy.max_gain = Some(1.0);
+    for table in [false, true] {
+        let error = make_release(&policy, &options(table)).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::Verification, "{error}");
+        assert!(error.to_string().contains("`max_gain = 1` allows"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_are_counted_in_a_release_of_the_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut policy = policy(folder);
+    let with = |k_map| throng_policy::PopulationSettings {
+        source: throng_policy::PopulationSource::Table(policy.input.locations.clone()),
+        k_map: Some(k_map),
+        delta_min: None,
+        delta_max: None,
+    };
+    let (met, unmet) = (with(5), with(201));
+    policy.privacy.population = Some(met);
+    let release = make_release(&policy, &options(true)).await.unwrap();
+    let matched = |sidecar: &Sidecar| sidecar.risk.clone().unwrap().population.unwrap().matched.unwrap();
+    // The input stands for the population, so that everyone whom a class matches is in it.
+    let found = matched(release.sidecar());
+    assert!(found.fewest >= 5 && found.outside == 0.0, "{found:?}");
+    assert_eq!(found.presence.map(|presence| (presence.least, presence.most)), Some((1.0, 1.0)));
+    assert_eq!(matched(&run(&policy, &options(false)).await.unwrap().sidecar), found);
+    policy.privacy.population = Some(unmet);
+    assert_eq!(make_release(&policy, &options(true)).await.unwrap_err().kind(), Kind::Infeasible);
 }

@@ -40,7 +40,7 @@ impl LabColumns {
 
     /// Returns what the lab has to know, with the types of an original. Without one, `original` is the release, and types are
     /// guessed from its labels.
-    pub(super) async fn spec(&self, original: &LabSource, release: &LabSource) -> Result<LabSpec, JobError> {
+    pub(crate) async fn spec(&self, original: &LabSource, release: &LabSource) -> Result<LabSpec, JobError> {
         let mut spec = match self {
             Self::Policy(policy) => of_policy(policy, original.schema()),
             Self::Named { quasi, sensitive, k, p } => {

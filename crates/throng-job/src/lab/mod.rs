@@ -6,6 +6,7 @@
 mod columns;
 mod gate;
 mod oracle;
+mod population;
 mod read;
 
 use throng_lab::attacks::{AttackInput, AttackReport, DEFAULT_TARGETS};
@@ -14,13 +15,15 @@ use throng_lab::{DiffReport, LabError, LabSpec, Lexicon};
 use throng_policy::{Policy, Store};
 
 pub use columns::LabColumns;
-pub(crate) use gate::gate;
+pub(crate) use gate::{ExaminedRelease, ReleaseGate};
 pub use oracle::OracleRequest;
+pub(crate) use population::{CountedBoxes, OpenPopulation};
 
 use crate::error::{JobError, Kind};
 use crate::job::JobOptions;
+pub(crate) use read::LabSource;
 pub use read::LabTable;
-use read::{LabSource, read_original, read_population, read_release, read_traces};
+use read::{read_original, read_population, read_release, read_traces};
 
 impl From<LabError> for JobError {
     fn from(error: LabError) -> Self {

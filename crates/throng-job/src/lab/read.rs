@@ -80,9 +80,31 @@ impl LabSource {
         Ok(Self { session, input })
     }
 
+    /// Opens a table of any format in a session, with the memory of that session.
+    pub(crate) async fn at(locations: &[String], store: &Store, session: &SessionContext) -> Result<Self, JobError> {
+        let session = one_stream(session);
+        let input = open_locations(&session, locations, store).await?;
+        Ok(Self { session, input })
+    }
+
     /// Uses an input that a session has opened already, with the stores and the memory of that session.
     pub(crate) fn of_input(input: Arc<dyn JobInput>, session: &SessionContext) -> Self {
         Self { session: one_stream(session), input }
+    }
+
+    /// Returns the number of rows that the table declares, if its format does.
+    pub(crate) fn expected_rows(&self) -> Option<u64> {
+        self.input.expected_rows()
+    }
+
+    /// Returns an error if the number of rows read differs from the declared one.
+    pub(crate) fn check_rows(&self, read: u64) -> Result<(), JobError> {
+        self.input.check_rows(read)
+    }
+
+    /// Returns an error if the table is no longer in the version that was opened.
+    pub(crate) async fn check_unchanged(&self) -> Result<(), JobError> {
+        self.input.check_unchanged().await
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -122,7 +144,7 @@ impl LabSource {
 }
 
 /// Returns the schema of some columns, in the order in which [`LabSource::visit`] reads them.
-fn read_schema(source: &LabSource, columns: &[String]) -> Schema {
+pub(super) fn read_schema(source: &LabSource, columns: &[String]) -> Schema {
     let mut names: Vec<&String> = columns.iter().collect();
     names.sort_unstable();
     names.dedup();
@@ -131,7 +153,7 @@ fn read_schema(source: &LabSource, columns: &[String]) -> Schema {
 }
 
 /// Returns those of the columns that the table has; the lab reports the others.
-fn present(source: &LabSource, columns: Vec<String>) -> Vec<String> {
+pub(super) fn present(source: &LabSource, columns: Vec<String>) -> Vec<String> {
     columns.into_iter().filter(|name| source.schema().field_with_name(name).is_ok()).collect()
 }
 

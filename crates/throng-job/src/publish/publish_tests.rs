@@ -79,6 +79,7 @@ fn sidecar(run_id: &str) -> Sidecar {
         utility,
         cells: ClassSizes::default(),
         borrowed: throng_core::risk::BorrowedRows::default(),
+        people: None,
     };
     let promise = Promise { quasi: Vec::new(), k: 1, sensitive: Vec::new(), limits: Vec::new(), unit: None };
     let findings = Verifier::new(promise, &Schema::empty()).unwrap().finish();

@@ -24,6 +24,7 @@ use tracing::Instrument;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit, run_facts};
+use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::Stage;
@@ -161,6 +162,7 @@ async fn stage(
     let anonymizer = Arc::clone(table.anonymizer());
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
+    let gate = ReleaseGate::open(policy, &session, &input).await?;
     let span = clock.begin(Stage::Survey, None);
     let tonight = read_rows(&session, input.as_ref(), &anonymizer, &settings.unit, place.key).instrument(span).await?;
     let night = Night { anonymizer: &anonymizer, settings, key: place.key, tonight: &tonight, ledger: ledger.as_ref() };
@@ -181,8 +183,10 @@ async fn stage(
 
     let span = clock.begin(Stage::Verify, Some(rows as u64));
     let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
+    let staged_files = files.clone();
     let written = StagedFiles { files, place: &staging, facts: &recoded.facts, units: None };
     let (findings, read_back) = read_back(written, &anonymizer, options, None).instrument(span).await?;
+    let examined = gate.examine_files(&staging, &staged_files).await?;
 
     let described = input.describe();
     let counts = prepared.counts;
@@ -215,10 +219,12 @@ async fn stage(
         utility: recoded.facts.utility,
         cells: recoded.facts.cells,
         borrowed: recoded.facts.borrowed,
+        people: None,
     };
     let resources = ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: None };
     let facts = series_facts(&counts, &prepared.state, settings, anonymizer.binding().k);
-    let mut sidecar = Sidecar { series: Some(facts), ..Sidecar::new(run, release, &findings, resources) };
+    let sidecar = Sidecar { series: Some(facts), ..Sidecar::new(run, release, &findings, resources) };
+    let mut sidecar = Sidecar { attacks: examined.attacks, ..sidecar };
     complete(&mut sidecar.privacy, anonymizer.binding(), &guards, read_back.exposure());
     let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;

@@ -8,6 +8,7 @@ mod rows;
 pub use original::{OriginalReader, OriginalTable};
 pub use released::{ReleasedReader, ReleasedTable};
 
+pub(crate) use released::{LabelText, LabelTexts};
 pub(crate) use rows::TracedRow;
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -28,7 +29,7 @@ pub(crate) const RELEASE: &str = "the release";
 pub(crate) const POPULATION: &str = "the population";
 
 /// Returns the index of a column.
-fn place_of(schema: &Schema, column: &str, table: &'static str) -> Result<usize, LabError> {
+pub(crate) fn place_of(schema: &Schema, column: &str, table: &'static str) -> Result<usize, LabError> {
     schema.index_of(column).map_err(|_| LabError::NoColumn { table, column: column.to_owned() })
 }
 

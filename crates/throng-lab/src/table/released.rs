@@ -131,11 +131,22 @@ impl ReleasedTable {
 
 /// A label before it is read, because the names of a column are known only after its last row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum LabelText {
+pub(crate) enum LabelText {
     Text(Option<String>),
     Bounds(Code, Code),
     Number(Code),
     Absent,
+}
+
+/// The labels of a release before they are read.
+#[derive(Debug)]
+pub(crate) struct LabelTexts {
+    /// Distinct labels of each quasi-identifier.
+    pub(crate) texts: Vec<Vec<LabelText>>,
+    pub(crate) forms: Vec<ReleasedForm>,
+    /// Labels of the quasi-identifiers, class by class.
+    pub(crate) labels: Vec<u32>,
+    pub(crate) class_rows: Vec<u64>,
 }
 
 /// Reads a release batch by batch.
@@ -279,6 +290,33 @@ impl ReleasedReader {
                 Ok(labels.collect())
             }
         }
+    }
+
+    /// Returns the quasi-identifiers with sets or masked codes as labels, which can be read only if the values of the original are
+    /// known, and are in no hierarchy.
+    pub fn columns_without_names(&self, lexicon: &Lexicon) -> Vec<String> {
+        let is_open = |text: &LabelText| match text {
+            LabelText::Text(Some(text)) => text.len() > 1 && (text.contains('*') || text.starts_with('{')),
+            _ => false,
+        };
+        let columns = self.texts.iter().zip(&lexicon.quasi).zip(&lexicon.spec.quasi);
+        let columns = columns.filter(|((texts, domain), _)| match domain {
+            CodeDomain::Names(names) => names.len() == 0 && texts.iter().any(is_open),
+            CodeDomain::Ordered(_) => false,
+        });
+        columns.map(|(_, known)| known.name.clone()).collect()
+    }
+
+    /// Returns the labels of all classes as they are written.
+    pub(crate) fn into_labels(self) -> LabelTexts {
+        let (labels, class_rows, _) = self.classes.finish();
+        LabelTexts { texts: self.texts, forms: self.forms, labels, class_rows }
+    }
+
+    /// Returns the memory of the classes in bytes, about.
+    pub fn size(&self) -> usize {
+        let labels: usize = self.texts.iter().map(|texts| 2 * texts.len() * (size_of::<LabelText>() + 16)).sum();
+        labels + self.classes.size()
     }
 
     /// Returns the table. Call it after all tables of the comparison are read, because masked labels stand for known names.

@@ -20,7 +20,7 @@ use crate::declared_type::{TypeMismatch, describe_type, mismatches};
 use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
-use crate::raw::UnitNulls;
+use crate::raw::{Borrow, UnitNulls};
 use crate::settings::ClusterSetting;
 
 pub use sensitive::BoundSensitive;
@@ -50,6 +50,8 @@ pub struct Binding {
     pub unit: Option<BoundUnit>,
     /// The pseudonym that is released in place of the unit, as text.
     pub pseudonym: Option<BoundColumn>,
+    /// Whether classes may borrow rows of cells that others have too.
+    pub borrow: Borrow,
 }
 
 /// The unit of privacy that k and p count.
@@ -152,6 +154,7 @@ impl Policy {
             suppression_limit: self.privacy.suppression_limit,
             unit: self.bind_unit(schema),
             pseudonym: None,
+            borrow: self.privacy.borrow,
         };
         for (index, field) in schema.fields().iter().enumerate() {
             let column = BoundColumn { name: field.name().clone(), index, data_type: field.data_type().clone() };

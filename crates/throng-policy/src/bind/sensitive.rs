@@ -10,6 +10,7 @@ use throng_core::model::{
 };
 
 use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
+use crate::raw::Borrow;
 
 use super::{Binding, BoundColumn};
 
@@ -129,7 +130,10 @@ impl Binding {
                 models.push(Arc::new(model.with_weight(column.weight)));
             }
         }
-        Privacy::new(models)
+        match self.borrow {
+            Borrow::Allowed => Privacy::new(models),
+            Borrow::Never => Privacy::new(models).without_lending(),
+        }
     }
 }
 

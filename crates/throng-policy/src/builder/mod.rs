@@ -17,9 +17,10 @@ use crate::budget::Budget;
 use crate::field_path::FieldPath;
 use crate::load::{UNNAMED, environment_variable, read_document};
 use crate::policy::Policy;
+use crate::population::{PopulationSettings, PopulationSource};
 use crate::preset::Preset;
 use crate::problem::{PolicyError, Problem};
-use crate::raw::VERSION;
+use crate::raw::{Borrow, VERSION};
 use crate::secret::Secret;
 use crate::settings::{ClusterSetting, Goal, OutputFormat, Pseudonyms};
 use crate::spanned_toml::{SpannedNode, SpannedToml, SpannedValue, ValueOrigin};
@@ -93,6 +94,11 @@ impl PolicyBuilder {
         self.with("privacy", "unit", texts(columns))
     }
 
+    /// Sets `privacy.borrow`: whether classes may borrow rows of combinations that others have too.
+    pub fn with_borrow(self, borrow: Borrow) -> Self {
+        self.with("privacy", "borrow", text(borrow.as_str()))
+    }
+
     /// Sets `privacy.suppression_limit`: the largest share of the rows that may be suppressed, from 0 to 1.
     pub fn with_suppression_limit(self, share: f64) -> Self {
         self.with("privacy", "suppression_limit", SpannedValue::Float(share))
@@ -102,6 +108,27 @@ impl PolicyBuilder {
     pub fn with_sampling_fraction(self, fraction: f64) -> Self {
         let field = [("fraction".to_owned(), SpannedNode::unplaced(SpannedValue::Float(fraction)))];
         self.with("privacy", "population", SpannedValue::Table(field.into()))
+    }
+
+    /// Sets `privacy.population`: where people of the population are counted, and what a release must satisfy among them.
+    pub fn with_population(self, population: PopulationSettings) -> Self {
+        let PopulationSettings { source, k_map, delta_min, delta_max } = population;
+        let source = match source {
+            PopulationSource::Table(locations) => ("table", texts(locations)),
+            PopulationSource::Weights(column) => ("weight_of_unit", text(column)),
+        };
+        let k_map = k_map.map(|k_map| ("k_map", SpannedValue::Integer(k_map.into())));
+        let share = |name, share: Option<f64>| share.map(|share| (name, SpannedValue::Float(share)));
+        let limits = [k_map, share("delta_min", delta_min), share("delta_max", delta_max)];
+        let fields = std::iter::once(source).chain(limits.into_iter().flatten());
+        let fields = fields.map(|(name, value)| (name.to_owned(), SpannedNode::unplaced(value)));
+        self.with("privacy", "population", SpannedValue::Table(fields.collect()))
+    }
+
+    /// Sets `privacy.attacks.max_gain`: the largest gain of an attack on the release, at least 1.
+    pub fn with_max_gain(self, gain: f64) -> Self {
+        let field = [("max_gain".to_owned(), SpannedNode::unplaced(SpannedValue::Float(gain)))];
+        self.with("privacy", "attacks", SpannedValue::Table(field.into()))
     }
 
     /// Sets `privacy.min_rows`: the fewest rows of an input that is released.

@@ -9,6 +9,7 @@ mod cover;
 mod hierarchy;
 mod limit;
 mod ordered;
+mod population;
 mod release;
 mod series;
 mod store;
@@ -25,6 +26,7 @@ pub use hierarchy::{
 };
 pub use limit::RawLimit;
 pub use ordered::Ordered;
+pub use population::RawPopulation;
 pub use release::RawRelease;
 pub use series::{RawMaxDelay, RawSeries};
 pub use store::RawStore;
@@ -202,6 +204,11 @@ pub struct RawPrivacy {
     /// For a unit with `release = "pseudonym"`: where the pseudonyms of two runs are the same. By default `per-run`.
     #[schemars(extend("default" = Pseudonyms::PerRun.as_str()))]
     pub pseudonyms: Option<Pseudonyms>,
+    /// Whether a class that lacks rows may borrow some of a combination of quasi-identifiers that has more than enough. With
+    /// `never` every class has all rows of its combinations, so that k and p hold even for an intruder who knows the
+    /// quasi-identifiers of everyone in the input, at the price of a higher loss. By default `allowed`.
+    #[schemars(extend("default" = "allowed"))]
+    pub borrow: Option<Borrow>,
     /// The largest share of the rows of the input that may be suppressed, from 0 to 1. The run fails when more of them
     /// would have to be. By default there is no limit.
     #[schemars(range(min = 0, max = 1))]
@@ -228,20 +235,11 @@ pub struct RawPrivacy {
     #[schemars(with = "RawAttacks")]
     pub attacks: Option<RawAttacks>,
     /// The population that the input is a sample of. Changes nothing in the release: the risk of an intruder who does not
-    /// know who is in the input is estimated by it. By default the input stands for the population.
+    /// know who is in the input follows from it, and a release may be refused by it. By default the input stands for the
+    /// population.
     #[serde(default)]
     #[schemars(with = "RawPopulation")]
     pub population: Option<RawPopulation>,
-}
-
-/// The population that the input is a sample of.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Population")]
-pub struct RawPopulation {
-    /// The share of the population that is in the input, above 0 and at most 1.
-    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1))]
-    pub fraction: f64,
 }
 
 /// What an intruder may gain from the release.
@@ -282,6 +280,27 @@ impl UnitNulls {
         match self {
             Self::Own => "own",
             Self::Error => "error",
+        }
+    }
+}
+
+/// Whether classes may borrow rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Borrow {
+    /// A class may have some of the rows of a combination, drawn at random.
+    #[default]
+    Allowed,
+    /// Rows with equal quasi-identifiers stay together.
+    Never,
+}
+
+impl Borrow {
+    /// Returns the name in the policy file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allowed => "allowed",
+            Self::Never => "never",
         }
     }
 }

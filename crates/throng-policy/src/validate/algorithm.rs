@@ -10,7 +10,7 @@ use crate::raw;
 use crate::settings::{ClusterSetting, Goal};
 
 /// Validates `[algorithm]`, and resolves its defaults.
-pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Algorithm {
+pub fn algorithm(raw: Option<&raw::RawAlgorithm>, borrow: Option<raw::Borrow>, report: &mut Report<'_>) -> Algorithm {
     let partition = raw.and_then(|raw| raw.partition).unwrap_or_default();
     let cluster = raw.and_then(|raw| raw.cluster).unwrap_or_default();
     let path = FieldPath::of(&["algorithm", "cluster"]);
@@ -32,6 +32,16 @@ pub fn algorithm(raw: Option<&raw::RawAlgorithm>, report: &mut Report<'_>) -> Al
         );
     }
     let goal = goal(raw, partition, cluster, report);
+    if borrow == Some(raw::Borrow::Never) {
+        let is_whole = matches!(cluster, ClusterSetting::Auto | ClusterSetting::Greedy | ClusterSetting::None);
+        if !is_whole || goal == Goal::Classes {
+            report.value(
+                &FieldPath::of(&["privacy", "borrow"]),
+                "`never` keeps rows with equal quasi-identifiers together, and this method deals them to classes one by one; \
+                 use the cluster method `auto`, `greedy` or `none`, and the goal `loss`",
+            );
+        }
+    }
     let budget = budget(raw.and_then(|raw| raw.budget.as_deref()), cluster, report);
     let bound = match raw.and_then(|raw| raw.bound) {
         Some(true) => BoundSetting::On,

@@ -14,18 +14,7 @@ use super::delimiter;
 pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Report<'_>) -> Input {
     let table = FieldPath::of(&["input"]);
     let path = table.key("location");
-    let locations = match &raw.location {
-        raw::Locations::One(written) => vec![location(written, &path, environment, report)],
-        raw::Locations::Several(list) => {
-            if list.is_empty() {
-                report.value(&path, "is empty; name at least one location");
-            }
-            list.iter()
-                .enumerate()
-                .map(|(position, written)| location(written, &path.index(position), environment, report))
-                .collect()
-        }
-    };
+    let locations = locations(&raw.location, &path, environment, report);
     if let Some(format) = raw.format.filter(|format| *format != Format::Csv) {
         for (name, is_written) in [("delimiter", raw.delimiter.is_some()), ("header", raw.header.is_some())] {
             if is_written {
@@ -43,6 +32,27 @@ pub fn input(raw: &raw::RawInput, environment: Environment<'_>, report: &mut Rep
     };
     let pin = pin(raw, &locations, report);
     Input { locations, pin, format: raw.format, csv }
+}
+
+/// Validates one location, or several.
+pub fn locations(
+    written: &raw::Locations,
+    path: &FieldPath,
+    environment: Environment<'_>,
+    report: &mut Report<'_>,
+) -> Vec<String> {
+    match written {
+        raw::Locations::One(written) => vec![location(written, path, environment, report)],
+        raw::Locations::Several(list) => {
+            if list.is_empty() {
+                report.value(path, "is empty; name at least one location");
+            }
+            list.iter()
+                .enumerate()
+                .map(|(position, written)| location(written, &path.index(position), environment, report))
+                .collect()
+        }
+    }
 }
 
 /// Validates the fields of a Delta table.

@@ -12,6 +12,7 @@ mod frequencies;
 mod guards;
 mod input_output;
 mod limit;
+mod population;
 mod privacy;
 mod quasi;
 mod sensitive;
@@ -49,7 +50,7 @@ pub fn validate(
     let columns = columns::columns(&raw.columns, surroundings.folder, report);
     series::append(raw, &columns, report);
     series::pseudonyms(raw, &columns, report);
-    let privacy = privacy::privacy(&raw.privacy, &columns, report);
+    let privacy = privacy::privacy(&raw.privacy, &columns, surroundings.environment, report);
     let (folder, environment) = (surroundings.folder, surroundings.environment);
     let (table, tables) = tables::tables(raw, &columns, &privacy, folder, environment, report);
     Policy {
@@ -60,7 +61,7 @@ pub fn validate(
         output: input_output::output(&raw.output, surroundings.environment, report),
         store: store::store(raw.store.as_ref(), surroundings.environment, report),
         privacy,
-        algorithm: algorithm::algorithm(raw.algorithm.as_ref(), report),
+        algorithm: algorithm::algorithm(raw.algorithm.as_ref(), raw.privacy.borrow, report),
         series: series::series(raw, &columns, surroundings.environment, report),
         stream: series::stream(raw, report),
         columns,

@@ -1,8 +1,7 @@
 //! Validates `[privacy]`.
 
-use throng_core::risk::SamplingFraction;
-
 use crate::field_path::FieldPath;
+use crate::location::Environment;
 use crate::policy::{Columns, PrivacySettings, Role, Sensitive};
 use crate::preset::Preset;
 use crate::problem::Report;
@@ -11,9 +10,15 @@ use crate::settings::Pseudonyms;
 use crate::suggest::alternatives;
 
 use super::guards::guards;
+use super::population::population;
 
 /// Validates `[privacy]` and the `p` of each column, also against the roles of the columns.
-pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>) -> PrivacySettings {
+pub fn privacy(
+    raw: &raw::RawPrivacy,
+    columns: &Columns,
+    environment: Environment<'_>,
+    report: &mut Report<'_>,
+) -> PrivacySettings {
     let table = FieldPath::of(&["privacy"]);
     let (k, p) = (k(raw, &table, report), raw.p.unwrap_or(raw::MIN_P));
     if k < raw::MIN_K {
@@ -40,12 +45,7 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         let path = table.key("attacks").key("max_gain");
         report.value(&path, "must be at least 1: an attack that learns nothing has a gain of 1");
     }
-    let fraction = raw.population.as_ref().map(|population| population.fraction);
-    let sampling_fraction = fraction.and_then(SamplingFraction::new);
-    if fraction.is_some() && sampling_fraction.is_none() {
-        let path = table.key("population").key("fraction");
-        report.value(&path, "must be above 0 and at most 1: it is the share of the population that is in the input");
-    }
+    let (sampling_fraction, population) = population(raw, columns, environment, report);
     PrivacySettings {
         preset: raw.preset,
         k,
@@ -54,9 +54,11 @@ pub fn privacy(raw: &raw::RawPrivacy, columns: &Columns, report: &mut Report<'_>
         suppression_limit: raw.suppression_limit,
         max_gain,
         sampling_fraction,
+        population,
         guards: guards(raw, &table, report),
         unit: unit(raw, columns, &table.key("unit"), report),
         unit_nulls: raw.unit_nulls.unwrap_or_default(),
+        borrow: raw.borrow.unwrap_or_default(),
         pseudonyms: pseudonyms(raw, columns, &table, report),
     }
 }

@@ -175,6 +175,14 @@ fn unsupported(raw: &raw::RawPolicy, columns: &Columns, report: &mut Report<'_>)
     if raw.privacy.alpha.is_some() {
         report.value(&FieldPath::of(&["privacy", "alpha"]), "is not supported in a series of releases");
     }
+    if raw.privacy.borrow == Some(raw::Borrow::Never) {
+        report.value(&FieldPath::of(&["privacy", "borrow"]), "`never` is not supported in a series of releases");
+    }
+    if raw.privacy.population.as_ref().is_some_and(|population| population.fraction.is_none()) {
+        let text = "people are not counted in a series of releases, which shows rows that are no longer in the input; set \
+                    `fraction`, or remove it";
+        report.field(&FieldPath::of(&["privacy", "population"]), text);
+    }
     for (name, role) in &columns.by_name {
         if let Role::Sensitive(sensitive) = role {
             let unsupported = [

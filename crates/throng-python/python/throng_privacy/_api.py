@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._data import open_data
+from ._data import locations_of, open_data
 from ._policy import policy as build_policy, read_policy
 from ._draft import Draft
 from ._release import Release
@@ -96,16 +96,16 @@ def anonymize(
     ['[25-29]', '[60-64]']
     """
     chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
-    opened = None if data is None else open_data(data)
     read = read_policy(
         chosen,
-        locations=None if opened is None else opened.locations,
+        locations=None if data is None else locations_of(data),
         k=k,
         p=p,
         budget=budget,
         seed=seed,
         secret=secret,
     )
+    opened = None if data is None else open_data(data, reads=read.reads)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         native = _native.anonymize(read, None if opened is None else opened.table, settings)
     return Release(native, call_settings)
@@ -117,11 +117,15 @@ def risk(
     *,
     sensitive: Sequence[str] = (),
     threshold: float = _THRESHOLD,
+    population: Data | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
     on_progress: OnProgress = None,
 ) -> Risk:
     """Measures the risk that people are found in a table as it is, by the columns that others may know.
+
+    ``population`` is a table of the population with the same columns and one row per person: intruders who do not know who is in
+    ``data`` find them among the people whom each class matches.
 
     >>> import pyarrow
     >>> risk(pyarrow.table({"age": [25, 25, 25, 64]}), quasi=["age"]).uniques
@@ -130,10 +134,11 @@ def risk(
     if isinstance(quasi, str) or isinstance(sensitive, str):
         msg = "columns are given as lists of names"
         raise UsageError(msg)
-    opened = open_data(data)
+    opened = open_data(data, reads=1 if population is None else 2)
+    others = None if population is None else open_data(population)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document, page, part = _native.risk(
-            opened.table, opened.locations, list(quasi), list(sensitive), threshold, settings
+            opened.table, opened.locations, list(quasi), list(sensitive), threshold, others, settings
         )
     return Risk(json.loads(document), page, part)
 

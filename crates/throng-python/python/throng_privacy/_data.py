@@ -37,13 +37,24 @@ class Opened(NamedTuple):
     locations: list[str]
 
 
+def locations_of(data: object) -> list[str]:
+    """Returns the locations of a table, or a name for one that has none."""
+    if isinstance(data, (str, os.PathLike)):
+        return [location(data)]
+    return [location(one) for one in data] if _is_location(data) else ["table"]  # type: ignore[attr-defined]
+
+
+def _is_location(data: object) -> bool:
+    if isinstance(data, (list, tuple)):
+        return bool(data) and all(isinstance(one, (str, os.PathLike)) for one in data)
+    return isinstance(data, (str, os.PathLike))
+
+
 def open_data(data: object, *, reads: int = 1, in_order: bool = False) -> Opened:
     """Opens a table that is read ``reads`` times. With ``in_order``, the rows of a frame are read one after the other."""
-    if isinstance(data, (str, os.PathLike)):
-        return Opened(None, [location(data)])
-    if isinstance(data, (list, tuple)) and data and all(isinstance(one, (str, os.PathLike)) for one in data):
-        return Opened(None, [location(one) for one in data])
-    return Opened(_table(data, reads, in_order), ["table"])
+    if _is_location(data):
+        return Opened(None, locations_of(data))
+    return Opened(_table(data, reads, in_order), locations_of(data))
 
 
 def location(data: str | os.PathLike[str]) -> str:

@@ -46,6 +46,8 @@ class NativePolicy:
     def privacy(self) -> tuple[int, int]: ...
     @property
     def algorithm(self) -> tuple[str, str]: ...
+    @property
+    def reads(self) -> int: ...
 
 @final
 class NativeRelease:
@@ -78,6 +80,7 @@ def risk(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     threshold: float,
+    population: OpenedTable | None,
     settings: CallSettings,
 ) -> tuple[str, str, str]: ...
 def draft(

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 /// Attacks on a release. Means over the people attacked, rounded, and nothing about any of them.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttackFacts {
     /// Largest gain that the policy allows.
     pub max_gain: f64,
@@ -14,7 +14,7 @@ pub struct AttackFacts {
 }
 
 /// Gain of one attack.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AttackGain {
     /// Name of the attack.
     pub name: Cow<'static, str>,

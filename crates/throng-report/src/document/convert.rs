@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use throng_core::metrics::{DETAIL_STEPS, DistributionShift, Utility};
-use throng_core::risk::{BorrowedRows, ClassSizes, SamplingFraction};
+use throng_core::risk::{BorrowedRows, ClassSizes, ReleasePeople, SamplingFraction};
 use throng_core::verify::{Amount, Diversity, Findings, RequirementFindings};
 
 use super::histogram::{size_bins, value_bins};
@@ -34,6 +34,8 @@ pub struct ReleaseFacts {
     pub cells: ClassSizes,
     /// Rows that classes borrow.
     pub borrowed: BorrowedRows,
+    /// People of the population in each class, if they are known.
+    pub people: Option<ReleasePeople>,
 }
 
 /// Identity of a run.
@@ -52,7 +54,7 @@ pub struct RunFacts {
 impl Sidecar {
     /// Returns a sidecar without times; [`set_times`](Self::set_times) adds them at the end of the run.
     pub fn new(run: &RunFacts, release: ReleaseFacts, findings: &Findings, resources: ResourceFacts) -> Self {
-        let ReleaseFacts { input, output, columns, counts, algorithm, utility, cells, borrowed } = release;
+        let ReleaseFacts { input, output, columns, counts, algorithm, utility, cells, borrowed, people } = release;
         let k =
             findings.requirements.iter().find(|found| found.column.is_none()).map_or(1, |found| match found.required {
                 Amount::Count(k) => k,
@@ -71,7 +73,10 @@ impl Sidecar {
             output,
             columns: Some(columns),
             privacy: PrivacyFacts { counts, borrowed: BorrowedFacts::of(&borrowed, k), ..PrivacyFacts::of(findings) },
-            risk: Some(RiskFacts::of(&cells, &sizes, k, run.sampling_fraction)),
+            risk: Some(match people {
+                Some(people) => RiskFacts::of_people(&cells, &sizes, k, &people),
+                None => RiskFacts::of(&cells, &sizes, k, run.sampling_fraction),
+            }),
             attacks: None,
             tables: Vec::new(),
             series: None,

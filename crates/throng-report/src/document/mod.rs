@@ -21,7 +21,9 @@ pub use attacks::{AttackFacts, AttackGain};
 pub use convert::{ReleaseFacts, RunFacts};
 pub use guards::{DeterminedFacts, GuardFacts, InsensitiveFacts, SinglingColumn};
 pub use histogram::Bin;
-pub use risk::{AtRisk, AttackerRisk, MarketerRisk, PopulationFacts, RiskFacts, TableRisk};
+pub use risk::{
+    AtRisk, AttackerRisk, MarketerRisk, MatchedPeople, PopulationFacts, PresenceFacts, RiskFacts, TableRisk,
+};
 pub use series::SeriesFacts;
 
 /// Version of the sidecar's schema.

@@ -1,7 +1,9 @@
 //! Re-identification risk before and after anonymization.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
-use throng_core::risk::{COMMON_THRESHOLDS, ClassSizes, RiskSummary, SamplingFraction, share};
+use throng_core::risk::{COMMON_THRESHOLDS, ClassSizes, ReleasePeople, RiskSummary, SamplingFraction, share};
 
 use super::convert::round;
 
@@ -12,18 +14,18 @@ pub struct RiskFacts {
     pub before: TableRisk,
     /// Exact risk in the release.
     pub after: TableRisk,
-    /// Estimates of the population, if the input is a sample with a known fraction. The risk of journalist and marketer
-    /// follows from them then.
+    /// The population, if the input is a sample with a known fraction or known people. The risk of journalist and marketer
+    /// follows from it then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<PopulationFacts>,
 }
 
-/// The population that the input is a sample of, as far as the sampling fraction says.
+/// The population that the input is a sample of, as far as the sampling fraction, weights or a table of it say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PopulationFacts {
     /// Share of the population that is in the input.
     pub fraction: f64,
-    /// Estimated number of people whom the release stands for.
+    /// Number of people of the population; estimated, unless they are counted in a table.
     pub people: u64,
     /// Estimated number of people who are unique in the population by the original quasi-identifiers; rows of the input
     /// that they stand for are rounded up to the next multiple of k.
@@ -33,6 +35,41 @@ pub struct PopulationFacts {
     pub reidentified_before: u64,
     /// The same for the release.
     pub reidentified_after: f64,
+    /// People in the classes of the release; absent where only a fraction is known, and in sidecars of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<MatchedPeople>,
+}
+
+/// People of the population whom the classes of a release match by their labels.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatchedPeople {
+    /// How people are known: `table` or `weights`.
+    pub source: Cow<'static, str>,
+    /// The fewest people whom a class matches: the k of k-map.
+    pub fewest: u64,
+    /// The fewest that the policy allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k_map: Option<u64>,
+    /// Share of the population that no class matches, rounded up to a hundredth.
+    pub outside: f64,
+    /// Share of the people of a class who are in the input; absent where they are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub presence: Option<PresenceFacts>,
+}
+
+/// Share of the people whom a class matches who are in the input, over all classes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PresenceFacts {
+    /// The smallest share, rounded down to a hundredth; 0 where a person of the population is matched by no class.
+    pub least: f64,
+    /// The largest share, rounded up to a hundredth.
+    pub most: f64,
+    /// The smallest share that the policy allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_min: Option<f64>,
+    /// The largest share that the policy allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_max: Option<f64>,
 }
 
 /// Re-identification risk in one table.
@@ -44,8 +81,8 @@ pub struct TableRisk {
     pub sample_uniques: f64,
     /// Risk from an attacker who knows that the target is in the table.
     pub prosecutor: AttackerRisk,
-    /// Risk from an attacker who does not know that. Estimated if the sampling fraction is known; otherwise the table stands
-    /// for the population, and this is an upper bound.
+    /// Risk from an attacker who does not know that. Estimated if the sampling fraction or weights are known, counted if the
+    /// population is; otherwise the table stands for the population, and this is an upper bound.
     pub journalist: AttackerRisk,
     /// Risk from an attacker who targets as many people as possible.
     pub marketer: MarketerRisk,
@@ -95,6 +132,35 @@ impl RiskFacts {
         }
     }
 
+    /// Computes the risk from the class sizes before and after, and from the people of the population whom each class matches.
+    pub(crate) fn of_people(before: &ClassSizes, after: &ClassSizes, k: u64, people: &ReleasePeople) -> Self {
+        let facts = Self::of(before, after, k, people.fraction(before.rows()));
+        let share_above = |above: f64| share(people.rows_above(above), people.rows());
+        let up = |share: f64| (share * 100.0).ceil() / 100.0;
+        let matched = MatchedPeople {
+            source: people.source.as_str().into(),
+            fewest: people.fewest(),
+            k_map: people.limits.k_map,
+            outside: up(if people.people > 0.0 { people.outside / people.people } else { 0.0 }),
+            presence: people.presence().map(|presence| PresenceFacts {
+                least: (presence.least * 100.0).floor() / 100.0,
+                most: up(presence.most),
+                delta_min: people.limits.delta_min,
+                delta_max: people.limits.delta_max,
+            }),
+        };
+        Self {
+            after: facts.after.estimated(people.highest(), people.average(), share_above),
+            population: facts.population.map(|population| PopulationFacts {
+                people: people.people.round() as u64,
+                reidentified_after: round(people.reidentified()),
+                matched: Some(matched),
+                ..population
+            }),
+            ..facts
+        }
+    }
+
     /// Replaces the risk of journalist and marketer by estimates.
     fn in_population(self, fraction: SamplingFraction, before: &ClassSizes, after: &ClassSizes, k: u64) -> Self {
         let k = k.max(1);
@@ -121,6 +187,7 @@ impl RiskFacts {
                 uniques,
                 reidentified_before: reidentified,
                 reidentified_after: round(release.reidentified),
+                matched: None,
             }),
         }
     }

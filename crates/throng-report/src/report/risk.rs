@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use crate::document::{AttackerRisk, PopulationFacts, RiskFacts, Sidecar};
+use throng_core::risk::PeopleSource;
+
+use crate::document::{AttackerRisk, MatchedPeople, PopulationFacts, RiskFacts, Sidecar};
 use crate::numbers::{cell, count, figure, percent};
 use crate::page::{captioned, head, row_head};
 use crate::plot::{Caption, PairedBar, paired_bars};
@@ -46,6 +48,12 @@ fn plot(risk: &RiskFacts) -> Markup {
 fn table(risk: &RiskFacts) -> Markup {
     let (before, after) = (&risk.before, &risk.after);
     let journalist = match &risk.population {
+        Some(PopulationFacts { matched: Some(matched), .. }) if matched.source == PeopleSource::Table.as_str() => {
+            "does not know that, and has a register of the population; in the release counted, in the original estimated"
+        }
+        Some(PopulationFacts { matched: Some(_), .. }) => {
+            "does not know that, and has a register of the population; estimated by sampling weights"
+        }
         Some(_) => "does not know that, and has a register of the population; estimated by the sampling fraction",
         None => {
             "does not know that; how many people are in the population is not known here, so that the table stands for it, \
@@ -102,6 +110,39 @@ fn in_population(population: &PopulationFacts) -> Markup {
                 format_args!("{:.1}", population.reidentified_after)
             ))
             " of the release."
+        }
+        @if let Some(matched) = &population.matched { (in_boxes(matched)) }
+    }
+}
+
+/// Renders the people whom the classes match.
+fn in_boxes(matched: &MatchedPeople) -> Markup {
+    let key = |field: &str| format!("risk.population.matched.{field}");
+    html! {
+        p id="matched" {
+            @if matched.source == PeopleSource::Table.as_str() { "Every class matches at least " }
+            @else { "By the sampling weights every class matches at least about " }
+            (figure(&key("fewest"), matched.fewest, count(matched.fewest)))
+            " people of the population"
+            @if let Some(k_map) = matched.k_map {
+                ", of at least " (figure(&key("k_map"), k_map, count(k_map))) " that the policy asks for (k-map)"
+            }
+            ". At most " (figure(&key("outside"), matched.outside, percent(matched.outside)))
+            " of the population match no class."
+            @if let Some(presence) = &matched.presence {
+                " Of the people whom a class matches, "
+                (figure(&key("presence.least"), presence.least, percent(presence.least)))
+                " to "
+                (figure(&key("presence.most"), presence.most, percent(presence.most)))
+                " are in the original (delta-presence)"
+                @if let Some(least) = presence.delta_min {
+                    "; the policy asks for at least " (figure(&key("presence.delta_min"), least, percent(least)))
+                }
+                @if let Some(most) = presence.delta_max {
+                    "; the policy allows at most " (figure(&key("presence.delta_max"), most, percent(most)))
+                }
+                "."
+            }
         }
     }
 }
