@@ -186,10 +186,10 @@ impl ExposureSketch {
         let mut numbers = numbers.iter().copied();
         let width = self.columns.insensitive.len() + self.columns.sensitive.len();
         let rows = numbers.next()?;
-        let alone = RowCounts::read(TUPLES, &mut numbers)?;
-        let with_quasi = RowCounts::read(TUPLES, &mut numbers)?;
+        let alone = UniqueTuples::read(TUPLES, &mut numbers)?;
+        let with_quasi = UniqueTuples::read(TUPLES, &mut numbers)?;
         let by_column =
-            self.by_column.iter().map(|_| RowCounts::read(VALUES, &mut numbers)).collect::<Option<Vec<_>>>()?;
+            self.by_column.iter().map(|_| UniqueTuples::read(VALUES, &mut numbers)).collect::<Option<Vec<_>>>()?;
         let compared = TupleSample::read(COMPARED, width, &mut numbers)?;
         numbers.next().is_none().then_some(())?;
         self.rows += rows;

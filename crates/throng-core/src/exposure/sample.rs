@@ -85,8 +85,8 @@ impl UniqueTuples {
 
     /// Writes the counts as numbers.
     pub(super) fn write(&self, numbers: &mut Vec<u64>) {
-        numbers.extend([u64::from(self.zeros), self.kept.len() as u64]);
-        numbers.extend(self.kept.iter().flat_map(|(hash, rows)| [*hash, u64::from(*rows)]));
+        numbers.extend([u64::from(self.zeros), self.is_repeated.len() as u64]);
+        numbers.extend(self.is_repeated.iter().flat_map(|(hash, is_repeated)| [*hash, u64::from(*is_repeated)]));
     }
 
     /// Reads counts of this capacity; `None` if the numbers are not those of any.
@@ -94,10 +94,10 @@ impl UniqueTuples {
         let (zeros, len) = (u32::try_from(numbers.next()?).ok()?, numbers.next()?);
         let mut counts = Self { zeros, ..Self::new(capacity) };
         for _ in 0..len {
-            let (hash, rows) = (numbers.next()?, u32::try_from(numbers.next()?).ok()?);
-            counts.kept.insert(hash, rows);
+            let (hash, is_repeated) = (numbers.next()?, numbers.next()? > 0);
+            counts.is_repeated.insert(hash, is_repeated);
         }
-        (counts.kept.len() <= capacity).then_some(counts)
+        (counts.is_repeated.len() <= capacity).then_some(counts)
     }
 }
 

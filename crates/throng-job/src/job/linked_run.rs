@@ -6,7 +6,7 @@ use datafusion::prelude::SessionContext;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{OutputFormat, Policy, Pseudonyms};
-use throng_report::document::{PseudonymFacts, ResourceFacts, RunFacts, Sidecar, TableFacts};
+use throng_report::document::{PseudonymFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar, TableFacts};
 use tracing::Instrument;
 
 use super::{JobOptions, StagedRelease, columns_of, columns_read, output_facts, release_facts, run_local};
@@ -15,7 +15,7 @@ use crate::distributed::StagedFacts;
 use crate::error::{JobError, Kind};
 use crate::guards::{DeliveryGuards, check_types};
 use crate::input::{self, JobInput};
-use crate::lab::gate;
+use crate::lab::ReleaseGate;
 use crate::linked::{LinkedFindings, LinkedRows, LinkedTable, PseudonymKey, StagedTable, check_profiles, link};
 use crate::manifest::{FileEntry, input_digest};
 use crate::privacy_facts::complete;
@@ -190,6 +190,7 @@ impl LinkedJob<'_> {
                         those who have as many rows in every table: ask for less (k, p), or release this table on its own";
             return Err(JobError::new(Kind::Infeasible, text));
         }
+        let gate = ReleaseGate::open(policy, &self.session, input).await?;
         let rows = self.linked.rows_of(number, table, &self.session)?;
         let released = AnonymizedTable::new(rows.into_view(), Arc::new(policy.for_blocks()))?;
         let anonymizer = Arc::clone(released.anonymizer());
@@ -210,11 +211,13 @@ impl LinkedJob<'_> {
         let output = output_facts(&files, &facts, staged);
         let written = StagedFiles { files: files.clone(), place: &place, facts: &facts, units };
         let (findings, read_back) = read_back(written, &anonymizer, options, None).instrument(span).await?;
-        let attacks = gate(policy, session, input, &place, &files).await?;
+        let examined = gate.examine_files(&place, &files).await?;
         let release = release_facts(policy, &anonymizer, &input.describe(), output, self.with_grouping(facts));
+        let release = ReleaseFacts { people: examined.people, ..release };
         let resources =
             ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: None };
-        let mut sidecar = Sidecar { attacks, ..Sidecar::new(self.run, release, &findings, resources) };
+        let mut sidecar =
+            Sidecar { attacks: examined.attacks, ..Sidecar::new(self.run, release, &findings, resources) };
         complete(&mut sidecar.privacy, anonymizer.binding(), guards, read_back.exposure());
         let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
         let columns = columns_of(Anonymizer::schema(&anonymizer));

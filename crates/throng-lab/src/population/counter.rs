@@ -80,7 +80,7 @@ impl<'a> PeopleCounter<'a> {
             let people = match &weights {
                 None => 1.0,
                 Some(weights) => {
-                    let weight = weights.is_valid(row).then(|| weights.value(row)).unwrap_or(f64::NAN);
+                    let weight = if weights.is_valid(row) { weights.value(row) } else { f64::NAN };
                     if !(weight.is_finite() && weight > 0.0) {
                         let column = self.weight.as_ref().map(|(_, name)| name.clone()).unwrap_or_default();
                         return Err(LabError::Weight { column });
@@ -119,7 +119,7 @@ impl<'a> PeopleCounter<'a> {
 
     /// Counts the pending tuples in their boxes. In the order of the tuples, so that sums of weights are always rounded alike.
     fn look_up(&mut self, lexicon: &Lexicon) {
-        let mut tuples: Vec<(Box<[Code]>, (u64, f64))> = self.pending.drain().collect();
+        let mut tuples: Vec<_> = self.pending.drain().collect();
         tuples.par_sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for tuples in tuples.chunks(AT_ONCE) {
             let held: Vec<Vec<u32>> = tuples.par_iter().map(|(tuple, _)| self.boxes.holding(tuple, lexicon)).collect();

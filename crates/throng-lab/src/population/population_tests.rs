@@ -10,10 +10,13 @@ use crate::{KnownQuasi, LabError, LabSpec, Lexicon, QuasiScale, ReleasedForm, Re
 /// A person: an age, a region of a hierarchy, and a ZIP code.
 type Person = (Option<i64>, Option<String>, Option<String>);
 
+/// Whether a class holds an age.
+type HoldsAge = fn(&Class, Option<i64>) -> bool;
+
 /// A class, with its labels beside what they mean.
 struct Class {
     rows: usize,
-    age: (String, fn(&Class, Option<i64>) -> bool),
+    age: (String, HoldsAge),
     ages: (i64, i64),
     region: (String, Vec<Option<String>>),
     zip: (String, String),
@@ -87,7 +90,7 @@ fn random_person(random: &mut LabRandom) -> Person {
 fn random_class(random: &mut LabRandom) -> Class {
     let (low, high) = (random.below(100) as i64, random.below(100) as i64);
     let ages = (low.min(high), low.max(high));
-    let age: (String, fn(&Class, Option<i64>) -> bool) = match random.below(5) {
+    let age: (String, HoldsAge) = match random.below(5) {
         0 => ("*".to_owned(), |_, _| true),
         1 => (format!(">={}", ages.0), |class, age| age.is_some_and(|age| age >= class.ages.0)),
         2 => (ages.0.to_string(), |class, age| age == Some(class.ages.0)),
