@@ -55,6 +55,7 @@ mod lab;
 mod large;
 mod leaks;
 mod lineage_file;
+mod lists;
 mod locations;
 mod look_alikes;
 mod memory;
