@@ -71,12 +71,10 @@ fn a_missing_hierarchy_file_is_named() {
 fn a_nested_quasi_identifier_is_refused() {
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>((0..10).map(|row| Some(vec![Some(row)])));
     let input = table(vec![("visits", Arc::new(lists)), ("age", Arc::new(Int64Array::from_iter_values(0..10)))]);
-    for role in ["quasi", "sensitive"] {
-        let columns = format!("[columns.visits]\nrole = \"{role}\"\n[columns.age]\nrole = \"quasi\"");
-        let workshop = Workshop::with(&input, 2, 1, &columns);
-        let message = workshop.run_refused(78, &[]);
-        assert_says(&message, &["columns.visits.role", "of type list", &format!("can't be `{role}`"), "insensitive"]);
-    }
+    let columns = "[columns.visits]\nrole = \"quasi\"\n[columns.age]\nrole = \"quasi\"";
+    let workshop = Workshop::with(&input, 2, 1, columns);
+    let message = workshop.run_refused(78, &[]);
+    assert_says(&message, &["columns.visits.role", "of type list", "can't be `quasi`", "insensitive"]);
 }
 
 #[test]

@@ -56,6 +56,7 @@ mod large;
 mod leaks;
 mod lineage_file;
 mod linked;
+mod lists;
 mod locations;
 mod look_alikes;
 mod memory;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use throng_core::columns::{ColumnRecoding, Limit, QuasiSpec, SensitiveCoding};
 use throng_core::hierarchy::{HierarchySpec, Tree};
 use throng_core::model::{
-    CategoryWeight, CodeMeaning, FrequencyRequirement, GroundDistance, KAnonymity, Model, PSensitive, Privacy,
-    frequency_model,
+    CategoryWeight, CodeMeaning, FrequencyRequirement, GroundDistance, KAnonymity, ListDiversity, ListShare, Model,
+    PSensitive, Privacy, frequency_model,
 };
 use throng_core::verify::{AllowedValues, CategoryRules, LimitPromise, Promise, SensitivePromise, SensitiveReading};
 use throng_testkit::{RandomCoding, RandomTable};
@@ -53,12 +53,14 @@ const CLOSE_BY_TREE: Ask = Ask {
     ..frequencies(&[FrequencyRequirement::Closeness { t: 0.25, distance: GroundDistance::Hierarchical }])
 };
 const ALIKE: Ask = frequencies(&[FrequencyRequirement::Likeness { beta: 2.0 }]);
+const LISTS: Ask = Ask { look: RandomCoding::Lists, ..VALUES };
+const LIST_SHARES: Ask = Ask { look: RandomCoding::Lists, ..frequencies(&[FrequencyRequirement::MaxShare(0.8)]) };
 const SEVERAL: Ask = Ask {
     frequencies: &[FrequencyRequirement::MaxShare(0.8), FrequencyRequirement::EntropyDiversity { l: 1.4 }],
     ..VALUES
 };
 
-pub const MODELS: [ModelCase; 21] = [
+pub const MODELS: [ModelCase; 23] = [
     ModelCase { name: "k-anonymity", asks: &[], limited: false, covered: false },
     ModelCase { name: "p-sensitive, 1 column", asks: &[VALUES], limited: false, covered: false },
     ModelCase { name: "p-sensitive, 2 columns", asks: &[VALUES; 2], limited: false, covered: false },
@@ -76,6 +78,8 @@ pub const MODELS: [ModelCase; 21] = [
     ModelCase { name: "t-closeness", asks: &[CLOSE], limited: false, covered: false },
     ModelCase { name: "t-closeness by hierarchy", asks: &[CLOSE_BY_TREE], limited: false, covered: false },
     ModelCase { name: "beta-likeness", asks: &[ALIKE], limited: false, covered: false },
+    ModelCase { name: "lists", asks: &[LISTS], limited: false, covered: false },
+    ModelCase { name: "shares of lists", asks: &[LIST_SHARES, VALUES], limited: false, covered: false },
     ModelCase { name: "p, shares and entropy", asks: &[SEVERAL, VALUES], limited: false, covered: false },
     ModelCase { name: "t-closeness and limits", asks: &[CLOSE], limited: true, covered: false },
     ModelCase { name: "p-sensitive with covers", asks: &[VALUES], limited: false, covered: true },
@@ -94,8 +98,12 @@ impl ModelCase {
     pub fn privacy(&self, k: u64, p: u64) -> Privacy {
         let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
         for (column, ask) in self.asks.iter().enumerate() {
+            if ask.look == RandomCoding::Lists {
+                models.extend(list_models(ask, p, column));
+                continue;
+            }
             let counted = match ask.look {
-                RandomCoding::Values | RandomCoding::Leaves => CodeMeaning::Values,
+                RandomCoding::Values | RandomCoding::Leaves | RandomCoding::Lists => CodeMeaning::Values,
                 RandomCoding::Strong => CodeMeaning::StrongValues,
                 RandomCoding::Categories => CodeMeaning::Categories,
             };
@@ -130,9 +138,20 @@ impl ModelCase {
     }
 }
 
+fn list_models(ask: &Ask, p: u64, column: usize) -> Vec<Arc<dyn Model>> {
+    let mut models: Vec<Arc<dyn Model>> = Vec::new();
+    if (ask.p)(p) > 1 {
+        models.push(Arc::new(ListDiversity::new((ask.p)(p), column, None)));
+    }
+    for requirement in ask.frequencies {
+        models.push(Arc::new(ListShare::new(requirement.limit(), column)));
+    }
+    models
+}
+
 fn reading(facet: &SensitiveCoding) -> SensitiveReading {
     match facet {
-        SensitiveCoding::Values | SensitiveCoding::Units => SensitiveReading::Values,
+        SensitiveCoding::Values | SensitiveCoding::Elements { .. } | SensitiveCoding::Units => SensitiveReading::Values,
         SensitiveCoding::Leaves(hierarchy) => {
             let HierarchySpec::Tree(tree) = &**hierarchy else { return SensitiveReading::Leaves(Arc::default()) };
             let above = |path: Vec<String>| (path[0].clone(), path[1..].to_vec());

@@ -166,6 +166,11 @@ pub enum SensitiveCoding {
     Bands(Arc<[f64]>),
     /// Every value has its own code, and codes have the distances of a hierarchy, which contains every value.
     Leaves(Arc<HierarchySpec>),
+    /// The values are lists, and lists with the same elements have one code.
+    Elements {
+        /// Whether elements are text, which may look alike.
+        are_text: bool,
+    },
     /// The column has units of privacy; units with a single row share a code.
     Units,
 }
@@ -178,6 +183,7 @@ impl SensitiveCoding {
             Self::Strong(_) => "strong values",
             Self::Categories(_) => "categories",
             Self::Bands(_) => "bands",
+            Self::Elements { .. } => "elements",
             Self::Units => "units",
         }
     }

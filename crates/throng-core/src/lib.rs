@@ -37,6 +37,8 @@ mod geometry;
 pub mod global_dictionary;
 pub mod hierarchy;
 pub mod key;
+mod list_coding;
+pub mod list_texts;
 pub mod local_search;
 pub mod look_alikes;
 mod loss_tables;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::{SortOptions, sort_to_indices};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -11,6 +11,7 @@ use crate::columns::{Categories, Protection, SensitiveCoding};
 use crate::domain::NULL;
 use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::{CodeTree, HierarchySpec, Node, Tree, build_tree};
+use crate::list_coding::{ElementsByCode, list_codes};
 use crate::look_alikes::{LookAlikeRule, is_text_type, look_alike_key};
 use crate::model::SINGLE;
 use crate::numeric_view::{labels, linear_numbers};
@@ -40,6 +41,10 @@ pub(crate) fn codes(
             let is_missing = are_missing_leaves(hierarchy, rule, values)?;
             Ok((leaf_codes(&positions, &is_missing), values.len() as u32))
         }
+        SensitiveCoding::Elements { are_text } => {
+            let (codes, elements) = list_codes(rule, *are_text, values.as_string::<i32>().iter().flatten());
+            Ok((codes, elements.len() as u32))
+        }
         SensitiveCoding::Units => Ok(unit_codes(&ranks(values)?, rows.unwrap_or_default())),
     }
 }
@@ -53,6 +58,11 @@ pub(crate) fn numbers_by_code(rule: &LookAlikeRule, values: &ArrayRef) -> Result
         by_code[*code as usize] = number;
     }
     Ok(Some(by_code.into()))
+}
+
+/// Returns the elements of the codes of [`SensitiveCoding::Elements`], from the texts of lists.
+pub(crate) fn elements_by_code(rule: &LookAlikeRule, are_text: bool, values: &ArrayRef) -> ElementsByCode {
+    list_codes(rule, are_text, values.as_string::<i32>().iter().flatten()).1
 }
 
 /// Returns the hierarchy of the codes of [`SensitiveCoding::Leaves`].

@@ -36,6 +36,8 @@ pub struct SensitiveColumn {
     pub numbers: Option<Arc<[f64]>>,
     /// Hierarchy of the codes, for columns whose values are compared by one.
     pub tree: Option<Arc<CodeTree>>,
+    /// Elements of each code, ascending, for columns of lists.
+    pub elements: Option<Arc<[Arc<[u32]>]>>,
     /// Whether the codes are units of privacy, which are counted and never released.
     pub is_unit: bool,
 }

@@ -6,6 +6,7 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use rustc_hash::FxHashSet;
 use throng_core::exposure::{ExposureColumns, ExposureSketch};
+use throng_core::list_texts::list_field;
 use throng_core::look_alikes::LookAlikeRule;
 use throng_core::profile::Profile;
 use throng_core::row_hash::RowHasher;
@@ -180,7 +181,8 @@ struct LookAlikeCount {
 impl LookAlikeCount {
     /// Returns a count, if the rule applies to the column and the column has no categories.
     fn new(rule: &LookAlikeRule, column: &throng_policy::BoundSensitive) -> Option<Self> {
-        let applies = rule.applies_to(&column.column.data_type) && column.categories.is_none();
+        let is_list = list_field(&column.column.data_type).is_some();
+        let applies = rule.applies_to(&column.column.data_type) && column.categories.is_none() && !is_list;
         applies.then(|| Self {
             column: column.column.name.clone(),
             rule: rule.clone(),

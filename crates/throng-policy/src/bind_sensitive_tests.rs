@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, Field, Schema};
 use throng_core::columns::{ColumnRecoding, Limit, SensitiveCoding};
 
@@ -184,4 +186,82 @@ fn a_category_does_not_take_the_name_of_another_column() {
              `a_category` has in the release; choose another release, or rename that column"
             .to_owned())
     );
+}
+
+/// Lists of every kind that Arrow has.
+fn list_types(element: DataType) -> Vec<DataType> {
+    let field = Arc::new(Field::new("item", element, true));
+    vec![
+        DataType::List(Arc::clone(&field)),
+        DataType::LargeList(Arc::clone(&field)),
+        DataType::ListView(Arc::clone(&field)),
+        DataType::LargeListView(Arc::clone(&field)),
+        DataType::FixedSizeList(field, 3),
+    ]
+}
+
+fn bound_list(fields: &str, data_type: DataType) -> Result<Binding, String> {
+    let text = format!("{HEAD}privacy.p = 2\ncolumns.q.role = 'quasi'\n[columns.a]\nrole = 'sensitive'\n{fields}");
+    let schema = Schema::new(vec![Field::new("q", DataType::Int64, true), Field::new("a", data_type, true)]);
+    read(&text).unwrap().bind(&schema).map_err(|error| error.to_string())
+}
+
+#[test]
+fn lists_are_counted_by_their_elements() {
+    for (element, is_text) in [(DataType::Utf8, true), (DataType::Int64, false), (DataType::Date32, false)] {
+        for data_type in list_types(element.clone()) {
+            let binding = bound_list("max_share = 0.5\nmissing = ['?']\n", data_type).unwrap();
+            let spec = &binding.sensitive[0].spec;
+            assert!(matches!(spec.facets[..], [SensitiveCoding::Elements { are_text }] if are_text == is_text));
+            let privacy = binding.privacy();
+            let names: Vec<&str> = privacy.models().map(|model| model.name()).collect();
+            assert_eq!(names, ["k-anonymity", "list p-sensitivity", "(alpha, k)-anonymity"]);
+        }
+    }
+}
+
+#[test]
+fn what_has_no_meaning_for_lists_is_refused_by_name() {
+    let lists = || DataType::new_list(DataType::Int64, true);
+    for (field, value) in [
+        ("categories", "[['1'], ['2']]"),
+        ("hierarchy", "{ width = 5 }\nprotected = ['[0-4]']"),
+        ("bands", "[3]"),
+        ("range", "3"),
+        ("weight", "2"),
+        ("t", "0.2"),
+        ("beta", "1"),
+        ("entropy_l", "2"),
+        ("recursive", "{ c = 3.0, l = 2 }"),
+    ] {
+        let refused = bound_list(&format!("{field} = {value}\n"), lists()).unwrap_err();
+        assert!(refused.contains(&format!("columns.a.{field}: has no meaning for a column of lists")), "{refused}");
+    }
+    let nested = bound_list("", DataType::new_list(lists(), true)).unwrap_err();
+    assert!(nested.contains("can't be `sensitive`"), "{nested}");
+}
+
+#[test]
+fn hierarchies_and_categories_must_fit_the_type() {
+    let refused = |fields: &str, data_type: DataType| bound_list(fields, data_type).unwrap_err();
+    let masked = "hierarchy = { mask = 'right' }\nprotected = ['4*']\n";
+    assert!(bound_list(masked, DataType::Utf8).is_ok() && bound_list(masked, DataType::Int32).is_ok());
+    assert!(refused(masked, DataType::Date32).contains("columns.a.hierarchy: masks are for text and whole numbers"));
+    let prefixed = "categories = [{ name = 'x', prefixes = ['C'] }, ['y']]\n";
+    assert!(bound_list(prefixed, DataType::Utf8View).is_ok());
+    assert!(refused(prefixed, DataType::Int64).contains("columns.a.categories[0].prefixes: are for text"));
+    let banded = "categories = [{ name = 'x', bands = [{ from = 5 }] }, ['3']]\n";
+    assert!(bound_list(banded, DataType::Int64).is_ok());
+    assert!(refused(banded, DataType::Utf8).contains("columns.a.categories[0].bands: are for numbers and dates"));
+}
+
+#[test]
+fn values_that_are_compared_by_a_rule_count_as_values_do() {
+    let binding =
+        bound_list("hierarchy = { mask = 'right' }\nt = 0.3\ndistance = 'hierarchical'\n", DataType::Utf8).unwrap();
+    let facets = &binding.sensitive[0].spec.facets;
+    assert!(matches!(&facets[..], [SensitiveCoding::Leaves(_), SensitiveCoding::Values]), "{facets:?}");
+    let privacy = binding.privacy();
+    let models: Vec<(&str, Option<usize>)> = privacy.models().map(|model| (model.name(), model.column())).collect();
+    assert_eq!(models, [("k-anonymity", None), ("t-closeness", Some(0)), ("p-sensitivity", Some(1))]);
 }

@@ -94,7 +94,7 @@ fn refused_types() -> Vec<DataType> {
         DataType::Null,
         DataType::Binary,
         DataType::FixedSizeBinary(4),
-        DataType::List(Arc::clone(&item)),
+        DataType::new_list(DataType::new_list(DataType::Int64, true), true),
         DataType::Struct(vec![item].into()),
         DataType::Duration(TimeUnit::Second),
         DataType::Interval(IntervalUnit::DayTime),

@@ -91,6 +91,39 @@ fn a_built_policy_is_that_of_the_file_with_the_same_fields() {
 }
 
 #[test]
+fn rules_and_forms_of_sensitive_columns_are_those_of_a_file() {
+    let file = parsed(
+        r#"
+        version = 1
+        privacy = { k = 5, p = 2 }
+        [columns]
+        age = { role = "quasi" }
+        code = { role = "sensitive", categories = [{ name = "a", prefixes = ["C", "D0"] }, { name = "b", prefixes = ["D"] }] }
+        salary = { role = "sensitive", categories = [{ name = "high", bands = [{ from = 90.5 }] }, { name = "low", bands = [{ below = 90.5 }] }] }
+        icd = { role = "sensitive", hierarchy = { mask = "right" }, protected = ["C5*"] }
+        born = { role = "sensitive", hierarchy = { date = ["month", "year"] }, protected = ["1990"] }
+        pay = { role = "sensitive", hierarchy = { intervals = [5, 10] }, protected = ["[0-9]"] }
+        "#,
+    );
+    let built = Policy::builder()
+        .with_k(5)
+        .with_p(2)
+        .quasi("age", |age| age)
+        .sensitive("code", |code| code.with_prefix_category("a", ["C", "D0"]).with_prefix_category("b", ["D"]))
+        .sensitive("salary", |salary| {
+            let high = salary.with_band_category("high", 90.5, f64::INFINITY);
+            high.with_band_category("low", f64::NEG_INFINITY, 90.5)
+        })
+        .sensitive("icd", |icd| icd.with_mask(MaskSide::Right).with_protected(["C5*"]))
+        .sensitive("born", |born| born.with_date_parts([DatePart::Month, DatePart::Year]).with_protected(["1990"]))
+        .sensitive("pay", |pay| pay.with_intervals([5.0, 10.0]).with_protected(["[0-9]"]))
+        .build()
+        .unwrap();
+    assert_eq!(built.canonical_json(), file.canonical_json());
+    assert_eq!(built.to_portable(), Policy::from_portable(&built.to_portable()).unwrap().to_portable());
+}
+
+#[test]
 fn a_budget_and_a_preset_are_written_by_their_names() {
     let built = Policy::builder()
         .with_preset(Preset::Cms)

@@ -69,6 +69,17 @@ fn what_is_promised_beyond_k_and_p_is_told() {
 }
 
 #[test]
+fn prefixes_and_bands_of_categories_are_told() {
+    let text = format!(
+        "{HEAD}columns.q.role = 'quasi'\ncolumns.a = {{ role = 'sensitive', categories = [{{ name = 'x', prefixes = ['C'] }}, \
+         {{ name = 'y', bands = [{{ from = 5, below = 7.5 }}, {{ below = '1970-01-03' }}] }}] }}\n"
+    );
+    let json = read(&text).unwrap().canonical_json();
+    let categories = r#""categories":[{"name":"x","values":[],"prefixes":["C"]},{"name":"y","values":[],"bands":[{"from":5.0,"below":7.5},{"from":null,"below":2.0}]}]"#;
+    assert!(json.contains(categories), "{json}");
+}
+
+#[test]
 fn the_release_of_categories_is_told_also_when_it_is_the_default() {
     let with = |release: &str| {
         let column = format!("{{ role = 'sensitive', categories = [['x'], ['y']]{release} }}");

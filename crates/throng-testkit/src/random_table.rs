@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, ListBuilder, StringBuilder, UInt32Array};
 use arrow::compute::take;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use proptest::prelude::*;
@@ -68,7 +68,9 @@ impl RandomTable {
     /// Returns the table with as many sensitive columns as `looks`, each in one of these codings.
     pub fn with_looks(&self, looks: &[RandomCoding]) -> Self {
         let looked_at = |((spec, column), look): (&(SensitiveSpec, ArrayRef), &RandomCoding)| {
-            (SensitiveSpec { facets: vec![look.facet(column)], ..spec.clone() }, column.clone())
+            let facets = vec![look.facet(column)];
+            let column = if *look == RandomCoding::Lists { lists(column) } else { column.clone() };
+            (SensitiveSpec { facets, ..spec.clone() }, column)
         };
         Self { sensitive: self.sensitive.iter().zip(looks).map(looked_at).collect(), ..self.clone() }
     }
@@ -111,6 +113,8 @@ pub enum RandomCoding {
     Leaves,
     /// Three categories of values.
     Categories,
+    /// Lists of the value of the row and of those of some others, as text.
+    Lists,
 }
 
 impl RandomCoding {
@@ -118,6 +122,7 @@ impl RandomCoding {
         let texts = distinct_texts(column);
         match self {
             Self::Values => SensitiveCoding::Values,
+            Self::Lists => SensitiveCoding::Elements { are_text: true },
             Self::Strong => {
                 let protected = vec!["part 1".to_owned(), "part 3".to_owned()];
                 SensitiveCoding::Strong(Arc::new(Protection { hierarchy: Arc::new(hierarchy(&texts)), protected }))
@@ -134,6 +139,26 @@ impl RandomCoding {
             }
         }
     }
+}
+
+/// Puts the value of each row into a list, with up to two values of other rows. Some lists are empty.
+fn lists(column: &ArrayRef) -> ArrayRef {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options).unwrap();
+    let nulls = column.logical_nulls();
+    let text = |row: usize| {
+        let is_valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        is_valid.then(|| formatter.value(row).to_string())
+    };
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for row in 0..column.len() {
+        let others = (0..row % 4).map(|other| (row * 7 + other * 3) % column.len());
+        for element in others.map(text) {
+            lists.values().append_option(element);
+        }
+        lists.append(text(row).is_some());
+    }
+    Arc::new(lists.finish())
 }
 
 /// Puts texts into four parts below a root.

@@ -139,6 +139,9 @@ fn takes(schema: &Value, name_of_field: &str, field: &Value) -> String {
         Some("integer") => "a whole number",
         Some("number") => "a number",
         Some("boolean") => "`true` or `false`",
+        Some("array") if field["items"]["$ref"].as_str().is_some_and(|name| name.ends_with("/Band")) => {
+            return "a list of [tables](#bands-of-a-category)".to_owned();
+        }
         Some("array") if field["items"]["$ref"].is_string() => return format!("a list of [these](#{name_of_field})"),
         Some("array") if field["items"]["type"] == "number" => "a list of numbers",
         Some("array") => "a list of texts",

@@ -36,6 +36,7 @@ fn column() -> SensitiveColumn {
         distinct: VALUES,
         numbers: Some(numbers),
         tree: Some(tree()),
+        elements: None,
         is_unit: false,
     }
 }

@@ -18,6 +18,7 @@ mod frequency_model;
 mod histogram;
 mod k_anonymity;
 mod likeness;
+mod list_model;
 mod max_share;
 mod p_sensitive;
 mod recursive;
@@ -33,6 +34,7 @@ use std::sync::Arc;
 
 pub use frequency_model::frequency_model;
 pub use k_anonymity::KAnonymity;
+pub use list_model::{ListDiversity, ListShare};
 pub use p_sensitive::{CodeMeaning, PSensitive};
 pub use requirement::{Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement};
 pub(crate) use tally::SINGLE;
@@ -40,6 +42,8 @@ pub use tally::{Tally, TallyShape};
 pub use unit_anonymity::UnitAnonymity;
 pub use unit_diversity::UnitDiversity;
 pub use weight::CategoryWeight;
+
+pub(crate) use requirement::LIST_DIVERSITY;
 
 use crate::feasibility::Shortfall;
 use crate::table::{SensitiveColumn, Table};

@@ -104,6 +104,8 @@ const ENTROPY: &str = "entropy l-diversity";
 const RECURSIVE: &str = "recursive (c, l)-diversity";
 const CLOSENESS: &str = "t-closeness";
 const LIKENESS: &str = "beta-likeness";
+/// Name of the model of p elements of lists.
+pub(crate) const LIST_DIVERSITY: &str = "list p-sensitivity";
 const RANGE: &str = "value range";
 
 /// Returns whether the amounts of a model, given by its name in reports, are lower or upper limits.
@@ -124,6 +126,10 @@ pub fn describe_requirement(model: &str, column: &str, required: impl fmt::Displ
         }
         "p+-sensitivity" => format!("at least {required} different categories of {column}"),
         "banded p-sensitivity" => format!("values of {column} in at least {required} different bands"),
+        LIST_DIVERSITY => format!(
+            "at least {required} different elements of {column} with a carrier each, and for every element as many carriers, \
+             less one, without it"
+        ),
         "alpha-weight" => format!("categories of {column} that weigh at least {required} together"),
         MAX_SHARE => format!("no value of {column} in more than a share of {required} of them"),
         ENTROPY => format!("values of {column} as diverse as {required} equally frequent ones (entropy)"),

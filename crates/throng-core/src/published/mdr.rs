@@ -11,10 +11,10 @@
 //! had the least mean NCP over k > 5 in five of the tables, though not for every k, and never a greater one than powers
 //! of N, which are equivalent nearly everywhere. m, m - 1, ..., 1 was best in the sixth.
 //!
-//! [Liu 2018] claims less loss than basic Mondrian for k > 5. On Adult resampled to a million rows, with its five
-//! columns and three seeds, this was found for k of 50 and more, with one seed for k = 25, and not for k = 10. With
-//! marital-status as a sixth column it was found for no k. The gain comes from the priorities: with the same weights,
-//! free intervals lost less than MDR trees throughout. The advantage of MDR trees is that intervals are regular.
+//! [Liu 2018] claims less loss than basic Mondrian for k > 5, and does not state how Adult became a million rows. With copies
+//! of its rows this was found from k = 25 on; for five of seven ways to expand them it was found at k = 6 and 10 too
+//! (`benches/papers/RESULTS.md`). With copies, the gain comes from the priorities: with the same weights, free intervals lost
+//! less than MDR trees at every k. The advantage of MDR trees is that intervals are regular.
 //!
 //! Trials always run to the end, even if the leaves are for a clustering, because large leaves would hide the value of
 //! a column.

@@ -4,9 +4,9 @@
 //! points spread the classes over the bounding box of the leaf (Algorithm 3). A point is drawn for every class; its
 //! seed is the nearest unassigned row.
 //!
-//! This tends to pay if many rows remain, as when most rows share one sensitive value and the others are rare.
 //! [Solanas 2008] finds H2 better than H1 in nearly all of its cases, and does not state the distribution of its
-//! sensitive columns. If values are evenly distributed fewer rows remain, and MDAV had less loss in our measurements.
+//! sensitive columns. Measured (`benches/papers/RESULTS.md`), random seeds lose less than those of MDAV where most rows share one sensitive
+//! value: seeds at the rim must reach far for another value. They lose more where values are equally frequent.
 //!
 //! The algorithm is deterministic: random numbers are hashes of the seed, the leaf and a counter.
 

@@ -180,8 +180,14 @@ impl Domains {
                     }
                     _ => None,
                 };
+                let elements = match looked_at {
+                    SensitiveCoding::Elements { are_text } => {
+                        Some(sensitive_coding::elements_by_code(rule, *are_text, &union.values))
+                    }
+                    _ => None,
+                };
                 let (name, counted) = (column.name.clone(), looked_at.counted());
-                sensitive.push(SensitiveColumn { name, counted, distinct, numbers, tree, is_unit });
+                sensitive.push(SensitiveColumn { name, counted, distinct, numbers, tree, elements, is_unit });
             }
         }
         Ok(Self { quasi: quasi.into(), sensitive: sensitive.into(), coded })

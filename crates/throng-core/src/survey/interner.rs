@@ -17,6 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::cardinality::Cardinality;
 use crate::domain::NULL;
+use crate::list_texts::{list_field, list_parts, list_texts};
 
 /// Distinct values of one column seen so far.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub(super) struct Interner {
     /// Values in the order of their numbers, one array per batch that added any.
     pieces: Vec<ArrayRef>,
     len: u32,
+    /// Whether values are lists, which are interned as text.
+    are_lists: bool,
     /// Memory of all pieces, in bytes.
     pieces_size: usize,
     are_all_own: bool,
@@ -81,6 +84,11 @@ impl Interner {
     /// value, and all string types are equivalent.
     pub(super) fn new(data_type: &DataType) -> Option<Self> {
         use DataType::*;
+        if let Some(field) = list_field(data_type) {
+            // The elements must be values that could be interned, and not lists themselves.
+            Self::new(field.data_type()).filter(|of_element| !of_element.are_lists)?;
+            return Self::new(&Utf8).map(|own| Self { are_lists: true, ..own });
+        }
         let data_type = plain_type(data_type);
         let keys = match &data_type {
             Int8
@@ -106,7 +114,7 @@ impl Interner {
             Decimal256(_, _) | Utf8 => InternedKeys::Bytes(FxHashMap::default()),
             _ => return None,
         };
-        Some(Self { data_type, keys, pieces: Vec::new(), len: 0, pieces_size: 0, are_all_own: false })
+        Some(Self { data_type, keys, pieces: Vec::new(), len: 0, are_lists: false, pieces_size: 0, are_all_own: false })
     }
 
     /// Returns the number of each row's value; [`NULL`] for null.
@@ -114,6 +122,15 @@ impl Interner {
         if let DataType::Dictionary(_, _) = array.data_type() {
             return self.intern_dictionary(array);
         }
+        let texts;
+        let array = match self.are_lists {
+            true => {
+                let (elements, parts) = list_parts(array).ok_or(InternError::Type)?;
+                texts = Arc::new(list_texts(array, &finite(&plain(&elements)?)?, &parts)?) as ArrayRef;
+                &texts
+            }
+            false => array,
+        };
         let array = match (&self.data_type, array.data_type()) {
             (DataType::Utf8, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => array.clone(),
             (expected, found) if expected == found => finite(array)?,
@@ -427,6 +444,14 @@ impl NarrowKeys {
             (_, Some(8)) => Ok(self.spread.is_scattered(bits::<Int64Type>(array)?.iter().flatten())),
             _ => Ok(false),
         }
+    }
+}
+
+/// Returns the values of a dictionary, row by row.
+fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => cast(array, values),
+        _ => Ok(Arc::clone(array)),
     }
 }
 

@@ -43,6 +43,7 @@ use crate::columns::{Nulls, QuasiSpec, SensitiveCoding, SensitiveSpec};
 use crate::domain::NULL;
 use crate::error::{CoreError, Result, kernel};
 use crate::hierarchy::HierarchySpec;
+use crate::list_texts::list_field;
 use crate::table::Table;
 pub use counted_tuples::CountedTuples;
 pub(crate) use dense_rank::DenseRanks;
@@ -136,6 +137,14 @@ impl Survey {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
+        // The survey sees a list as one text, which stands for its elements and for nothing else.
+        for (column, data_type) in &spec.sensitive {
+            let is_list = list_field(data_type).is_some();
+            if column.facets.iter().any(|facet| matches!(facet, SensitiveCoding::Elements { .. }) != is_list) {
+                let (column, data_type) = (column.name.clone(), data_type.to_string());
+                return Err(CoreError::Type { column, data_type, role: "sensitive column" });
+            }
+        }
         let width = interners.len();
         let is_counted = |index: usize| match spec.quasi.get(index) {
             Some((quasi, _)) => matches!(*quasi.hierarchy, HierarchySpec::MeanDifference),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::lists::{ClassLists, Elements};
 use super::units::ClassUnits;
 
 /// Counts of one class.
@@ -25,6 +26,26 @@ pub(super) struct SensitiveTally {
     pub(super) counts: SymbolCounts,
     /// The total weight in units; zero without categories.
     pub(super) weight: u64,
+    /// Lists, if values are lists; `counts` has their elements then.
+    pub(super) lists: Option<ClassLists>,
+}
+
+impl SensitiveTally {
+    /// Returns the rows of which shares are taken, where they are not those of all symbols.
+    pub(super) fn rows_of_lists(&self) -> Option<u64> {
+        self.lists.as_ref().map(|lists| lists.rows)
+    }
+}
+
+/// What the rows of a batch count as in one sensitive column.
+#[derive(Debug)]
+pub(super) struct ReadColumn {
+    /// Symbol of each row; none for lists.
+    pub(super) symbols: Vec<Option<u64>>,
+    /// Whether symbols are category numbers.
+    pub(super) are_categories: bool,
+    /// Elements of each row, if values are lists.
+    pub(super) lists: Option<Vec<Elements>>,
 }
 
 /// Rows by symbol. Most classes have few distinct symbols, which a linear search finds fastest.
@@ -87,8 +108,8 @@ impl SymbolCounts {
 /// A decoded batch: one entry per row in every list.
 #[derive(Debug)]
 pub(super) struct ReadBatch {
-    /// Per sensitive promise, the symbol of each row, and whether symbols are category numbers.
-    pub(super) sensitive: Vec<(Vec<Option<u64>>, bool)>,
+    /// Per sensitive promise.
+    pub(super) sensitive: Vec<ReadColumn>,
     /// Per constraint, whether each row violates it.
     pub(super) is_beyond: Vec<Vec<bool>>,
     /// The unit of each row, if the promise counts units.
@@ -108,6 +129,9 @@ impl ClassFacts {
 
     /// Returns what p counts: values that different units carry if the promise counts units, and otherwise values.
     pub(super) fn diversity(&self, sensitive: usize) -> u64 {
+        if let Some(lists) = &self.sensitive[sensitive].lists {
+            return lists.diversity();
+        }
         match &self.units {
             Some(units) => units.carried_values(sensitive),
             None => self.sensitive[sensitive].counts.distinct(),
@@ -117,9 +141,17 @@ impl ClassFacts {
     /// Adds a run of rows.
     pub(super) fn add(&mut self, run: Range<usize>, batch: &ReadBatch) {
         self.rows += run.len() as u64;
-        for (seen, (symbols, are_categories)) in self.sensitive.iter_mut().zip(&batch.sensitive) {
-            let symbols = symbols[run.clone()].iter().flatten();
-            if *are_categories {
+        for (seen, column) in self.sensitive.iter_mut().zip(&batch.sensitive) {
+            if let Some(lists) = &column.lists {
+                let known = seen.lists.get_or_insert_default();
+                for row in run.clone() {
+                    known.add(batch.units.as_ref().and_then(|units| units[row]), &lists[row]);
+                    lists[row].iter().for_each(|symbol| seen.counts.add(*symbol, 1));
+                }
+                continue;
+            }
+            let symbols = column.symbols[run.clone()].iter().flatten();
+            if column.are_categories {
                 seen.weight = symbols.clone().fold(seen.weight, |sum, units| sum.saturating_add(*units));
             }
             symbols.for_each(|symbol| seen.counts.add(*symbol, 1));
@@ -129,7 +161,7 @@ impl ClassFacts {
         }
         if let (Some(units), Some(of_row)) = (&mut self.units, &batch.units) {
             for row in run {
-                units.add(of_row[row], batch.sensitive.iter().map(|(symbols, _)| symbols[row]));
+                units.add(of_row[row], batch.sensitive.iter().map(|column| column.symbols.get(row).copied().flatten()));
             }
         }
     }
@@ -140,6 +172,9 @@ impl ClassFacts {
         for (known, seen) in self.sensitive.iter_mut().zip(other.sensitive) {
             seen.counts.iter().for_each(|(symbol, rows)| known.counts.add(symbol, rows));
             known.weight = known.weight.saturating_add(seen.weight);
+            if let Some(lists) = seen.lists {
+                known.lists.get_or_insert_default().merge(lists);
+            }
         }
         for (known, rows) in self.beyond.iter_mut().zip(other.beyond) {
             *known += rows;

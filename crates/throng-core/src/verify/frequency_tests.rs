@@ -100,7 +100,7 @@ proptest! {
     fn frequencies_are_judged_as_the_models_judge_them(rows in rows(), requirement in requirement(), halves: bool) {
         let numbers: Arc<[f64]> = (0..5).map(|code| f64::from(code) * 1000.0).collect();
         let column =
-            SensitiveColumn { name: "salary".into(), counted: "values", distinct: 5, numbers: Some(numbers), tree: Some(tree()), is_unit: false };
+            SensitiveColumn { name: "salary".into(), counted: "values", distinct: 5, numbers: Some(numbers), tree: Some(tree()), elements: None, is_unit: false };
         let tally = |class: Option<u8>| {
             let mut tally = Tally::empty(TallyShape::without_units(1));
             let of_class = rows.iter().filter(|row| class.is_none_or(|class| row.0 == class));

@@ -50,12 +50,16 @@ impl Worst {
 }
 
 impl FrequencyTotals {
-    /// Adds a complete class.
-    pub(super) fn add(&mut self, counts: &SymbolCounts, requirements: &[FrequencyRequirement]) {
+    /// Adds a complete class. `rows` are those of which shares are taken, if they are not those of all symbols.
+    pub(super) fn add(&mut self, counts: &SymbolCounts, rows: Option<u64>, requirements: &[FrequencyRequirement]) {
         self.worst.resize(requirements.len(), Worst::NOTHING);
         for (worst, requirement) in self.worst.iter_mut().zip(requirements) {
             if !is_relative(requirement) {
-                let measure = measure(requirement, counts, &Reference::default());
+                let measure = match rows {
+                    // Lists have a share of rows, and no other measure.
+                    Some(rows) => counts.most_frequent() as f64 / rows.max(1) as f64,
+                    None => measure(requirement, counts, &Reference::default()),
+                };
                 worst.add(requirement, measure, counts.distinct() > 0);
             }
         }

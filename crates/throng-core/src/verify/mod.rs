@@ -15,6 +15,7 @@ mod frequency_totals;
 mod label_tree;
 mod levels;
 mod limit;
+mod lists;
 mod look_alikes;
 mod promise;
 mod reader;
@@ -22,6 +23,8 @@ mod runs;
 mod summary;
 mod totals;
 mod units;
+
+use std::collections::BTreeSet;
 
 use arrow::array::ArrayRef;
 use arrow::compute::take;
@@ -32,7 +35,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 use twox_hash::XxHash3_128;
 
-use facts::{ClassFacts, ReadBatch, SensitiveTally};
+use crate::list_texts::{list_field, list_parts};
+
+use facts::{ClassFacts, ReadBatch, ReadColumn, SensitiveTally};
 pub use findings::{Amount, CONSTRAINED, Diversity, Findings, LabelFindings, RequirementFindings};
 use limit::{LimitReader, is_text};
 use look_alikes::CountedText;
@@ -60,6 +65,11 @@ pub enum VerifyError {
     /// Numbers are required of a column that has none.
     #[error("column `{0}` has neither numbers nor dates, so that its order, bands and range can't be checked")]
     NoNumbers(String),
+    /// Something is required of a column of lists that has no meaning for lists.
+    #[error(
+        "column `{0}` has lists, for which only p and max_share have a meaning; leave away what else is required of it"
+    )]
+    Lists(String),
     /// A weight is required of a column without categories.
     #[error(
         "column `{0}` has no categories, and only categories have a weight; leave alpha away or give it categories"
@@ -99,6 +109,8 @@ struct EndedClasses {
 struct SensitiveCheck {
     values: ColumnReader,
     are_categories: bool,
+    /// Index of the column, if it has lists; `values` reads their elements then.
+    lists: Option<usize>,
     labels: Option<CategoryLabels>,
 }
 
@@ -112,7 +124,7 @@ struct CategoryLabels {
 
 impl Verifier {
     /// Creates a verifier for releases with this schema.
-    pub fn new(promise: Promise, schema: &Schema) -> Result<Self, VerifyError> {
+    pub fn new(mut promise: Promise, schema: &Schema) -> Result<Self, VerifyError> {
         let find = |name: &str| {
             let mut found = schema.fields().iter().enumerate().filter(|(_, field)| field.name() == name);
             match (found.next(), found.next()) {
@@ -127,18 +139,37 @@ impl Verifier {
             true => None,
             false => Some(RowConverter::new(fields.collect()).map_err(|_| quasi_type(&promise))?),
         };
+        for sensitive in &mut promise.sensitive {
+            let data_type = schema.field(find(&sensitive.column)?).data_type();
+            if list_field(data_type).is_some() {
+                let column = || VerifyError::Lists(sensitive.column.clone());
+                *sensitive = sensitive.clone().of_lists().ok_or_else(column)?;
+            } else if sensitive.reading == SensitiveReading::Elements {
+                return Err(VerifyError::Type(sensitive.column.clone()));
+            }
+        }
         let reader = |name: &str, meaning: Meaning| {
             let index = find(name)?;
-            ColumnReader::new(index, schema.field(index), meaning)
+            match list_field(schema.field(index).data_type()) {
+                Some(field) => ColumnReader::new(0, &field.as_ref().clone().with_name(name), meaning),
+                None => ColumnReader::new(index, schema.field(index), meaning),
+            }
         };
         // Released categories are counted by name.
         let rule_of = |promise: &SensitivePromise| match promise.reading {
             SensitiveReading::Categories { .. } => None,
-            _ => find(&promise.column)
-                .ok()
-                .and_then(|index| CountedText::new(&promise.look_alikes, is_text(schema.field(index).data_type()))),
+            _ => find(&promise.column).ok().and_then(|index| {
+                let data_type = schema.field(index).data_type();
+                let counted = list_field(data_type).map_or(data_type, |field| field.data_type());
+                CountedText::new(&promise.look_alikes, is_text(counted))
+            }),
         };
-        let sensitive = promise.sensitive.iter().map(|promise| SensitiveCheck::new(promise, rule_of(promise), reader));
+        let check = |promise: &SensitivePromise| {
+            let is_list = promise.reading == SensitiveReading::Elements;
+            let lists = if is_list { Some(find(&promise.column)?) } else { None };
+            Ok(SensitiveCheck { lists, ..SensitiveCheck::new(promise, rule_of(promise), reader)? })
+        };
+        let sensitive = promise.sensitive.iter().map(check);
         let sensitive = sensitive.collect::<Result<Vec<_>, _>>()?;
         let limits = promise.limits.iter().map(|limit| LimitReader::new(limit, schema, find));
         let limits = limits.collect::<Result<Vec<_>, _>>()?;
@@ -322,7 +353,7 @@ impl SensitiveCheck {
         let SensitiveReading::Categories { labels, .. } = &promise.reading else {
             return match promise.least_weight() {
                 Some(_) => Err(VerifyError::NoCategories(promise.column.clone())),
-                None => Ok(Self { values, are_categories: false, labels: None }),
+                None => Ok(Self { values, are_categories: false, lists: None, labels: None }),
             };
         };
         let labels = match labels {
@@ -333,17 +364,34 @@ impl SensitiveCheck {
             }),
             None => None,
         };
-        Ok(Self { values, are_categories: true, labels })
+        Ok(Self { values, are_categories: true, lists: None, labels })
     }
 
-    /// Returns the symbol of each row, and whether symbols are category numbers.
-    fn read(&mut self, batch: &RecordBatch) -> Result<(Vec<Option<u64>>, bool), VerifyError> {
+    /// Returns what each row counts as.
+    fn read(&mut self, batch: &RecordBatch) -> Result<ReadColumn, VerifyError> {
+        if let Some(index) = self.lists {
+            return self.read_lists(batch.column(index));
+        }
         let symbols = self.values.read(batch)?;
         if let Some(labels) = &mut self.labels {
             let shown = labels.reader.read(batch)?;
             labels.mismatches += symbols.iter().zip(&shown).filter(|(own, shown)| own != shown).count() as u64;
         }
-        Ok((symbols, self.are_categories))
+        Ok(ReadColumn { symbols, are_categories: self.are_categories, lists: None })
+    }
+
+    /// Returns the elements of each row.
+    fn read_lists(&mut self, lists: &ArrayRef) -> Result<ReadColumn, VerifyError> {
+        let type_error = || VerifyError::Type(self.values.name().to_owned());
+        let (elements, parts) = list_parts(lists).ok_or_else(type_error)?;
+        let elements = RecordBatch::try_from_iter_with_nullable([("element", elements, true)]);
+        let symbols = self.values.read(&elements.map_err(|_| type_error())?)?;
+        let of_row = |(from, len): (usize, usize)| {
+            let own: BTreeSet<u64> = symbols[from..from + len].iter().flatten().copied().collect();
+            own.into_iter().collect()
+        };
+        let lists = parts.into_iter().map(of_row).collect();
+        Ok(ReadColumn { symbols: Vec::new(), are_categories: false, lists: Some(lists) })
     }
 }
 
@@ -366,3 +414,7 @@ mod frequency_tests;
 #[cfg(test)]
 #[path = "rule_tests.rs"]
 mod rule_tests;
+
+#[cfg(test)]
+#[path = "list_tests.rs"]
+mod list_tests;

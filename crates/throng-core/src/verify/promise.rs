@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::columns::ValueBand;
 use crate::hierarchy::{DatePart, MaskSide};
 use crate::look_alikes::LookAlikeRule;
-use crate::model::FrequencyRequirement;
+use crate::model::{FrequencyRequirement, LIST_DIVERSITY};
 
 /// The promise of a release.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,6 +48,8 @@ pub struct SensitivePromise {
 pub enum SensitiveReading {
     /// Each value counts by itself [Truta 2007, Def. 3].
     Values,
+    /// The values are lists, of which each element counts; see [`crate::model::ListDiversity`].
+    Elements,
     /// Values below a protected value count as that value [Truta 2007, Def. 4 to 6]: maps the text of each value to
     /// that of its strong ancestor. Values that are missing from the map do not count.
     Strong(Arc<HashMap<String, String>>),
@@ -172,6 +174,14 @@ impl SensitivePromise {
         }
     }
 
+    /// Returns the promise about a column of lists, if it has a meaning for those.
+    pub(super) fn of_lists(self) -> Option<Self> {
+        let is_defined = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::MaxShare(_));
+        let is_plain = matches!(self.reading, SensitiveReading::Values | SensitiveReading::Elements);
+        let has_meaning = is_plain && self.least_weight().is_none() && self.frequencies.iter().all(is_defined);
+        has_meaning.then(|| Self { reading: SensitiveReading::Elements, ..self })
+    }
+
     /// Returns the minimum total weight, if one is required.
     pub(super) fn least_weight(&self) -> Option<f64> {
         self.alpha.filter(|alpha| alpha.is_nan() || *alpha > 0.0)
@@ -191,6 +201,7 @@ impl SensitiveReading {
     pub(super) fn model(&self) -> &'static str {
         match self {
             Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => "p-sensitivity",
+            Self::Elements => LIST_DIVERSITY,
             Self::Strong(_) | Self::StrongByRule(_) => "extended p-sensitivity",
             Self::Categories { .. } => "p+-sensitivity",
             Self::Bands(_) => "banded p-sensitivity",
@@ -201,6 +212,7 @@ impl SensitiveReading {
     pub(super) fn counted(&self) -> &'static str {
         match self {
             Self::Values | Self::Numbers | Self::Leaves(_) | Self::Levels(_) => "values",
+            Self::Elements => "elements",
             Self::Strong(_) | Self::StrongByRule(_) => "strong values",
             Self::Categories { .. } => "categories",
             Self::Bands(_) => "bands",

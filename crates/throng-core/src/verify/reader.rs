@@ -91,7 +91,9 @@ pub(super) enum TextMeaning {
 impl Meaning {
     pub(super) fn of(reading: &SensitiveReading, rule: Option<CountedText>) -> Self {
         match reading {
-            SensitiveReading::Values => rule.map_or(Self::Itself, |rule| Self::Text(TextMeaning::Form(rule))),
+            SensitiveReading::Values | SensitiveReading::Elements => {
+                rule.map_or(Self::Itself, |rule| Self::Text(TextMeaning::Form(rule)))
+            }
             SensitiveReading::Numbers => Self::Number(None, rule),
             SensitiveReading::Bands(borders) => Self::Number(Some(Arc::clone(borders)), rule),
             SensitiveReading::Strong(of) => Self::Text(TextMeaning::Strong(Arc::clone(of), rule)),
@@ -170,6 +172,11 @@ impl ColumnReader {
         let rows = RowConverter::new(vec![SortField::new(field.data_type().clone())]);
         let rows = rows.map_err(|_| VerifyError::Type(name.clone()))?;
         Ok(Self { index, name, rows, meaning, known: FxHashMap::default(), recent: Vec::new(), codes: BTreeMap::new() })
+    }
+
+    /// Returns the name of the column.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the visible parts of masked values by symbol; none if values are not compared by a mask.

@@ -143,7 +143,7 @@ proptest! {
         let tree = tree_of_codes(&spec, &rule, "secret", &values).unwrap();
         let column = SensitiveColumn {
             name: "secret".into(), counted: "values", distinct: values.len() as u32, numbers: None,
-            tree: Some(Arc::new(tree)), is_unit: false,
+            tree: Some(Arc::new(tree)), elements: None, is_unit: false,
         };
         let tally = |class: Option<u8>| {
             let mut tally = Tally::empty(TallyShape::without_units(1));

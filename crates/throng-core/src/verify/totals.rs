@@ -100,7 +100,7 @@ impl Totals {
             totals.largest_share = totals.largest_share.max(share);
             totals.distinct.add(distinct, distinct < promise.p);
             totals.weight.add(seen.weight, is_too_light(seen.weight, promise));
-            totals.frequencies.add(&seen.counts, &promise.frequencies);
+            totals.frequencies.add(&seen.counts, seen.rows_of_lists(), &promise.frequencies);
             totals.sum += distinct;
             totals.disclosures += u64::from(distinct == 1);
             let (classes, rows) = totals.by_distinct.entry(distinct).or_default();

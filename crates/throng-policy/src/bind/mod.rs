@@ -14,6 +14,7 @@ use std::collections::HashMap;
 
 use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::{BLOCK_COLUMN, QuasiSpec};
+use throng_core::list_texts::list_field;
 use throng_core::model::{FrequencyRequirement, GroundDistance};
 
 use crate::declared_type::{TypeMismatch, describe_type, mismatches};
@@ -171,6 +172,13 @@ impl Policy {
                 None | Some(Role::Identifier) => binding.dropped.push(column.name),
                 Some(Role::Insensitive) => binding.insensitive.push(column),
                 Some(Role::Sensitive(sensitive)) => {
+                    if let Some(element) = list_field(&column.data_type).map(|field| field.data_type().clone()) {
+                        let kind = supported_element(&column, &element, &path, &mut report);
+                        check_lists(sensitive, self.series.is_some(), &path, &mut report);
+                        let are_text = kind == Some(TypeKind::Text);
+                        binding.sensitive.push(BoundSensitive::of_lists(column, sensitive, self.privacy.p, are_text));
+                        continue;
+                    }
                     let kind = supported_kind(&column, "sensitive", &path, &mut report);
                     check_numbers(&column, kind, sensitive, &path, &mut report);
                     check_forms(&column, kind, sensitive, &path, &mut report);
@@ -249,6 +257,45 @@ fn check_forms(
                 format!("are for numbers and dates, and the column has type {found}; use `prefixes`"),
             );
         }
+    }
+}
+
+/// Returns the kind of the elements of lists, or reports that they can't be counted.
+fn supported_element(
+    column: &BoundColumn,
+    element: &DataType,
+    path: &FieldPath,
+    report: &mut Report<'_>,
+) -> Option<TypeKind> {
+    TypeKind::of(element).or_else(|| supported_kind(column, "sensitive", path, report))
+}
+
+/// Reports requirements that have no meaning for rows with several values.
+fn check_lists(sensitive: &Sensitive, is_series: bool, path: &FieldPath, report: &mut Report<'_>) {
+    let of_frequency = |requirement: &FrequencyRequirement| match requirement {
+        FrequencyRequirement::MaxShare(_) => None,
+        FrequencyRequirement::EntropyDiversity { .. } => Some("entropy_l"),
+        FrequencyRequirement::RecursiveDiversity { .. } => Some("recursive"),
+        FrequencyRequirement::Closeness { .. } => Some("t"),
+        FrequencyRequirement::Likeness { .. } => Some("beta"),
+        FrequencyRequirement::ValueRange(_) => Some("range"),
+    };
+    let fields = [
+        ("categories", sensitive.categories.is_some()),
+        ("hierarchy", sensitive.hierarchy.is_some()),
+        ("bands", sensitive.bands.is_some()),
+        ("weight", sensitive.weight.is_some()),
+    ];
+    let fields = fields.into_iter().filter_map(|(field, is_written)| is_written.then_some(field));
+    for field in fields.chain(sensitive.frequencies.iter().filter_map(of_frequency)) {
+        report.field(
+            &path.key(field),
+            "has no meaning for a column of lists, whose rows have several values; `p` and `max_share` count their \
+             elements, so take it out",
+        );
+    }
+    if is_series {
+        report.value(&path.key("role"), "a column of lists can't be `sensitive` in a series of releases");
     }
 }
 

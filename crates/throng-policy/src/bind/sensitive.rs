@@ -5,8 +5,8 @@ use std::sync::Arc;
 use throng_core::columns::{Categories, DEFAULT_WEIGHT, Protection, SensitiveCoding, SensitiveSpec};
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::model::{
-    CategoryWeight, CodeMeaning, FrequencyRequirement, KAnonymity, Model, PSensitive, Privacy, UnitAnonymity,
-    UnitDiversity, frequency_model,
+    CategoryWeight, CodeMeaning, FrequencyRequirement, KAnonymity, ListDiversity, ListShare, Model, PSensitive,
+    Privacy, UnitAnonymity, UnitDiversity, frequency_model,
 };
 
 use crate::policy::{Sensitive, SensitiveRelease, needs_hierarchy};
@@ -71,6 +71,13 @@ impl BoundSensitive {
         }
     }
 
+    /// Binds a column of lists, whose elements are counted.
+    pub(super) fn of_lists(column: BoundColumn, sensitive: &Sensitive, p: u64, are_text: bool) -> Self {
+        let plain = Self::new(column, sensitive, p, false);
+        let facets = vec![SensitiveCoding::Elements { are_text }];
+        Self { spec: SensitiveSpec { facets, ..plain.spec }, ..plain }
+    }
+
     /// Whether p counts this coding. Values beside another coding are there for a range or a distance alone.
     fn is_counted(&self, facet: &SensitiveCoding) -> bool {
         let is_tree = |hierarchy: &HierarchySpec| matches!(hierarchy, HierarchySpec::Tree(_));
@@ -105,6 +112,18 @@ impl Binding {
         for (index, (column, facet)) in facets.enumerate() {
             let p = column.p;
             let is_counted = column.is_counted(facet);
+            if matches!(facet, SensitiveCoding::Elements { .. }) {
+                if p > 1 {
+                    models.push(Arc::new(ListDiversity::new(p, index, self.unit_index())));
+                }
+                models.extend(column.frequencies.iter().filter_map(|requirement| match requirement {
+                    FrequencyRequirement::MaxShare(share) => {
+                        Some(Arc::new(ListShare::new(*share, index)) as Arc<dyn Model>)
+                    }
+                    _ => None,
+                }));
+                continue;
+            }
             match self.unit_index() {
                 _ if p <= 1 || !is_counted => {}
                 Some(unit) => {
@@ -139,7 +158,10 @@ impl Binding {
 
 fn counted(facet: &SensitiveCoding) -> CodeMeaning {
     match facet {
-        SensitiveCoding::Values | SensitiveCoding::Leaves(_) | SensitiveCoding::Units => CodeMeaning::Values,
+        SensitiveCoding::Values
+        | SensitiveCoding::Leaves(_)
+        | SensitiveCoding::Elements { .. }
+        | SensitiveCoding::Units => CodeMeaning::Values,
         SensitiveCoding::Bands(_) => CodeMeaning::Bands,
         SensitiveCoding::Strong(_) => CodeMeaning::StrongValues,
         SensitiveCoding::Categories(_) => CodeMeaning::Categories,
