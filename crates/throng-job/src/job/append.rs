@@ -24,7 +24,7 @@ use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::input::{AppendCandidates, NewFiles, find_new};
 use crate::manifest::{AppendedInputs, Manifest};
-use crate::publish::{AppendTarget, Staged};
+use crate::publish::{AppendTarget, Staged, complete_standing};
 use crate::series::standing_release;
 use crate::store_path::StorePath;
 use crate::write::hexadecimal;
@@ -91,6 +91,7 @@ async fn append_with(
         && let Some(inputs) = &standing.appended
         && found.are_known(&inputs.files, policy.input.csv, append.key)
     {
+        complete_standing(&output, &standing).await;
         return Ok(append.nothing_new(Some(standing), found.len(), found.young));
     }
     if let Some(recorder) = &options.recorder {
@@ -138,6 +139,9 @@ impl Append<'_> {
         };
         let Some((ready, onto, new_files)) = prepared else {
             staged.abandon().await;
+            if let Some(standing) = &standing {
+                complete_standing(output, standing).await;
+            }
             return Ok(self.nothing_new(standing, known, young));
         };
         let release = publish(ready, staged, &run, output.to_string(), Some(onto)).await?;

@@ -40,6 +40,7 @@ mod local;
 pub(crate) mod orphans;
 mod probe;
 mod remote;
+mod standing;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use throng_policy::{Commit, Mode, Output, OutputFormat};
@@ -54,6 +55,7 @@ use crate::store_path::StorePath;
 use delta::DeltaSite;
 use local::LocalSite;
 use remote::RemoteSite;
+pub(crate) use standing::complete_standing;
 
 /// Path of the sidecar below the output location.
 pub(crate) const METRICS: &str = "_throng/metrics.json";

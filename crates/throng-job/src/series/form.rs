@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::{cast, take};
 use throng_core::cluster::{Class, IgnoreProgress, Portion};
+use throng_core::columns::{SensitiveCoding, SensitiveSpec};
 use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
 use throng_core::metrics::Utility;
-use throng_core::model::{KAnonymity, Model, PSensitive, Privacy};
+use throng_core::model::{KAnonymity, Model, PSensitive, Privacy, UnitAnonymity, UnitDiversity};
 use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding, released_fields};
 use throng_core::risk::{BorrowedRows, ClassSizes};
@@ -48,7 +49,11 @@ pub(super) struct RecodedRelease {
     pub(super) facts: Facts,
 }
 
-fn survey(anonymizer: &Anonymizer, rows: &RecordBatch) -> Result<SurveyedRows, JobError> {
+/// Name of the units in errors; no column of an input is counted under it.
+const UNITS: &str = "unit";
+
+/// Returns the cells and groups of rows, with their units as a last sensitive column if they are given.
+fn survey(anonymizer: &Anonymizer, rows: &RecordBatch, units: Option<ArrayRef>) -> Result<SurveyedRows, JobError> {
     let binding = anonymizer.binding();
     let column = |name: &str| {
         rows.column_by_name(name).cloned().ok_or_else(|| JobError::internal("a column of the series is missing"))
@@ -65,6 +70,11 @@ fn survey(anonymizer: &Anonymizer, rows: &RecordBatch) -> Result<SurveyedRows, J
         sensitive.push((bound.spec.clone(), values.data_type().clone()));
         columns.push(values);
     }
+    if let Some(units) = units {
+        let spec = SensitiveSpec { facets: vec![SensitiveCoding::Units], ..SensitiveSpec::plain(UNITS) };
+        sensitive.push((spec, units.data_type().clone()));
+        columns.push(units);
+    }
     let mut survey = Survey::new(Arc::new(SurveySpec { quasi, sensitive }))?;
     let numbers = survey.push(&columns)?;
     let merged = Survey::merge(vec![survey])?;
@@ -73,10 +83,11 @@ fn survey(anonymizer: &Anonymizer, rows: &RecordBatch) -> Result<SurveyedRows, J
 }
 
 /// Forms classes of newcomers, with `reserve` units more than k. There are none if newcomers alone can't satisfy the
-/// models; in the first release that is an error.
+/// models; in the first release that is an error. `units` has the unit of each row.
 pub(super) fn form(
     anonymizer: &Anonymizer,
     rows: &RecordBatch,
+    units: &[u128],
     key: ReleaseKey,
     reserve: u64,
     is_first: bool,
@@ -85,13 +96,21 @@ pub(super) fn form(
     if rows.num_rows() == 0 && !is_first {
         return Ok(none());
     }
-    let SurveyedRows { table, groups } = match survey(anonymizer, rows) {
+    // Where every unit has one row, rows are counted: units would make a group of every row.
+    let mut distinct: Vec<u128> = units.to_vec();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let has_repeated = distinct.len() < units.len();
+    let counted =
+        has_repeated.then(|| Arc::new(units.iter().map(|unit| *unit as u64).collect::<UInt64Array>()) as ArrayRef);
+    drop(distinct);
+    let SurveyedRows { table, groups } = match survey(anonymizer, rows, counted) {
         Ok(surveyed) => surveyed,
         // All of them are suppressed.
         Err(_) if !is_first && rows.num_rows() == 0 => return Ok(none()),
         Err(error) => return Err(error),
     };
-    let privacy = with_reserve(anonymizer, reserve);
+    let privacy = with_reserve(anonymizer, reserve, has_repeated);
     let allowed = FeasibleRegions::of(&table, &privacy);
     let feasibility = Feasibility::of(&table, &privacy, &allowed);
     if !feasibility.shortfalls.is_empty() {
@@ -116,14 +135,20 @@ pub(super) fn form(
     Ok(FormedPool { classes, leaves: leaves.len() as u64, cycles: formed.cycles })
 }
 
-/// Returns the models of the policy, with more units than k.
-fn with_reserve(anonymizer: &Anonymizer, reserve: u64) -> Privacy {
+/// Returns the models of the policy, with more units than k. Units, if they are counted, come after the sensitive columns.
+fn with_reserve(anonymizer: &Anonymizer, reserve: u64, has_units: bool) -> Privacy {
     let binding = anonymizer.binding();
-    let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(binding.k + reserve))];
-    let columns = binding.sensitive.iter().enumerate().filter(|(_, column)| column.p > 1);
-    models.extend(
-        columns.map(|(at, column)| Arc::new(PSensitive::new(column.p, at, CodeMeaning::Values)) as Arc<dyn Model>),
-    );
+    let (k, unit) = (binding.k + reserve, binding.sensitive.len());
+    let mut models: Vec<Arc<dyn Model>> = vec![Arc::new(KAnonymity::new(k))];
+    if has_units {
+        models.push(Arc::new(UnitAnonymity::new(k, unit)));
+    }
+    for (at, column) in binding.sensitive.iter().enumerate().filter(|(_, column)| column.p > 1) {
+        models.push(match has_units {
+            true => Arc::new(UnitDiversity::new(column.p, at, unit, CodeMeaning::Values)),
+            false => Arc::new(PSensitive::new(column.p, at, CodeMeaning::Values)),
+        });
+    }
     Privacy::new(models)
 }
 
@@ -174,7 +199,7 @@ pub(super) fn recode(
     classes: &[u64],
     pool: (u64, u32),
 ) -> Result<RecodedRelease, JobError> {
-    let SurveyedRows { table, groups } = survey(anonymizer, rows)?;
+    let SurveyedRows { table, groups } = survey(anonymizer, rows, None)?;
     let mut portions: BTreeMap<u64, Vec<Portion>> = BTreeMap::new();
     for (group, class) in groups.iter().zip(classes) {
         portions.entry(*class).or_default().push(Portion { group: *group, rows: 1 });

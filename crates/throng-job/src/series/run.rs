@@ -301,7 +301,8 @@ impl Night<'_> {
         let span = clock.begin(Stage::Cluster, None).entered();
         let open = OpenNight::new(state, &rules, &tonight.keys, &tonight.codes);
         let pool = take_record_batch(&tonight.content, &UInt32Array::from(open.pool().to_vec())).map_err(kernel)?;
-        let mut formed = form(anonymizer, &pool, key, settings.reserve, state.releases == 0)?;
+        let units: Vec<u128> = open.pool().iter().map(|row| tonight.keys[*row as usize].unit).collect();
+        let mut formed = form(anonymizer, &pool, &units, key, settings.reserve, state.releases == 0)?;
         for class in &mut formed.classes {
             class.rows.iter_mut().for_each(|row| *row = open.pool()[*row as usize]);
         }

@@ -27,12 +27,13 @@ struct Town {
     people: BTreeMap<u32, Person>,
     next: u32,
     more: &'static str,
+    rows_per_unit: u32,
 }
 
 impl Town {
     fn new(people: u32) -> Self {
         let folder = TempDir::new().unwrap();
-        let mut town = Self { folder, people: BTreeMap::new(), next: 0, more: "" };
+        let mut town = Self { folder, people: BTreeMap::new(), next: 0, more: "", rows_per_unit: 1 };
         town.come(people);
         town
     }
@@ -52,7 +53,7 @@ impl Town {
     fn policy(&self, mode: &str) -> Policy {
         let mut table = "id,age,zip,illness,hours\n".to_owned();
         for (id, (age, zip, illness)) in &self.people {
-            writeln!(table, "{id},{age},{zip},{illness},{}", id * 17 % 1000).unwrap();
+            writeln!(table, "{},{age},{zip},{illness},{}", id / self.rows_per_unit, id * 17 % 1000).unwrap();
         }
         fs::write(self.path("people.csv"), table).unwrap();
         let (series, unit) = match mode {
@@ -135,6 +136,26 @@ async fn nights_stay_safe_together() {
     assert_eq!(town.ledgers().len(), 1, "older ledgers are removed");
     let shown = series(&town.night().await.unwrap());
     assert!(shown.shown_on > 0 && shown.come <= 6, "{shown:?}");
+}
+
+#[tokio::test]
+async fn people_with_several_rows_are_counted_once() {
+    let mut town = Town::new(90);
+    town.rows_per_unit = 3;
+    let first = town.night().await.unwrap();
+    assert_eq!((first.sidecar.output.rows, first.sidecar.output.suppressed_rows), (90, 0));
+    for night in 2..5 {
+        town.come(18);
+        town.people.remove(&(night * 7));
+        let release = town.night().await.unwrap();
+        assert!(release.sidecar.output.rows >= 90);
+        assert!(town.verify().await.holds());
+    }
+    // Two people with nine rows are no class.
+    let mut town = Town::new(9);
+    town.rows_per_unit = 5;
+    let error = town.night().await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Infeasible, "{error}");
 }
 
 #[tokio::test]

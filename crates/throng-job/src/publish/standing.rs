@@ -1,0 +1,41 @@
+//! Completes a release whose run ended between its commit and its last document.
+
+use object_store::{Error, ObjectStoreExt, PutPayload};
+
+use super::orphans::StoreOrphans;
+use super::remote::run_id_in;
+use super::{METRICS, REPORT, SUCCESS};
+use crate::manifest::Manifest;
+use crate::store_path::StorePath;
+
+/// Puts `_SUCCESS` beside the release that stands on a store, if it lacks it and no other run is under way. Documents that
+/// describe another release are removed. Never fails the job: readers of the manifest miss nothing.
+pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
+    // On the local file system all of a release appears at once.
+    if output.local_path().is_some() {
+        return;
+    }
+    let marker = output.child(SUCCESS);
+    if !matches!(marker.store.head(&marker.path).await, Err(Error::NotFound { .. })) {
+        return;
+    }
+    // A run that is about to commit has removed the marker, and has files beside those of the release.
+    match StoreOrphans::look(output, Some(manifest)).await {
+        Ok(around) if around.unlisted.is_empty() && !around.has_files_of_others => {}
+        _ => return,
+    }
+    let Ok(described) = run_id_in(output, METRICS).await else { return };
+    if described.as_ref() != Some(&manifest.run_id) {
+        for name in [METRICS, REPORT] {
+            let place = output.child(name);
+            match place.store.delete(&place.path).await {
+                Ok(()) | Err(Error::NotFound { .. }) => {}
+                Err(_) => return,
+            }
+        }
+    }
+    match marker.store.put(&marker.path, PutPayload::default()).await {
+        Ok(_) => tracing::info!(%output, "the release that stands was completed"),
+        Err(_) => tracing::warn!(%output, "the release that stands is published, but {SUCCESS} could not be written"),
+    }
+}
