@@ -20,4 +20,5 @@ mod errors;
 mod job;
 mod killed;
 mod lost;
+mod secured;
 mod sql;
