@@ -10,10 +10,12 @@ use datafusion::datasource::provider_as_source;
 use datafusion::logical_expr::{Expr, LogicalPlanBuilder, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use throng_core::verify::{Promise, Verifier};
+use throng_policy::Policy;
 
 use super::arguments::table_and_policy;
 use super::lookup::table_of;
 use super::privacy_check_exec::{PrivacyCheckExec, checked_schema};
+use crate::AnonymizeError;
 use crate::policy_text::policy_of;
 use crate::project_stream::project_stream;
 
@@ -35,16 +37,45 @@ impl TableFunctionImpl for PrivacyCheckFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let (table, policy) = table_and_policy(Self::NAME, args.exprs())?;
         let (_, release) = table_of(args.session(), table)?;
-        let (promise, columns) = policy_of(policy, args.session().config())?.promise();
-        Ok(Arc::new(PrivacyCheck::new(release, promise, &columns)?))
+        let policy = policy_of(policy, args.session().config())?;
+        Ok(Arc::new(PrivacyCheck::new(release, Arc::new(CheckedPolicy::new(&policy)))?))
+    }
+}
+
+/// What a policy promises, and its portable text.
+#[derive(Debug)]
+pub(crate) struct CheckedPolicy {
+    text: String,
+    promise: Promise,
+    /// Columns that the policy releases.
+    columns: Vec<String>,
+}
+
+impl CheckedPolicy {
+    fn new(policy: &Policy) -> Self {
+        let (promise, columns) = policy.promise();
+        Self { text: policy.to_portable(), promise, columns }
+    }
+
+    /// Decodes a policy from its portable text.
+    pub(crate) fn from_portable(text: &str) -> Result<Self, AnonymizeError> {
+        Ok(Self::new(&Policy::from_portable(text)?))
+    }
+
+    pub(crate) fn to_portable(&self) -> &str {
+        &self.text
+    }
+
+    pub(super) fn promise(&self) -> &Promise {
+        &self.promise
     }
 }
 
 /// The findings of the verifier, as a table. Opaque to the optimizer: a filter on findings must not reach the release.
 #[derive(Debug)]
-struct PrivacyCheck {
+pub(crate) struct PrivacyCheck {
     release: Arc<dyn TableProvider>,
-    promise: Arc<Promise>,
+    policy: Arc<CheckedPolicy>,
     /// Columns that the policy does not release.
     foreign: Arc<[String]>,
     schema: SchemaRef,
@@ -52,17 +83,26 @@ struct PrivacyCheck {
 
 impl PrivacyCheck {
     /// Fails if a column of the promise is missing, before anything is read.
-    fn new(release: Arc<dyn TableProvider>, promise: Promise, columns: &[String]) -> Result<Self> {
+    pub(crate) fn new(release: Arc<dyn TableProvider>, policy: Arc<CheckedPolicy>) -> Result<Self> {
         let schema = release.schema();
-        Verifier::new(promise.clone(), &schema).map_err(|error| DataFusionError::External(Box::new(error)))?;
+        Verifier::new(policy.promise.clone(), &schema).map_err(|error| DataFusionError::External(Box::new(error)))?;
         let names = schema.fields().iter().map(|field| field.name());
-        let foreign = names.filter(|name| !columns.contains(name)).cloned().collect();
-        Ok(Self { release, promise: Arc::new(promise), foreign, schema: checked_schema() })
+        let foreign = names.filter(|name| !policy.columns.contains(name)).cloned().collect();
+        Ok(Self { release, policy, foreign, schema: checked_schema() })
+    }
+
+    /// Returns the table that is checked.
+    pub(crate) fn release(&self) -> &Arc<dyn TableProvider> {
+        &self.release
+    }
+
+    pub(crate) fn policy(&self) -> &CheckedPolicy {
+        &self.policy
     }
 
     /// Returns the indices of the columns of the promise.
     fn columns_read(&self, release: &Schema) -> Result<Vec<usize>> {
-        let places = self.promise.columns().into_iter().map(|name| release.index_of(name));
+        let places = self.policy.promise.columns().into_iter().map(|name| release.index_of(name));
         Ok(places.collect::<Result<Vec<_>, _>>()?)
     }
 }
@@ -88,7 +128,7 @@ impl TableProvider for PrivacyCheck {
         let release =
             LogicalPlanBuilder::scan("release", provider_as_source(Arc::clone(&self.release)), Some(columns))?;
         let release = state.create_physical_plan(&release.build()?).await?;
-        let (promise, foreign) = (Arc::clone(&self.promise), Arc::clone(&self.foreign));
-        project_stream(Arc::new(PrivacyCheckExec::new(release, promise, foreign)), projection)
+        let (policy, foreign) = (Arc::clone(&self.policy), Arc::clone(&self.foreign));
+        project_stream(Arc::new(PrivacyCheckExec::new(release, policy, foreign)), projection)
     }
 }
