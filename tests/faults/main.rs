@@ -1,4 +1,4 @@
-//! Jobs on failing storage, and jobs whose process is killed.
+//! Jobs on failing storage, jobs whose process is killed, and jobs on the stores of other clouds.
 //!
 //! The tests start a real S3 server; where that is impossible they report that they were skipped, or fail when
 //! `THRONG_REQUIRE_S3` is set. A proxy between the binary and the server injects faults by a seed. The resulting state
@@ -33,6 +33,7 @@ mod sandbox;
 #[path = "../cli/tables.rs"]
 mod tables;
 
+mod clouds;
 mod concurrent;
 mod delta_s3;
 mod full;

@@ -23,7 +23,12 @@ pub struct Cluster {
 impl Cluster {
     /// Starts a cluster that reads this bucket, and waits until all processes are ready.
     pub fn start(bucket: &Bucket, executors: usize) -> Self {
-        let environment = bucket.environment();
+        Self::start_with(bucket, executors, &[])
+    }
+
+    /// Same as [`start`](Self::start), with more variables for all processes, clients included.
+    pub fn start_with(bucket: &Bucket, executors: usize, more: &[(&'static str, String)]) -> Self {
+        let environment = [bucket.environment(), more.to_vec()].concat();
         let mut scheduler = start_scheduler("127.0.0.1:0", &environment);
         let ready = scheduler.wait_for("the scheduler is ready", 1);
         let address = ready["address"].as_str().unwrap().to_owned();
@@ -38,15 +43,20 @@ impl Cluster {
 
     /// Starts another executor, and waits until it is registered.
     pub fn start_executor(&mut self) {
+        let mut executor = self.spawn_executor(&self.environment);
+        executor.wait_for("the executor is ready", 1);
+        self.executors.push(Some(executor));
+    }
+
+    /// Starts an executor in another environment, which is not counted as one of the cluster.
+    pub fn spawn_executor(&self, environment: &[(&'static str, String)]) -> Process {
         let work = self.work.path().display().to_string();
         let arguments = [
             &["executor", "--scheduler", &self.address, "--port", "0", "--grpc-port", "0", "--slots", "2"][..],
             &["--work-dir", &work, "--memory-limit", "1GiB", "--heartbeat", HEARTBEAT],
         ]
         .concat();
-        let mut executor = Process::start(&arguments, &self.environment);
-        executor.wait_for("the executor is ready", 1);
-        self.executors.push(Some(executor));
+        Process::start(&arguments, environment)
     }
 
     /// Restarts the scheduler at the same address.
@@ -103,7 +113,12 @@ impl Cluster {
 
     /// Same as [`client`](Self::client), without waiting for its end.
     pub fn start_client(&self, arguments: &[&str]) -> Process {
-        let mut environment = self.environment.clone();
+        self.start_client_in(arguments, &self.environment)
+    }
+
+    /// Same as [`start_client`](Self::start_client), in another environment.
+    pub fn start_client_in(&self, arguments: &[&str], environment: &[(&'static str, String)]) -> Process {
+        let mut environment = environment.to_vec();
         environment.push(("THRONG_CLUSTER", format!("df://{}", self.address)));
         Process::start(arguments, &environment)
     }

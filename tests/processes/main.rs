@@ -21,4 +21,5 @@ mod errors;
 mod job;
 mod killed;
 mod lost;
+mod secured;
 mod sql;

@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 pub const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/sql/policies/people.toml");
 
 /// Deterministic queries: those of tests/sql/barrier.rs, and some that a cluster splits into stages.
-const QUERIES: [&str; 19] = [
+const QUERIES: [&str; 21] = [
     "SELECT * FROM released",
     "SELECT * FROM released WHERE hours > 30",
     "SELECT * FROM released WHERE country = 'Europe' AND sex <> 'M'",
@@ -34,6 +34,16 @@ const QUERIES: [&str; 19] = [
     "SELECT hours FROM released WHERE hours > 45 UNION ALL SELECT hours FROM released WHERE hours < 12",
     "SELECT k_anonymity(age, zip, country, sex), p_sensitivity(diagnosis, age, zip, country, sex) FROM released",
     "SELECT count(*), sum(hours) FROM people WHERE sex = 'F'",
+    concat!(
+        "SELECT * FROM privacy_check('released', '",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/sql/policies/people.toml')"
+    ),
+    concat!(
+        "SELECT count(*) FROM privacy_check('people', '",
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/sql/policies/people.toml') WHERE NOT satisfied"
+    ),
 ];
 
 /// Returns statements that define `people`, `regions` and `released` over the tables at these locations.

@@ -3,6 +3,7 @@
 mod bound;
 mod clean;
 mod cluster;
+mod cluster_security;
 mod document;
 mod hierarchy;
 mod init;
@@ -19,6 +20,7 @@ mod values;
 pub(crate) use bound::BoundArgs;
 pub(crate) use clean::CleanArgs;
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use cluster_security::ClusterSecurityArgs;
 pub(crate) use document::{CompletionsArgs, ManArgs};
 pub(crate) use hierarchy::HierarchyCommand;
 pub(crate) use init::InitArgs;

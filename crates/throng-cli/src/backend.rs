@@ -6,6 +6,8 @@ use throng_job::{AppendOutcome, JobError, JobOptions, PublishedRelease, SqlSessi
 use throng_policy::Policy;
 
 use crate::args::ClusterArgs;
+#[cfg(feature = "cluster")]
+use crate::args::ClusterSecurityArgs;
 
 /// Where a command is executed. All backends return the same results.
 pub(crate) enum Backend {
@@ -18,6 +20,8 @@ pub(crate) enum Backend {
         url: throng_cluster::ClusterUrl,
         /// Number of shuffle partitions.
         partitions: usize,
+        /// Certificates and token of this process.
+        security: ClusterSecurityArgs,
     },
 }
 
@@ -27,7 +31,11 @@ impl Backend {
         match &args.cluster {
             None => Self::Local,
             #[cfg(feature = "cluster")]
-            Some(url) => Self::Cluster { url: url.clone(), partitions: usize::from(args.shuffle_partitions) },
+            Some(url) => Self::Cluster {
+                url: url.clone(),
+                partitions: usize::from(args.shuffle_partitions),
+                security: args.security.clone(),
+            },
             #[cfg(not(feature = "cluster"))]
             Some(url) => match *url {},
         }
@@ -38,8 +46,8 @@ impl Backend {
         match self {
             Self::Local => throng_job::run(policy, options).await,
             #[cfg(feature = "cluster")]
-            Self::Cluster { url, partitions } => {
-                throng_job::run_on(&connect(url, *partitions).await?, policy, options).await
+            Self::Cluster { url, partitions, security } => {
+                throng_job::run_on(&connect(url, *partitions, security).await?, policy, options).await
             }
         }
     }
@@ -60,13 +68,20 @@ impl Backend {
         match self {
             Self::Local => SqlSession::new(threads, memory_limit),
             #[cfg(feature = "cluster")]
-            Self::Cluster { url, partitions } => Ok(SqlSession::over(connect(url, *partitions).await?.session)),
+            Self::Cluster { url, partitions, security } => {
+                Ok(SqlSession::over(connect(url, *partitions, security).await?.session))
+            }
         }
     }
 }
 
 #[cfg(feature = "cluster")]
-async fn connect(url: &throng_cluster::ClusterUrl, partitions: usize) -> Result<throng_job::Cluster, JobError> {
-    let options = throng_cluster::SessionOptions::default().with_shuffle_partitions(partitions);
+async fn connect(
+    url: &throng_cluster::ClusterUrl,
+    partitions: usize,
+    security: &ClusterSecurityArgs,
+) -> Result<throng_job::Cluster, JobError> {
+    let options = throng_cluster::SessionOptions::default();
+    let options = options.with_shuffle_partitions(partitions).with_security(security.load()?);
     Ok(throng_job::Cluster { session: throng_cluster::session(url, &options).await?, partitions })
 }

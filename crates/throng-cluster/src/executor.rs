@@ -14,8 +14,10 @@ use throng_job::{JobError, Kind, POOL_SHARE, Stores};
 use tracing::{info, warn};
 
 use crate::engine::RedactingEngine;
-use crate::settings::MESSAGE_LIMIT;
-use crate::{HostPort, codec, settings, stores};
+use crate::security::serve::flight_server;
+use crate::security::wait_for_admission;
+use crate::settings::{MESSAGE_LIMIT, scheduling_policy};
+use crate::{HostPort, Security, codec, settings, stores};
 
 /// Age at which the data of jobs of a dead scheduler is removed.
 const ORPHANS_SECONDS: u64 = 3 * 24 * 3600;
@@ -52,6 +54,8 @@ pub struct ExecutorOptions {
     pub memory_limit: Option<u64>,
     /// Interval of heartbeats to the scheduler.
     pub heartbeat_seconds: u64,
+    /// Certificates and tokens. Without them everyone who reaches the ports is served, in plain text.
+    pub security: Option<Security>,
 }
 
 impl ExecutorOptions {
@@ -63,7 +67,8 @@ impl ExecutorOptions {
     pub const DEFAULT_GRPC_PORT: u16 = 50052;
 }
 
-/// Runs an executor. Waits for its scheduler without a timeout, and fails when the connection is lost later.
+/// Runs an executor. Waits for its scheduler without a timeout, and fails when the connection is lost later; in a secured
+/// cluster it waits then too.
 ///
 /// When `stop` completes, running tasks have `grace` to finish, and the executor ends without an error. Ballista itself
 /// handles the signals that end a process and then only finishes tasks; `stop` must complete on the same signals. Drop
@@ -83,6 +88,14 @@ pub async fn run_executor(
         info!(executor = id, address = %SocketAddr::new(options.bind, port), slots, "the executor is ready");
         std::future::pending::<()>().await;
     };
+    let mut stop = std::pin::pin!(stop);
+    if let Some(security) = &options.security {
+        tokio::select! {
+            biased;
+            () = &mut stop => return Ok(()),
+            admitted = wait_for_admission(&options.scheduler, security) => admitted?,
+        }
+    }
     let mut running = std::pin::pin!(start_executor_process(Arc::new(config)));
     let ended = tokio::select! {
         biased;
@@ -120,6 +133,7 @@ fn config(
         // Any value except 0 means that there is no timeout.
         scheduler_connect_timeout_seconds: 1,
         vcores: options.slots,
+        task_scheduling_policy: scheduling_policy(options.security.as_ref()),
         work_dir: Some(folder.shuffles.to_string_lossy().into_owned()),
         job_data_ttl_seconds: ORPHANS_SECONDS,
         job_data_clean_up_interval_seconds: ORPHANS_INTERVAL_SECONDS,
@@ -130,7 +144,9 @@ fn config(
         override_execution_engine: Some(Arc::new(RedactingEngine::new())),
         override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(&state))),
         override_runtime_producer: Some(Arc::new(move |_| stores::runtime(&stores, Some(&spill)))),
-        override_config_producer: Some(Arc::new(settings::config)),
+        override_config_producer: Some(settings::producer(options.security.as_ref())),
+        override_create_grpc_client_endpoint: options.security.as_ref().map(Security::endpoint_override),
+        override_arrow_flight_service: options.security.as_ref().map(flight_server),
         override_logical_codec: Some(codec::logical()),
         override_physical_codec: Some(codec::physical()),
         health,

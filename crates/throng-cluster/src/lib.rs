@@ -10,7 +10,8 @@
 //! Ballista provides scheduling, shuffles and the protocol. This crate provides the encoding of plans with our nodes
 //! ([`codec`]), the functions and settings of a session ([`settings`]), object stores that each process opens from its
 //! own environment, an optimizer rule that gives a coalescing task all of its input ([`require_single_partition`]), and
-//! errors that keep their kind and quote no value on their way through three processes ([`error_wire`]).
+//! errors that keep their kind and quote no value on their way through three processes ([`error_wire`]), and connections
+//! between processes that show certificates and a token ([`Security`]).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -23,6 +24,7 @@ mod host_port;
 mod planners;
 pub mod require_single_partition;
 mod scheduler;
+mod security;
 mod session;
 pub mod settings;
 mod stalled_jobs;
@@ -31,6 +33,7 @@ mod stores;
 pub use executor::{ExecutorOptions, run_executor};
 pub use host_port::HostPort;
 pub use scheduler::{SchedulerOptions, run_scheduler};
+pub use security::{CertificateFiles, Security, Tokens};
 pub use session::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS, SessionOptions, session};
 
 #[cfg(test)]

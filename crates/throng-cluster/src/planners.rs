@@ -24,6 +24,7 @@ use throng_job::{JobError, Kind, planning_failure};
 
 use crate::codec;
 use crate::error_wire::{WireError, decode_error};
+use crate::security::is_refusal;
 
 /// DataFusion's planner, on the scheduler. Classifies and encodes errors before they leave the process; see
 /// [`WireError`].
@@ -134,6 +135,13 @@ fn failure(error: &DataFusionError, cluster: &str) -> JobError {
         let why = "a table of the statement can't be sent to the cluster: it is known to this session only; read it from files";
         return JobError::new(Kind::BadQuery, why);
     }
+    if is_refusal(&text) {
+        let why = format!(
+            "the cluster at {cluster} and this client do not accept each other; check that both have certificates of \
+             the same authority for the names by which they are reached, and the same token"
+        );
+        return JobError::new(Kind::BadPolicy, why);
+    }
     if GONE.iter().any(|words| text.contains(words)) || text.contains("FetchFailed") {
         let why =
             format!("the cluster at {cluster} does not answer, or lost what it was doing; look at it and try again");
@@ -155,6 +163,7 @@ mod tests {
             (format!("Job 1 failed: cancer {wire}"), Kind::Infeasible),
             ("tonic: transport error, cancer".to_owned(), Kind::TemporaryIo),
             ("failed to serialize logical plan: cancer".to_owned(), Kind::BadQuery),
+            ("transport error, received fatal alert: UnknownCA, cancer".to_owned(), Kind::BadPolicy),
             ("cancer".to_owned(), Kind::Internal),
         ];
         for (text, kind) in cases {

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::error::BallistaError;
 use ballista_core::serde::protobuf::job_status::Status;
 use ballista_scheduler::cluster::{BallistaCluster, ClusterStateEvent, JobStateEvent};
@@ -19,9 +18,10 @@ use tokio::net::TcpListener;
 use tracing::{info, warn};
 
 use crate::error_wire::decode_error;
-use crate::settings::MESSAGE_LIMIT;
+use crate::security::serve::serve_scheduler;
+use crate::settings::{MESSAGE_LIMIT, scheduling_policy};
 use crate::stalled_jobs::cancel_stalled;
-use crate::{codec, settings, stores};
+use crate::{Security, codec, settings, stores};
 
 /// Time for which finished jobs are kept: the text of their plans, and none of their rows.
 const REMEMBERED_SECONDS: u64 = 3600;
@@ -42,6 +42,8 @@ pub struct SchedulerOptions {
     /// Time for which executors keep the shuffles and results of a finished job. The client must fetch its rows within
     /// it.
     pub keep_finished_seconds: u64,
+    /// Certificates and tokens. Without them everyone who reaches the port is served, in plain text.
+    pub security: Option<Security>,
 }
 
 impl SchedulerOptions {
@@ -63,9 +65,16 @@ pub async fn run_scheduler(options: &SchedulerOptions) -> Result<(), JobError> {
     let cluster = BallistaCluster::new_from_config(&config).await.map_err(|error| broken(&error))?;
     let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::clone(&config)).await;
     let scheduler = scheduler.map_err(|error| broken(&error))?;
-    info!(%address, advertised = config.scheduler_endpoint(), "the scheduler is ready");
+    let is_secured = options.security.is_some();
+    info!(%address, advertised = config.scheduler_endpoint(), is_secured, "the scheduler is ready");
+    let serving = async {
+        match &options.security {
+            None => start_grpc_service_with_listener(listener, scheduler.clone()).await,
+            Some(security) => serve_scheduler(listener, scheduler.clone(), security).await,
+        }
+    };
     tokio::select! {
-        served = start_grpc_service_with_listener(listener, scheduler.clone()) => served.map_err(|error| broken(&error)),
+        served = serving => served.map_err(|error| broken(&error)),
         Err(error) = log_events(&scheduler) => Err(broken(&error)),
         Err(error) = cancel_stalled(&scheduler, patience(options)) => Err(broken(&error)),
     }
@@ -94,7 +103,7 @@ fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerCo
         external_host,
         bind_host: address.ip().to_string(),
         bind_port: address.port(),
-        scheduling_policy: TaskSchedulingPolicy::PushStaged,
+        scheduling_policy: scheduling_policy(options.security.as_ref()),
         task_distribution: TaskDistributionPolicy::RoundRobin,
         executor_timeout_seconds: options.executor_timeout_seconds,
         expire_dead_executor_interval_seconds: 1,
@@ -106,7 +115,9 @@ fn config(options: &SchedulerOptions, address: SocketAddr) -> Result<SchedulerCo
         grpc_server_max_decoding_message_size: MESSAGE_LIMIT,
         grpc_server_max_encoding_message_size: MESSAGE_LIMIT,
         grpc_client_max_message_size: MESSAGE_LIMIT,
-        override_config_producer: Some(Arc::new(settings::config)),
+        override_config_producer: Some(settings::producer(options.security.as_ref())),
+        override_create_grpc_client_endpoint: options.security.as_ref().map(Security::endpoint_override),
+        use_tls: options.security.is_some(),
         override_session_builder: Some(Arc::new(settings::builder(runtime))),
         override_logical_codec: Some(codec::logical()),
         override_physical_codec: Some(codec::physical()),

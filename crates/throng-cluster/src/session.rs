@@ -12,7 +12,7 @@ use throng_job::{JobError, Kind, Stores};
 use url::Url;
 
 use crate::planners::ClusterPlanner;
-use crate::{HostPort, codec, settings, stores};
+use crate::{HostPort, Security, codec, settings, stores};
 
 /// Default number of shuffle partitions.
 pub const DEFAULT_SHUFFLE_PARTITIONS: usize = 16;
@@ -50,11 +50,12 @@ impl fmt::Display for ClusterUrl {
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
     shuffle_partitions: usize,
+    security: Option<Security>,
 }
 
 impl Default for SessionOptions {
     fn default() -> Self {
-        Self { shuffle_partitions: DEFAULT_SHUFFLE_PARTITIONS }
+        Self { shuffle_partitions: DEFAULT_SHUFFLE_PARTITIONS, security: None }
     }
 }
 
@@ -62,7 +63,13 @@ impl SessionOptions {
     /// Sets the number of shuffle partitions, which is the number of tasks of the stage after a shuffle.
     #[must_use]
     pub fn with_shuffle_partitions(self, partitions: usize) -> Self {
-        Self { shuffle_partitions: partitions.max(1) }
+        Self { shuffle_partitions: partitions.max(1), ..self }
+    }
+
+    /// Sets the certificates and the token of the client. Without them it connects in plain text.
+    #[must_use]
+    pub fn with_security(self, security: Option<Security>) -> Self {
+        Self { security, ..self }
     }
 }
 
@@ -70,8 +77,9 @@ impl SessionOptions {
 /// by the scheduler and the executors, each with the credentials of its own environment. Connects on the first query.
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
-    let config = settings::config().with_target_partitions(options.shuffle_partitions);
-    let scheduler = format!("http://{}", cluster.0);
+    let security = options.security.as_ref();
+    let config = settings::secured(security).with_target_partitions(options.shuffle_partitions);
+    let scheduler = format!("{}://{}", if security.is_some() { "https" } else { "http" }, cluster.0);
     let planner = ClusterPlanner::new(scheduler, &cluster.to_string(), config.ballista_config());
     let config = config
         .with_ballista_logical_extension_codec(codec::logical())

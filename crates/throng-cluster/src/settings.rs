@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 
+use ballista_core::ConfigProducer;
 use ballista_core::config::{
     BALLISTA_CLIENT_GRPC_HTTP2_KEEPALIVE_INTERVAL_SECONDS, BALLISTA_CLIENT_GRPC_TIMEOUT_SECONDS,
     BALLISTA_CLIENT_IO_RETRIES_TIMES, BALLISTA_CLIENT_IO_RETRY_WAIT_TIME_MS,
-    BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE,
+    BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, BALLISTA_SCHEDULER_SHARE_FILE_STATISTICS_CACHE, BallistaConfig,
+    TaskSchedulingPolicy,
 };
 use ballista_core::extension::{
     SessionConfigExt, ballista_aggregate_functions, ballista_scalar_functions, ballista_window_functions,
@@ -21,6 +23,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 
 use crate::planners::ErrorTaggingPlanner;
 use crate::require_single_partition::RequireSinglePartition;
+use crate::security::Security;
 
 /// Maximum size of a message. A plan carries its policy with every hierarchy, and the results of earlier stages of the
 /// job.
@@ -33,7 +36,7 @@ const FETCHES: (usize, u64) = (3, 500);
 const ANSWER_SECONDS: usize = 60;
 
 /// Interval of keepalive pings. A machine that is gone does not close its connections.
-const KEEPALIVE_SECONDS: usize = 10;
+pub(crate) const KEEPALIVE_SECONDS: usize = 10;
 
 /// Returns the settings of a session.
 pub fn config() -> SessionConfig {
@@ -47,6 +50,36 @@ pub fn config() -> SessionConfig {
         // One partition per task: a task has the memory of one slot, and a retry repeats little work.
         .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1);
     fixed(config)
+}
+
+/// Returns the settings of a session, with secured connections if the cluster is secured.
+pub(crate) fn secured(security: Option<&Security>) -> SessionConfig {
+    match security {
+        None => config(),
+        Some(security) => config()
+            .with_ballista_use_tls(true)
+            .with_ballista_override_create_grpc_client_endpoint(security.endpoint_override()),
+    }
+}
+
+/// Returns what makes these settings in a server.
+pub(crate) fn producer(security: Option<&Security>) -> ConfigProducer {
+    let security = security.cloned();
+    Arc::new(move || secured(security.as_ref()))
+}
+
+/// Returns who gives tasks to executors: the scheduler, or in a secured cluster the executors themselves, because the
+/// server on which they would listen for tasks can't be secured.
+pub(crate) fn scheduling_policy(security: Option<&Security>) -> TaskSchedulingPolicy {
+    match security {
+        None => TaskSchedulingPolicy::PushStaged,
+        Some(_) => TaskSchedulingPolicy::PullStaged,
+    }
+}
+
+/// Returns Ballista's part of the settings.
+pub(crate) fn ballista() -> BallistaConfig {
+    config().ballista_config()
 }
 
 /// Overrides settings that a client must not change, because results depend on them.

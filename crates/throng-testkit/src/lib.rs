@@ -15,16 +15,21 @@
 // Failures here are bugs of a test, which a panic shows best.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod certificates;
+mod clouds;
 mod column;
 mod partitions;
 mod python;
 mod random_table;
 pub mod s3;
+mod server_process;
 mod skip;
 mod test_rng;
 
 use proptest::test_runner::{Config, RngSeed};
 
+pub use certificates::{Authority, Issued};
+pub use clouds::CloudStore;
 pub use partitions::set_partitions;
 pub use python::PythonPackages;
 pub use random_table::{RandomCoding, RandomTable, tables};

@@ -53,11 +53,6 @@ impl PythonPackages {
         command.args(["-c", text]).env("PYTHONPATH", &self.folder).env("PYTHONDONTWRITEBYTECODE", "1");
         command
     }
-
-    /// Returns the name of the interpreter.
-    pub fn python(&self) -> &'static str {
-        self.python
-    }
 }
 
 /// Part of the cache key, because native packages depend on the Python version.
@@ -66,14 +61,14 @@ fn python_version(python: &str) -> Result<Vec<u8>, String> {
     Ok(output.map_err(|error| format!("{python} could not be asked: {error}"))?.stdout)
 }
 
-fn cache() -> PathBuf {
+pub(crate) fn cache() -> PathBuf {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
     cache.unwrap_or_else(std::env::temp_dir).join("throng")
 }
 
 /// Runs a command; on failure returns the last line of its stderr.
-fn quietly(command: &mut Command) -> Result<(), String> {
+pub(crate) fn quietly(command: &mut Command) -> Result<(), String> {
     let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.success() { Ok(()) } else { Err(said.lines().last().unwrap_or("no reason was told").to_owned()) }

@@ -2,6 +2,8 @@
 
 use clap::Args as ClapArgs;
 
+use super::ClusterSecurityArgs;
+
 #[cfg(feature = "cluster")]
 use throng_cluster::{ClusterUrl, DEFAULT_SHUFFLE_PARTITIONS};
 
@@ -27,6 +29,10 @@ pub(crate) struct ClusterArgs {
         value_parser = clap::value_parser!(u16).range(1..)
     )]
     pub(crate) shuffle_partitions: u16,
+
+    #[command(flatten)]
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code, reason = "there is no cluster to connect to"))]
+    pub(crate) security: ClusterSecurityArgs,
 }
 
 /// The URL of a cluster in a build that has no clusters: no text is one.

@@ -11,11 +11,12 @@ use super::{generate, verify};
 use crate::args::DemoArgs;
 use crate::outcome::{Outcome, eprint_line};
 
-/// The policy and its hierarchies from `configs/`.
+/// The policy and its hierarchies from `configs/`, to which the files of `demo/` are links: a package has only files of its
+/// own folder.
 const FILES: [(&str, &str); 3] = [
-    ("census.toml", include_str!("../../../../configs/census.toml")),
-    ("hierarchies/census/race.csv", include_str!("../../../../configs/hierarchies/census/race.csv")),
-    ("hierarchies/census/birth_place.csv", include_str!("../../../../configs/hierarchies/census/birth_place.csv")),
+    ("census.toml", include_str!("../../demo/census.toml")),
+    ("hierarchies/census/race.csv", include_str!("../../demo/race.csv")),
+    ("hierarchies/census/birth_place.csv", include_str!("../../demo/birth_place.csv")),
 ];
 
 pub(super) async fn demo(args: &DemoArgs, job: &dyn Fn() -> JobOptions) -> Result<Outcome, JobError> {

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use throng_cluster::{ExecutorOptions, HostPort, SchedulerOptions};
+use throng_job::JobError;
 
-use crate::args::{LogArgs, bytes};
+use crate::args::{ClusterSecurityArgs, LogArgs, bytes};
 
 /// The processes of a cluster of Apache Ballista that runs Throng on several machines.
 ///
 /// A cluster is one scheduler and any number of executors; `throng run --cluster` and `throng sql --cluster` use it. Each process
-/// reads object stores with the credentials of its own environment. Nothing between them is encrypted or authenticated: keep
-/// them in a network of their own.
+/// reads object stores with the credentials of its own environment. Without --cluster-ca, --cluster-cert and --cluster-key nothing
+/// between them is encrypted or authenticated: keep them in a network of their own then.
 #[derive(Debug, Parser)]
 #[command(
     name = "throng-cluster",
@@ -20,7 +21,7 @@ use crate::args::{LogArgs, bytes};
     arg_required_else_help = true,
     after_help = "Logs go to stderr; the last line on stdout is one JSON object with the outcome.\n\n\
         Exit codes: 0 ended by a signal as asked, 2 usage, 70 internal error,\n\
-        75 temporary failure (try again)."
+        75 temporary failure (try again), 78 certificates or token that can't be used or are refused."
 )]
 pub(crate) struct ServerArgs {
     #[command(subcommand)]
@@ -34,8 +35,8 @@ pub(crate) struct ServerArgs {
 pub(crate) enum ServerCommand {
     /// Plan queries and give their tasks to executors
     ///
-    /// `GET /healthz` on its port answers while it lives, `GET /readyz` once an executor has registered. Jobs are in its memory
-    /// only and end with it.
+    /// `GET /healthz` on its port answers while it lives, `GET /readyz` once an executor has registered; with TLS it answers no
+    /// such requests. Jobs are in its memory only and end with it.
     Scheduler(SchedulerArgs),
     /// Run tasks of a scheduler, keep shuffles, spill what does not fit into memory
     Executor(ExecutorArgs),
@@ -103,18 +104,22 @@ pub(crate) struct SchedulerArgs {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     keep_finished: u64,
+
+    #[command(flatten)]
+    security: ClusterSecurityArgs,
 }
 
 impl SchedulerArgs {
-    pub(crate) fn options(&self) -> SchedulerOptions {
-        SchedulerOptions {
+    pub(crate) fn options(&self) -> Result<SchedulerOptions, JobError> {
+        Ok(SchedulerOptions {
             bind: self.bind,
             advertise: self.advertise.clone(),
             executor_timeout_seconds: self.executor_timeout,
             no_executors_seconds: self.no_executors_timeout,
             attempts: usize::from(self.attempts),
             keep_finished_seconds: self.keep_finished,
-        }
+            security: self.security.load()?,
+        })
     }
 }
 
@@ -172,6 +177,9 @@ pub(crate) struct ExecutorArgs {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     heartbeat: u64,
+
+    #[command(flatten)]
+    security: ClusterSecurityArgs,
 }
 
 impl ExecutorArgs {
@@ -179,8 +187,8 @@ impl ExecutorArgs {
         self.slots.map_or_else(cores, usize::from)
     }
 
-    pub(crate) fn options(&self) -> ExecutorOptions {
-        ExecutorOptions {
+    pub(crate) fn options(&self) -> Result<ExecutorOptions, JobError> {
+        Ok(ExecutorOptions {
             scheduler: self.scheduler.clone(),
             bind: self.bind,
             advertise: self.advertise.clone(),
@@ -190,7 +198,8 @@ impl ExecutorArgs {
             work_dir: self.work_dir.clone(),
             memory_limit: self.memory_limit,
             heartbeat_seconds: self.heartbeat,
-        }
+            security: self.security.load()?,
+        })
     }
 }
 
@@ -218,7 +227,7 @@ mod tests {
         let parse =
             |scheduler: &str| ServerArgs::try_parse_from(["throng-cluster", "executor", "--scheduler", scheduler]);
         let ServerCommand::Executor(args) = parse("scheduler:50050").unwrap().command else { panic!() };
-        assert_eq!(args.options().scheduler.to_string(), "scheduler:50050");
+        assert_eq!(args.options().unwrap().scheduler.to_string(), "scheduler:50050");
         for wrong in ["scheduler", ":50050", "scheduler:", "scheduler:99999"] {
             let error = parse(wrong).unwrap_err().to_string();
             assert!(error.contains("HOST:PORT, like scheduler:50050"), "{wrong}: {error}");

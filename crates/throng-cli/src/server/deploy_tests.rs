@@ -114,11 +114,11 @@ fn servers_find_each_other() {
         (of_pod("throng-scheduler"), of_pod("throng-executor"), of_pod("throng-release"), name_of_service.as_str()),
     ] {
         let ServerCommand::Scheduler(parsed) = scheduler.parsed().command else { panic!("{}", scheduler.name) };
-        let options = parsed.options();
+        let options = parsed.options().unwrap();
         assert!(options.bind.ip().is_unspecified(), "others must reach it");
         assert_eq!(options.advertise.as_deref(), Some(name), "{}", scheduler.name);
         let ServerCommand::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
-        let reached = parsed.options();
+        let reached = parsed.options().unwrap();
         assert_eq!(reached.scheduler.to_string(), format!("{name}:{}", options.bind.port()), "{}", executor.name);
         assert!(reached.bind.is_unspecified(), "others must reach it");
         assert!(options.executor_timeout_seconds >= 3 * reached.heartbeat_seconds);
@@ -136,7 +136,7 @@ fn servers_find_each_other() {
 fn limits_leave_room_for_what_a_process_takes() {
     for executor in [of_compose("executor"), of_pod("throng-executor")] {
         let ServerCommand::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
-        let taken = parsed.options().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
+        let taken = parsed.options().unwrap().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
         assert!(taken <= bytes(&executor.memory) as f64, "{}", executor.name);
     }
     let longest = (GRACE + LAST_WORK).as_secs() as i64;
@@ -204,7 +204,7 @@ fn admitted(pod: &str) -> BTreeSet<(i64, String)> {
 fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
     let ServerCommand::Scheduler(scheduler) = of_pod("throng-scheduler").parsed().command else { panic!() };
     let ServerCommand::Executor(executor) = of_pod("throng-executor").parsed().command else { panic!() };
-    let (scheduler, executor) = (scheduler.options(), executor.options());
+    let (scheduler, executor) = (scheduler.options().unwrap(), executor.options().unwrap());
     let set = |pairs: &[(u16, &str)]| pairs.iter().map(|(port, who)| (i64::from(*port), (*who).to_owned())).collect();
     let expected: [(&str, BTreeSet<(i64, String)>); 3] = [
         (

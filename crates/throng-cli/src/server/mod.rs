@@ -48,7 +48,7 @@ pub fn throng_cluster() -> ExitCode {
 async fn run(command: &ServerCommand) -> Result<(), JobError> {
     match command {
         ServerCommand::Scheduler(args) => {
-            let options = args.options();
+            let options = args.options()?;
             tokio::select! {
                 ended = run_scheduler(&options) => ended,
                 signal = stop_signal() => {
@@ -62,7 +62,7 @@ async fn run(command: &ServerCommand) -> Result<(), JobError> {
                 let signal = stop_signal().await;
                 info!(?signal, "the executor ends");
             };
-            run_executor(&args.options(), stop, GRACE).await
+            run_executor(&args.options()?, stop, GRACE).await
         }
     }
 }

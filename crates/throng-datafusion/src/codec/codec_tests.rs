@@ -125,6 +125,25 @@ async fn a_release_of_a_release_travels_too() {
 }
 
 #[tokio::test]
+async fn a_privacy_check_travels_with_its_policy() {
+    let people = People::new().await;
+    let (here, there) = (people.session().await, elsewhere());
+    crate::register_all(&here);
+    let policy = people.0.path().join("policy.toml");
+    for table in ["released", "people"] {
+        let query = format!("SELECT * FROM privacy_check('{table}', '{}') WHERE required >= 0", policy.display());
+        let plan = here.sql(&query).await.unwrap().into_optimized_plan().unwrap();
+        let expected = sorted(here.state().create_physical_plan(&plan).await.unwrap(), &here).await;
+        let arrived = send_logical(&plan, &there);
+        let planned = there.state().create_physical_plan(&arrived).await.unwrap();
+        let again = send_physical(&planned, &there);
+        assert!(explain(&again).contains("PrivacyCheckExec"), "{}", explain(&again));
+        assert_eq!(sorted(again, &there).await, expected, "{table}");
+        assert!(expected.len() > 2, "{expected:?}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_of_a_query_gets_below_the_operator_elsewhere() {
     let people = People::new().await;
     let (here, there) = (people.session().await, elsewhere());

@@ -34,6 +34,10 @@ pub(super) const TASKS: NodeKind = NodeKind { byte: b'S', name: "a table of task
 pub(super) const TASK: NodeKind = NodeKind { byte: b'K', name: "a task" };
 /// An [`crate::AnonymizeExec`] in a physical plan.
 pub(super) const EXEC: NodeKind = NodeKind { byte: b'E', name: "AnonymizeExec" };
+/// A [`crate::functions::PrivacyCheck`] in a logical plan.
+pub(super) const CHECK: NodeKind = NodeKind { byte: b'C', name: "a privacy check" };
+/// A [`crate::functions::PrivacyCheckExec`] in a physical plan.
+pub(super) const CHECK_EXEC: NodeKind = NodeKind { byte: b'P', name: "PrivacyCheckExec" };
 
 impl NodeKind {
     /// Encodes a message with its envelope.

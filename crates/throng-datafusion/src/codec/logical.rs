@@ -15,15 +15,16 @@ use datafusion_proto::bytes::{
 use datafusion_proto::logical_plan::{DefaultLogicalExtensionCodec, LogicalExtensionCodec};
 
 use super::delegate::delegate_functions;
-use super::envelope::{TABLE, TASKS};
+use super::envelope::{CHECK, TABLE, TASKS};
 use super::error::CodecError;
-use super::message::{TableMessage, TasksMessage, policy_of};
+use super::message::{CheckMessage, TableMessage, TasksMessage, policy_of};
 use super::task::{read_task, task_message};
 use crate::AnonymizedTable;
 use crate::distributed::{TaskKind, TaskTable};
+use crate::functions::{CheckedPolicy, PrivacyCheck};
 
-/// Encodes and decodes logical plans that contain [`AnonymizedTable`]s. All other nodes are delegated to an inner
-/// codec.
+/// Encodes and decodes logical plans that contain [`AnonymizedTable`]s or calls of `privacy_check`. All other nodes are
+/// delegated to an inner codec.
 ///
 /// ```
 /// # use std::{path::Path, sync::Arc};
@@ -78,6 +79,18 @@ impl ThrongLogicalCodec {
         let columns = message.columns.iter().map(|column| *column as usize).collect();
         let tasks = message.tasks.iter().map(|task| read_task(task, self.others)).collect::<Result<_>>()?;
         Ok(Arc::new(TaskTable::new(table_of(input)?, columns, tasks)?))
+    }
+
+    fn encode_check(&self, check: &PrivacyCheck, bytes: &mut Vec<u8>) -> Result<()> {
+        let release = logical_plan_to_bytes_with_extension_codec(&reading(check.release())?, self)?.to_vec();
+        CHECK.seal(&CheckMessage { policy: check.policy().to_portable().to_owned(), release }, bytes);
+        Ok(())
+    }
+
+    fn decode_check(&self, message: &CheckMessage, context: &TaskContext) -> Result<Arc<dyn TableProvider>> {
+        let policy = Arc::new(CheckedPolicy::from_portable(&message.policy)?);
+        let release = logical_plan_from_bytes_with_extension_codec(&message.release, context, self)?;
+        Ok(Arc::new(PrivacyCheck::new(table_of(release)?, policy)?))
     }
 
     fn encode_table(&self, table: &AnonymizedTable, bytes: &mut Vec<u8>) -> Result<()> {
@@ -151,6 +164,10 @@ impl LogicalExtensionCodec for ThrongLogicalCodec {
             let message = TASKS.open(bytes)?.ok_or_else(|| TASKS.malformed())?;
             return self.decode_tasks(&message, context);
         }
+        if CHECK.is_of(bytes) {
+            let message = CHECK.open(bytes)?.ok_or_else(|| CHECK.malformed())?;
+            return self.decode_check(&message, context);
+        }
         match TABLE.open(bytes)? {
             Some(message) => self.decode_table(&message, &schema, context),
             None => self.inner.try_decode_table_provider(bytes, table, schema, context),
@@ -165,6 +182,9 @@ impl LogicalExtensionCodec for ThrongLogicalCodec {
     ) -> Result<()> {
         if let Some(tasks) = node.downcast_ref::<TaskTable>() {
             return self.encode_tasks(tasks, bytes);
+        }
+        if let Some(check) = node.downcast_ref::<PrivacyCheck>() {
+            return self.encode_check(check, bytes);
         }
         match node.downcast_ref::<AnonymizedTable>() {
             Some(table) => self.encode_table(table, bytes),

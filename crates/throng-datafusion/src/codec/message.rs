@@ -37,6 +37,26 @@ pub(super) struct TasksMessage {
     pub(super) tasks: Vec<TaskMessage>,
 }
 
+/// A [`crate::functions::PrivacyCheck`].
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct CheckMessage {
+    #[prost(string, tag = "1")]
+    pub(super) policy: String,
+    /// Encoded logical plan of the table that is checked.
+    #[prost(bytes = "vec", tag = "2")]
+    pub(super) release: Vec<u8>,
+}
+
+/// A [`crate::functions::PrivacyCheckExec`], whose input is encoded as a child of the plan.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct CheckExecMessage {
+    #[prost(string, tag = "1")]
+    pub(super) policy: String,
+    /// Columns of the table that the policy does not release; the child may not have them.
+    #[prost(string, repeated, tag = "2")]
+    pub(super) foreign: Vec<String>,
+}
+
 /// A bound policy: the message of an [`crate::AnonymizeExec`], whose input is encoded as a child of the plan, and part of
 /// the parameters of tasks.
 #[derive(Clone, PartialEq, prost::Message)]

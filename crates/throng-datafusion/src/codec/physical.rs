@@ -14,14 +14,15 @@ use datafusion_proto::physical_plan::{
 };
 
 use super::delegate::delegate_functions;
-use super::envelope::{EXEC, TASK};
+use super::envelope::{CHECK_EXEC, EXEC, TASK};
 use super::error::CodecError;
-use super::message::AnonymizerMessage;
+use super::message::{AnonymizerMessage, CheckExecMessage};
 use super::task::{read_task, task_message};
 use crate::distributed::{TaskExec, TaskKind};
+use crate::functions::{CheckedPolicy, PrivacyCheckExec};
 use crate::{AnonymizeExec, Anonymizer, to_canonical_field};
 
-/// Encodes and decodes physical plans that contain [`AnonymizeExec`]. All other nodes are delegated to an inner codec.
+/// Encodes and decodes physical plans that contain [`AnonymizeExec`] or a check of `privacy_check`. All other nodes are delegated to an inner codec.
 ///
 /// A decoded node computes its own release when it is executed. The release that the original node shares with its
 /// table is not encoded.
@@ -91,6 +92,12 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
             let message = TASK.open(bytes)?.ok_or_else(|| TASK.malformed())?;
             return Ok(Arc::new(TaskExec::new(read_task(&message, self.others)?, Arc::clone(input))));
         }
+        if CHECK_EXEC.is_of(bytes) {
+            let [input] = inputs else { return Err(CodecError::Inputs(inputs.len()).into()) };
+            let message: CheckExecMessage = CHECK_EXEC.open(bytes)?.ok_or_else(|| CHECK_EXEC.malformed())?;
+            let policy = Arc::new(CheckedPolicy::from_portable(&message.policy)?);
+            return Ok(Arc::new(PrivacyCheckExec::new(Arc::clone(input), policy, message.foreign.into())));
+        }
         match EXEC.open(bytes)? {
             Some(message) => Ok(Arc::new(decode(&message, inputs)?)),
             None => self.inner.try_decode(bytes, inputs, context, converter),
@@ -105,6 +112,11 @@ impl PhysicalExtensionCodec for ThrongPhysicalCodec {
     ) -> Result<()> {
         if let Some(node) = node.downcast_ref::<TaskExec>() {
             TASK.seal(&task_message(node.task()), bytes);
+            return Ok(());
+        }
+        if let Some(node) = node.downcast_ref::<PrivacyCheckExec>() {
+            let (policy, foreign) = (node.policy().to_portable().to_owned(), node.foreign().to_vec());
+            CHECK_EXEC.seal(&CheckExecMessage { policy, foreign }, bytes);
             return Ok(());
         }
         match node.downcast_ref::<AnonymizeExec>() {

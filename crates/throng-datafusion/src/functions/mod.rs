@@ -20,3 +20,5 @@ pub use generalize::GeneralizeFunction;
 pub use k_anonymity::KAnonymityFunction;
 pub use p_sensitivity::PSensitivityFunction;
 pub use privacy_check::PrivacyCheckFunction;
+pub(crate) use privacy_check::{CheckedPolicy, PrivacyCheck};
+pub(crate) use privacy_check_exec::PrivacyCheckExec;

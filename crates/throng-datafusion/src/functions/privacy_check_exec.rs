@@ -13,8 +13,9 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, execute_stream_partitioned,
 };
-use throng_core::verify::{Amount, Findings, Promise};
+use throng_core::verify::{Amount, Findings};
 
+use super::privacy_check::CheckedPolicy;
 use crate::AnonymizeError;
 use crate::single_input_methods;
 use crate::verification::Verification;
@@ -40,9 +41,9 @@ pub(super) fn checked_schema() -> SchemaRef {
 /// Holds one entry per class and distinct sensitive value in memory, and no rows. Like `AnonymizeExec`, it accepts no
 /// filters, limits or projections from its parents: filtering the findings must not filter the release.
 #[derive(Debug)]
-pub(super) struct PrivacyCheckExec {
+pub(crate) struct PrivacyCheckExec {
     release: Arc<dyn ExecutionPlan>,
-    promise: Arc<Promise>,
+    policy: Arc<CheckedPolicy>,
     foreign: Arc<[String]>,
     properties: Arc<PlanProperties>,
 }
@@ -50,28 +51,38 @@ pub(super) struct PrivacyCheckExec {
 impl PrivacyCheckExec {
     /// Creates a node over a plan that yields the columns of the promise. `foreign` columns are reported as not
     /// released.
-    pub(super) fn new(release: Arc<dyn ExecutionPlan>, promise: Arc<Promise>, foreign: Arc<[String]>) -> Self {
+    pub(crate) fn new(release: Arc<dyn ExecutionPlan>, policy: Arc<CheckedPolicy>, foreign: Arc<[String]>) -> Self {
         let properties = PlanProperties::new(
             EquivalenceProperties::new(checked_schema()),
             Partitioning::UnknownPartitioning(1),
             EmissionType::Final,
             Boundedness::Bounded,
         );
-        Self { release, promise, foreign, properties: Arc::new(properties) }
+        Self { release, policy, foreign, properties: Arc::new(properties) }
+    }
+
+    pub(crate) fn policy(&self) -> &CheckedPolicy {
+        &self.policy
+    }
+
+    /// Returns the columns that the policy does not release.
+    pub(crate) fn foreign(&self) -> &[String] {
+        &self.foreign
     }
 
     fn with_input(&self, release: Arc<dyn ExecutionPlan>) -> Self {
-        Self::new(release, Arc::clone(&self.promise), Arc::clone(&self.foreign))
+        Self::new(release, Arc::clone(&self.policy), Arc::clone(&self.foreign))
     }
 }
 
 impl DisplayAs for PrivacyCheckExec {
     fn fmt_as(&self, format: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut sensitive: Vec<&str> = self.promise.sensitive.iter().map(|promise| promise.column.as_str()).collect();
+        let promise = self.policy.promise();
+        let mut sensitive: Vec<&str> = promise.sensitive.iter().map(|promise| promise.column.as_str()).collect();
         sensitive.dedup();
         let parts = [
-            format!("k={}", self.promise.k),
-            format!("quasi=[{}]", self.promise.quasi.join(", ")),
+            format!("k={}", promise.k),
+            format!("quasi=[{}]", promise.quasi.join(", ")),
             format!("sensitive=[{}]", sensitive.join(", ")),
         ];
         match format {
@@ -98,11 +109,11 @@ impl ExecutionPlan for PrivacyCheckExec {
         if partition != 0 {
             return internal_err!("PrivacyCheckExec has one partition, and partition {partition} was asked for");
         }
-        let (release, promise) = (Arc::clone(&self.release), Arc::clone(&self.promise));
+        let (release, promise) = (Arc::clone(&self.release), self.policy.promise().clone());
         let foreign = Arc::clone(&self.foreign);
         let found = async move {
             let streams = execute_stream_partitioned(Arc::clone(&release), context)?;
-            let verified = Verification::new(promise.as_ref().clone()).run(&release.schema(), streams).await?;
+            let verified = Verification::new(promise).run(&release.schema(), streams).await?;
             let verified = verified.ok_or(AnonymizeError::Task)?;
             table_of(&verified.findings, &foreign)
         };

@@ -15,4 +15,5 @@ mod server;
 
 pub use fault_schedule::FaultSchedule;
 pub use proxy::{FaultPolicy, Proxy, Request, WireFault};
+pub(crate) use server::REQUIREMENTS;
 pub use server::{REQUIRE, Server};
