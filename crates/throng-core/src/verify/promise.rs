@@ -179,7 +179,7 @@ impl SensitivePromise {
         let is_defined = |requirement: &FrequencyRequirement| matches!(requirement, FrequencyRequirement::MaxShare(_));
         let is_plain = matches!(self.reading, SensitiveReading::Values | SensitiveReading::Elements);
         let has_meaning = is_plain && self.least_weight().is_none() && self.frequencies.iter().all(is_defined);
-        has_meaning.then(|| Self { reading: SensitiveReading::Elements, ..self })
+        has_meaning.then_some(Self { reading: SensitiveReading::Elements, ..self })
     }
 
     /// Returns the minimum total weight, if one is required.
