@@ -80,7 +80,7 @@ impl<'a> PeopleCounter<'a> {
             let people = match &weights {
                 None => 1.0,
                 Some(weights) => {
-                    let weight = weights.is_valid(row).then(|| weights.value(row)).unwrap_or(f64::NAN);
+                    let weight = if weights.is_valid(row) { weights.value(row) } else { f64::NAN };
                     if !(weight.is_finite() && weight > 0.0) {
                         let column = self.weight.as_ref().map(|(_, name)| name.clone()).unwrap_or_default();
                         return Err(LabError::Weight { column });
