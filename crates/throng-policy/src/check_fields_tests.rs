@@ -63,7 +63,7 @@ role = 2024-02-29
             "policy.toml:7:8: output.mode: unknown value `overwrit`; did you mean `overwrite`?",
             "policy.toml:9:5: privacy.k: must not be negative",
             "policy.toml:10:5: privacy.p: expected a whole number, found a number with a fraction",
-            "policy.toml:11:1: privacy.l: unknown field; use `preset`, `k`, `p`, `alpha`, `unit`, `unit_nulls`, \
+            "policy.toml:11:1: privacy.l: unknown field; use `preset`, `k`, `p`, `alpha`, `unit`, `unit_nulls`, `borrow`, \
              `suppression_limit`, `min_rows`, `max_rows_change`, `loss_limit`, `insensitive_uniqueness`, `attacks` or \
              `population`",
             "policy.toml:13:8: algorithm.seed: is too large a number",
