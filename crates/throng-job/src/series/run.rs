@@ -306,7 +306,7 @@ impl Night<'_> {
         for class in &mut formed.classes {
             class.rows.iter_mut().for_each(|row| *row = open.pool()[*row as usize]);
         }
-        let closed = open.close(&formed.classes);
+        let mut closed = open.close(&formed.classes);
         drop(span);
         tracing::info!(
             shown = closed.counts.shown,
@@ -321,17 +321,16 @@ impl Night<'_> {
         }
 
         let _span = clock.begin(Stage::Recode, None).entered();
+        // The memory has the rows of the release in the order of their keys, and so has its content.
+        let key_of = |(row, _): &(ShownRow, u64)| match row {
+            ShownRow::Again(row) => state.rows[*row as usize].key,
+            ShownRow::New(row) => tonight.keys[*row as usize],
+        };
+        closed.shown.par_sort_unstable_by_key(key_of);
         let shown = self.shown_rows(state, &closed.shown)?;
         let classes: Vec<u64> = closed.shown.iter().map(|(_, class)| *class).collect();
         let recoded = recode(anonymizer, &shown, key, &classes, (formed.leaves, formed.cycles))?;
-        let keys: Vec<RowKey> = closed
-            .shown
-            .iter()
-            .map(|(row, _)| match row {
-                ShownRow::Again(row) => state.rows[*row as usize].key,
-                ShownRow::New(row) => tonight.keys[*row as usize],
-            })
-            .collect();
+        let keys: Vec<RowKey> = closed.shown.iter().map(key_of).collect();
         self.check(state, &rules.crowd, &keys, &closed.shown, &recoded)?;
 
         // The released values of new classes are known only now.
@@ -342,14 +341,10 @@ impl Night<'_> {
                 *last = print_of.get(last).copied().unwrap_or(*last);
             }
         }
-        // The memory has the rows of the release in the order of their keys.
-        let mut in_order: Vec<u32> = (0..keys.len() as u32).collect();
-        in_order.par_sort_unstable_by_key(|row| keys[*row as usize]);
-        if in_order.len() != state_after.shown() {
+        if shown.num_rows() != state_after.shown() {
             return Err(JobError::internal("the memory of the series has other rows than the release"));
         }
-        let content = take_record_batch(&shown, &UInt32Array::from(in_order)).map_err(kernel)?;
-        Ok(PreparedNight { recoded, state: state_after, content, counts: closed.counts })
+        Ok(PreparedNight { recoded, state: state_after, content: shown, counts: closed.counts })
     }
 
     /// Returns the content of the rows to show. A row that was shown before is shown as it was, also in columns that are
