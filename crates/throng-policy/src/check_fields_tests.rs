@@ -63,9 +63,9 @@ role = 2024-02-29
             "policy.toml:7:8: output.mode: unknown value `overwrit`; did you mean `overwrite`?",
             "policy.toml:9:5: privacy.k: must not be negative",
             "policy.toml:10:5: privacy.p: expected a whole number, found a number with a fraction",
-            "policy.toml:11:1: privacy.l: unknown field; use `preset`, `k`, `p`, `alpha`, `unit`, `unit_nulls`, `borrow`, \
-             `suppression_limit`, `min_rows`, `max_rows_change`, `loss_limit`, `insensitive_uniqueness`, `attacks` or \
-             `population`",
+            "policy.toml:11:1: privacy.l: unknown field; use `preset`, `k`, `p`, `alpha`, `unit`, `unit_nulls`, \
+             `pseudonyms`, `borrow`, `suppression_limit`, `min_rows`, `max_rows_change`, `loss_limit`, \
+             `insensitive_uniqueness`, `attacks` or `population`",
             "policy.toml:13:8: algorithm.seed: is too large a number",
             "policy.toml:14:11: algorithm.cluster: unknown value `magic`; use `auto`, `greedy`, `greedy-pk`, \
              `enhanced-pk`, `switching`, `mdav`, `random-seed`, `centroid` or `none`",
@@ -197,7 +197,7 @@ fn a_file_of_another_version_is_told_so_besides_its_unknown_fields() {
         [
             "policy.toml:1:11: version: version 2 is not known here; use 1",
             "policy.toml:2:1: new: unknown field; use `version`, `input`, `output`, `store`, `privacy`, \
-             `algorithm`, `series` or `columns`",
+             `algorithm`, `series`, `columns`, `table` or `tables`",
         ]
     );
 }

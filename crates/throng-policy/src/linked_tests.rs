@@ -53,7 +53,7 @@ fn problems_of_a_table_have_its_path_and_place() {
         "columns = { id = { role = 'identifier', release = 'pseudonym' }, day.role = 'quasi', ill = { role = 'sensitive', p = 9 } }\n",
     ));
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("policy.toml:8:") && found[0].contains("tables.two.columns.ill.p: p = 9"), "{found:?}");
+    assert!(found[0].contains("policy.toml:9:") && found[0].contains("tables.two.columns.ill.p: p = 9"), "{found:?}");
     let found = complaints(&two_tables("columns = { id.role = 'identifier', day.role = 'quasi' }\n"));
     assert!(found[0].contains("tables.two.columns: column `id` joins this table"), "{found:?}");
 }

@@ -272,7 +272,7 @@ fn fields_of_a_role_are_refused_elsewhere() {
             "policy.toml:21:1: columns.zip.protected: is for the role `sensitive`, and this column is `quasi`",
             "policy.toml:22:1: columns.zip.categories: is for the role `sensitive`, and this column is `quasi`",
             "policy.toml:23:11: columns.zip.release: `both` is for the role `sensitive`, and this column is `quasi`",
-            "policy.toml:26:1: columns.eyes.release: is for the roles `quasi` and `sensitive`, and this column is \
+            "policy.toml:26:1: columns.eyes.release: is for the roles `quasi`, `sensitive` and `identifier`, and this column is \
              `insensitive`",
             "policy.toml:27:1: columns.eyes.p: is for the role `sensitive`, and this column is `insensitive`",
             "policy.toml:28:1: columns.eyes.limit: is for the role `quasi`, and this column is `insensitive`",

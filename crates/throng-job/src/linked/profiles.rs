@@ -241,7 +241,7 @@ fn with_profiles(
     let ids: UInt64Array = units
         .iter()
         .map(|unit| match unit {
-            Unit::Person(person) => Some(*person as u64),
+            Unit::Person(person) => Some((*person ^ (*person >> 64)) as u64),
             Unit::Nobody | Unit::Strange => None,
         })
         .collect();

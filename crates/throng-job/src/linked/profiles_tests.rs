@@ -22,7 +22,7 @@ fn write(path: &Path, rows: &TestRows) -> FileEntry {
         .map(|(id, _, _)| match id {
             0 => None,
             99 => Some("a name".to_owned()),
-            id => Some(format!("{:032x}", UnitId::from(*id) << 100)),
+            id => Some(format!("{:032x}", UnitId::from(*id) << 96)),
         })
         .collect();
     let text = |of: fn(&(u32, &'static str, &'static str)) -> &'static str| -> ArrayRef {
