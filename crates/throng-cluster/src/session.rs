@@ -12,6 +12,7 @@ use throng_job::{JobError, Kind, Stores};
 use url::Url;
 
 use crate::planners::ClusterPlanner;
+use crate::security::is_admitted;
 use crate::{HostPort, Security, codec, settings, stores};
 
 /// Default number of shuffle partitions.
@@ -74,10 +75,15 @@ impl SessionOptions {
 }
 
 /// Returns a session whose queries run on a compute cluster. Tables and views are registered here; their files are read
-/// by the scheduler and the executors, each with the credentials of its own environment. Connects on the first query.
+/// by the scheduler and the executors, each with the credentials of its own environment. Connects on the first query; to a
+/// secured cluster also before, and fails if the cluster and this process do not accept each other.
 pub async fn session(cluster: &ClusterUrl, options: &SessionOptions) -> Result<SessionContext, JobError> {
     let failed = |_| JobError::new(Kind::Internal, "a session could not be started; this is a bug");
     let security = options.security.as_ref();
+    if let Some(security) = security {
+        // The first query reports that there is no scheduler.
+        is_admitted(&cluster.0, security).await?;
+    }
     let config = settings::secured(security).with_target_partitions(options.shuffle_partitions);
     let scheduler = format!("{}://{}", if security.is_some() { "https" } else { "http" }, cluster.0);
     let planner = ClusterPlanner::new(scheduler, &cluster.to_string(), config.ballista_config());

@@ -39,7 +39,7 @@ const ASIDES: [(&str, usize); 5] = [
     ("README.md", 2),
     ("docs/src/how-to/schedules.md", 2),
     (STORES, 1),
-    ("docs/src/how-to/cluster.md", 3),
+    ("docs/src/how-to/cluster.md", 4),
     ("docs/src/how-to/studio.md", 2),
 ];
 

@@ -1,10 +1,11 @@
-//! Whether a scheduler admits an executor.
+//! Whether a scheduler admits a process.
 
 use std::time::Duration;
 
 use ballista_core::serde::protobuf::GetJobStatusParams;
 use ballista_core::serde::protobuf::scheduler_grpc_client::SchedulerGrpcClient;
 use throng_job::{JobError, Kind};
+use tonic::Code;
 use tonic::transport::Endpoint;
 use tracing::warn;
 
@@ -17,6 +18,9 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Attempts between two warnings that there is no scheduler.
 const COMPLAINT: u32 = 60;
 
+/// Connections that are closed after the handshake, one after the other, before that is taken for a refusal.
+const CLOSED: u32 = 5;
+
 /// Fragments of error texts when one end of a connection does not accept the other: by its certificate, by its token,
 /// or because only one of them encrypts.
 const REFUSED: [&str; 5] =
@@ -27,37 +31,65 @@ pub(crate) fn is_refusal(text: &str) -> bool {
     REFUSED.iter().any(|words| text.contains(words))
 }
 
+/// What one request to a scheduler has shown.
+enum Answer {
+    Admitted,
+    Refused,
+    /// The connection was closed after the handshake. A server that does not accept a certificate does so, and what it says
+    /// may be lost with the connection.
+    Closed,
+    /// There is no scheduler.
+    Absent,
+}
+
 /// Waits for the scheduler without a timeout, and fails if it and this process do not accept each other. Without this
 /// an executor that is not admitted would ask for tasks forever.
 pub(crate) async fn wait_for_admission(scheduler: &HostPort, security: &Security) -> Result<(), JobError> {
-    for attempt in 1.. {
-        match ask(scheduler, security).await {
-            Ok(()) => break,
-            Err(text) if is_refusal(&text) => {
-                let why = format!(
-                    "the scheduler at {scheduler} and this executor do not accept each other; check that both have \
-                     certificates of the same authority for the names by which they are reached, and the same token"
-                );
-                return Err(JobError::new(Kind::BadPolicy, why));
-            }
-            Err(_) if attempt % COMPLAINT == 0 => warn!("there is no scheduler at {scheduler} yet; still trying"),
-            Err(_) => {}
+    let mut attempts = 0;
+    while !is_admitted(scheduler, security).await? {
+        attempts += 1;
+        if attempts % COMPLAINT == 0 {
+            warn!("there is no scheduler at {scheduler} yet; still trying");
         }
         tokio::time::sleep(LOOK).await;
     }
     Ok(())
 }
 
-/// Sends one request to the scheduler. An error is a text for [`is_refusal`] only.
-async fn ask(scheduler: &HostPort, security: &Security) -> Result<(), String> {
+/// Returns whether there is a scheduler that admits this process, and fails if they do not accept each other.
+pub(crate) async fn is_admitted(scheduler: &HostPort, security: &Security) -> Result<bool, JobError> {
+    for _ in 0..CLOSED {
+        match ask(scheduler, security).await {
+            Answer::Admitted => return Ok(true),
+            Answer::Absent => return Ok(false),
+            Answer::Refused => break,
+            Answer::Closed => tokio::time::sleep(LOOK / 5).await,
+        }
+    }
+    let why = format!(
+        "the scheduler at {scheduler} and this process do not accept each other; check that both have certificates of the \
+         same authority for the names by which they are reached, and the same token"
+    );
+    Err(JobError::new(Kind::BadPolicy, why))
+}
+
+async fn ask(scheduler: &HostPort, security: &Security) -> Answer {
+    let absent = |text: String| if is_refusal(&text) { Answer::Refused } else { Answer::Absent };
     let endpoint = Endpoint::from_shared(format!("http://{scheduler}")).and_then(|plain| security.endpoint(plain));
-    let channel = endpoint.map_err(|error| format!("{error:?}"))?.connect().await;
-    let mut client = SchedulerGrpcClient::new(channel.map_err(|error| format!("{error:?}"))?);
-    let answer = client.get_job_status(GetJobStatusParams { job_id: String::new() }).await;
-    match answer {
-        Ok(_) => Ok(()),
+    let endpoint = match endpoint {
+        Ok(endpoint) => endpoint,
+        Err(error) => return absent(format!("{error:?}")),
+    };
+    let channel = match endpoint.connect().await {
+        Ok(channel) => channel,
+        Err(error) => return absent(format!("{error:?}")),
+    };
+    let request = GetJobStatusParams { job_id: String::new() };
+    match SchedulerGrpcClient::new(channel).get_job_status(request).await {
+        Ok(_) => Answer::Admitted,
         // The scheduler has admitted the request, and does not know the job.
-        Err(status) if status.code() == tonic::Code::Internal => Ok(()),
-        Err(status) => Err(format!("{status:?}")),
+        Err(status) if status.code() == Code::Internal => Answer::Admitted,
+        Err(status) if is_refusal(&format!("{status:?}")) => Answer::Refused,
+        Err(_) => Answer::Closed,
     }
 }

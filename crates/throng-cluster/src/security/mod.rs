@@ -24,7 +24,7 @@ use throng_job::{JobError, Kind};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Error, Identity, Server, ServerTlsConfig};
 
 use crate::settings;
-pub(crate) use admission::{is_refusal, wait_for_admission};
+pub(crate) use admission::{is_admitted, is_refusal, wait_for_admission};
 pub use token::Tokens;
 
 /// Time for a TLS handshake.

@@ -121,8 +121,9 @@ async fn a_cluster_serves_its_own_and_refuses_everyone_else() {
     let query = "SELECT k, sum(v) FROM (VALUES (1, 2), (1, 3), (2, 4)) AS t(k, v) GROUP BY k ORDER BY k";
     let options = SessionOptions::default().with_shuffle_partitions(2);
     let ask = async |security: Option<Security>| {
-        let context = session(&url, &options.clone().with_security(security)).await.unwrap();
-        context.sql(query).await.unwrap().collect().await
+        let context = session(&url, &options.clone().with_security(security)).await?;
+        let rows = context.sql(query).await.unwrap().collect().await;
+        rows.map_err(|error| throng_job::running_failure(&error))
     };
     let rows = ask(Some(ours)).await.unwrap();
     let text = pretty_format_batches(&rows).unwrap().to_string();
@@ -139,13 +140,13 @@ async fn a_cluster_serves_its_own_and_refuses_everyone_else() {
         ),
     ];
     for (number, stranger) in strangers.into_iter().enumerate() {
-        let refused = throng_job::running_failure(&ask(Some(stranger.clone())).await.unwrap_err());
+        let refused = ask(Some(stranger.clone())).await.unwrap_err();
         assert_eq!(refused.kind(), Kind::BadPolicy, "client {number}: {refused}");
         let refused = wait_for_admission(&address, &stranger).await.unwrap_err();
         assert_eq!(refused.kind(), Kind::BadPolicy, "executor {number}: {refused}");
     }
     // In plain text.
-    let refused = throng_job::running_failure(&ask(None).await.unwrap_err());
+    let refused = ask(None).await.unwrap_err();
     assert_eq!(refused.kind(), Kind::TemporaryIo, "{refused}");
     let plain = SchedulerGrpcClient::connect(format!("http://{address}")).await;
     if let Ok(mut client) = plain {
