@@ -57,8 +57,8 @@ impl Backend {
         match self {
             Self::Local => throng_job::append(policy, options, Duration::ZERO).await,
             #[cfg(feature = "cluster")]
-            Self::Cluster { url, partitions } => {
-                throng_job::append_on(&connect(url, *partitions).await?, policy, options).await
+            Self::Cluster { url, partitions, security } => {
+                throng_job::append_on(&connect(url, *partitions, security).await?, policy, options).await
             }
         }
     }

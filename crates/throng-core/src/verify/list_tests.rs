@@ -145,10 +145,10 @@ proptest! {
                 // A unit keeps its code when one of its rows goes.
                 prop_assert_eq!(model.can_lose(&tally, &codes[own[0]]), is_diverse(&carried(&fewer, class), p, by_unit));
                 // No further row breaks what holds.
-                for row in 0..rows.len() {
-                    tally.add(&codes[row], 1);
+                for code in &codes {
+                    tally.add(code, 1);
                     prop_assert_eq!(model.deficit(&tally), 0);
-                    tally.remove(&codes[row], 1);
+                    tally.remove(code, 1);
                 }
             } else {
                 // The deficit is a lower bound of the rows that are missing: one row lowers it by at most one.
