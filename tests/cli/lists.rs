@@ -205,6 +205,28 @@ fn lists_of_units_count_by_what_each_unit_carries() {
 }
 
 #[test]
+fn a_check_tells_the_highest_p_of_lists() {
+    let workshop = Workshop::with(
+        &stays(300),
+        9,
+        9,
+        &format!("{COLUMNS}{LISTS}")
+            .replace("role = \"sensitive\"\n[columns.hours]", "role = \"sensitive\"\np = 2\n[columns.hours]"),
+    );
+    let refused = workshop.throng(&["check", "policy.toml"]);
+    // There are eight diagnoses.
+    assert_says(&refused.refused(3), &["`diagnoses`", "list p-sensitivity"]);
+    let found = refused.json();
+    let of =
+        |name: &str| found["sensitive"].as_array().unwrap().iter().find(|one| one["column"] == name).unwrap().clone();
+    assert_eq!(
+        (of("diagnoses")["highest_p"].as_u64(), of("diagnoses")["counted"].as_str()),
+        (Some(8), Some("elements"))
+    );
+    assert_eq!(of("doses")["highest_p"], 9);
+}
+
+#[test]
 fn requirements_without_a_meaning_for_lists_are_named() {
     let workshop = Workshop::with(&stays(60), 3, 2, &format!("{COLUMNS}{LISTS}"));
     for (field, value) in [

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::model::{Privacy, Tally};
+use crate::model::{Privacy, Tally, highest_p};
 use crate::partition::FeasibleRegions;
 use crate::table::{SensitiveColumn, Table};
 
@@ -136,7 +136,7 @@ pub struct ColumnFeasibility {
     pub name: String,
     /// Counted unit: values, strong values or categories.
     pub counted: &'static str,
-    /// Number of distinct ones in the whole table, which is the highest feasible `p`.
+    /// Number of distinct ones in the whole table, which is the highest feasible `p`. For lists that p itself, at most k.
     pub distinct: u64,
     /// Upper bound of the number of classes by the models of this column (Condition 2); zero if they are infeasible.
     pub max_classes: u64,
@@ -213,7 +213,10 @@ impl FeasibilityCounts {
         let columns = columns.map(|(index, column)| ColumnFeasibility {
             name: column.name.clone(),
             counted: column.counted,
-            distinct: self.whole.distinct(index),
+            distinct: match column.elements {
+                Some(_) => highest_p(&self.sensitive, index, &self.whole, privacy.least_rows()),
+                None => self.whole.distinct(index),
+            },
             max_classes: most(index),
         });
         let most_of_class = |class: &Tally| privacy.models().map(|model| model.max_classes(class)).min();

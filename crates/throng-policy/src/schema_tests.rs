@@ -75,7 +75,7 @@ fn the_schema_lists_the_fields_of_every_table() {
             "beta"
         ]
     );
-    assert_eq!(names(&definitions["NamedCategory"]), ["name", "values"]);
+    assert_eq!(names(&definitions["NamedCategory"]), ["name", "values", "prefixes", "bands"]);
     assert_eq!(
         names(&definitions["HierarchyRule"]),
         ["file", "lines", "delimiter", "tree", "intervals", "origin", "width", "growth", "levels", "date", "mask"]

@@ -148,11 +148,18 @@ fn sensitive(table: &Table, recoding: &Recoding) -> Vec<SensitiveAnswer> {
             let mut counts: Vec<Vec<(u32, u64)>> = vec![Vec::new(); classes];
             for group in 0..table.group_count() as u32 {
                 let code = table.codes(group)[at];
+                // A list counts by its elements.
+                let codes = match &column.elements {
+                    Some(elements) if code != NULL => &elements[code as usize][..],
+                    _ => std::slice::from_ref(&code),
+                };
                 for share in recoding.shares(group) {
                     let counted = &mut counts[share.class as usize];
-                    match counted.iter_mut().find(|(known, _)| *known == code) {
-                        Some((_, rows)) => *rows += u64::from(share.rows),
-                        None => counted.push((code, u64::from(share.rows))),
+                    for code in codes {
+                        match counted.iter_mut().find(|(known, _)| known == code) {
+                            Some((_, rows)) => *rows += u64::from(share.rows),
+                            None => counted.push((*code, u64::from(share.rows))),
+                        }
                     }
                 }
             }

@@ -124,6 +124,13 @@ impl ListDiversity {
     }
 }
 
+/// Returns the largest p, at most `most`, that the lists of a class satisfy.
+pub(crate) fn highest_p(columns: &[SensitiveColumn], column: usize, class: &Tally, most: u64) -> u64 {
+    let unit = columns.iter().position(|column| column.is_unit);
+    let model = ListDiversity { p: most, column, unit, elements: columns[column].elements.clone() };
+    most - model.shortage(&list_rows(class, column, unit, None))
+}
+
 /// Returns the largest number of elements with different carriers, at most `most`.
 fn represented(carriers: &[Carriers], most: u64) -> u64 {
     let mut copies: Vec<&[u32]> = Vec::new();

@@ -34,6 +34,7 @@ use std::sync::Arc;
 
 pub use frequency_model::frequency_model;
 pub use k_anonymity::KAnonymity;
+pub(crate) use list_model::highest_p;
 pub use list_model::{ListDiversity, ListShare};
 pub use p_sensitive::{CodeMeaning, PSensitive};
 pub use requirement::{Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement};

@@ -41,6 +41,9 @@ fn bands(written: &[raw::RawCategory], path: &FieldPath, report: &mut Report<'_>
     let mut of_category = Vec::new();
     for (position, category) in written.iter().enumerate() {
         let path = path.index(position).key("bands");
+        if matches!(category, raw::RawCategory::Named(named) if named.bands.as_ref().is_some_and(Vec::is_empty)) {
+            report.value(&path, "is empty; give it at least one band");
+        }
         let first = known.len();
         for (position, band) in category.bands().iter().enumerate() {
             let path = path.index(position);
