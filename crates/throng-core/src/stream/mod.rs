@@ -27,6 +27,11 @@
 //! other. Releasing only the classes with rows that are due would leave fewer rows to the next emission to choose from: each
 //! class takes nine young rows along with an old one where k is 10, and the buffer is never as full again.
 //!
+//! Seen as boxes in the space of the columns and time, the classes of a stream tile that space, and none lasts longer than the
+//! limit. A tile with k rows is smallest in the columns if it lasts as long as it may, which is so for every class of an emission
+//! of a full buffer. Shorter tiles that follow the rows more closely gain less than that: with half and a quarter of the limit
+//! between emissions, the loss of a census was the same and 5 % higher.
+//!
 //! # Bounds
 //!
 //! With a limit of rows, no more rows wait than the limit says. Rows that are nearly due are decided together with those that
