@@ -181,3 +181,65 @@ fn peak_memory_does_not_grow_with_rows_and_distinct_combinations() {
     // Rows are four times as many. The smaller table may fit without spilling, and then peaks below what it may use.
     assert!(peaks[1] <= peaks[0] + peaks[0] / 3, "{:?} MiB", peaks.map(|peak| peak >> 20));
 }
+
+/// Limit of the test of different values.
+const DIFFERENT_LIMIT: u64 = 288 << 20;
+
+/// Writes `rows` rows with incomes that are different for everybody, and names that are if they are asked for.
+fn write_different(workshop: &Workshop, folder: &str, rows: i64, are_named: bool) {
+    const FILES: i64 = 4;
+    fs::create_dir_all(workshop.path(folder)).unwrap();
+    for file in 0..FILES {
+        let of_file = || file * rows / FILES..(file + 1) * rows / FILES;
+        let mut draws = Draws::new(file as u64);
+        // An odd factor permutes the 40-bit numbers.
+        let income = |row: i64| row.wrapping_mul(0x5_DEEC_E66D) & ((1 << 40) - 1);
+        let mut columns: Vec<(&str, ArrayRef)> = vec![
+            ("income", Arc::new(Int64Array::from_iter_values(of_file().map(income)))),
+            ("age", Arc::new(Int64Array::from_iter_values(of_file().map(|_| draws.below(80) as i64)))),
+            ("note", Arc::new(Int64Array::from_iter_values(of_file()))),
+        ];
+        if are_named {
+            let name = |row: i64| format!("{:012} of the inhabitants", income(row));
+            columns.push(("name", Arc::new(StringArray::from_iter_values(of_file().map(name)))));
+        }
+        write_parquet(&workshop.path(&format!("{folder}/{file}.parquet")), &table(columns));
+    }
+}
+
+/// Values that do not fit are ranked on disk, and each part of the table has those of its own rows.
+#[test]
+fn a_quasi_identifier_that_is_different_for_everybody_stays_within_the_limit() {
+    let workshop = Workshop::new();
+    write_different(&workshop, "input/different", 2_400_000, false);
+    let quasi = ["income", "age"].map(|name| format!("[columns.{name}]\nrole = \"quasi\"\n")).concat();
+    workshop.policy(40, 1, &format!("{quasi}[columns.note]\nrole = \"insensitive\"\n"));
+    let arguments = ["run", "policy.toml", "--input", "input/different", "--overwrite", "--budget", "fast"];
+    let limit = format!("{}MiB", DIFFERENT_LIMIT >> 20);
+    let (peak, ended) = peak_of(&workshop, &[&arguments[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_says(&ended.stderr, &["distinct values of a quasi-identifier spilled", "cut into parts"]);
+    assert!(peak <= DIFFERENT_LIMIT + DEBUG_BYTES, "{} MiB", peak >> 20);
+    let released = || data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>();
+    let limited = released();
+    let ended = workshop.throng(&arguments);
+    assert!(!ended.stderr.contains("distinct values of a quasi-identifier spilled"), "{}", ended.stderr);
+    ended.done();
+    assert!(limited == released(), "the limit changes bytes");
+}
+
+/// Names have no keys by which they could be ranked on disk. The limit that is asked for is one for all of them, not for
+/// those that were read.
+#[test]
+fn texts_that_do_not_fit_are_refused_with_a_limit_that_suffices() {
+    let workshop = Workshop::new();
+    write_different(&workshop, "input/named", 400_000, true);
+    let columns = "[columns.name]\nrole = \"quasi\"\n[columns.age]\nrole = \"quasi\"\n[columns.income]\nrole = \"identifier\"\n\
+                   [columns.note]\nrole = \"insensitive\"\n";
+    workshop.policy(10, 1, columns);
+    let arguments = ["--input", "input/named", "--budget", "fast", "--memory-limit"];
+    let message = workshop.run_refused(78, &[&arguments[..], &["160MiB"]].concat());
+    assert_says(&message, &["the distinct values of the quasi-identifiers", "to at least ", "MiB"]);
+    let least = message.rsplit_once(' ').unwrap().1.to_owned();
+    assert_eq!(workshop.run(&[&arguments[..], &[&least]].concat())["rows"], 400_000);
+}

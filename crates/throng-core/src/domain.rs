@@ -17,7 +17,7 @@ use crate::cover::{CoveredValues, cover};
 pub use crate::domain_slice::{DomainSlice, WholeDomain};
 use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
-use crate::numeric_view::{coordinates, distances};
+use crate::numeric_view::{NumericView, coordinates, distances};
 
 /// Sentinel for null in place of a position or a sensitive code.
 pub const NULL: u32 = u32::MAX;
@@ -105,10 +105,25 @@ impl Domain {
         Ok((Self { kind, loss, blocks, cells, slice: None }, positions))
     }
 
-    /// Creates a slice with these values and their coordinates, as scaled in the whole domain.
-    pub(crate) fn of_slice(values: ArrayRef, has_null: bool, coordinates: Vec<f64>, slice: DomainSlice) -> Self {
-        let null = has_null.then_some(0.0).into_iter();
-        let loss = Loss::Width { coordinates: null.chain(coordinates).collect(), has_null };
+    /// Creates a slice with these values. `numbers` are the values between the first and the last of the whole domain. If
+    /// losses `are_looked_up`, they take more memory and less time.
+    pub(crate) fn of_slice(
+        values: ArrayRef,
+        has_null: bool,
+        numbers: NumericView,
+        are_looked_up: bool,
+        slice: DomainSlice,
+    ) -> Self {
+        let range = numbers.distance(values.len() as u32 + 1);
+        let loss = Loss::Scaled { numbers, range, has_null };
+        let loss = match are_looked_up {
+            true => {
+                let positions = 0..values.len() as u32 + u32::from(has_null);
+                let coordinates = positions.map(|position| loss.coordinate(position).unwrap_or(0.0)).collect();
+                Loss::Width { coordinates, has_null }
+            }
+            false => loss,
+        };
         Self { kind: DomainKind::Ordered { values, has_null }, loss, blocks: None, cells: None, slice: Some(slice) }
     }
 
@@ -129,10 +144,7 @@ impl Domain {
 
     /// Returns the coordinate of a position, scaled to 0..1; `None` for categories.
     pub(crate) fn coordinate(&self, position: u32) -> Option<f64> {
-        match &self.loss {
-            Loss::Width { coordinates, .. } => coordinates.get(position as usize).copied(),
-            Loss::Ancestor(_) => None,
-        }
+        self.loss.coordinate(position)
     }
 
     /// Returns the values that positions stand for.
@@ -184,13 +196,12 @@ impl Domain {
     /// Returns the NCP of a class that spans the positions `lo ..= hi`: 0 for a single value, 1 for the whole domain.
     pub fn loss(&self, lo: u32, hi: u32) -> f64 {
         match &self.loss {
-            Loss::Width { .. } if lo == hi => 0.0,
-            Loss::Width { coordinates, has_null } => {
-                if *has_null && lo == 0 {
-                    1.0
-                } else {
-                    coordinates[hi as usize] - coordinates[lo as usize]
-                }
+            Loss::Width { .. } | Loss::Scaled { .. } if lo == hi => 0.0,
+            Loss::Width { has_null: true, .. } | Loss::Scaled { has_null: true, .. } if lo == 0 => 1.0,
+            Loss::Width { coordinates, .. } => coordinates[hi as usize] - coordinates[lo as usize],
+            Loss::Scaled { .. } => {
+                let ends = self.loss.coordinate(lo).zip(self.loss.coordinate(hi));
+                ends.map_or(0.0, |(lo, hi)| hi - lo)
             }
             Loss::Ancestor(tree) => tree.extent(tree.common_ancestor(lo, hi)),
         }
@@ -278,11 +289,26 @@ fn as_written(values: &ArrayRef) -> Option<Vec<f64>> {
 enum Loss {
     /// Width over range; 1 for a range that mixes null and numbers.
     Width { coordinates: Arc<[f64]>, has_null: bool },
+    /// The same for a slice of a domain. The numbers begin with the first one of the whole domain, and `range` is that of the
+    /// whole domain.
+    Scaled { numbers: NumericView, range: f64, has_null: bool },
     /// Extent of the lowest common ancestor.
     Ancestor(Arc<Tree>),
 }
 
 impl Loss {
+    /// Returns the coordinate of a position, scaled to 0..1; `None` for categories.
+    fn coordinate(&self, position: u32) -> Option<f64> {
+        match self {
+            Self::Width { coordinates, .. } => coordinates.get(position as usize).copied(),
+            Self::Scaled { numbers, range, has_null } => {
+                let scaled = |index: u32| if *range > 0.0 { numbers.distance(index + 1) / range } else { 0.0 };
+                Some(position.checked_sub(u32::from(*has_null)).map_or(0.0, scaled))
+            }
+            Self::Ancestor(_) => None,
+        }
+    }
+
     fn of(kind: &DomainKind) -> Option<Self> {
         match kind {
             DomainKind::Category(tree) => Some(Self::Ancestor(Arc::clone(tree))),

@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 
 use crate::domain::Domain;
 use crate::error::{CoreError, Result};
-use crate::numeric_view::distances;
+use crate::numeric_view::NumericView;
 use crate::survey::order_keys;
 
 /// What is known of a domain whose values are not in memory.
@@ -67,6 +67,16 @@ impl WholeDomain {
     /// Returns the slice of the values with these positions and keys, both ascending. Null is in every slice of a domain
     /// with nulls, and not in the lists.
     pub fn slice(self: &Arc<Self>, positions: &[u32], keys: &[u64]) -> Result<Domain> {
+        self.sliced(positions, keys, true)
+    }
+
+    /// Like [`WholeDomain::slice`], for as many values as the labels of all classes show: a third of the memory, and losses
+    /// take longer.
+    pub fn slice_of_labels(self: &Arc<Self>, positions: &[u32], keys: &[u64]) -> Result<Domain> {
+        self.sliced(positions, keys, false)
+    }
+
+    fn sliced(self: &Arc<Self>, positions: &[u32], keys: &[u64], are_losses_looked_up: bool) -> Result<Domain> {
         let unsupported = || CoreError::Type {
             column: self.column.clone(),
             data_type: self.data_type.to_string(),
@@ -74,15 +84,13 @@ impl WholeDomain {
         };
         // Distances are those from the first value, in units of the whole range.
         let (first, last) = self.ends.unwrap_or_default();
-        let with_ends: Vec<u64> = [first].iter().chain(keys).chain(&[last]).copied().collect();
-        let with_ends = order_keys::values(&with_ends, &self.data_type)?.ok_or_else(unsupported)?;
-        let raw = distances(&with_ends).ok_or_else(unsupported)?;
-        let range = raw.last().copied().unwrap_or(0.0);
-        let scale = |distance: &f64| if range > 0.0 { distance / range } else { 0.0 };
-        let coordinates = raw[1..=keys.len()].iter().map(scale).collect();
+        let with_ends = [first].into_iter().chain(keys.iter().copied()).chain([last]);
+        let with_ends = order_keys::values(with_ends, &self.data_type)?.ok_or_else(unsupported)?;
+        let numbers = NumericView::of(&with_ends).ok_or_else(unsupported)?;
         let null = self.has_null.then_some(0).into_iter();
         let slice = DomainSlice { whole: Arc::clone(self), positions: null.chain(positions.iter().copied()).collect() };
-        Ok(Domain::of_slice(with_ends.slice(1, keys.len()), self.has_null, coordinates, slice))
+        let values = with_ends.slice(1, keys.len());
+        Ok(Domain::of_slice(values, self.has_null, numbers, are_losses_looked_up, slice))
     }
 }
 
@@ -124,7 +132,9 @@ mod tests {
                 let whole = WholeDomain::new("x", values.data_type(), 5, Some((of_values[0], of_values[4])), has_null);
                 assert_eq!((whole.len(), whole.position(2)), (expected.len(), positions[2]));
                 let some = [1, 3, 4];
-                let slice = whole.slice(&some.map(|at| positions[at]), &some.map(|at| of_values[at])).unwrap();
+                let (places, of_some) = (some.map(|at| positions[at]), some.map(|at| of_values[at]));
+                let slice = whole.slice(&places, &of_some).unwrap();
+                let of_labels = whole.slice_of_labels(&places, &of_some).unwrap();
                 let nulls = u32::from(has_null);
                 assert_eq!(slice.len(), some.len() + nulls as usize);
                 assert_eq!((slice.whole_len(), slice.null_position()), (expected.len(), expected.null_position()));
@@ -132,6 +142,7 @@ mod tests {
                     for b in a..slice.len() as u32 {
                         let (lo, hi) = (slice.in_whole(a), slice.in_whole(b));
                         assert_eq!(slice.loss(a, b), expected.loss(lo, hi));
+                        assert_eq!(of_labels.loss(a, b), expected.loss(lo, hi));
                         assert_eq!(slice.slice().unwrap().in_slice(lo), a);
                     }
                 }

@@ -64,7 +64,9 @@ impl Classes {
         let work = PartJob::new(anonymizer, parts, &snapshot.workspace, progress);
         let mut gathered = GatheredClasses::new(&groups.domains, &snapshot.workspace);
         gathered.spilled = Arc::clone(snapshot.spilled());
-        let allowance = SharedQuota::new(snapshot.workspace.memory_for_rows() / 4);
+        // Where rows were spilled, memory is needed for the classes.
+        let memory = if snapshot.is_spilled() { 0 } else { snapshot.workspace.memory_for_rows() / 4 };
+        let allowance = SharedQuota::new(memory);
         let mut formed = FormedGroups::new(&snapshot.workspace, &allowance);
         let (mut group_of, mut bound) = (Vec::new(), None);
         if parts > 1 {
@@ -72,7 +74,7 @@ impl Classes {
         }
         for part in 0..parts {
             snapshot.workspace.check()?;
-            let (table, numbers, _room) = groups.part(part)?;
+            let (table, numbers, room) = groups.part(part)?;
             let allowed = FeasibleRegions::of(&table, &privacy);
             gathered.examined.add(&table, &allowed);
             if parts == 1 {
@@ -80,7 +82,12 @@ impl Classes {
                 anonymizer.check_feasibility(&found, snapshot.rows, snapshot.suppressed)?;
             }
             let span = tracing::Span::current();
-            gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)))?;
+            let added = gathered.add(&table, &allowed, || span.in_scope(|| work.form(&table, &allowed)));
+            let freed = room.as_ref().map_or(0, MemoryReservation::size);
+            let added = added.and_then(|()| gathered.check_room(&snapshot.workspace, freed));
+            // Other parts have about as many classes.
+            let rest = || gathered.building_size().checked_mul(parts - part - 1)?.checked_div(part + 1);
+            added.map_err(|error| error.plus_least(|| rest().map(|rest| rest as u64)))?;
             if parts == 1 {
                 group_of = numbers;
                 bound = bound_of(anonymizer, &table, &privacy, &snapshot.workspace);
@@ -216,8 +223,19 @@ impl GatheredClasses {
         }
         self.leaves += leaves;
         self.cycles = self.cycles.min(cycles);
-        let size = self.recoder.size() + self.counted.marginals.size();
-        reserve(&self.reservation, size, WHAT)
+        reserve(&self.reservation, self.recoder.size() + self.counted.marginals.size(), WHAT)
+    }
+
+    /// Returns the memory that is needed when the recoding of the classes so far is built, in bytes.
+    fn building_size(&self) -> usize {
+        self.recoder.building_size() + self.counted.marginals.size()
+    }
+
+    /// Fails if the recoding of the classes so far could not be built, once the `freed` bytes of a part are free: better
+    /// now than when all classes have been formed.
+    fn check_room(&self, workspace: &Resources, freed: usize) -> Result<(), AnonymizeError> {
+        let probe = workspace.reservation("classes to come");
+        reserve(&probe, self.building_size().saturating_sub(self.reservation.size() + freed), WHAT)
     }
 
     /// Finishes the recoding. `rows` and `suppressed` are those of the whole input. The result has no groups; also
@@ -233,6 +251,7 @@ impl GatheredClasses {
             self;
         let feasibility = examined.conclude(privacy);
         anonymizer.check_feasibility(&feasibility, rows, suppressed)?;
+        reserve(&reservation, recoder.building_size() + counted.marginals.size(), WHAT)?;
         for ((column, positions), spilled) in recoder.shown_positions().into_iter().zip(spilled.iter()) {
             let Some(whole) = like.quasi()[column].domain.slice().map(|slice| slice.whole()) else { continue };
             let keys = spilled.keys_at(positions.iter().filter_map(|position| whole.rank(*position)))?;

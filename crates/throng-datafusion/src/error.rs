@@ -121,6 +121,28 @@ fn too_much_exposed(alone: f64, with_quasi: f64, limit: f64) -> String {
     )
 }
 
+impl AnonymizeError {
+    /// Raises the size that a pool would need to at least `least`, if this is a refusal of one.
+    pub(crate) fn with_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
+        match self {
+            Self::Memory { part, least: known } => {
+                Self::Memory { part, least: known.map(|known| known.max(least().unwrap_or(0))) }
+            }
+            other => other,
+        }
+    }
+
+    /// Raises the size that a pool would need by `more`, if this is a refusal of one.
+    pub(crate) fn plus_least(self, more: impl FnOnce() -> Option<u64>) -> Self {
+        match self {
+            Self::Memory { part, least: known } => {
+                Self::Memory { part, least: known.map(|known| known + more().unwrap_or(0)) }
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<AnonymizeError> for DataFusionError {
     /// Redacts an error of the query: keeps its kind and position, drops quoted values.
     fn from(error: AnonymizeError) -> Self {

@@ -13,13 +13,15 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::physical_plan::common::spawn_buffered;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, SendableRecordBatchStream};
 use futures::TryStreamExt;
 use throng_core::CoreError;
 use throng_core::dictionary_encode::DictionaryEncoder;
 use throng_core::row_hash::RowHasher;
 use throng_core::survey::{
-    CountedTuples, Domains, RankedKeys, SORTED_TOGETHER, SUPPRESSED, Survey, SurveySpec, SurveyedValues,
+    CountedTuples, Domains, ProjectedSurvey, RankedKeys, SORTED_TOGETHER, SUPPRESSED, Survey, SurveySpec,
+    SurveyedValues,
 };
 use throng_core::table::Table;
 use throng_policy::{Binding, UNIT_COLUMN};
@@ -28,6 +30,7 @@ use tokio::task::JoinSet;
 use crate::AnonymizeError;
 use crate::buffered_rows::{numbers, row_batch, row_schema};
 use crate::catch_decode_panic::catch_decode_panics;
+use crate::groups::PartSizes;
 use crate::passthrough::{PassthroughColumn, passthrough_columns};
 use crate::progress::{NoProgress, Progress};
 use crate::rank_keys::rank_keys;
@@ -110,6 +113,8 @@ struct SnapshotColumns {
     allowance: SharedQuota,
     /// Memory that the values of one column of one stream may use before they are spilled.
     most_values: usize,
+    /// Number of rows of all streams, if it is known.
+    declared_rows: Option<usize>,
 }
 
 impl Snapshot {
@@ -127,7 +132,9 @@ impl Snapshot {
         let streams = partitions.map(|partition| input.execute(partition, Arc::clone(context)));
         let streams = streams.collect::<Result<Vec<_>, _>>()?;
         let most_values = workspace.memory_for_rows() / VALUES_SHARE / streams.len().max(1);
-        Self::of_streams(streams, SnapshotColumns { most_values, ..reading }).await
+        let known = StatisticsContext::new().compute(input.as_ref(), &StatisticsArgs::new());
+        let rows = known.ok().and_then(|known| known.num_rows.get_value().copied());
+        Self::of_streams(streams, SnapshotColumns { most_values, declared_rows: rows, ..reading }).await
     }
 
     /// Reads all rows of one stream.
@@ -233,6 +240,11 @@ impl Snapshot {
         Ok(domains)
     }
 
+    /// Returns the memory of the distinct values, in bytes.
+    pub(crate) fn values_size(&self) -> usize {
+        self.values.size()
+    }
+
     /// Returns the number of groups over all chunks.
     pub(crate) fn groups(&self) -> u64 {
         self.streams.iter().map(|stream| stream.chunk_groups).sum()
@@ -280,6 +292,9 @@ impl Snapshot {
 
 /// Divisor of the memory for rows: the share that the values of one column may use before they are spilled.
 const VALUES_SHARE: usize = 8;
+
+/// Memory per group, besides its tuple, while groups are counted and put in order.
+const GROUP_BYTES: usize = 96;
 
 /// Memory per distinct value of a domain besides the value: coordinate and position.
 const VALUE_BYTES: usize = 16;
@@ -339,6 +354,7 @@ impl SnapshotColumns {
             workspace,
             allowance,
             most_values: usize::MAX,
+            declared_rows: None,
         }
     }
 }
@@ -452,8 +468,9 @@ impl StreamSurvey {
         let columns = reading.of_batch(batch, &mut self.compactor)?;
         let surveyed = reading.surveyed(&columns);
         let groups = self.survey.push(&surveyed)?;
-        reserve(&self.reservation, self.survey.size(), VALUES)?;
         self.rows_read += batch.num_rows() as u64;
+        let reserved = reserve(&self.reservation, self.survey.size(), VALUES);
+        reserved.map_err(|error| error.with_least(|| self.least(reading)))?;
         self.batches += 1;
         if reading.are_rows_kept {
             self.keep(&columns, groups, reading)?;
@@ -462,6 +479,16 @@ impl StreamSurvey {
             self.end_chunk(reading)?;
         }
         Ok(())
+    }
+
+    /// Returns the size of a pool in which the domains of all rows would fit, if the rows to come are like those read.
+    fn least(&self, reading: &SnapshotColumns) -> Option<u64> {
+        let times = reading.declared_rows? as f64 / self.rows_read.max(1) as f64;
+        let ProjectedSurvey { values, bytes, memory } = self.survey.projected(times.max(1.0));
+        let grouped = reading.declared_rows?.min(PartSizes::default().most_groups);
+        let grouping = grouped * (size_of::<u32>() * reading.surveyed.len() + GROUP_BYTES);
+        let domains = merging_bytes(values, bytes).max(bytes + values * VALUE_BYTES + grouping);
+        Some(memory.max(domains) as u64)
     }
 
     fn keep(

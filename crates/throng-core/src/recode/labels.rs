@@ -30,8 +30,8 @@ pub struct Labels {
     pub columns: Vec<(Field, ArrayRef)>,
     /// NCP of a row with this label.
     pub ncp: Vec<f64>,
-    /// Information loss of a row with this label [Truta 2007, Def. 9].
-    pub information_loss: Vec<f64>,
+    /// Information loss of a row with this label [Truta 2007, Def. 9]; empty where it is the NCP.
+    pub(super) information_loss: Vec<f64>,
     /// Positions that each label covers: the first and the last, or all if it is a set.
     pub(super) stands_for: LabelKeys,
 }
@@ -45,6 +45,15 @@ impl Labels {
         let sorted = SortedKeys { keys: &keys, order: &order };
         let shown = ShownKeys::of(quasi, sorted)?;
         let range = shown_range(&quasi.domain, sorted.iter());
+        if are_texts_distinct(quasi) {
+            let ncp = sorted.iter().map(|key| losses(&quasi.domain, quasi.spec.release, range, key).0).collect();
+            let (mut stands_for, mut places) = (LabelKeys::default(), vec![0; order.len()]);
+            sorted.iter().for_each(|key| stands_for.push(key));
+            order.iter().zip(0..).for_each(|(number, label)| places[*number as usize] = label);
+            of_cluster.iter_mut().for_each(|number| *number = places[*number as usize]);
+            let columns = shown_columns(quasi, &shown, None)?;
+            return Ok((Self { columns, ncp, information_loss: Vec::new(), stands_for }, of_cluster));
+        }
         let hash = |text: Option<&str>| FxBuildHasher.hash_one(text);
         let mut first_seen: HashTable<u32> = HashTable::with_capacity(order.len());
         let (mut kept, mut ncp, mut information_loss) = (Vec::<u32>::new(), Vec::<f64>::new(), Vec::<f64>::new());
@@ -69,22 +78,15 @@ impl Labels {
         let mut stands_for = LabelKeys::default();
         kept.iter().for_each(|index| stands_for.push(sorted.get(*index as usize)));
         let are_all_kept = kept.len() == order.len();
-        let kept = UInt32Array::from(kept);
-        let columns = quasi
-            .spec
-            .released_names()
-            .into_iter()
-            .zip(&shown.columns)
-            .map(|(name, column)| {
-                let column = match are_all_kept {
-                    true => Arc::clone(column),
-                    false => take(column, &kept, None).map_err(kernel("take"))?,
-                };
-                Ok((Field::new(name, column.data_type().clone(), true), column))
-            })
-            .collect::<Result<Vec<_>>>()?;
+        let columns = shown_columns(quasi, &shown, (!are_all_kept).then_some(UInt32Array::from(kept)))?;
         of_cluster.iter_mut().for_each(|number| *number = places[*number as usize]);
         Ok((Self { columns, ncp, information_loss, stands_for }, of_cluster))
+    }
+
+    /// Returns the information loss of a row with a label [Truta 2007, Def. 9].
+    pub fn information_loss(&self, label: u32) -> f64 {
+        let losses = if self.information_loss.is_empty() { &self.ncp } else { &self.information_loss };
+        losses[label as usize]
     }
 
     /// Returns the number of labels.
@@ -96,6 +98,27 @@ impl Labels {
     pub fn is_empty(&self) -> bool {
         self.ncp.is_empty()
     }
+}
+
+/// Returns whether no two keys of a column can read the same, so that labels need not be compared by their texts. Only asked
+/// for columns whose values are not in memory, because these have many labels.
+fn are_texts_distinct(quasi: &QuasiColumn) -> bool {
+    let is_exact =
+        |data_type: &DataType| data_type.is_integer() || data_type.is_floating() || *data_type == DataType::Date32;
+    quasi.domain.slice().is_some() && quasi.domain.null_position().is_none() && is_exact(&quasi.data_type)
+}
+
+/// Returns the released columns of the labels: all that are shown, or those at the given places.
+fn shown_columns(quasi: &QuasiColumn, shown: &ShownKeys, kept: Option<UInt32Array>) -> Result<Vec<(Field, ArrayRef)>> {
+    let names = quasi.spec.released_names().into_iter();
+    let column = |(name, column): (String, &ArrayRef)| {
+        let column = match &kept {
+            None => Arc::clone(column),
+            Some(kept) => take(column, kept, None).map_err(kernel("take"))?,
+        };
+        Ok((Field::new(name, column.data_type().clone(), true), column))
+    };
+    names.zip(&shown.columns).map(column).collect()
 }
 
 /// Returns the released fields of a column; independent of the data.
@@ -220,7 +243,7 @@ const RENDERED: usize = 1 << 12;
 fn intervals(values: &ArrayRef, has_null: bool, keys: SortedKeys<'_>) -> Result<StringArray, ArrowError> {
     let separator = if is_calendar(values.data_type()) { "/" } else { "-" };
     let value = |position: &u32| position.checked_sub(u32::from(has_null));
-    let mut intervals = StringBuilder::new();
+    let mut intervals = StringBuilder::with_capacity(keys.len(), 0);
     for first in (0..keys.len()).step_by(RENDERED) {
         let block: Vec<&[u32]> = (first..keys.len().min(first + RENDERED)).map(|index| keys.get(index)).collect();
         // Keys are ascending, so most of the values lie together, and few occur twice.

@@ -160,7 +160,7 @@ impl Recoding {
     pub fn information_loss(&self, class: u32, column: usize) -> f64 {
         match &self.aggregates[column] {
             Some(aggregate) => aggregate.information_loss[class as usize],
-            None => self.columns[column].information_loss[self.label(class, column) as usize],
+            None => self.columns[column].information_loss(self.label(class, column)),
         }
     }
 

@@ -20,6 +20,12 @@ use crate::table::{QuasiColumn, Table};
 /// Memory per distinct label of a column while its labels are built: keys, texts and their index.
 const LABEL_BYTES: usize = 128;
 
+/// The same for a column whose domain is a slice, which most classes have a label of their own in.
+const SLICED_LABEL_BYTES: usize = 80;
+
+/// Memory per distinct label key of a column: positions and their index.
+const KEY_BYTES: usize = 24;
+
 /// Builder of a [`Recoding`] over all parts of a table.
 #[derive(Debug)]
 pub struct Recoder {
@@ -221,7 +227,7 @@ impl Recoder {
     pub fn set_shown_values(&mut self, column: usize, positions: &[u32], keys: &[u64]) -> Result<()> {
         let mut quasi = self.quasi.to_vec();
         let Some(whole) = quasi[column].domain.slice().map(|slice| Arc::clone(slice.whole())) else { return Ok(()) };
-        quasi[column].domain = whole.slice(positions, keys)?;
+        quasi[column].domain = whole.slice_of_labels(positions, keys)?;
         if let (RecodedColumn::Generalized(keys), Some(slice)) =
             (&mut self.columns[column], quasi[column].domain.slice())
         {
@@ -241,16 +247,30 @@ impl Recoder {
         self.placed.cluster_rows.len()
     }
 
-    /// Returns the estimated memory use in bytes, also while the recoding is built.
+    /// Returns the memory use in bytes, before the recoding is built.
     pub fn size(&self) -> usize {
-        // Per cluster: the key and the label in each column, and the labels of its class.
-        let clusters = self.placed.cluster_rows.len();
+        let clusters = self.clusters();
         let column = |column: &RecodedColumn| match column {
-            RecodedColumn::Generalized(keys) => keys.distinct() * LABEL_BYTES + clusters * 12,
+            RecodedColumn::Generalized(keys) => keys.distinct() * KEY_BYTES + clusters * size_of::<u32>(),
             RecodedColumn::Aggregated(_) => clusters * (LABEL_BYTES / 2),
         };
         self.columns.iter().map(column).sum::<usize>()
-            + clusters * 32
+            + clusters * size_of::<u64>()
+            + self.placed.portions.len() * 16
+            + self.placed.first_portion.len() * 8
+    }
+
+    /// Returns the estimated memory use in bytes while the recoding is built.
+    pub fn building_size(&self) -> usize {
+        // Per cluster: its label in each column and that of its class; rows, order, class and rows of the class.
+        let clusters = self.clusters();
+        let column = |(column, quasi): (&RecodedColumn, &QuasiColumn)| match (column, quasi.domain.slice()) {
+            (RecodedColumn::Generalized(keys), None) => keys.distinct() * LABEL_BYTES + clusters * 8,
+            (RecodedColumn::Generalized(keys), Some(_)) => keys.distinct() * SLICED_LABEL_BYTES + clusters * 8,
+            (RecodedColumn::Aggregated(_), _) => clusters * (LABEL_BYTES / 2),
+        };
+        self.columns.iter().zip(&self.quasi[..]).map(column).sum::<usize>()
+            + clusters * 24
             + self.placed.portions.len() * 16
             + self.placed.first_portion.len() * 8
     }

@@ -265,6 +265,25 @@ impl Interner {
         self.len as usize
     }
 
+    /// Returns the size of the values without keys, in bytes.
+    pub(super) fn values_size(&self) -> usize {
+        self.pieces_size
+    }
+
+    /// Returns the memory of keys and values, in bytes, with `times` as many values of the same kind.
+    pub(super) fn projected_size(&self, times: f64) -> usize {
+        // Maps grow by doubling, when seven eighths are full.
+        let entries = |map: usize, entry: usize| map as f64 * times * 16.0 / 7.0 * entry as f64;
+        let keys = match &self.keys {
+            InternedKeys::Fixed(map) => entries(map.len(), size_of::<(i128, u32)>()),
+            InternedKeys::Narrow(keys) => entries(keys.map.len(), size_of::<(i64, u32)>()),
+            InternedKeys::Bytes(map) => {
+                entries(map.len(), size_of::<(Box<[u8]>, u32)>()) + self.pieces_size as f64 * times
+            }
+        };
+        (keys + self.pieces_size as f64 * times) as usize
+    }
+
     /// Returns the memory of keys and values, in bytes.
     pub(super) fn size(&self) -> usize {
         let keys = match &self.keys {

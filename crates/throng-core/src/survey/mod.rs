@@ -99,6 +99,17 @@ pub struct Survey {
     suppressed: u64,
 }
 
+/// What a survey of more rows would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProjectedSurvey {
+    /// Number of distinct values of all columns.
+    pub values: usize,
+    /// Size of the distinct values, in bytes.
+    pub bytes: usize,
+    /// Memory while rows are surveyed, in bytes.
+    pub memory: usize,
+}
+
 /// Merged surveys of all streams.
 #[derive(Debug)]
 pub struct MergedSurvey {
@@ -227,6 +238,17 @@ impl Survey {
     /// Returns the memory of values and groups, in bytes.
     pub fn size(&self) -> usize {
         self.interners.iter().map(Interner::size).sum::<usize>() + self.groups.size()
+    }
+
+    /// Returns what a survey of `times` as many rows of the same kind would hold.
+    pub fn projected(&self, times: f64) -> ProjectedSurvey {
+        let scaled = |sum: usize| (sum as f64 * times) as usize;
+        ProjectedSurvey {
+            values: scaled(self.interners.iter().map(Interner::len).sum()),
+            bytes: scaled(self.interners.iter().map(Interner::values_size).sum()),
+            memory: self.interners.iter().map(|interner| interner.projected_size(times)).sum::<usize>()
+                + self.groups.size(),
+        }
     }
 
     /// Ends the survey. Groups that were not taken are dropped.

@@ -84,13 +84,13 @@ pub(crate) fn keys(values: &ArrayRef) -> Result<Option<Vec<u64>>> {
 }
 
 /// Returns the values of keys; `None` for a type without keys. Inverse of [`keys`].
-pub(crate) fn values(keys: &[u64], data_type: &DataType) -> Result<Option<ArrayRef>> {
+pub(crate) fn values(keys: impl Iterator<Item = u64>, data_type: &DataType) -> Result<Option<ArrayRef>> {
     fn of<T: ArrowPrimitiveType>(
-        keys: &[u64],
+        keys: impl Iterator<Item = u64>,
         data_type: &DataType,
         value: impl Fn(u64) -> T::Native,
     ) -> Result<Option<ArrayRef>> {
-        let plain: ArrayRef = Arc::new(PrimitiveArray::<T>::from_iter_values(keys.iter().map(|key| value(*key))));
+        let plain: ArrayRef = Arc::new(PrimitiveArray::<T>::from_iter_values(keys.map(value)));
         let data = plain.to_data().into_builder().data_type(data_type.clone()).build().map_err(kernel("keys"))?;
         Ok(Some(make_array(data)))
     }
@@ -128,7 +128,7 @@ mod tests {
         for array in ascending {
             let of_values = keys(&array).unwrap().unwrap();
             assert!(of_values.is_sorted_by(|a, b| a < b), "{array:?}");
-            assert_eq!(&values(&of_values, array.data_type()).unwrap().unwrap(), &array);
+            assert_eq!(&values(of_values.into_iter(), array.data_type()).unwrap().unwrap(), &array);
         }
         assert!(!has_keys(&DataType::Utf8) && !has_keys(&DataType::Decimal128(10, 2)));
     }
