@@ -185,8 +185,8 @@ fn peak_memory_does_not_grow_with_rows_and_distinct_combinations() {
 /// Limit of the test of different values.
 const DIFFERENT_LIMIT: u64 = 288 << 20;
 
-/// Writes `rows` rows with incomes that are different for everybody, and names that are if they are asked for.
-fn write_different(workshop: &Workshop, folder: &str, rows: i64, are_named: bool) {
+/// Writes `rows` rows with incomes that are different for everybody.
+fn write_different(workshop: &Workshop, folder: &str, rows: i64) {
     const FILES: i64 = 4;
     fs::create_dir_all(workshop.path(folder)).unwrap();
     for file in 0..FILES {
@@ -194,15 +194,11 @@ fn write_different(workshop: &Workshop, folder: &str, rows: i64, are_named: bool
         let mut draws = Draws::new(file as u64);
         // An odd factor permutes the 40-bit numbers.
         let income = |row: i64| row.wrapping_mul(0x5_DEEC_E66D) & ((1 << 40) - 1);
-        let mut columns: Vec<(&str, ArrayRef)> = vec![
+        let columns: Vec<(&str, ArrayRef)> = vec![
             ("income", Arc::new(Int64Array::from_iter_values(of_file().map(income)))),
             ("age", Arc::new(Int64Array::from_iter_values(of_file().map(|_| draws.below(80) as i64)))),
             ("note", Arc::new(Int64Array::from_iter_values(of_file()))),
         ];
-        if are_named {
-            let name = |row: i64| format!("{:012} of the inhabitants", income(row));
-            columns.push(("name", Arc::new(StringArray::from_iter_values(of_file().map(name)))));
-        }
         write_parquet(&workshop.path(&format!("{folder}/{file}.parquet")), &table(columns));
     }
 }
@@ -211,7 +207,7 @@ fn write_different(workshop: &Workshop, folder: &str, rows: i64, are_named: bool
 #[test]
 fn a_quasi_identifier_that_is_different_for_everybody_stays_within_the_limit() {
     let workshop = Workshop::new();
-    write_different(&workshop, "input/different", 2_400_000, false);
+    write_different(&workshop, "input/different", 2_400_000);
     let quasi = ["income", "age"].map(|name| format!("[columns.{name}]\nrole = \"quasi\"\n")).concat();
     workshop.policy(40, 1, &format!("{quasi}[columns.note]\nrole = \"insensitive\"\n"));
     let arguments = ["run", "policy.toml", "--input", "input/different", "--overwrite", "--budget", "fast"];
@@ -226,20 +222,4 @@ fn a_quasi_identifier_that_is_different_for_everybody_stays_within_the_limit() {
     assert!(!ended.stderr.contains("distinct values of a quasi-identifier spilled"), "{}", ended.stderr);
     ended.done();
     assert!(limited == released(), "the limit changes bytes");
-}
-
-/// Names have no keys by which they could be ranked on disk. The limit that is asked for is one for all of them, not for
-/// those that were read.
-#[test]
-fn texts_that_do_not_fit_are_refused_with_a_limit_that_suffices() {
-    let workshop = Workshop::new();
-    write_different(&workshop, "input/named", 400_000, true);
-    let columns = "[columns.name]\nrole = \"quasi\"\n[columns.age]\nrole = \"quasi\"\n[columns.income]\nrole = \"identifier\"\n\
-                   [columns.note]\nrole = \"insensitive\"\n";
-    workshop.policy(10, 1, columns);
-    let arguments = ["--input", "input/named", "--budget", "fast", "--memory-limit"];
-    let message = workshop.run_refused(78, &[&arguments[..], &["160MiB"]].concat());
-    assert_says(&message, &["the distinct values of the quasi-identifiers", "to at least ", "MiB"]);
-    let least = message.rsplit_once(' ').unwrap().1.to_owned();
-    assert_eq!(workshop.run(&[&arguments[..], &[&least]].concat())["rows"], 400_000);
 }

@@ -59,6 +59,9 @@ const MOST_GATHERED: usize = 1 << 22;
 /// Memory per group, besides its tuple, while the classes of a part are formed.
 const FORMING_BYTES: usize = 64;
 
+/// Memory per group, besides its tuple, while groups are counted, put in order and sliced.
+const GROUPING_BYTES: usize = 128;
+
 /// Name of the resource in the out-of-memory error.
 const WHAT: &str = "the distinct combinations of quasi-identifiers";
 
@@ -114,6 +117,9 @@ impl Groups {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
         }
         let mut grouping = HashGrouping::new(&domains, most);
+        // What all groups or the largest sample of them would take, so that a refusal asks for enough at once.
+        let all = (count_of(snapshot, most) * (domains.width() * size_of::<u32>() + GROUPING_BYTES)) as u64;
+        let least = all + snapshot.values_size() as u64;
         let (mut numbers, mut count) = (Vec::new(), 0);
         for_each_group(snapshot, &domains, |placed, rows| {
             numbers.extend(grouping.add(placed, rows)?);
@@ -122,12 +128,14 @@ impl Groups {
                 numbers = Vec::new();
             }
             if count % 8192 == 0 {
-                reserve(&reservation, grouping.size() + numbers.capacity() * 4, WHAT)?;
+                let reserved = reserve(&reservation, grouping.size() + numbers.capacity() * 4, WHAT);
+                reserved.map_err(|error| error.with_least(|| Some(least)))?;
             }
             Ok(())
         })?;
         // Memory for the table and its sort permutation.
-        reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT)?;
+        let reserved = reserve(&reservation, grouping.size() + grouping.len() * (domains.width() * 4 + 32), WHAT);
+        reserved.map_err(|error| error.with_least(|| Some(least)))?;
         let slices = sample_slices(snapshot, &domains, &grouping, &reservation)?;
         let (table, rank) = match slices.is_empty() {
             true => grouping.table(&domains),
@@ -246,6 +254,11 @@ impl Groups {
     pub(crate) fn take_part_of(&mut self) -> Option<BufferedBatches> {
         self.part_of.take()
     }
+}
+
+/// Returns the number of groups that are kept of a snapshot, at most.
+fn count_of(snapshot: &Snapshot, most: usize) -> usize {
+    (snapshot.groups() as usize).min(most)
 }
 
 /// Columns, positions and keys of values, by which domains are sliced.

@@ -240,6 +240,11 @@ impl Snapshot {
         Ok(domains)
     }
 
+    /// Returns the memory of the distinct values, in bytes.
+    pub(crate) fn values_size(&self) -> usize {
+        self.values.size()
+    }
+
     /// Returns the number of groups over all chunks.
     pub(crate) fn groups(&self) -> u64 {
         self.streams.iter().map(|stream| stream.chunk_groups).sum()
