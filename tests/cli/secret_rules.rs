@@ -144,7 +144,7 @@ fn categories_are_given_by_prefix_and_band() {
     let places = released.by("row");
     for (row, id) in original.column("row").iter().enumerate() {
         let salary: i64 = original.column("salary")[row].as_deref().unwrap().parse().unwrap();
-        let expected = if salary < 50 || salary >= 350 || salary == 200 { "extreme" } else { "usual" };
+        let expected = if !(50..350).contains(&salary) || salary == 200 { "extreme" } else { "usual" };
         let place = places[id.as_deref().unwrap()];
         assert_eq!(released.column("salary")[place].as_deref(), Some(expected));
     }
