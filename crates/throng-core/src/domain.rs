@@ -3,7 +3,7 @@
 //! Numbers and dates are ordered by value, categories by the depth-first order of their hierarchy. A class is a
 //! bounding box of ranges `[lo, hi]`, one per column, and the algorithms need not distinguish the kinds of columns.
 //!
-//! The domain of a number with too many values for memory exists in [slices](DomainSlice) alone, each of which has the values
+//! The domain of a number with too many values for memory exists in [slices](PartialDomain) alone, each of which has the values
 //! that some rows need, in positions of its own.
 
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use arrow::datatypes::DataType;
 
 use crate::columns::{Limit, QuasiSpec};
 use crate::cover::{CoveredValues, cover};
-pub use crate::domain_slice::{DomainSlice, WholeDomain};
 use crate::error::{CoreError, Result};
 use crate::hierarchy::{Tree, build_counted_tree, build_tree};
 use crate::numeric_view::{NumericView, coordinates, distances};
+pub use crate::partial_domain::{PartialDomain, WholeDomain};
 
 /// Sentinel for null in place of a position or a sensitive code.
 pub const NULL: u32 = u32::MAX;
@@ -32,7 +32,7 @@ pub struct Domain {
     /// For each position the first and the last position of its cell of the grid; `None` without a cover.
     cells: Option<Arc<[(u32, u32)]>>,
     /// The place of the positions in a larger domain, if this is a part of one.
-    slice: Option<DomainSlice>,
+    slice: Option<PartialDomain>,
 }
 
 /// The values that positions stand for.
@@ -112,7 +112,7 @@ impl Domain {
         has_null: bool,
         numbers: NumericView,
         are_looked_up: bool,
-        slice: DomainSlice,
+        slice: PartialDomain,
     ) -> Self {
         let range = numbers.distance(values.len() as u32 + 1);
         let loss = Loss::Scaled { numbers, range, has_null };
@@ -128,7 +128,7 @@ impl Domain {
     }
 
     /// Returns the place of the positions in a larger domain, if this is a slice of one.
-    pub fn slice(&self) -> Option<&DomainSlice> {
+    pub fn slice(&self) -> Option<&PartialDomain> {
         self.slice.as_ref()
     }
 

@@ -116,7 +116,7 @@ impl Domains {
     }
 
     /// Like [`Domains::of`]. The values of the columns in `ranked` were taken from the surveys: their domains are empty
-    /// [slices](crate::domain::DomainSlice), and [`Domains::place_ranked`] needs the ranks of their keys.
+    /// [slices](crate::domain::PartialDomain), and [`Domains::place_ranked`] needs the ranks of their keys.
     pub fn with_ranked(seen: Vec<SurveyedValues>, ranked: &[RankedKeys]) -> Result<Self> {
         let (mut quasi, mut sensitive, mut coded) = (Vec::new(), Vec::new(), Vec::new());
         let Some(spec) = seen.first().map(|seen| Arc::clone(&seen.spec)) else {

@@ -137,6 +137,10 @@ impl Survey {
                 })
             })
             .collect::<Result<Vec<_>>>()?;
+        if let Some((column, data_type)) = spec.quasi.iter().find(|(_, data_type)| list_field(data_type).is_some()) {
+            let (column, data_type) = (column.name.clone(), data_type.to_string());
+            return Err(CoreError::Type { column, data_type, role: "quasi-identifier" });
+        }
         // The survey sees a list as one text, which stands for its elements and for nothing else.
         for (column, data_type) in &spec.sensitive {
             let is_list = list_field(data_type).is_some();

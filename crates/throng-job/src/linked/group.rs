@@ -30,7 +30,7 @@ const BATCH_ROWS: usize = 8 << 10;
 
 /// People and their numbers of rows.
 #[derive(Default)]
-struct CountedRows {
+struct RowsPerPerson {
     people: FxHashMap<UnitId, RowCounts>,
     /// Number of rows of the first table that belong to nobody, each of which is a unit of its own.
     unnamed: u64,
@@ -93,8 +93,8 @@ async fn count_rows(
     tables: &[LinkedTable<'_>],
     key: &PseudonymKey,
     session: &SessionContext,
-) -> Result<CountedRows, JobError> {
-    let mut counted = CountedRows::default();
+) -> Result<RowsPerPerson, JobError> {
+    let mut counted = RowsPerPerson::default();
     let mut people: FxHashMap<UnitId, Vec<u32>> = FxHashMap::default();
     for (number, table) in tables.iter().enumerate() {
         let failed = |error: DataFusionError| JobError::reading("the input", &error);
@@ -183,7 +183,7 @@ impl Leads<'_> {
         };
         let quasi = grouped.anonymizer().binding().released_quasi_names();
         let unit = table.unit()?;
-        let mut groups = Groups::default();
+        let mut groups = PeopleGroups::default();
         let mut units = FxHashMap::default();
         let mut batches = release.stream(BATCH_ROWS, 1);
         while let Some(batch) = batches.try_next().await.map_err(|error| JobError::reading("the input", &error))? {
@@ -206,9 +206,9 @@ fn is_unnamed(id: UnitId) -> bool {
 
 /// Numbers of groups.
 #[derive(Default)]
-struct Groups(FxHashMap<(u128, Option<RowCounts>), u32>);
+struct PeopleGroups(FxHashMap<(u128, Option<RowCounts>), u32>);
 
-impl Groups {
+impl PeopleGroups {
     fn number(&mut self, class: u128, stratum: Option<RowCounts>) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry((class, stratum)).or_insert(next)

@@ -76,7 +76,7 @@ pub(crate) async fn find_profiles(
     let session = session_in_order(options, 1)?;
     let mut opened = Vec::new();
     for table in tables {
-        opened.push(OpenTable::of(table, &session).await?);
+        opened.push(ProfiledTable::of(table, &session).await?);
     }
     let mut profiles = Profiles::default();
     for (number, table) in opened.iter().enumerate() {
@@ -105,7 +105,7 @@ pub(crate) async fn find_profiles(
 }
 
 /// A staged table that can be read.
-struct OpenTable {
+struct ProfiledTable {
     input: FileInput,
     promise: Promise,
     pseudonym: String,
@@ -113,7 +113,7 @@ struct OpenTable {
     quasi: Vec<String>,
 }
 
-impl OpenTable {
+impl ProfiledTable {
     async fn of(table: &StagedTable<'_>, session: &SessionContext) -> Result<Self, JobError> {
         let pseudonym = table.policy.pseudonym_column();
         let pseudonym = pseudonym.ok_or_else(|| JobError::internal("a table is linked without a pseudonym"))?;
@@ -144,12 +144,12 @@ impl OpenTable {
             let units = units(&batch, &self.pseudonym).map_err(failed)?;
             for (unit, class) in units.into_iter().zip(classes) {
                 match unit {
-                    Unit::Person(person) => {
+                    RowOwner::Person(person) => {
                         let profile = profiles.entry(person).or_default();
                         *profile = profile.wrapping_add(class);
                     }
-                    Unit::Nobody => {}
-                    Unit::Strange => return Ok(false),
+                    RowOwner::Nobody => {}
+                    RowOwner::Strange => return Ok(false),
                 }
             }
         }
@@ -192,19 +192,19 @@ impl OpenTable {
 }
 
 /// Whose row it is.
-enum Unit {
+enum RowOwner {
     Person(UnitId),
     Nobody,
     /// What is released is no pseudonym.
     Strange,
 }
 
-fn units(batch: &RecordBatch, pseudonym: &str) -> Result<Vec<Unit>, DataFusionError> {
+fn units(batch: &RecordBatch, pseudonym: &str) -> Result<Vec<RowOwner>, DataFusionError> {
     let missing = || DataFusionError::Internal("the pseudonyms of a release are missing".to_owned());
     let texts = cast(batch.column_by_name(pseudonym).ok_or_else(missing)?, &DataType::Utf8)?;
     let unit = |text: Option<&str>| match text {
-        None => Unit::Nobody,
-        Some(text) => unit_id(text).map_or(Unit::Strange, Unit::Person),
+        None => RowOwner::Nobody,
+        Some(text) => unit_id(text).map_or(RowOwner::Strange, RowOwner::Person),
     };
     Ok(texts.as_string::<i32>().iter().map(unit).collect())
 }
@@ -232,17 +232,17 @@ fn with_profiles(
 ) -> Result<RecordBatch, DataFusionError> {
     let classes = classes(batch, quasi, seed)?;
     let units = units(batch, pseudonym)?;
-    let profile = |(unit, class): (&Unit, &u128)| match unit {
-        Unit::Person(person) => format!("{:032x}", profiles.get(person).copied().unwrap_or_default()),
+    let profile = |(unit, class): (&RowOwner, &u128)| match unit {
+        RowOwner::Person(person) => format!("{:032x}", profiles.get(person).copied().unwrap_or_default()),
         // A row of nobody is linked with no other.
-        Unit::Nobody | Unit::Strange => format!("{class:032x} of nobody"),
+        RowOwner::Nobody | RowOwner::Strange => format!("{class:032x} of nobody"),
     };
     let texts: StringArray = units.iter().zip(&classes).map(|row| Some(profile(row))).collect();
     let ids: UInt64Array = units
         .iter()
         .map(|unit| match unit {
-            Unit::Person(person) => Some((*person ^ (*person >> 64)) as u64),
-            Unit::Nobody | Unit::Strange => None,
+            RowOwner::Person(person) => Some((*person ^ (*person >> 64)) as u64),
+            RowOwner::Nobody | RowOwner::Strange => None,
         })
         .collect();
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();

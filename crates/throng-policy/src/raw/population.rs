@@ -19,7 +19,7 @@ pub struct RawPopulation {
     /// A table of the population with the quasi-identifiers of the input, one row per person, in place of `fraction`: a
     /// file, a folder, a glob or a URL, as the input, or a list of them. People are counted in the box of each class.
     pub table: Option<Locations>,
-    /// Every class must match at least so many people of the population by its released quasi-identifiers (k-map). A
+    /// Every class must match at least this many people of the population by its released quasi-identifiers (k-map). A
     /// release that does not is not published. Needs `table` or `weight_of_unit`. By default nothing is required.
     #[schemars(range(min = MIN_K))]
     pub k_map: Option<u64>,

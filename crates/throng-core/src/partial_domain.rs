@@ -26,7 +26,7 @@ pub struct WholeDomain {
 
 /// The place of a slice in its whole domain.
 #[derive(Clone, Debug)]
-pub struct DomainSlice {
+pub struct PartialDomain {
     whole: Arc<WholeDomain>,
     /// Position in the whole domain of each position, ascending.
     positions: Arc<[u32]>,
@@ -88,13 +88,14 @@ impl WholeDomain {
         let with_ends = order_keys::values(with_ends, &self.data_type)?.ok_or_else(unsupported)?;
         let numbers = NumericView::of(&with_ends).ok_or_else(unsupported)?;
         let null = self.has_null.then_some(0).into_iter();
-        let slice = DomainSlice { whole: Arc::clone(self), positions: null.chain(positions.iter().copied()).collect() };
+        let slice =
+            PartialDomain { whole: Arc::clone(self), positions: null.chain(positions.iter().copied()).collect() };
         let values = with_ends.slice(1, keys.len());
         Ok(Domain::of_slice(values, self.has_null, numbers, are_losses_looked_up, slice))
     }
 }
 
-impl DomainSlice {
+impl PartialDomain {
     /// Returns the whole domain.
     pub fn whole(&self) -> &Arc<WholeDomain> {
         &self.whole
