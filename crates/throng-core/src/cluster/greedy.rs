@@ -11,6 +11,8 @@
 //! Taking poor cells whole avoids expensive remainders, and an isolated row loses least among surplus rows of the
 //! nearest rich cell.
 
+use std::cell::LazyCell;
+
 use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
 use super::{Class, ClusterMethod, Portion, spatial_greedy};
 use crate::local_search::rng::SplitMix64;
@@ -251,16 +253,18 @@ impl<'a> GreedyRun<'a> {
     /// Returns the poor cell or lender that increases the loss of the class least; poor cells win ties.
     fn nearest(&mut self, reach: &WideningLosses, tally: &Tally, helping: bool) -> Option<NextCell> {
         let (mut least, mut best) = (f32::INFINITY, None);
+        let helper = LazyCell::new(|| self.privacy.helper(tally));
+        let helps = |codes: &[u32]| (*helper)(codes);
         let mut losses = std::mem::take(&mut self.losses);
         reach.losses_with(self.frame, &self.free, &mut losses);
         for (local, loss) in self.free.iter().zip(&losses) {
-            if *loss < least && self.is_free[*local] && (!helping || self.cell_helps(*local, tally)) {
+            if *loss < least && self.is_free[*local] && (!helping || self.cell_helps(*local, &helps)) {
                 (least, best) = (*loss, Some(NextCell::Poor(*local)));
             }
         }
         reach.losses_with(self.frame, &self.donors, &mut losses);
         for (local, loss) in self.donors.iter().zip(&losses) {
-            if *loss < least && self.pick(*local, tally, helping).is_some() {
+            if *loss < least && self.pick(*local, &helps, helping).is_some() {
                 (least, best) = (*loss, Some(NextCell::Donor(*local)));
             }
         }
@@ -268,8 +272,8 @@ impl<'a> GreedyRun<'a> {
         best
     }
 
-    fn cell_helps(&self, local: usize, tally: &Tally) -> bool {
-        self.groups.of_cell(local).any(|(codes, _)| self.privacy.helps(tally, codes))
+    fn cell_helps(&self, local: usize, helps: &impl Fn(&[u32]) -> bool) -> bool {
+        self.groups.of_cell(local).any(|(codes, _)| helps(codes))
     }
 
     /// Returns whether a rich cell has a surplus row.
@@ -289,11 +293,11 @@ impl<'a> GreedyRun<'a> {
 
     /// Returns the group from which a lender gives its next row: one that lowers the deficit, or else the largest
     /// remaining one.
-    fn pick(&self, local: usize, tally: &Tally, helping: bool) -> Option<u32> {
+    fn pick(&self, local: usize, helps: &impl Fn(&[u32]) -> bool, helping: bool) -> Option<u32> {
         let Some(own) = &self.rich[local] else { return None };
         let mut largest: Option<(bool, u32, u32)> = None;
         for group in self.table.groups(self.frame.cell(local)) {
-            let helps = self.privacy.helps(tally, self.table.codes(group));
+            let helps = helps(self.table.codes(group));
             let rank = (helps, self.rows_left(group));
             let better = largest.is_none_or(|(h, rows, _)| rank > (h, rows));
             if (helps || !helping) && better && self.can_spare(own, group) {
@@ -306,7 +310,7 @@ impl<'a> GreedyRun<'a> {
     /// Moves up to `rows` rows from a lender to the growing class.
     fn borrow(&mut self, local: usize, rows: u64, tally: &mut Tally, borrowed: &mut Vec<(usize, u32)>) {
         for _ in 0..rows {
-            let Some(group) = self.pick(local, tally, false) else { break };
+            let Some(group) = self.pick(local, &|codes: &[u32]| self.privacy.helps(tally, codes), false) else { break };
             let codes = self.table.codes(group);
             if let Some(own) = &mut self.rich[local] {
                 own.remove(codes, 1);

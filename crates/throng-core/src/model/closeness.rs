@@ -85,6 +85,23 @@ impl Measure for Closeness {
         self.distance(of) - self.t
     }
 
+    fn excess_with<'a>(&'a self, of: Frequencies<'a>) -> Option<Box<dyn Fn(u32) -> f64 + 'a>> {
+        let reference = self.reference.as_deref()?;
+        let is_equal = match self.distance {
+            GroundDistance::Equal => true,
+            GroundDistance::Ordered => false,
+            GroundDistance::Hierarchical => self.tree.is_none(),
+        };
+        let rows = is_equal.then(|| of.rows() + 1)?;
+        // One more row lowers the shares of all other values alike, whatever its own value is.
+        let others = equal_distance(of, rows, reference);
+        Some(Box::new(move |code| {
+            let (count, share) = (of.count(code), share_of(reference, code));
+            let above = |count: u64| (count as f64 / rows as f64 - share).max(0.0);
+            others - above(count) + above(count + 1) - self.t
+        }))
+    }
+
     fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
         // Each further row moves the distribution by at most its share of the class.
         let excess = self.excess(of).clamp(0.0, 0.999);

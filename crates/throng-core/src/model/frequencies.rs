@@ -36,6 +36,12 @@ impl<'a> Frequencies<'a> {
         self.histogram.iter().map(changed).filter(|(_, rows)| *rows > 0).chain(new)
     }
 
+    /// Returns the row count of a code.
+    pub(super) fn count(self, code: u32) -> u64 {
+        let changed = |of: Option<u32>| u64::from(of == Some(code));
+        self.histogram.count(code) + changed(self.plus) - changed(self.minus)
+    }
+
     /// Returns the number of rows that have a value.
     pub(super) fn rows(self) -> u64 {
         self.iter().map(|(_, rows)| rows).sum()

@@ -13,7 +13,8 @@ use super::likeness::Likeness;
 use super::max_share::MaxShare;
 use super::recursive::RecursiveDiversity;
 use super::value_range::LeastRange;
-use super::{ClosedUnder, FrequencyRequirement, Model, Tally};
+use super::{ClosedUnder, FrequencyRequirement, Model, RowTest, Tally};
+use crate::domain::NULL;
 use crate::feasibility::Shortfall;
 use crate::table::SensitiveColumn;
 
@@ -23,12 +24,29 @@ pub(super) trait Measure: Debug + Send + Sync {
     /// to satisfying it. A class without any value satisfies every measure but those of diversity.
     fn excess(&self, of: Frequencies<'_>) -> f64;
 
+    /// Returns the excess after one more row with a code, if it can be had faster for many codes than for each by itself.
+    fn excess_with<'a>(&'a self, _of: Frequencies<'a>) -> Option<Box<dyn Fn(u32) -> f64 + 'a>> {
+        None
+    }
+
     /// Returns a lower bound of the rows that a violating class lacks; at least one.
     fn missing_rows(&self, of: Frequencies<'_>) -> u64;
 
     /// Returns the measure with the frequencies of a release as its reference, if it has one.
     fn for_release(&self, _column: &SensitiveColumn, _released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
         None
+    }
+}
+
+/// Returns whether the excess of a violating class falls by one more row with a code.
+fn falls_with<'a>(measure: &'a dyn Measure, of: Frequencies<'a>) -> Box<dyn Fn(u32) -> bool + 'a> {
+    let excess = measure.excess(of);
+    if excess <= 0.0 {
+        return Box::new(|_| false);
+    }
+    match measure.excess_with(of) {
+        Some(excess_with) => Box::new(move |code| code != NULL && excess_with(code) < excess),
+        None => Box::new(move |code| measure.excess(of.with(code)) < excess),
     }
 }
 
@@ -72,9 +90,12 @@ impl Model for FrequencyModel {
     }
 
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        let frequencies = class.frequencies(self.column);
-        let excess = self.measure.excess(frequencies);
-        excess > 0.0 && self.measure.excess(frequencies.with(codes[self.column])) < excess
+        self.helper(class)(codes)
+    }
+
+    fn helper<'a>(&'a self, class: &'a Tally) -> RowTest<'a> {
+        let falls = falls_with(self.measure.as_ref(), class.frequencies(self.column));
+        Box::new(move |codes| falls(codes[self.column]))
     }
 
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {

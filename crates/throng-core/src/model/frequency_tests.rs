@@ -161,6 +161,25 @@ proptest! {
     }
 
     #[test]
+    fn a_row_helps_where_it_brings_a_class_closer(t in 0.05_f64..0.6, own in codes(12), others in codes(20)) {
+        let release = [own.clone(), others].concat();
+        let model = bound(FrequencyRequirement::Closeness { t, distance: GroundDistance::Equal }, &release);
+        let distance = |codes: &[u32]| {
+            let differences = shares(codes).into_iter().zip(shares(&release)).map(|(own, all)| (own - all).abs());
+            if codes.iter().all(|code| *code == NULL) { 0.0 } else { differences.sum::<f64>() / 2.0 }
+        };
+        let (before, tally) = (distance(&own), class(&own));
+        let helps = model.helper(&tally);
+        for code in (0..VALUES).chain([NULL]) {
+            let after = distance(&[own.clone(), vec![code]].concat());
+            if (after - before).abs() > 1e-9 && (before - t).abs() > 1e-9 {
+                prop_assert_eq!(helps(&[code]), before > t && after < before, "{} to {} by {}", before, after, code);
+            }
+            prop_assert_eq!(helps(&[code]), model.helps(&tally, &[code]));
+        }
+    }
+
+    #[test]
     fn as_many_rows_as_the_deficit_says_are_needed_at_least(requirement in requirement(), own in codes(6), others in codes(20)) {
         let release = [own.clone(), others].concat();
         let model = bound(requirement, &release);

@@ -58,6 +58,9 @@ pub enum ClosedUnder {
     Merging,
 }
 
+/// Tests the sensitive codes of a row.
+pub type RowTest<'a> = Box<dyn Fn(&[u32]) -> bool + 'a>;
+
 /// One requirement on every class.
 pub trait Model: Debug + Send + Sync {
     /// Returns the name of the model in reports.
@@ -79,6 +82,11 @@ pub trait Model: Debug + Send + Sync {
 
     /// Whether one more row with these sensitive codes brings a class that does not satisfy the model closer to it.
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool;
+
+    /// Returns [`Model::helps`] for one class and many rows.
+    fn helper<'a>(&'a self, class: &'a Tally) -> RowTest<'a> {
+        Box::new(move |codes| self.helps(class, codes))
+    }
 
     /// Whether a class that satisfies the model still does without one of its rows, which has these codes.
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool;
@@ -297,6 +305,13 @@ impl Privacy {
     /// Whether a row with these codes lowers the deficit of a diversity model.
     pub fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
         self.models().any(|model| !model.counts_rows() && model.helps(class, codes))
+    }
+
+    /// Returns [`Privacy::helps`] for one class and many rows.
+    pub fn helper<'a>(&'a self, class: &'a Tally) -> impl Fn(&[u32]) -> bool + 'a {
+        let models = self.models().filter(|model| !model.counts_rows());
+        let helpers: Vec<_> = models.map(|model| model.helper(class)).collect();
+        move |codes| helpers.iter().any(|helps| helps(codes))
     }
 
     /// Returns the sum of the missing units over all counting models, each in its own units.
