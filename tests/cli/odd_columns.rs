@@ -17,6 +17,18 @@ use crate::tables::{strings, table, texts, write_csv, write_ipc, write_parquet};
 const AGE: &str = "[columns.age]\nrole = \"quasi\"\n";
 
 #[test]
+fn names_of_derived_columns_are_reserved() {
+    let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
+    for (name, role) in [("__throng_block", "quasi"), ("__throng_unit", "quasi"), ("__throng_unit", "insensitive")] {
+        let workshop = Workshop::new();
+        write_csv(&workshop.path("input/people.csv"), &table(vec![("age", ages.clone()), (name, ages.clone())]));
+        workshop.policy(2, 1, &format!("{AGE}[columns.{name}]\nrole = \"{role}\"\n"));
+        let message = workshop.run_refused(78, &["--input", "input/people.csv"]);
+        assert_says(&message, &[name, "reserved", "rename the column"]);
+    }
+}
+
+#[test]
 fn names_that_repeat_are_refused_by_name() {
     let ages: ArrayRef = Arc::new(Int64Array::from_iter_values(0..10));
     let twice = table(vec![("age", ages.clone()), ("row", ages.clone()), ("age", ages)]);

@@ -124,7 +124,7 @@ impl AnonymizeExec {
         async move {
             let make = || async {
                 if !has_external_verification {
-                    // Whoever verifies the release examines it too.
+                    // The caller that verifies the release examines it too.
                     anonymizer.policy().check_unexamined()?;
                 }
                 let progress: Arc<dyn Progress> = timed.clone();

@@ -1,7 +1,7 @@
 //! Distinct values of numbers and dates that do not fit into memory.
 //!
 //! The survey of a stream returns the values of such a column as keys of the same order, at first all that it has seen and
-//! then those of each chunk, and numbers them anew ([`KeyBuffer`]). Ranks of the keys over all streams
+//! then those of each chunk, and renumbers them ([`KeyBuffer`]). Ranks of the keys over all streams
 //! ([`crate::rank_keys`]) are positions of the whole domain, which is not in memory at any time: a part of the table gets the
 //! values of its own rows, and the labels those that they show.
 //!

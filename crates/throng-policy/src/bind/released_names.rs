@@ -11,8 +11,11 @@ use crate::suggest::did_you_mean;
 
 use super::BoundColumn;
 
-/// Reports names that occur twice in the input, that only the input has, and that only the policy has. A `derived` column needs
-/// no name in the policy.
+/// Beginning of the names of derived columns, which accompany the rows of a job and are not released.
+const RESERVED: &str = "__throng_";
+
+/// Reports names that are reserved, that occur twice in the input, that only the input has, and that only the policy has. A
+/// `derived` column needs no name in the policy.
 pub fn check(columns: &Columns, schema: &Schema, derived: Option<&str>, report: &mut Report<'_>) {
     let table = FieldPath::of(&["columns"]);
     let listed: HashSet<&str> = columns.by_name.iter().map(|(name, _)| name.as_str()).collect();
@@ -39,6 +42,9 @@ pub fn check(columns: &Columns, schema: &Schema, derived: Option<&str>, report: 
                 names.join(", ")
             ),
         );
+    }
+    for (name, _) in columns.by_name.iter().filter(|(name, _)| name.starts_with(RESERVED)) {
+        report.field(&table.key(name), format!("names that begin with `{RESERVED}` are reserved; rename the column"));
     }
     for (name, _) in &columns.by_name {
         if !present.contains_key(name.as_str()) {
