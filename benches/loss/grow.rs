@@ -92,10 +92,11 @@ impl RowTable<'_> {
             }
             next = match need {
                 _ if pace == Pace::Literal => {
-                    let helps = |row| need != Need::DiverseRow || self.privacy.helps(&tally, self.codes(row));
+                    let helps =
+                        |row| !matches!(need, Need::DiverseRow(_)) || self.privacy.helps(&tally, self.codes(row));
                     pool.nearest_of_all(self, &class.span, helps)
                 }
-                Need::DiverseRow => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
+                Need::DiverseRow(_) => pool.nearest_that(|row| self.privacy.helps(&tally, self.codes(row))),
                 _ => pool.nearest(self.loss(&class.span)),
             };
         }

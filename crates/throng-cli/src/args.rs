@@ -63,7 +63,7 @@ const EVERY: &str = "Options of every command";
         throng demo                  release a synthetic census and verify it\n  \
         throng studio people.parquet write a policy by looking, in the browser\n  \
         throng init people.parquet   draft a policy for a table of your own\n  \
-        throng check policy.toml     tell what is open or wrong in it, write nothing\n  \
+        throng check policy.toml     list what is open or wrong in it, write nothing\n  \
         throng run policy.toml       release\n\n\
         Logs go to stderr. The last line on stdout is one JSON object with the outcome,\n\
         except of commands that print a document: schema, sql, completions, man,\n\
@@ -124,8 +124,8 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Count the rows that could be found in a table as it is, and the columns that single them out
     ///
-    /// Rows are counted: people are found where each has one row, and several rows of a person look like several people. A class is all rows with the same quasi-identifiers; whoever knows those of a person in a class of f rows finds the
-    /// right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
+    /// Rows are counted: several rows of a person look like several people. A class is all rows with the same
+    /// quasi-identifiers; somebody who knows those of a person in a class of f rows finds the right row with a probability of 1/f. Prosecutor: the highest and average of it, and the rows above a threshold.
     /// Journalist and marketer look people up in a register of the population; the table is taken for it, so that theirs
     /// are upper bounds. The share of a column is the part of the average risk that goes away when it is not known.
     Risk(RiskArgs),
@@ -147,7 +147,7 @@ pub(crate) enum Command {
     /// that cover a person in both. Works on released files alone, also on those that Throng has not made, and on releases
     /// under two policies.
     Diff(DiffArgs),
-    /// Try out a grid of k, p and algorithms, and tell the risk and the loss of each
+    /// Try out a grid of k, p and algorithms, and list the risk and the loss of each
     ///
     /// Reads the input once and publishes nothing. Every figure is that of recoded classes which were held against their
     /// policy. A combination that can't be kept says why.
@@ -180,7 +180,7 @@ pub(crate) enum Command {
     /// Remove what dead runs have left at an output
     ///
     /// A run that was killed leaves its staging folder, or staged objects on a store. The next run removes them; this does
-    /// it without one. On this machine a lock tells which runs are alive; on a store all that a run has written must be older
+    /// it without one. On this machine a lock shows which runs are alive; on a store all that a run has written must be older
     /// than a day. The release, runs that are alive and files of others are never touched.
     Clean(CleanArgs),
     /// Make synthetic data

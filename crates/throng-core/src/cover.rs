@@ -152,7 +152,7 @@ fn real_cells(numbers: &[f64], grid: CoverGrid, data_type: &DataType) -> Option<
     let border = |at: f64| held(tidy(origin + at * width), data_type);
     let cell = |number: f64| {
         let at = step(number, origin, width, precision);
-        // Where borders are closer than numbers of this size can be told apart there is no grid.
+        // Where borders are closer than numbers of this size can represent there is no grid.
         if number.abs() >= EXACT || at.abs() >= EXACT || border(at) == border(at + 1.0) {
             return None;
         }

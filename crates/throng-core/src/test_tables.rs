@@ -132,7 +132,7 @@ pub(crate) fn paper_table_1() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
 }
 
 /// Table 1 with one AIDS swapped for another illness.
-pub(crate) fn paper_table_1_mended() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
+pub(crate) fn paper_table_1_corrected() -> (Vec<(QuasiSpec, ArrayRef)>, Vec<ArrayRef>) {
     let (quasi, mut sensitive) = paper_table_1();
     let mut illness: Vec<&str> = sensitive[0].as_string::<i32>().iter().flatten().collect();
     illness[1] = "Flu";

@@ -15,7 +15,7 @@ const PRODUCT: &str = "throng-token/";
 #[derive(Clone)]
 pub struct Tokens {
     shown: String,
-    /// Digests, so that the time of a comparison tells nothing about a token.
+    /// Digests, so that the time of a comparison reveals nothing about a token.
     accepted: Vec<[u8; 32]>,
 }
 

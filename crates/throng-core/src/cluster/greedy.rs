@@ -3,7 +3,8 @@
 //! 1. A cell that satisfies the model alone (*rich*) is a class at no loss.
 //! 2. The other cells (*poor*) become seeds, the least isolated first. A class grows from its seed by the nearest rows:
 //!    whole poor cells, or single surplus rows of rich cells, which stay satisfied. As long as enough rows are missing
-//!    any row is taken; once the missing rows must bring new sensitive values, only rows that lower the deficit are.
+//!    any row is taken; once the missing rows must bring new sensitive values, only rows that lower the deficit are,
+//!    several at a time while many are missing.
 //! 3. Cells that could not be completed join the class with the least increase of loss.
 //!
 //! A large leaf of numeric columns in which no cell is rich is clustered by `spatial_greedy`.
@@ -12,6 +13,7 @@
 //! nearest rich cell.
 
 use std::cell::LazyCell;
+use std::collections::BinaryHeap;
 
 use super::leaf_view::{DenseBox, LeafView, LossMeasure, WideningLosses};
 use super::{Class, ClusterMethod, Portion, spatial_greedy};
@@ -32,6 +34,12 @@ const LOOKS_AHEAD: usize = 8;
 
 /// Number of consecutive seeds without a complete class after which the remaining ones are skipped.
 const FAILED_SEEDS: usize = 32;
+
+/// The same where the free cells are unlikely to form another class.
+const FEW_FAILED_SEEDS: usize = 4;
+
+/// A class that lacks many diverse rows takes this part of them at a time: for a model of frequencies they may be thousands.
+const DIVERSE_AT_A_TIME: u64 = 8;
 
 /// Random perturbation of the order of seeds, as a share of their isolation. Without it, an attacker who knows all rows
 /// but one could compute the classes for each candidate of the last row and compare.
@@ -127,6 +135,8 @@ struct GreedyRun<'a> {
     /// Rich cells with surplus rows.
     donors: Vec<usize>,
     free: Vec<usize>,
+    /// Tally of the free cells, if there is a model of frequencies.
+    left: Option<Tally>,
     /// Rows that rich cells have lent, by group.
     given: rustc_hash::FxHashMap<u32, u32>,
     classes: Vec<GreedyClass>,
@@ -162,12 +172,17 @@ impl<'a> GreedyRun<'a> {
             is_free,
             donors: Vec::new(),
             free,
+            left: None,
             given: rustc_hash::FxHashMap::default(),
             classes: Vec::new(),
             losses: Vec::new(),
         };
         if privacy.lends() {
             work.donors = (0..work.rich.len()).filter(|local| work.can_give(*local)).collect();
+        }
+        if !privacy.is_closed_under_adding_rows() {
+            let cells = work.free.iter().map(|local| frame.cell(*local));
+            work.left = Some(Tally::of_cells(table, cells));
         }
         work
     }
@@ -179,10 +194,16 @@ impl<'a> GreedyRun<'a> {
                 continue;
             }
             failed = if self.grow(seed) { 0 } else { failed + 1 };
-            if failed == FAILED_SEEDS {
+            if failed == FAILED_SEEDS || failed >= FEW_FAILED_SEEDS && self.is_exhausted() {
                 break;
             }
         }
+    }
+
+    /// Whether the free cells are unlikely to form another class: there is a model of frequencies, which large classes satisfy
+    /// most easily, and all of them together violate it.
+    fn is_exhausted(&self) -> bool {
+        self.donors.is_empty() && self.left.as_ref().is_some_and(|left| !self.privacy.is_satisfied(left))
     }
 
     /// Returns the poor cells, ordered by the loss of the pair with their nearest neighbour, with noise.
@@ -216,16 +237,26 @@ impl<'a> GreedyRun<'a> {
             let choice = match need {
                 Need::Nothing => break,
                 Need::AnyRow(_) => self.nearest(&reach, &tally, false),
-                Need::DiverseRow => self.nearest(&reach, &tally, true),
+                Need::DiverseRow(_) => self.nearest(&reach, &tally, true),
+            };
+            let at_a_time = match need {
+                Need::DiverseRow(missing) => (missing / DIVERSE_AT_A_TIME).max(1),
+                _ => 1,
             };
             match choice {
-                Some(NextCell::Poor(local)) => {
+                Some(NextCell::Poor(local)) if at_a_time == 1 => {
                     reach.include(self.frame, local);
                     self.take_cell(local, &mut tally, &mut taken);
                 }
+                Some(NextCell::Poor(_)) => {
+                    for local in self.nearest_poor(&reach, &tally, at_a_time as usize) {
+                        reach.include(self.frame, local);
+                        self.take_cell(local, &mut tally, &mut taken);
+                    }
+                }
                 Some(NextCell::Donor(local)) => {
                     reach.include(self.frame, local);
-                    let rows = if let Need::AnyRow(rows) = need { rows } else { 1 };
+                    let rows = if let Need::AnyRow(rows) = need { rows } else { at_a_time };
                     self.borrow(local, rows, &mut tally, &mut borrowed);
                 }
                 None => {
@@ -247,6 +278,9 @@ impl<'a> GreedyRun<'a> {
     fn take_cell(&mut self, local: usize, tally: &mut Tally, taken: &mut Vec<usize>) {
         self.is_free[local] = false;
         self.groups.of_cell(local).for_each(|(codes, rows)| tally.add(codes, u64::from(rows)));
+        if let Some(left) = &mut self.left {
+            self.groups.of_cell(local).for_each(|(codes, rows)| left.remove(codes, u64::from(rows)));
+        }
         taken.push(local);
     }
 
@@ -270,6 +304,28 @@ impl<'a> GreedyRun<'a> {
         }
         self.losses = losses;
         best
+    }
+
+    /// Returns up to `most` free cells with a helping row that increase the loss of the class least, the nearest first.
+    fn nearest_poor(&mut self, reach: &WideningLosses, tally: &Tally, most: usize) -> Vec<usize> {
+        let helps = self.privacy.helper(tally);
+        let mut losses = std::mem::take(&mut self.losses);
+        reach.losses_with(self.frame, &self.free, &mut losses);
+        // The farthest cell is on top. Losses are not negative, so their bits have the same order.
+        let mut nearest: BinaryHeap<(u32, usize)> = BinaryHeap::with_capacity(most + 1);
+        for (local, loss) in self.free.iter().zip(&losses) {
+            let is_near =
+                nearest.len() < most || nearest.peek().is_some_and(|(farthest, _)| loss.to_bits() < *farthest);
+            if is_near && self.is_free[*local] && self.cell_helps(*local, &helps) {
+                nearest.push((loss.to_bits(), *local));
+                if nearest.len() > most {
+                    nearest.pop();
+                }
+            }
+        }
+        drop(helps);
+        self.losses = losses;
+        nearest.into_sorted_vec().into_iter().map(|(_, local)| local).collect()
     }
 
     fn cell_helps(&self, local: usize, helps: &impl Fn(&[u32]) -> bool) -> bool {
@@ -327,6 +383,9 @@ impl<'a> GreedyRun<'a> {
     fn give_back(&mut self, taken: &[usize], borrowed: &[(usize, u32)]) {
         for local in taken {
             self.is_free[*local] = true;
+            if let Some(left) = &mut self.left {
+                left.add_cell(self.table, self.frame.cell(*local));
+            }
         }
         for (local, group) in borrowed {
             if let Some(own) = &mut self.rich[*local] {

@@ -66,7 +66,7 @@ impl Surplus {
             let (helping, most) = match privacy.need(&tally) {
                 Need::Nothing => return Some(allocated),
                 Need::AnyRow(rows) => (false, rows),
-                Need::DiverseRow => (true, 1),
+                Need::DiverseRow(_) => (true, 1),
             };
             let left = self.by_group.iter().zip(self.first_group..).filter(|(rows, _)| **rows > 0);
             let wanted = left.filter(|(_, group)| !helping || privacy.helps(&tally, table.codes(*group)));

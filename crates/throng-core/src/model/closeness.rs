@@ -47,7 +47,10 @@ impl Closeness {
 fn equal_distance(of: Frequencies<'_>, rows: u64, reference: &[f64]) -> f64 {
     // Half of all differences is the sum of the positive ones.
     let above = |(code, count): (u32, u64)| (count as f64 / rows as f64 - share_of(reference, code)).max(0.0);
-    of.iter().map(above).sum()
+    match of.as_list() {
+        Some(list) => list.iter().copied().map(above).sum(),
+        None => of.iter().map(above).sum(),
+    }
 }
 
 /// Returns the earth mover's distance where two values are as far from each other as their ranks among the values of the
@@ -102,9 +105,9 @@ impl Measure for Closeness {
         }))
     }
 
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+    fn missing_rows(&self, of: Frequencies<'_>, excess: f64) -> u64 {
         // Each further row moves the distribution by at most its share of the class.
-        let excess = self.excess(of).clamp(0.0, 0.999);
+        let excess = excess.clamp(0.0, 0.999);
         (of.rows() as f64 * excess / (1.0 - excess)).ceil() as u64
     }
 

@@ -16,7 +16,7 @@ impl Measure for EntropyDiversity {
         self.l.ln() - entropy(of)
     }
 
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+    fn missing_rows(&self, of: Frequencies<'_>, _excess: f64) -> u64 {
         (self.l.ceil() as u64).saturating_sub(of.iter().count() as u64)
     }
 }

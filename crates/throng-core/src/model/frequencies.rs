@@ -42,8 +42,13 @@ impl<'a> Frequencies<'a> {
         self.histogram.count(code) + changed(self.plus) - changed(self.minus)
     }
 
+    /// Returns the codes that occur, with their row counts, if they are those of the class and kept as a list.
+    pub(super) fn as_list(self) -> Option<&'a [(u32, u64)]> {
+        self.histogram.as_list().filter(|_| self.plus.is_none() && self.minus.is_none())
+    }
+
     /// Returns the number of rows that have a value.
     pub(super) fn rows(self) -> u64 {
-        self.iter().map(|(_, rows)| rows).sum()
+        self.histogram.rows() + u64::from(self.plus.is_some()) - u64::from(self.minus.is_some())
     }
 }

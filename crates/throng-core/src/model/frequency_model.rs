@@ -29,8 +29,8 @@ pub(super) trait Measure: Debug + Send + Sync {
         None
     }
 
-    /// Returns a lower bound of the rows that a violating class lacks; at least one.
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64;
+    /// Returns a lower bound of the rows that a class with this excess, which is positive, lacks.
+    fn missing_rows(&self, of: Frequencies<'_>, excess: f64) -> u64;
 
     /// Returns the measure with the frequencies of a release as its reference, if it has one.
     fn for_release(&self, _column: &SensitiveColumn, _released: Frequencies<'_>) -> Option<Arc<dyn Measure>> {
@@ -86,7 +86,8 @@ impl Model for FrequencyModel {
 
     fn deficit(&self, class: &Tally) -> u64 {
         let frequencies = class.frequencies(self.column);
-        if self.measure.excess(frequencies) > 0.0 { self.measure.missing_rows(frequencies).max(1) } else { 0 }
+        let excess = self.measure.excess(frequencies);
+        if excess > 0.0 { self.measure.missing_rows(frequencies, excess).max(1) } else { 0 }
     }
 
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool {

@@ -4,12 +4,19 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-/// Up to this many distinct values are kept as a sorted list, which is smaller and faster than a map.
-const SMALL: usize = 32;
+/// Up to this many distinct values are kept as a sorted list, which is smaller than a map and faster to iterate over.
+const SMALL: usize = 512;
 
 /// Row counts by code, without null.
 #[derive(Clone, Debug)]
-pub(super) enum Histogram<C = u32> {
+pub(super) struct Histogram<C = u32> {
+    /// Sum of all counts.
+    rows: u64,
+    counts: Counts<C>,
+}
+
+#[derive(Clone, Debug)]
+enum Counts<C> {
     /// Ascending by code.
     Small(Vec<(C, u64)>),
     Large(FxHashMap<C, u64>),
@@ -17,19 +24,20 @@ pub(super) enum Histogram<C = u32> {
 
 impl<C: Copy + Ord + Hash> Histogram<C> {
     pub(super) fn empty() -> Self {
-        Self::Small(Vec::new())
+        Self { rows: 0, counts: Counts::Small(Vec::new()) }
     }
 
     pub(super) fn add(&mut self, code: C, rows: u64) {
-        match self {
-            Self::Large(map) => *map.entry(code).or_default() += rows,
-            Self::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
+        self.rows += rows;
+        match &mut self.counts {
+            Counts::Large(map) => *map.entry(code).or_default() += rows,
+            Counts::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
                 Ok(at) => list[at].1 += rows,
                 Err(at) if list.len() < SMALL => list.insert(at, (code, rows)),
                 Err(_) => {
                     let mut map: FxHashMap<C, u64> = list.drain(..).collect();
                     map.insert(code, rows);
-                    *self = Self::Large(map);
+                    self.counts = Counts::Large(map);
                 }
             },
         }
@@ -37,8 +45,9 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
 
     /// Removes rows, which must be present.
     pub(super) fn remove(&mut self, code: C, rows: u64) {
-        match self {
-            Self::Large(map) => {
+        self.rows -= rows;
+        match &mut self.counts {
+            Counts::Large(map) => {
                 if let Some(count) = map.get_mut(&code) {
                     *count -= rows;
                     if *count == 0 {
@@ -46,7 +55,7 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
                     }
                 }
             }
-            Self::Small(list) => {
+            Counts::Small(list) => {
                 if let Ok(at) = list.binary_search_by_key(&code, |entry| entry.0) {
                     list[at].1 -= rows;
                     if list[at].1 == 0 {
@@ -57,26 +66,39 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
         }
     }
 
+    /// Returns the sum of all counts.
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
     pub(super) fn distinct(&self) -> usize {
-        match self {
-            Self::Small(list) => list.len(),
-            Self::Large(map) => map.len(),
+        match &self.counts {
+            Counts::Small(list) => list.len(),
+            Counts::Large(map) => map.len(),
         }
     }
 
     /// Returns the codes that occur, with their row counts.
     pub(super) fn iter(&self) -> impl Iterator<Item = (C, u64)> + Clone {
-        let (list, map) = match self {
-            Self::Small(list) => (list.as_slice(), None),
-            Self::Large(map) => (&[][..], Some(map)),
+        let (list, map) = match &self.counts {
+            Counts::Small(list) => (list.as_slice(), None),
+            Counts::Large(map) => (&[][..], Some(map)),
         };
         list.iter().copied().chain(map.into_iter().flatten().map(|(code, rows)| (*code, *rows)))
     }
 
+    /// Returns the codes that occur, with their row counts, if they are kept as a list.
+    pub(super) fn as_list(&self) -> Option<&[(C, u64)]> {
+        match &self.counts {
+            Counts::Small(list) => Some(list),
+            Counts::Large(_) => None,
+        }
+    }
+
     pub(super) fn count(&self, code: C) -> u64 {
-        match self {
-            Self::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
-            Self::Large(map) => map.get(&code).copied().unwrap_or(0),
+        match &self.counts {
+            Counts::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
+            Counts::Large(map) => map.get(&code).copied().unwrap_or(0),
         }
     }
 }

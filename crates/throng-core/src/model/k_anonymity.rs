@@ -1,6 +1,6 @@
 //! k-anonymity [Truta 2007, Def. 2]: every class has at least k rows.
 
-use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
+use super::{CountingModel, Model, Tally};
 use crate::feasibility::Shortfall;
 
 /// Requires at least `k` rows.
@@ -23,18 +23,6 @@ impl Model for KAnonymity {
 
     fn column(&self) -> Option<usize> {
         None
-    }
-
-    fn closed_under(&self) -> ClosedUnder {
-        ClosedUnder::AddingRows
-    }
-
-    fn deficit(&self, class: &Tally) -> u64 {
-        counted_deficit(self, class)
-    }
-
-    fn helps(&self, class: &Tally, _codes: &[u32]) -> bool {
-        class.rows() < self.k
     }
 
     fn can_lose(&self, class: &Tally, _codes: &[u32]) -> bool {

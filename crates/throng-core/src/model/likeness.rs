@@ -24,7 +24,7 @@ impl Measure for Likeness {
         of.iter().map(above).fold(f64::NEG_INFINITY, f64::max).max(-rows)
     }
 
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+    fn missing_rows(&self, of: Frequencies<'_>, _excess: f64) -> u64 {
         let Some(reference) = &self.reference else { return 0 };
         let needed = |(code, count): (u32, u64)| count as f64 / ((1.0 + self.beta) * share_of(reference, code));
         let rows = of.iter().map(needed).fold(0.0, f64::max).ceil();

@@ -15,7 +15,7 @@ impl Measure for MaxShare {
         most as f64 - self.share * rows as f64
     }
 
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+    fn missing_rows(&self, of: Frequencies<'_>, _excess: f64) -> u64 {
         let (most, rows) = most_frequent(of);
         ((most as f64 / self.share).ceil() as u64).saturating_sub(rows)
     }

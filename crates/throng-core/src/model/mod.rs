@@ -37,7 +37,9 @@ pub use k_anonymity::KAnonymity;
 pub(crate) use list_model::highest_p;
 pub use list_model::{ListDiversity, ListShare};
 pub use p_sensitive::{CodeMeaning, PSensitive};
-pub use requirement::{Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement};
+pub use requirement::{
+    Bound, FrequencyRequirement, GroundDistance, bound_of, describe_requirement, limits_frequencies,
+};
 pub(crate) use tally::SINGLE;
 pub use tally::{Tally, TallyShape};
 pub use unit_anonymity::UnitAnonymity;
@@ -74,14 +76,21 @@ pub trait Model: Debug + Send + Sync {
     /// Returns the sensitive column of the model, as an index into [`Table::sensitive`].
     fn column(&self) -> Option<usize>;
 
-    /// Returns what the model is closed under.
-    fn closed_under(&self) -> ClosedUnder;
+    /// Returns what the model is closed under. A model that counts is closed under adding rows.
+    fn closed_under(&self) -> ClosedUnder {
+        if self.counting().is_some() { ClosedUnder::AddingRows } else { ClosedUnder::Merging }
+    }
 
-    /// Returns a lower bound of the missing rows; zero if and only if the class satisfies the model.
-    fn deficit(&self, class: &Tally) -> u64;
+    /// Returns a lower bound of the missing rows; zero if and only if the class satisfies the model. That of a model that counts
+    /// follows from its shortage; a model that neither counts nor implements this accepts no class.
+    fn deficit(&self, class: &Tally) -> u64 {
+        self.counting().map_or(u64::MAX, |model| model.shortage(class).div_ceil(model.max_gain_per_row()))
+    }
 
     /// Whether one more row with these sensitive codes brings a class that does not satisfy the model closer to it.
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool;
+    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
+        self.counting().is_some_and(|model| model.shortage(class) > 0 && model.gain(class, codes) > 0)
+    }
 
     /// Returns [`Model::helps`] for one class and many rows.
     fn helper<'a>(&'a self, class: &'a Tally) -> RowTest<'a> {
@@ -151,11 +160,6 @@ pub trait CountingModel: Model {
     }
 }
 
-/// Returns the deficit of a counting model.
-fn counted_deficit(model: &dyn CountingModel, class: &Tally) -> u64 {
-    model.shortage(class).div_ceil(model.max_gain_per_row())
-}
-
 /// All models of one release; a class must satisfy each.
 #[derive(Clone, Debug)]
 pub struct Privacy {
@@ -191,6 +195,13 @@ impl Privacy {
             models.extend((0..sensitive_columns).map(of_column));
         }
         Self::new(models)
+    }
+
+    /// Adds models.
+    #[must_use]
+    pub fn with(mut self, models: impl IntoIterator<Item = Arc<dyn Model>>) -> Self {
+        self.models.extend(models);
+        self
     }
 
     /// Returns the models.
@@ -298,7 +309,7 @@ impl Privacy {
             (0, 0) => Need::Nothing,
             // While there is room for the diverse rows that are missing, the nearest row is best.
             (any, kind) if any > kind => Need::AnyRow(any - kind),
-            _ => Need::DiverseRow,
+            (_, kind) => Need::DiverseRow(kind),
         }
     }
 
@@ -355,8 +366,8 @@ pub enum Need {
     Nothing,
     /// Up to this many rows of any kind.
     AnyRow(u64),
-    /// A row that [`Privacy::helps`].
-    DiverseRow,
+    /// A row that [`Privacy::helps`]; at least this many are missing.
+    DiverseRow(u64),
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! The sensitive coding of the column decides which values count as one: the value itself, its strong ancestor
 //! (extended p-sensitivity [Truta 2007, Def. 6]), its category (the p+ of [Sun 2008]), or its band.
 
-use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
+use super::{CountingModel, Model, Tally};
 use crate::domain::NULL;
 use crate::feasibility::{Shortfall, max_classes};
 
@@ -59,18 +59,6 @@ impl Model for PSensitive {
 
     fn column(&self) -> Option<usize> {
         Some(self.column)
-    }
-
-    fn closed_under(&self) -> ClosedUnder {
-        ClosedUnder::AddingRows
-    }
-
-    fn deficit(&self, class: &Tally) -> u64 {
-        counted_deficit(self, class)
-    }
-
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.shortage(class) > 0 && self.gain(class, codes) > 0
     }
 
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {

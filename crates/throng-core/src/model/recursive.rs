@@ -29,7 +29,7 @@ impl Measure for RecursiveDiversity {
         if excess == 0.0 { f64::MIN_POSITIVE } else { excess }
     }
 
-    fn missing_rows(&self, of: Frequencies<'_>) -> u64 {
+    fn missing_rows(&self, of: Frequencies<'_>, _excess: f64) -> u64 {
         let (most, tail) = self.most_and_tail(of);
         ((most as f64 / self.c).floor() as u64 + 1).saturating_sub(tail)
     }

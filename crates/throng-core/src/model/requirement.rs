@@ -116,6 +116,11 @@ pub fn bound_of(model: &str) -> Bound {
     }
 }
 
+/// Whether a model, given by its name in reports, limits how frequent values are in a class.
+pub fn limits_frequencies(model: &str) -> bool {
+    matches!(model, MAX_SHARE | ENTROPY | RECURSIVE | CLOSENESS | LIKENESS)
+}
+
 /// Describes a requirement on a sensitive column for readers of a report, given the name of its model. A model without
 /// words of its own is described by its name, so that none is left out.
 pub fn describe_requirement(model: &str, column: &str, required: impl fmt::Display) -> String {

@@ -1,7 +1,7 @@
 //! k-anonymity of units: every class has rows of at least k different units of privacy, such as people or households.
 
 use super::tally::SINGLE;
-use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
+use super::{CountingModel, Model, Tally};
 use crate::feasibility::Shortfall;
 
 /// Requires at least `k` different units.
@@ -30,18 +30,6 @@ impl Model for UnitAnonymity {
 
     fn column(&self) -> Option<usize> {
         None
-    }
-
-    fn closed_under(&self) -> ClosedUnder {
-        ClosedUnder::AddingRows
-    }
-
-    fn deficit(&self, class: &Tally) -> u64 {
-        counted_deficit(self, class)
-    }
-
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.shortage(class) > 0 && self.gain(class, codes) > 0
     }
 
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {

@@ -8,7 +8,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tally::SINGLE;
-use super::{ClosedUnder, CodeMeaning, CountingModel, Model, PSensitive, Tally, counted_deficit};
+use super::{CodeMeaning, CountingModel, Model, PSensitive, Tally};
 use crate::domain::NULL;
 use crate::feasibility::Shortfall;
 
@@ -96,14 +96,6 @@ impl Model for UnitDiversity {
 
     fn column(&self) -> Option<usize> {
         Some(self.column)
-    }
-
-    fn closed_under(&self) -> ClosedUnder {
-        ClosedUnder::AddingRows
-    }
-
-    fn deficit(&self, class: &Tally) -> u64 {
-        counted_deficit(self, class)
     }
 
     fn helps(&self, class: &Tally, codes: &[u32]) -> bool {

@@ -4,7 +4,7 @@
 //! Category `i` of `m`, the most sensitive first, weighs `(i - 1) / (m - 1)`. Weights are counted in integer units of
 //! `1 / (m - 1)`, so that sums are exact.
 
-use super::{ClosedUnder, CountingModel, Model, Tally, counted_deficit};
+use super::{CountingModel, Model, Tally};
 use crate::domain::NULL;
 use crate::feasibility::Shortfall;
 
@@ -50,18 +50,6 @@ impl Model for CategoryWeight {
 
     fn column(&self) -> Option<usize> {
         Some(self.column)
-    }
-
-    fn closed_under(&self) -> ClosedUnder {
-        ClosedUnder::AddingRows
-    }
-
-    fn deficit(&self, class: &Tally) -> u64 {
-        counted_deficit(self, class)
-    }
-
-    fn helps(&self, class: &Tally, codes: &[u32]) -> bool {
-        self.shortage(class) > 0 && self.gain(class, codes) > 0
     }
 
     fn can_lose(&self, class: &Tally, codes: &[u32]) -> bool {

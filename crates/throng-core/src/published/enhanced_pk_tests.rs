@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::NULL;
 use crate::published::literal_reference::{LiteralRows, leaves, sound_classes, without};
 use crate::test_tables::{
-    Surveyed, cases, interval, ints, paper_figure_1, paper_table_1, paper_table_1_mended, survey, texts,
+    Surveyed, cases, interval, ints, paper_figure_1, paper_table_1, paper_table_1_corrected, survey, texts,
 };
 
 fn enhanced_pk(rows: &Surveyed, k: u64, p: u64) -> Vec<Class> {
@@ -47,7 +47,7 @@ fn a_frequent_value_may_be_a_row_short() {
 
 #[test]
 fn table_1_and_its_mended_form() {
-    for (quasi, sensitive) in [paper_table_1(), paper_table_1_mended()] {
+    for (quasi, sensitive) in [paper_table_1(), paper_table_1_corrected()] {
         assert_eq!(enhanced_pk(&survey(&quasi, &sensitive), 3, 2).len(), 2);
     }
 }

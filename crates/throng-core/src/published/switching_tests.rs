@@ -83,7 +83,7 @@ fn two_categories() -> Privacy {
 }
 
 /// Applies switching to given classes.
-fn mended(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class> {
+fn switched(rows: &Surveyed, privacy: &Privacy, start: &[&[usize]]) -> Vec<Class> {
     let cells: Vec<u32> = (0..rows.table.cell_count() as u32).collect();
     let frame = LeafView::new(&cells, &rows.table, LossMeasure::InformationLoss);
     let mut exchange = Exchange::new(&frame, privacy, rows.clusters(start));
@@ -107,7 +107,7 @@ fn table_5_of_paper_d_becomes_sensitive_by_two_switches() {
     let is_satisfied = |class: &Class| privacy.is_satisfied(&class.tally(&rows.table));
     let satisfied: Vec<bool> = rows.clusters(&table_5).iter().map(is_satisfied).collect();
     assert_eq!(satisfied, [false, true, false]);
-    let classes = mended(&rows, &privacy, &table_5);
+    let classes = switched(&rows, &privacy, &table_5);
     assert!(classes.iter().all(is_satisfied));
     // As in Table 6, two rows of the first class are exchanged for two of the last.
     assert_eq!(classes.len(), 3);
@@ -131,7 +131,7 @@ fn the_switch_that_loses_least_is_taken() {
     // 2 * 21 + 3 * 18 = 96; the 1 and the 22: 97; the 2 and a 20: 98; the 1 and a 20: 99.
     let rows =
         survey(&[(interval("age"), ints(&[1, 2, 10, 12, 20, 20, 22]))], &[texts(&["a", "a", "a", "b", "b", "b", "b"])]);
-    let found = mended(&rows, &two_categories(), &[&[0, 1], &[2, 3], &[4, 5, 6]]);
+    let found = switched(&rows, &two_categories(), &[&[0, 1], &[2, 3], &[4, 5, 6]]);
     assert_eq!(found, rows.clusters(&[&[0, 6], &[2, 3], &[1, 4, 5]]));
 }
 

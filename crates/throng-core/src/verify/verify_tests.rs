@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::Amount::Count;
 use super::*;
-use crate::test_tables::{cases, ints, maybe_texts, paper_table_1, paper_table_1_mended, texts};
+use crate::test_tables::{cases, ints, maybe_texts, paper_table_1, paper_table_1_corrected, texts};
 
 pub(super) fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
@@ -48,8 +48,8 @@ pub(super) fn findings(promise: Promise, batches: &[RecordBatch]) -> Findings {
     verifier.finish()
 }
 
-fn table_1(mended: bool) -> RecordBatch {
-    let (quasi, sensitive) = if mended { paper_table_1_mended() } else { paper_table_1() };
+fn table_1(corrected: bool) -> RecordBatch {
+    let (quasi, sensitive) = if corrected { paper_table_1_corrected() } else { paper_table_1() };
     batch(&[
         ("Age", quasi[0].1.clone()),
         ("ZipCode", quasi[1].1.clone()),
@@ -58,8 +58,8 @@ fn table_1(mended: bool) -> RecordBatch {
     ])
 }
 
-fn of_table_1(mended: bool, k: u64, p: u64) -> Findings {
-    findings(promise(&["Age", "ZipCode"], &["Diagnosis", "Income"], k, p), &[table_1(mended)])
+fn of_table_1(corrected: bool, k: u64, p: u64) -> Findings {
+    findings(promise(&["Age", "ZipCode"], &["Diagnosis", "Income"], k, p), &[table_1(corrected)])
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(super) fn check_arguments(function: &str, usage: &str, least: usize, types: 
     let can_compare = |data_type: &DataType| RowConverter::supports_fields(&[SortField::new(compared_type(data_type))]);
     match types.iter().enumerate().find(|(_, data_type)| !can_compare(data_type)) {
         Some((index, data_type)) => {
-            plan_err!("argument {} of {function} is {data_type}, whose values can't be told apart", index + 1)
+            plan_err!("argument {} of {function} is {data_type}, whose values can't be compared", index + 1)
         }
         None => Ok(()),
     }

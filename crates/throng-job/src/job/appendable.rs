@@ -35,7 +35,7 @@ pub(super) async fn appendable(output: &StorePath, policy: &Policy) -> Result<Op
     };
     let Some(appended) = &manifest.appended else {
         return Err(refused(format!(
-            "{output} holds a release that was not made by appending, and its rows can't be told from new ones; choose another \
+            "{output} holds a release that was not made by appending, and its rows can't be distinguished from new ones; choose another \
              location"
         )));
     };

@@ -32,7 +32,7 @@ const BATCH_ROWS: usize = 8 << 10;
 #[derive(Default)]
 struct RowsPerPerson {
     people: FxHashMap<UnitId, RowCounts>,
-    /// Number of rows of the first table that belong to nobody, each of which is a unit of its own.
+    /// Number of rows of the first table without an owner, each of which is a unit of its own.
     unnamed: u64,
 }
 
@@ -50,7 +50,7 @@ pub(crate) async fn link(
     let counted = count_rows(tables, &key, session).await?;
     let k = first.policy.privacy.k;
     let mut rows = kept_rows(counted.people, k);
-    // Whether rows belong to nobody is seen, so they are hidden among each other: they have a stratum of their own.
+    // Whether a row has an owner is visible, so they are hidden among each other: they have a stratum of their own.
     let alone: RowCounts = (0..tables.len()).map(|table| u32::from(table == 0)).collect();
     let unnamed = (1..=counted.unnamed).map(|number| (UnitId::from(number), Arc::clone(&alone)));
     check_limits(tables, &rows)?;
@@ -60,7 +60,7 @@ pub(crate) async fn link(
     leads.group(key, session, clock).await
 }
 
-/// Numbers the strata: one for each tuple of numbers of rows, and 0 for rows that belong to nobody.
+/// Numbers the strata: one for each tuple of numbers of rows, and 0 for rows without an owner.
 fn strata_of(rows: &FxHashMap<UnitId, RowCounts>) -> FxHashMap<RowCounts, u64> {
     let mut known: Vec<&RowCounts> = rows.values().collect();
     known.sort_unstable();
@@ -199,7 +199,7 @@ impl Leads<'_> {
     }
 }
 
-/// Whether the unit is a row that belongs to nobody. Pseudonyms are numbers of 128 bits.
+/// Whether the unit is a row without an owner. Pseudonyms are numbers of 128 bits.
 fn is_unnamed(id: UnitId) -> bool {
     id <= UnitId::from(u64::MAX)
 }

@@ -148,7 +148,7 @@ impl ProfiledTable {
                         let profile = profiles.entry(person).or_default();
                         *profile = profile.wrapping_add(class);
                     }
-                    RowOwner::Nobody => {}
+                    RowOwner::Unowned => {}
                     RowOwner::Strange => return Ok(false),
                 }
             }
@@ -194,7 +194,7 @@ impl ProfiledTable {
 /// Whose row it is.
 enum RowOwner {
     Person(UnitId),
-    Nobody,
+    Unowned,
     /// What is released is no pseudonym.
     Strange,
 }
@@ -203,7 +203,7 @@ fn units(batch: &RecordBatch, pseudonym: &str) -> Result<Vec<RowOwner>, DataFusi
     let missing = || DataFusionError::Internal("the pseudonyms of a release are missing".to_owned());
     let texts = cast(batch.column_by_name(pseudonym).ok_or_else(missing)?, &DataType::Utf8)?;
     let unit = |text: Option<&str>| match text {
-        None => RowOwner::Nobody,
+        None => RowOwner::Unowned,
         Some(text) => unit_id(text).map_or(RowOwner::Strange, RowOwner::Person),
     };
     Ok(texts.as_string::<i32>().iter().map(unit).collect())
@@ -234,15 +234,15 @@ fn with_profiles(
     let units = units(batch, pseudonym)?;
     let profile = |(unit, class): (&RowOwner, &u128)| match unit {
         RowOwner::Person(person) => format!("{:032x}", profiles.get(person).copied().unwrap_or_default()),
-        // A row of nobody is linked with no other.
-        RowOwner::Nobody | RowOwner::Strange => format!("{class:032x} of nobody"),
+        // A row without an owner is linked with no other.
+        RowOwner::Unowned | RowOwner::Strange => format!("{class:032x} of nobody"),
     };
     let texts: StringArray = units.iter().zip(&classes).map(|row| Some(profile(row))).collect();
     let ids: UInt64Array = units
         .iter()
         .map(|unit| match unit {
             RowOwner::Person(person) => Some((*person ^ (*person >> 64)) as u64),
-            RowOwner::Nobody | RowOwner::Strange => None,
+            RowOwner::Unowned | RowOwner::Strange => None,
         })
         .collect();
     let mut columns: Vec<ArrayRef> = batch.columns().to_vec();

@@ -21,7 +21,7 @@ pub(super) enum LabelSet {
 /// How the texts of a column of names are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameReading {
-    /// As names of a hierarchy, sets, and masked codes, of which the longest has so many characters.
+    /// As names of a hierarchy, sets, and masked codes.
     Labels {
         /// Characters of the longest code of the original.
         longest: usize,

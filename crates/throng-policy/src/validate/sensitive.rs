@@ -180,7 +180,7 @@ fn check_protected_by_rule(protected: &[String], spec: &HierarchySpec, path: &Fi
         if !is_label(label) {
             report.value(
                 &path.index(position),
-                format!("is not a label of the column's hierarchy; name {form}, or mend the hierarchy"),
+                format!("is not a label of the column's hierarchy; name {form}, or correct the hierarchy"),
             );
         }
     }

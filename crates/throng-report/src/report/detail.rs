@@ -100,7 +100,7 @@ fn distributions(columns: &[Named<'_>]) -> Markup {
         h3 { "How distributions changed" }
         p class="soft" {
             "Columns show the release as a reader sees it, when every row is spread evenly over what its value covers; the \
-             lines across them show the original. Both are told in steps of at least k rows and at least one in a hundred, \
+             lines across them show the original. Both are shown in steps of at least k rows and at least one in a hundred, \
              so that no small group shows. Values are left out: numbers go from the lowest to the highest, categories in the \
              order of their hierarchy."
         }

@@ -1,21 +1,46 @@
 //! Attacks that the models do not protect against, as in SECURITY.md.
 
 use maud::{Markup, html};
+use throng_core::model::limits_frequencies;
 
 use crate::document::Sidecar;
 use crate::numbers::counted;
 
-const NOT_PROMISED: [&str; 6] = [
-    "Different values can still be similar, and one of them can be far more frequent than the others: who knows the class \
-     of a person may still guess well.",
+/// What no release promises.
+const NOT_PROMISED: [&str; 4] = [
     "What an intruder knows beyond the quasi-identifiers is not considered. A column that singles people out and was not \
      named as a quasi-identifier is a way to find them.",
-    "Two releases of overlapping data can be intersected. This release knows nothing of earlier or later ones.",
-    "Who knows the algorithm may learn something from what was not generalized.",
-    "Means, medians and modes stand for a class and need not be true of any row; a mean of few rows tells something of each \
-     of them to whoever knows the others.",
+    "An intruder who knows the algorithm may learn something from what was not generalized.",
+    "Means, medians and modes stand for a class and need not be true of any row; a mean of few rows discloses something of each \
+     of them to an intruder who knows the others.",
     "No law is claimed to be complied with. Whether k and p are enough is a judgement about the data and its readers.",
 ];
+
+/// Returns what the models of the release leave open about its sensitive values.
+fn similarity(sidecar: &Sidecar) -> &'static str {
+    match sidecar.privacy.requirements.iter().any(|requirement| limits_frequencies(&requirement.model)) {
+        true => {
+            "Different values can still be similar in meaning: an intruder who finds the class of a person may still guess well."
+        }
+        false => {
+            "Different values can still be similar, and one of them can be far more frequent than the others: an intruder who finds \
+             the class of a person may still guess well."
+        }
+    }
+}
+
+/// Returns which other releases can be intersected with this one.
+fn intersection(sidecar: &Sidecar) -> &'static str {
+    match sidecar.series {
+        Some(_) => {
+            "Releases outside of this series, and those that it no longer remembers, can be intersected with this one if they have \
+             people in common."
+        }
+        None => {
+            "Two releases of overlapping data can be intersected. This release knows nothing of earlier or later ones."
+        }
+    }
+}
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
     let unchanged = sidecar.columns.map_or(0, |columns| columns.unchanged);
@@ -26,14 +51,14 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                 @if unchanged > 0 {
                     li {
                         (counted(unchanged, "column is", "columns are"))
-                        " released exactly as in the original, because the policy says that they tell nothing. If they do, \
+                        " released exactly as in the original, because the policy says that they disclose nothing. If they do, \
                          they were quasi-identifiers."
                     }
                 }
                 @if let Some(pseudonyms) = &sidecar.privacy.pseudonyms {
                     li {
                         "Column `" (pseudonyms.column) "` is released as a pseudonym. That is pseudonymity, and no anonymity: all rows \
-                         of a person are linked, and whoever has the secret of the release can tell whose they are. Every \
+                         of a person are linked, and somebody with the secret of the release can compute whose they are. Every \
                          combination of classes over all linked rows is that of at least "
                         (pseudonyms.smallest_profile) " people."
                     }
@@ -44,7 +69,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                          and not people, and a class may have fewer than k people; `unit` under [privacy] counts people."
                     }
                 }
-                @for words in NOT_PROMISED { li { (words) } }
+                @for words in [similarity(sidecar), intersection(sidecar)].into_iter().chain(NOT_PROMISED) { li { (words) } }
             }
         }
     }

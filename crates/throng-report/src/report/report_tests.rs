@@ -173,8 +173,21 @@ fn a_release_of_a_series_reports_who_waits_and_who_is_shown_on() {
         "releases": 7, "remembered": 6, "reserve": 0, "come": 20, "gone": 10, "held": 5, "outdated": 15, "suppressed": 0, "shown_on": 125
     });
     let page = page_of(&sidecar);
+    assert!(page.contains("Releases outside of this series") && !page.contains("knows nothing of earlier"));
     for part in ["data-key=\"series.shown_on\"", "125", "data-key=\"series.remembered\"", "The series"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("nobody could hide them"), "they wait for another reason");
+}
+
+#[test]
+fn a_limit_on_frequencies_is_no_longer_listed_as_missing() {
+    let mut sidecar = sidecar();
+    assert!(page_of(&sidecar).contains("far more frequent than the others"));
+    let mut limit = sidecar["privacy"]["requirements"][0].clone();
+    limit["model"] = "(alpha, k)-anonymity".into();
+    limit["column"] = "disease".into();
+    sidecar["privacy"]["requirements"].as_array_mut().unwrap().push(limit);
+    let page = page_of(&sidecar);
+    assert!(page.contains("similar in meaning") && !page.contains("far more frequent than the others"));
 }

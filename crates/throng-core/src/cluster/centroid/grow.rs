@@ -175,7 +175,7 @@ pub(super) fn grow(patch: &mut Subproblem<'_>, seeds: Seeds) {
     kinds.sort_unstable();
     kinds.dedup();
     let mut left = RemainingUnits::new(patch, &kinds);
-    let mut tally = patch.rules.nobody();
+    let mut tally = patch.rules.empty_tally();
     for (kind, rows) in patch.kinds.iter().zip(&patch.rows) {
         patch.rules.add(&mut tally, *kind, u64::from(*rows));
     }
@@ -232,7 +232,7 @@ fn one_class(
 ) -> Option<GrownClass> {
     let mut sum = vec![0.0_f64; patch.dimensions];
     let mut centroid = vec![0.0_f32; patch.dimensions];
-    let (mut tally, mut units, mut helps) = (patch.rules.nobody(), Vec::new(), Vec::new());
+    let (mut tally, mut units, mut helps) = (patch.rules.empty_tally(), Vec::new(), Vec::new());
     let mut next = vec![seed];
     loop {
         for at in next.drain(..) {
@@ -256,7 +256,7 @@ fn one_class(
             Need::AnyRow(rows) if tally.rows().min(rows) >= AT_A_TIME => {
                 left.cheapest_of_all((tally.rows().min(rows) / AT_A_TIME) as usize, &mut next);
             }
-            Need::DiverseRow => {
+            Need::DiverseRow(_) => {
                 helps.clear();
                 helps.extend(kinds.iter().map(|kind| patch.rules.helps(&tally, *kind)));
                 next.push(left.cheapest(Some(&helps))?);

@@ -44,7 +44,7 @@ impl<'a> PrivacyByKind<'a> {
     }
 
     /// Returns the tally of a class without rows.
-    pub(super) fn nobody(&self) -> Tally {
+    pub(super) fn empty_tally(&self) -> Tally {
         Tally::empty(self.shape)
     }
 
@@ -96,7 +96,7 @@ impl<'a> PrivacyByKind<'a> {
 
     /// Returns whether rows of these kinds satisfy the model. Stops as soon as they do.
     pub(super) fn is_satisfied_by(&self, rows: impl IntoIterator<Item = (u32, u64)>) -> bool {
-        let mut tally = self.nobody();
+        let mut tally = self.empty_tally();
         rows.into_iter().any(|(kind, rows)| {
             self.add(&mut tally, kind, rows);
             self.is_satisfied(&tally)

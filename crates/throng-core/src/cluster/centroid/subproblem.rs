@@ -123,7 +123,7 @@ impl<'a> Subproblem<'a> {
         if self.classes.len().is_multiple_of(ABREAST) {
             self.axes.resize(self.axes.len() + self.dimensions, [f32::INFINITY; ABREAST]);
         }
-        self.classes.push(SubproblemClass { units: Vec::new(), tally: self.rules.nobody() });
+        self.classes.push(SubproblemClass { units: Vec::new(), tally: self.rules.empty_tally() });
         self.sums.resize(self.sums.len() + self.width, 0.0);
         self.centroids.resize(self.centroids.len() + self.width, 0.0);
         self.reaches.push(0.0);
@@ -156,7 +156,7 @@ impl<'a> Subproblem<'a> {
     }
 
     fn tally(&self, units: &[u32]) -> Tally {
-        let mut tally = self.rules.nobody();
+        let mut tally = self.rules.empty_tally();
         for unit in units {
             self.rules.add(&mut tally, self.kinds[*unit as usize], u64::from(self.rows[*unit as usize]));
         }
@@ -167,7 +167,7 @@ impl<'a> Subproblem<'a> {
     pub(super) fn clear(&mut self, class: u32) {
         let units = std::mem::take(&mut self.classes[class as usize].units);
         units.iter().for_each(|unit| self.home[*unit as usize] = NOWHERE);
-        self.classes[class as usize].tally = self.rules.nobody();
+        self.classes[class as usize].tally = self.rules.empty_tally();
         self.sums[class as usize * self.width..][..self.width].fill(0.0);
         self.settle(class);
     }

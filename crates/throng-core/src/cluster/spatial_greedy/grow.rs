@@ -73,7 +73,7 @@ impl<'a> Grower<'a> {
             let nearest = match self.privacy.need(&tally) {
                 Need::Nothing => return Some(TentativeClass { slots, rows: tally.rows(), ranges }),
                 Need::AnyRow(_) => pool.nearest(),
-                Need::DiverseRow => pool.nearest_that(|slot| self.helps(&tally, self.table_cell(ground, slot))),
+                Need::DiverseRow(_) => pool.nearest_that(|slot| self.helps(&tally, self.table_cell(ground, slot))),
             };
             match nearest {
                 Some(at) => {

@@ -49,7 +49,7 @@ fn by_brute_force(table: &Table, privacy: &Privacy, seeds: Vec<u32>) -> Vec<Vec<
             let need = privacy.need(&tally);
             let helps = |cell: u32| table.groups(cell).any(|group| privacy.helps(&tally, table.codes(group)));
             let left = (0..free.len() as u32).filter(|cell| free[*cell as usize]);
-            let wanted = left.filter(|cell| need != Need::DiverseRow || helps(*cell));
+            let wanted = left.filter(|cell| !matches!(need, Need::DiverseRow(_)) || helps(*cell));
             let with = |cell: u32| loss(table, &class.iter().copied().chain([cell]).collect::<Vec<_>>());
             next = match need {
                 Need::Nothing => None,
