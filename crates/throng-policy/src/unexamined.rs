@@ -26,8 +26,8 @@ impl Policy {
         for (field, _) in self.limits().into_iter().filter(|(_, is_set)| *is_set) {
             report.field(
                 &FieldPath::of(&["privacy", field]),
-                "is a limit on the finished release, which nobody examines here; `throng run`, `throng sql` and `anonymize` in \
-                 Python do: release the table there, or take the limit out",
+                "is a limit on the finished release, which nobody examines here; `throng run`, `anonymize` in Python, and \
+                 `throng sql` without a `max_delay` do: release the table there, or take the limit out",
             );
         }
         report.finish()
