@@ -35,7 +35,7 @@ NIGHTS, PEOPLE, COMING = 10, 20_000, 200
 
 class Bench:
     def __init__(self, throng, scratch):
-        self.throng, self.scratch = Path(throng).resolve(), scratch
+        self.throng, self.scratch, self.reports = Path(throng).resolve(), scratch, 0
         shutil.copytree(CONFIGS / "hierarchies", scratch / "hierarchies", dirs_exist_ok=True)
 
     def call(self, *arguments, secret=SECRET):
@@ -74,8 +74,10 @@ class Bench:
 
     def attack(self, release, data, policy, *more):
         report = json.loads(self.call("attack", release, "--original", data, "--policy", policy, *more).splitlines()[-1])
-        name = str(release).replace("/", "-") + "-" + Path(policy).stem
-        (self.scratch / f"attacks-{name}.json").write_text(json.dumps(report, indent=1))
+        # One report per call, in the order of the calls.
+        self.reports += 1
+        name = str(release).replace("/", "-") + "-by-" + Path(policy).stem
+        (self.scratch / f"report-{self.reports:03}-{name}.json").write_text(json.dumps(report, indent=1))
         found = {}
         for outcome in report["attacks"]:
             found[outcome["name"] + (f" of {outcome['column']}" if outcome.get("column") else "")] = outcome

@@ -322,7 +322,7 @@ fn a_query_passes_the_same_gate() {
     let released = "anonymize('people', 'policy.toml')";
     let refused = |ended: Ended, code: i32, parts: &[&str]| {
         // No row beside the names of the columns.
-        assert_eq!((ended.code, ended.stdout.as_str()), (Some(code), "age,people\n"), "{ended:?}");
+        assert!(ended.code == Some(code) && ["", "age,people\n"].contains(&ended.stdout.as_str()), "{ended:?}");
         assert_says(&ended.stderr, parts);
     };
     refused(query(&skewed, GATED, released), 4, &["`max_gain = 1.5`", "skewness of `illness` gains "]);

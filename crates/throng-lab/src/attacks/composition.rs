@@ -10,9 +10,9 @@
 //! In a series of releases rows stay in their classes, and the intruder knows that. So the candidates are the *common parts* of
 //! classes: for each label that covers the person in all releases, the least count of each value. A series promises k people and p
 //! values of the rows that the same classes of all releases show. A common part has these rows, and as many more as left and
-//! came with the same value under the same labels; `parts_below_k` and `parts_below_p` count the parts with fewer. Classes of people who came later are excluded in that way, which is why the
-//! latest release alone tells less than the series: someone who has been there from the first night on can't be in them. Nothing else is
-//! learned.
+//! came with the same value under the same labels; `parts_below_k` and `parts_below_p` count the parts with fewer. Classes of
+//! people who came later are excluded in that way, which is why the latest release alone tells less than the series: someone who
+//! has been there from the first night on can't be in them. Nothing else is learned.
 //!
 //! Bound, in a series: the mean over people of the largest share that their value has in a common part. The belief is the share in the
 //! union of the parts, a mediant (`bounds.rs`). Releases that are not a series have no bound: two sound classes may have a single
@@ -97,7 +97,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
             .map(|(prior, [release, original])| Success::new(*prior, *release, *original))
             .collect();
         let people = trials.len().max(1) as f64;
-        let prior_is = "the share of the value in the classes of one release that cover the person, of the release that tells most";
+        let prior_is = "the share of the value in the classes that cover the person in the release that tells most";
         let outcome =
             AttackOutcome::of("composition", intruder.column(column), prior_is, &trials, intruder.input.seed)?;
         let over_latest = rounded(outcome.release / latest.max(f64::MIN_POSITIVE));
