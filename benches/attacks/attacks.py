@@ -153,7 +153,18 @@ def oracle(bench, name, policy, data, secret):
     return {"prior": 0.5, "release": mean, "gain": mean / 0.5}
 
 
-def single(bench, name, base, data, sensitive, age, kept, hidden):
+def similarity(bench, name, base, data, number):
+    """The tenths of a column of numbers, which the policy of `configs/` releases as it is; then with a limit on their distance."""
+    column = f'[columns.{number}]\nrole = "insensitive"\n'
+    sensitive = column.replace("insensitive", "sensitive") + "p = 1\n"
+    free = bench.policy(f"{name}-similar.toml", base, (column, sensitive))
+    close = bench.policy(f"{name}-close.toml", base, (column, sensitive + 't = 0.05\ndistance = "ordered"\n'))
+    releases = bench.run(free, data, f"{name}-similar"), bench.run(close, data, f"{name}-close")
+    before, after = (bench.attack(release, data, free)[f"similarity of {number}"] for release in releases)
+    return (f"similarity of {number}", before, '`t = 0.05`, `distance = "ordered"`', after)
+
+
+def single(bench, name, base, sensitive, age, kept, hidden, number):
     """One table, released once under each of several policies."""
     members, others = f"{name}-data/members.parquet", f"{name}-data/others.parquet"
     in_sensitive = f"[columns.{sensitive}]\nrole = \"sensitive\"\n"
@@ -186,6 +197,7 @@ def single(bench, name, base, data, sensitive, age, kept, hidden):
         for mend in ["max_share", "t"]:
             setting = {"max_share": "`max_share = 0.5`", "t": "`t = 0.2`"}[mend]
             lines.append((attack, attacked["plain"].get(attack + of), setting, attacked[mend].get(attack + of)))
+    lines.append(similarity(bench, name, base, members, number))
     for attack in ["naive_bayes", "tree"]:
         lines.append((attack, attacked["plain"].get(attack + of), "`t = 0.2`", attacked["t"].get(attack + of)))
     lines += [
@@ -205,14 +217,14 @@ def single(bench, name, base, data, sensitive, age, kept, hidden):
 def adult(bench, arguments):
     split(arguments.adult, 40_000, bench.scratch / "adult-data", 1)
     age = '[columns.age]\nrole = "quasi"\nrelease = "interval"\n'
-    single(bench, "adult", "adult.toml", None, "occupation", age, ["fnlwgt", "occupation", "education"], "age")
+    single(bench, "adult", "adult.toml", "occupation", age, ["fnlwgt", "occupation", "education"], "age", "hours-per-week")
 
 
 def census(bench, _):
     split(bench.generate(CENSUS_ROWS + 10_000, "census-all"), CENSUS_ROWS, bench.scratch / "census-data", 1)
     age = 'release = "interval"\n'
     kept = ["income", "weight", "occupation", "hours", "industry", "education"]
-    single(bench, "census", "census.toml", None, "occupation", age, kept, "birth_place")
+    single(bench, "census", "census.toml", "occupation", age, kept, "birth_place", "hours")
 
 
 def both(bench, title, before, after, mends):
