@@ -28,8 +28,8 @@ use crate::table::ReleasedTable;
 /// A class of a release: the number of the release, and that of the class.
 type PartName = (usize, u32);
 
-/// Rows by value.
-type Histogram = FxHashMap<u32, u64>;
+/// Candidate rows by value.
+type CandidateValues = FxHashMap<u32, u64>;
 
 pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
     let (previous, original) = (intruder.input.previous, intruder.input.original);
@@ -52,9 +52,9 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
                     _ => (*release, release.covering(original.cell(cell))),
                 })
                 .collect();
-            let histograms: Vec<Histogram> =
+            let histograms: Vec<CandidateValues> =
                 candidates.iter().map(|(release, classes)| pooled(release, classes, column)).collect();
-            let known: Vec<Histogram> = histograms.iter().filter(|known| !known.is_empty()).cloned().collect();
+            let known: Vec<CandidateValues> = histograms.iter().filter(|known| !known.is_empty()).cloned().collect();
             if known.is_empty() {
                 // Suppressed in all releases.
                 continue;
@@ -62,7 +62,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
             let both = match spec.is_series {
                 false => common(&known),
                 true => {
-                    let mut union = Histogram::default();
+                    let mut union = CandidateValues::default();
                     let mut largest = 0.0_f64;
                     for (class, part) in common_parts(&candidates, column) {
                         let rows: u64 = part.values().sum();
@@ -122,7 +122,7 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
 
 /// Returns what classes with the same labels in all releases that cover a person have in common, by the class of the first of these
 /// releases.
-fn common_parts(candidates: &[(&ReleasedTable, Vec<u32>)], column: usize) -> Vec<(PartName, Histogram)> {
+fn common_parts(candidates: &[(&ReleasedTable, Vec<u32>)], column: usize) -> Vec<(PartName, CandidateValues)> {
     let mut covering = candidates.iter().enumerate().filter(|(_, (_, classes))| !classes.is_empty());
     let Some((at, (first, classes))) = covering.next() else { return Vec::new() };
     let others: Vec<_> = covering.map(|(_, other)| other).collect();
