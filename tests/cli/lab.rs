@@ -8,7 +8,7 @@ use arrow::compute::take;
 use serde_json::Value;
 
 use crate::fixture_table::{COLUMNS, QUASI, people};
-use crate::sandbox::{Workshop, assert_says, names};
+use crate::sandbox::{Ended, Workshop, assert_says, names};
 use crate::tables::{strings, table, write_parquet};
 
 /// A release of the table of most tests.
@@ -128,6 +128,27 @@ fn a_previous_release_and_a_population_give_more_attacks() {
 }
 
 #[test]
+fn an_oracle_with_the_secret_knows_and_one_without_does_not() {
+    // With p = 4 of eight diagnoses, classes depend on who has which.
+    let workshop = Workshop::with(&people(400), 8, 4, COLUMNS);
+    let chance = |secret: &str, seed: u64| {
+        let _ = fs::remove_dir_all(workshop.release());
+        let ran = workshop.command(&["run", "policy.toml"]).env("THRONG_SECRET", secret).output().unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        let seed = seed.to_string();
+        let roles = ["attack", "out/release", "--original", "input/", "--policy", "policy.toml", "--seed", &seed];
+        number(&attack(&workshop.throng(&[&roles[..], &["--oracle", "1"]].concat()).done(), "oracle")["release"])
+    };
+    let of = |secret: &dyn Fn(u64) -> String| (0..8).map(|seed| chance(&secret(seed), seed)).collect::<Vec<f64>>();
+    // The intruder runs guesses with secrets of its own, of which the first is this one. A wrong guess may lead to the same classes,
+    // but the right one always does.
+    let known = of(&|seed| format!("the guess of an intruder {seed} 0"));
+    assert!(known.iter().all(|chance| *chance >= 0.5) && known.iter().sum::<f64>() >= 5.0, "{known:?}");
+    let unknown = of(&|_| crate::sandbox::SECRET.to_owned());
+    assert!(unknown.iter().sum::<f64>() < known.iter().sum::<f64>(), "{unknown:?}");
+}
+
+#[test]
 fn two_releases_reveal_more_than_one() {
     let workshop = released();
     workshop.run(&["--seed", "5", "--output", "out/second"]);
@@ -227,6 +248,12 @@ fn a_series_withstands_the_intersection_of_its_nights() {
     assert!(number(&plain["share_below_k"]) > 0.1, "{plain}");
     assert_eq!((number(&series["share_below_k"]), number(&series["share_below_p"])), (0.0, 0.0), "{series}");
     assert!(number(&series["gain"]) < number(&plain["gain"]), "{plain} {series}");
+    // What all nights show together is made of parts that each keep the promise, and that bounds what is learned.
+    assert_eq!((&series["parts_below_k"], &series["parts_below_p"]), (&0.into(), &0.into()), "{series}");
+    assert!(number(&series["parts"]) > 20.0, "{series}");
+    assert!(number(&series["release"]) <= number(&series["bound"]) + 1e-6, "{series}");
+    assert!(number(&series["gain"]) < 1.1, "no more than from one of the nights: {series}");
+    assert_eq!(plain["bound"], Value::Null, "{plain}");
 }
 
 /// People of four ages; `illness` is given by the age and the number of the row.
@@ -278,6 +305,46 @@ fn the_gate_refuses_what_p_accepts_and_an_attack_breaks() {
     workshop.throng(&["report", "out/release", "-o", "report.html"]).done();
     let page = fs::read_to_string(workshop.path("report.html")).unwrap();
     assert_says(&page, &["What an intruder gains", "homogeneity of illness"]);
+}
+
+#[test]
+fn a_query_passes_the_same_gate() {
+    let skewed = ages(|age, row| if (age == 3) == (row % 20 != 0) { "HIV" } else { "flu" });
+    let even = ages(|_, row| ["flu", "HIV", "gout", "none"][row as usize % 4]);
+    let query = |input: &RecordBatch, policy: &str, from: &str| {
+        let workshop = Workshop::with(input, 10, 2, policy);
+        let statement = format!(
+            "CREATE VIEW people AS SELECT * FROM 'input/people.parquet'; \
+             SELECT age, count(*) AS people FROM {from} GROUP BY age ORDER BY age"
+        );
+        workshop.throng(&["sql", "--format", "csv", "-c", &statement])
+    };
+    let released = "anonymize('people', 'policy.toml')";
+    let refused = |ended: Ended, code: i32, parts: &[&str]| {
+        // No row beside the names of the columns.
+        assert!(ended.code == Some(code) && ["", "age,people\n"].contains(&ended.stdout.as_str()), "{ended:?}");
+        assert_says(&ended.stderr, parts);
+    };
+    refused(query(&skewed, GATED, released), 4, &["`max_gain = 1.5`", "skewness of `illness` gains "]);
+    let shown = query(&even, GATED, released);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(shown.stdout, "age,people\n30,500\n31,500\n32,500\n33,500\n");
+    // Of four ages of five hundred people each, no class has as many people of the population as this asks for.
+    let people = |k_map: u64| {
+        GATED.replacen(
+            "attacks = { max_gain = 1.5 }",
+            &format!("population = {{ table = \"input/people.parquet\", k_map = {k_map} }}"),
+            1,
+        )
+    };
+    refused(query(&even, &people(501), released), 3, &["fewer than the 501 people of `k_map`"]);
+    assert_eq!(query(&even, &people(500), released).code, Some(0));
+    // A stream that is released when it ends passes the gate, too. With a delay, rows leave before all could be examined.
+    let stream = "anonymize_stream('people', 'policy.toml')";
+    refused(query(&skewed, GATED, stream), 4, &["`max_gain = 1.5`"]);
+    assert_eq!(query(&even, GATED, stream).code, Some(0));
+    let delayed = format!("{GATED}[series]\nmax_delay = {{ rows = 500 }}\n");
+    refused(query(&even, &delayed, stream), 78, &["privacy.attacks", "nobody examines"]);
 }
 
 #[test]

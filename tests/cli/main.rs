@@ -38,6 +38,7 @@ mod csv;
 mod delta;
 mod deploy;
 mod determinism;
+mod doctored;
 mod every_type;
 mod exit_codes;
 mod foreign_files;

@@ -58,6 +58,10 @@ pub enum AnonymizeError {
         "the release was refused before any of it was shown: {0}; please report this with the policy and the schema"
     )]
     Refused(&'static str),
+    /// The host's examiner has refused a release before any of its rows was emitted, or failed. See
+    /// [`ReleaseExaminer`](crate::ReleaseExaminer).
+    #[error(transparent)]
+    Examined(Box<dyn std::error::Error + Send + Sync>),
     /// A release can't be compared with its promise.
     #[error(transparent)]
     Verify(#[from] throng_core::verify::VerifyError),

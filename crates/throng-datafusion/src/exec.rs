@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_expr::EquivalenceProperties;
@@ -16,6 +17,7 @@ use futures::{StreamExt, TryStreamExt};
 use tokio::sync::OnceCell;
 
 use crate::anonymizer::Anonymizer;
+use crate::examine::ReleaseExaminer;
 use crate::progress::{Progress, Stage};
 use crate::release::{Facts, Release};
 use crate::single_input_methods;
@@ -34,6 +36,7 @@ pub(crate) type SharedRelease = Arc<OnceCell<Arc<Release>>>;
 ///   │ cluster     classes         │  made once, shared by all plans over one table
 ///   │ recode      labels, order   │
 ///   │ verify      all rows, once  │
+///   │ examine     by the host, if the policy limits what attacks gain, or how people hide
 ///   └─────────────┬─────────────┘
 ///                 │ release
 ///                 ▼
@@ -68,11 +71,12 @@ pub struct AnonymizeExec {
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// Progress listener, and whether the caller verifies the release.
+/// Progress listener, whether the caller verifies the release, and the table that an examiner reads again.
 #[derive(Clone, Default)]
 pub(crate) struct ExecOptions {
     pub(crate) progress: Option<Arc<dyn Progress>>,
     pub(crate) has_external_verification: bool,
+    pub(crate) table: Option<Arc<dyn TableProvider>>,
 }
 
 impl AnonymizeExec {
@@ -120,11 +124,14 @@ impl AnonymizeExec {
         let (anonymizer, input) = (Arc::clone(&self.anonymizer), Arc::clone(&self.input));
         let (release, metrics) = (Arc::clone(&self.release), self.metrics.clone());
         let has_external_verification = self.watch.has_external_verification;
+        // The caller that verifies the release examines it too.
+        let is_limited = !has_external_verification && anonymizer.policy().limits_finished_release();
+        let examiner = context.session_config().get_extension::<ReleaseExaminer>();
+        let examiner = self.watch.table.clone().zip(examiner).filter(|_| is_limited);
         let (size, ahead) = (context.session_config().batch_size(), context.session_config().target_partitions());
         async move {
             let make = || async {
-                if !has_external_verification {
-                    // The caller that verifies the release examines it too.
+                if is_limited && examiner.is_none() {
                     anonymizer.policy().check_unexamined()?;
                 }
                 let progress: Arc<dyn Progress> = timed.clone();
@@ -134,6 +141,10 @@ impl AnonymizeExec {
                 let made = Arc::new(made);
                 if !has_external_verification {
                     made.verify(&anonymizer, size, ahead).await?;
+                }
+                if let Some((table, examiner)) = &examiner {
+                    let examined = examiner.inner().examine(anonymizer.policy(), table, &made).await;
+                    examined.map_err(crate::AnonymizeError::Examined)?;
                 }
                 Ok::<_, crate::AnonymizeError>(made)
             };

@@ -30,6 +30,7 @@ mod codec;
 pub mod distributed;
 mod dry_run;
 mod error;
+mod examine;
 mod exec;
 mod external;
 pub mod functions;
@@ -65,6 +66,7 @@ pub use catch_decode_panic::{catch_decode_panic, catch_decode_panics, is_decodin
 pub use codec::{CodecError, ThrongLogicalCodec, ThrongPhysicalCodec};
 pub use dry_run::{DryRun, Prediction};
 pub use error::AnonymizeError;
+pub use examine::{ExamineRelease, ReleaseExaminer};
 pub use exec::AnonymizeExec;
 pub use external::{DEFAULT_EXTERNAL_FORMAT, ThrongTableFactory};
 pub use guard_decoders::GuardDecoders;

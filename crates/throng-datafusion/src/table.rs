@@ -64,7 +64,8 @@ impl AnonymizedTable {
 
     /// Skips the built-in verification. The caller must verify the rows before exposing them, and examine the release if the
     /// policy limits what attacks gain or how people hide in the population. By default a release is verified before its first
-    /// row is emitted, and a policy with such a limit is refused.
+    /// row is emitted, and a policy with such a limit is refused, unless the session has a
+    /// [`ReleaseExaminer`](crate::ReleaseExaminer).
     pub fn with_external_verification(self) -> Self {
         Self { watch: ExecOptions { has_external_verification: true, ..self.watch }, ..self }
     }
@@ -88,7 +89,8 @@ impl AnonymizedTable {
     pub async fn plan(&self, state: &dyn Session) -> Result<AnonymizeExec> {
         let input = plan_input(state, &self.input, self.anonymizer.columns_read()).await?;
         let (anonymizer, release) = (Arc::clone(&self.anonymizer), Arc::clone(&self.release));
-        Ok(AnonymizeExec::sharing(anonymizer, input, release, self.watch.clone()))
+        let watch = ExecOptions { table: Some(Arc::clone(&self.input)), ..self.watch.clone() };
+        Ok(AnonymizeExec::sharing(anonymizer, input, release, watch))
     }
 }
 

@@ -216,6 +216,10 @@ impl JobError {
         let kind = match error {
             Operator::Core(error) => return Self::from_core(error),
             Operator::Read(error) => return read(error),
+            // Our own gate in a session.
+            Operator::Examined(error) if error.is::<Self>() => {
+                return error.downcast_ref::<Self>().cloned().unwrap_or_else(|| Self::internal("an error was lost"));
+            }
             Operator::Store(error) => return Self::storage("making the release", error),
             Operator::Memory { part, least } => return too_little(part, *least),
             Operator::Policy(_) => Kind::BadPolicy,

@@ -53,6 +53,7 @@ mod sweep;
 pub mod telemetry;
 mod up_to_date;
 mod verify;
+mod verify_documents;
 mod write;
 
 pub use bound::{BoundedLoss, bound};
@@ -66,7 +67,10 @@ pub use job::{
     AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, append_on, make_release, rebase, run,
     run_on,
 };
-pub use lab::{AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, utility};
+pub use lab::{
+    AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, examine_releases,
+    utility,
+};
 pub use linked::{LinkedFindings, verify_linked};
 pub use manifest::{AppendedFile, AppendedInputs, FileEntry, Manifest};
 pub use memory::LEAST_MEMORY_LIMIT;

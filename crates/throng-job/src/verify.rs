@@ -17,6 +17,7 @@ use crate::manifest::{FileEntry, MANIFEST, Manifest};
 use crate::progress::Stage;
 use crate::session::session;
 use crate::store_path::{Location, StorePath};
+use crate::verify_documents::check_documents;
 use crate::write::digest_of;
 
 /// Verifies a promise on any table: a file, a folder or a glob. Returns an error for a table with a column outside of
@@ -24,7 +25,8 @@ use crate::write::digest_of;
 ///
 /// A folder with a manifest is a release: the listed files are read, and must have the listed sizes and digests. Other
 /// data files in the folder are an error, because readers of the folder would read them too. Of a release that was appended to,
-/// each append must keep the promise on its own; the findings are those of the first that does not, and else of all files.
+/// each append must keep the promise on its own; the findings are those of the first that does not, and else of all files. The
+/// manifest and the sidecar must be true of the rows.
 pub async fn verify_release(
     locations: &[String],
     promise: Promise,
@@ -65,7 +67,7 @@ pub async fn verify_release_with(
     }
     let input = input.with_text(&text_columns(&promise)).unwrap_or(input);
     options.observer.begin(Stage::Verify, None);
-    let verification = Verification::new(promise).with_progress(Arc::clone(&options.observer));
+    let verification = Verification::new(promise.clone()).with_progress(Arc::clone(&options.observer));
     if options.table.is_none() {
         for files in appends_of(locations, settings).await? {
             let append = FileInput::of_release(&session, files).await?;
@@ -75,7 +77,14 @@ pub async fn verify_release_with(
             }
         }
     }
-    findings_of(&session, input.as_ref(), &verification).await
+    let findings = findings_of(&session, input.as_ref(), &verification).await?;
+    if options.table.is_none()
+        && findings.holds()
+        && let Some((place, manifest)) = release_at(locations, settings).await?
+    {
+        check_documents(&place, &manifest, &promise, &findings).await?;
+    }
+    Ok(findings)
 }
 
 async fn findings_of(

@@ -1,7 +1,9 @@
 use std::path::Path as FilePath;
 
+use bytes::Bytes;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
 use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::file::reader::{FileReader, SerializedFileReader};
 
 use super::*;
 use crate::manifest::SCHEMA_VERSION;
@@ -22,7 +24,9 @@ fn release(files: &[(&str, Vec<u8>)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let entry = |(name, bytes): &(&str, Vec<u8>)| {
         std::fs::write(folder.path().join(name), bytes).unwrap();
-        FileEntry { path: (*name).to_owned(), rows: 4, bytes: bytes.len() as u64, sha256: digest(bytes) }
+        let opened = SerializedFileReader::new(Bytes::from(bytes.clone())).unwrap();
+        let rows = opened.metadata().file_metadata().num_rows() as u64;
+        FileEntry { path: (*name).to_owned(), rows, bytes: bytes.len() as u64, sha256: digest(bytes) }
     };
     let manifest = Manifest {
         schema_version: SCHEMA_VERSION,

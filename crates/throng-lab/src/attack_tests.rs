@@ -47,6 +47,31 @@ fn the_same_seed_gives_the_same_report() {
 }
 
 #[test]
+fn every_attack_is_repeated_by_its_seed() {
+    let people = in_intervals(random_people(1200, 4, 5, 3), 10, 20);
+    let mut spec = spec(10, 3);
+    let group = |illness: usize| (format!("illness {illness}"), format!("group {}", illness / 2));
+    spec.sensitive[0].groups = Some((0..5).map(group).collect::<HashMap<_, _>>().into());
+    let siege = |seed| Siege {
+        seed,
+        spec: spec.clone(),
+        release: shuffled(people.clone(), 9),
+        original: people.clone(),
+        previous: vec![in_intervals(people.clone(), 15, 18)],
+        population: random_people(500, 4, 5, 8),
+        traces: vec!["a text".to_owned()],
+        ..Siege::default()
+    };
+    let (first, again, other) = (siege(1).run(), siege(1).run(), siege(2).run());
+    let names: Vec<&str> = first.attacks.iter().map(|outcome| outcome.name).collect();
+    let all: Vec<&str> = attack_names().filter(|name| *name != "oracle").collect();
+    assert_eq!(names, all, "{:?}", first.skipped);
+    let text = |report: &AttackReport| serde_json::to_string(&report.attacks).unwrap();
+    assert_eq!(text(&first), text(&again));
+    assert_ne!(text(&first), text(&other));
+}
+
+#[test]
 fn linkage_finds_the_row_of_a_person_who_is_alone() {
     let siege = Siege { spec: spec(10, 3), original: random_people(300, 40, 5, 1), ..Siege::default() };
     let outcome = siege.outcome("linkage");
@@ -155,6 +180,19 @@ fn minimality_reads_why_a_cell_was_generalized() {
     let outcome = siege.outcome("minimality");
     // The thirty others could have been a class, too; only for the twelve the inference is right.
     assert!(outcome.details["cells_attacked"].as_u64() == Some(60), "{outcome:?}");
+    // Where the others are too few for k, all inferences are right: twelve of seventeen rows have the value, and only it can be that
+    // of twelve people.
+    let of_city = |city: i64| {
+        (0..17).map(move |at| {
+            let (age, illness) = if at < 12 { (30, city % 5) } else { (31, 5 + at % 5) };
+            (age, format!("city {city}"), format!("illness {illness}"))
+        })
+    };
+    let mut crowd = people((0..30).flat_map(of_city));
+    crowd.iter_mut().for_each(|person| person.label = "[30-31]".to_owned());
+    let outcome = Siege { spec: spec(10, 2), original: crowd, ..Siege::default() }.outcome("minimality");
+    assert!(outcome.release == 1.0 && (outcome.gain - 17.0 / 12.0).abs() < 1e-6, "{outcome:?}");
+    assert_eq!((&outcome.details["cells_attacked"], outcome.people), (&30.into(), 360));
     // Where only cells below k are generalized, there is nothing to read.
     let small = in_intervals(
         people((0..600).map(|at| (20 + at % 60, format!("city {}", at / 60 % 2), format!("illness {}", at % 7)))),
@@ -282,6 +320,96 @@ fn composition_intersects_classes() {
     assert!(outcome.gain > 1.3, "{outcome:?}");
     let outcome = siege(first.clone()).outcome("composition");
     assert_eq!(outcome.gain, 1.0, "{outcome:?}");
+}
+
+#[test]
+fn in_a_series_only_classes_that_all_releases_show_are_left() {
+    // Twenty people of each city from the first night on, and twenty others who came later, within wider labels.
+    let first = people((0..200).map(|at| (20 + at % 10, format!("city {}", at / 20), format!("illness {}", at % 4))));
+    let mut first = in_intervals(first, 10, 20);
+    let mut later =
+        people((0..200).map(|at| (21 + at % 8, format!("city {}", at / 20), format!("illness {}", 4 + at % 4))));
+    later.iter_mut().for_each(|person| person.label = "[20-30]".to_owned());
+    first.iter_mut().for_each(|person| person.label = "[20-29]".to_owned());
+    let latest = [first.clone(), later].concat();
+    let siege = |first: &[Someone], is_series: bool| Siege {
+        spec: LabSpec { is_series, ..spec(10, 3) },
+        original: first.to_vec(),
+        release: latest.clone(),
+        previous: vec![first.to_vec()],
+        ..Siege::default()
+    };
+    // Together the releases tell what the first one tells alone, and that is twice what the latest tells.
+    let outcome = siege(&first, true).outcome("composition");
+    assert_eq!((outcome.prior, outcome.release, outcome.gain, outcome.bound), (0.25, 0.25, 1.0, Some(0.25)));
+    assert_eq!((&outcome.details["gain_over_latest"], &outcome.details["parts"]), (&2.0.into(), &10.into()));
+    assert_eq!((&outcome.details["parts_below_k"], &outcome.details["parts_below_p"]), (&0.into(), &0.into()));
+    // A series that has shown only eight of the people before breaks its promise, and is found out.
+    let few: Vec<Someone> = first.chunks(20).flat_map(|city| city[..8].to_vec()).collect();
+    let outcome = siege(&few, true).outcome("composition");
+    assert_eq!((&outcome.details["parts_below_k"], &outcome.details["parts_below_p"]), (&10.into(), &0.into()));
+    assert_eq!(outcome.details["share_below_k"], 1.0);
+    // Without the knowledge that rows stay in their classes, there is no bound.
+    assert_eq!(siege(&first, false).outcome("composition").bound, None);
+}
+
+#[test]
+fn a_person_whom_a_release_suppresses_is_found_in_the_others() {
+    let shown = in_classes(|_, member| member % 4);
+    let (some, others) = (shown[..480].to_vec(), shown[480..].to_vec());
+    let siege = Siege { spec: spec(10, 3), original: shown, release: some, previous: vec![others], ..Siege::default() };
+    let outcome = siege.outcome("composition");
+    assert_eq!((outcome.trials, outcome.release, outcome.gain), (960, 0.25, 1.0), "{outcome:?}");
+}
+
+#[test]
+fn bounds_hold_and_are_reached() {
+    // Labels overlap, and values follow no rule.
+    for seed in 0..6 {
+        let mut crowd = in_intervals(random_people(900, 3, 4 + seed as usize, seed), 12, 17);
+        crowd.iter_mut().filter(|person| person.note % 3 == 0).for_each(|person| person.label = person.age.to_string());
+        let mut spec = spec(2 + seed, 2 + seed % 3);
+        let group = |illness: usize| (format!("illness {illness}"), format!("group {}", illness / 2));
+        spec.sensitive[0].groups = Some((0..10).map(group).collect::<HashMap<_, _>>().into());
+        let siege = Siege { spec, original: crowd.clone(), ..Siege::default() };
+        // The largest distance of a class from the whole table.
+        let distance = |of: &[&Someone]| -> f64 {
+            let share = |of: &[&Someone], illness: &str| {
+                of.iter().filter(|person| person.illness == illness).count() as f64 / of.len() as f64
+            };
+            let all: Vec<&Someone> = crowd.iter().collect();
+            (0..10).map(|at| format!("illness {at}")).map(|at| (share(of, &at) - share(&all, &at)).max(0.0)).sum()
+        };
+        let mut classes: HashMap<(&str, &str), Vec<&Someone>> = HashMap::new();
+        crowd.iter().for_each(|person| classes.entry((&person.label, &person.city)).or_default().push(person));
+        let t = classes.values().map(|class| distance(class)).fold(0.0, f64::max);
+        let report = siege.run();
+        let mut bounded = 0;
+        for outcome in &report.attacks {
+            if let Some(bound) = outcome.bound {
+                assert!(outcome.release <= bound + 1e-6 && bound <= 1.0 + 1e-6, "{seed}: {outcome:?}");
+                bounded += 1;
+            }
+            if outcome.name == "homogeneity" {
+                assert!(outcome.bound.unwrap() <= outcome.prior + t + 1e-6, "{t}: {outcome:?}");
+            }
+        }
+        assert_eq!(bounded, 7, "{:?}", report.attacks);
+    }
+    // Classes of forty people, of whom ten have each of four values: every bound is reached.
+    let siege = Siege {
+        spec: spec(10, 3),
+        original: in_classes(|class, member| class % 6 * 4 + member % 4),
+        ..Siege::default()
+    };
+    let known = 0.25 + 0.75 * 5.0 / (39.0 * 35.0);
+    for (name, bound) in
+        [("homogeneity", 0.25), ("skewness", 0.25), ("background_values", 0.5), ("background_members", known)]
+    {
+        let outcome = siege.outcome(name);
+        assert!((outcome.bound.unwrap() - bound).abs() < 1e-6, "{outcome:?}");
+        assert!((outcome.release - bound).abs() < 1e-6, "{outcome:?}");
+    }
 }
 
 #[test]

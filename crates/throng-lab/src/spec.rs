@@ -25,6 +25,8 @@ pub struct LabSpec {
     /// Columns of the original that identify a person, if a person may have several rows. Then people are drawn in place of
     /// rows, and `k` counts people.
     pub unit: Vec<String>,
+    /// Whether earlier releases and this one are a series, in which rows stay in their classes.
+    pub is_series: bool,
 }
 
 /// A quasi-identifier.

@@ -89,6 +89,7 @@ pub(crate) fn spec(k: u64, p: u64) -> LabSpec {
         k,
         p,
         unit: Vec::new(),
+        is_series: false,
     }
 }
 
@@ -115,6 +116,8 @@ pub(crate) struct Siege {
     pub(crate) previous: Vec<Vec<Someone>>,
     pub(crate) population: Vec<Someone>,
     pub(crate) traces: Vec<String>,
+    /// Seed of every random choice.
+    pub(crate) seed: u64,
 }
 
 impl Siege {
@@ -138,7 +141,7 @@ impl Siege {
             previous: &previous,
             population: population.as_ref(),
             traces: Some(&FileTraces { texts: self.traces.clone() }),
-            seed: 1,
+            seed: self.seed,
         })
     }
 

@@ -73,6 +73,9 @@ pub enum ThrongError {
         /// The check that failed.
         reason: &'static str,
     },
+    /// The examiner of the session ([`ReleaseExaminer`](crate::ReleaseExaminer)) has refused a release, or failed. None of it was given.
+    #[error(transparent)]
+    Examined(Box<dyn std::error::Error + Send + Sync>),
     /// The table can't be read. [`classify`](crate::classify) returns the cause. The values that its message may have quoted are not
     /// in the source any more.
     #[error("the table can't be read")]
@@ -151,6 +154,7 @@ impl From<AnonymizeError> for ThrongError {
             AnonymizeError::Spill(source) => Self::Spill(redacted(AnonymizeError::Read(source))),
             AnonymizeError::Store(source) => Self::Spill(source.into()),
             AnonymizeError::Refused(reason) => Self::Refused { reason },
+            AnonymizeError::Examined(error) => Self::Examined(error),
             AnonymizeError::Verify(error) => Self::Unverifiable(error),
             AnonymizeError::Changed => Self::Changed,
             AnonymizeError::Cancelled => Self::Cancelled,

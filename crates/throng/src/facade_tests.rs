@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::arrow::array::Array;
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
@@ -6,6 +7,8 @@ use datafusion::catalog::TableProvider;
 use datafusion::datasource::MemTable;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 
 use crate::prelude::*;
 use crate::{EngineFailure, Shortfall, blocking, classify};
@@ -243,5 +246,50 @@ async fn a_limit_on_the_finished_release_is_refused_where_nobody_examines_it() {
         let error = crate::anonymize(people(), &builder.build().unwrap()).await.unwrap_err();
         assert!(matches!(error, ThrongError::Policy(_)), "{error:?}");
         assert!(error.to_string().contains(name) && error.to_string().contains("`throng run`"), "{error}");
+    }
+}
+
+/// Accepts or refuses every release, and counts the rows of the input that it has read again.
+struct Examiner {
+    is_refused: bool,
+    rows: AtomicUsize,
+}
+
+impl crate::ExamineRelease for Examiner {
+    fn examine<'a>(
+        &'a self,
+        _policy: &'a Policy,
+        input: &'a Arc<dyn TableProvider>,
+        release: &'a Arc<throng_datafusion::Release>,
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        let examined = async move {
+            let read = SessionContext::new().read_table(Arc::clone(input))?.count().await?;
+            assert_eq!(release.facts().rows_read, read as u64);
+            self.rows.fetch_add(read, Ordering::Relaxed);
+            if self.is_refused { Err("an attack gains too much".into()) } else { Ok(()) }
+        };
+        examined.boxed()
+    }
+}
+
+#[tokio::test]
+async fn the_examiner_of_a_session_decides_before_the_first_row_leaves() {
+    let policy = builder().with_max_gain(1.5).build().unwrap();
+    for is_refused in [false, true] {
+        let examiner = Arc::new(Examiner { is_refused, rows: Default::default() });
+        let session = SessionContext::new();
+        let extension = Arc::new(crate::ReleaseExaminer::new(Arc::clone(&examiner) as Arc<dyn crate::ExamineRelease>));
+        session.state_ref().write().config_mut().set_extension(extension);
+        let input = people();
+        let rows = input.iter().map(RecordBatch::num_rows).sum::<usize>();
+        match crate::anonymize_in(&session, input, &policy).await {
+            Ok(release) => assert!(!is_refused && release.rows() == rows as u64),
+            Err(ThrongError::Examined(error)) => assert!(is_refused && error.to_string().contains("gains too much")),
+            Err(error) => panic!("{error}"),
+        }
+        assert_eq!(examiner.rows.load(Ordering::Relaxed), rows);
+        // Without a limit there is nothing to examine.
+        crate::anonymize_in(&session, people(), &builder().build().unwrap()).await.unwrap();
+        assert_eq!(examiner.rows.load(Ordering::Relaxed), rows);
     }
 }

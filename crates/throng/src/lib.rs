@@ -176,7 +176,8 @@ pub use throng_core::verify::{
     SensitivePromise, SensitiveReading, VerifyError,
 };
 pub use throng_datafusion::{
-    AnonymizeError, AnonymizedTable, CodecError, EngineFailure, Facts, ParquetDamage, classify, register_all,
+    AnonymizeError, AnonymizedTable, CodecError, EngineFailure, ExamineRelease, Facts, ParquetDamage, ReleaseExaminer,
+    classify, register_all,
 };
 pub use throng_policy::{
     Algorithm, Binding, BoundColumn, BoundQuasi, BoundSensitive, Budget, ClusterSetting, Columns, Commit, CsvOptions,

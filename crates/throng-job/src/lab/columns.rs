@@ -6,7 +6,7 @@ use arrow::datatypes::{DataType, Schema};
 use throng_core::columns::{Categories, ColumnRecoding, Protection};
 use throng_core::hierarchy::{HierarchySpec, Tree};
 use throng_lab::{KnownQuasi, KnownSensitive, LabSpec, QuasiScale, ReleasedForm, ValueNames};
-use throng_policy::{Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease, Store};
+use throng_policy::{Mode, Policy, PrivacySettings, Quasi, Role, Sensitive, SensitiveRelease, Store};
 
 use super::read::LabSource;
 use crate::error::{JobError, Kind};
@@ -97,7 +97,8 @@ async fn guess_scales(spec: &mut LabSpec, original: &LabSource, release: &LabSou
 
 fn of_policy(policy: &Policy, schema: &Schema) -> LabSpec {
     let PrivacySettings { k, p, unit, .. } = &policy.privacy;
-    let mut spec = LabSpec { k: *k, p: *p, unit: unit.clone(), ..LabSpec::default() };
+    let is_series = policy.output.mode == Mode::Series;
+    let mut spec = LabSpec { k: *k, p: *p, unit: unit.clone(), is_series, ..LabSpec::default() };
     for (name, role) in &policy.columns.by_name {
         match role {
             Role::Identifier | Role::Pseudonym => {}
@@ -186,7 +187,7 @@ fn named(quasi: &[String], sensitive: &[String], k: u64, p: u64, original: &Sche
     };
     let of_name = |name: &String| KnownSensitive { name: name.clone(), ..KnownSensitive::default() };
     let (quasi, sensitive) = (quasi.iter().map(known).collect(), sensitive.iter().map(of_name).collect());
-    LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p, unit: Vec::new() }
+    LabSpec { quasi, sensitive, k, p, ..LabSpec::default() }
 }
 
 /// Joins what is known of two releases: all quasi-identifiers of either, the sensitive columns of both, and the smaller promise.
@@ -216,5 +217,5 @@ pub(super) fn joined([first, second]: [LabSpec; 2]) -> (LabSpec, [Vec<ReleasedFo
     let sensitive = first.sensitive.into_iter().filter(is_shared).collect();
     let (k, p) = (first.k.min(second.k), first.p.min(second.p));
     let unit = if first.unit == second.unit { first.unit } else { Vec::new() };
-    (LabSpec { quasi, sensitive, insensitive: Vec::new(), k, p, unit }, forms)
+    (LabSpec { quasi, sensitive, k, p, unit, ..LabSpec::default() }, forms)
 }

@@ -1,7 +1,8 @@
 //! What stands between a release and those who get it: attacks, and people of the population.
 //!
 //! Every release that leaves this crate passes here after it was verified: staged files before they are published, and rows of this
-//! process before a host receives them.
+//! process before a host receives them. A session that was given the gate ([`examine_releases`]) passes its releases through it,
+//! too, before the first row of a query leaves.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,9 +14,11 @@ use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::prelude::SessionContext;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use object_store::ObjectStoreExt;
 use throng_core::risk::ReleasePeople;
-use throng_datafusion::Release;
+use throng_datafusion::{ExamineRelease, Release, ReleaseExaminer};
 use throng_lab::Lexicon;
 use throng_lab::attacks::{AttackInput, AttackReport, DEFAULT_TARGETS};
 use throng_policy::Policy;
@@ -27,6 +30,7 @@ use super::read::{LabSource, read_original, read_release, read_traces};
 use crate::error::{JobError, Kind};
 use crate::input::{FileInput, InputFile, JobInput, of_host};
 use crate::manifest::FileEntry;
+use crate::session::guarded_context;
 use crate::store_path::StorePath;
 
 /// Rows of a batch of a release that is read in this process.
@@ -77,7 +81,7 @@ impl ReleaseGate {
             staged.push(InputFile { place, meta });
         }
         let staged: Arc<dyn JobInput> = Arc::new(FileInput::of_release(&self.session, staged).await?);
-        self.examine(&LabSource::of_input(staged, &self.session)).await
+        self.examine(&LabSource::of_input(staged, &self.session), None).await
     }
 
     /// Examines a release of this process.
@@ -89,21 +93,23 @@ impl ReleaseGate {
         let table = StreamingTable::try_new(release.schema(), vec![stream])
             .map_err(|_| JobError::internal("a release could not be read"))?;
         let table: Arc<dyn TableProvider> = Arc::new(table);
-        self.examine(&LabSource::of_input(of_host(&table), &self.session)).await
+        let rows = release.facts().rows_read;
+        self.examine(&LabSource::of_input(of_host(&table), &self.session), Some(rows)).await
     }
 
     fn examines(&self) -> bool {
         self.policy.privacy.max_gain.is_some() || self.population.is_some()
     }
 
-    async fn examine(&self, release: &LabSource) -> Result<ExaminedRelease, JobError> {
+    /// Examines a release of an input with this many rows, if they are known.
+    async fn examine(&self, release: &LabSource, rows: Option<u64>) -> Result<ExaminedRelease, JobError> {
         let input = LabSource::of_input(Arc::clone(&self.input), &self.session);
         let people = match &self.population {
             Some(population) => Some(population.examine(&self.policy, &self.session, &input, release).await?),
             None => None,
         };
         let attacks = match self.policy.privacy.max_gain {
-            Some(limit) => Some(self.attack(&input, release, limit).await?),
+            Some(limit) => Some(self.attack(&input, release, rows, limit).await?),
             None => None,
         };
         // Rows that were read a second time must be those that were released.
@@ -112,8 +118,14 @@ impl ReleaseGate {
     }
 
     /// Attacks a release. Returns what may be published of it, and an error if an attack gains more than the limit.
-    async fn attack(&self, input: &LabSource, release: &LabSource, limit: f64) -> Result<AttackFacts, JobError> {
-        let report = attack_release(&self.policy, input, release).await?;
+    async fn attack(
+        &self,
+        input: &LabSource,
+        release: &LabSource,
+        rows: Option<u64>,
+        limit: f64,
+    ) -> Result<AttackFacts, JobError> {
+        let report = attack_release(&self.policy, input, release, rows).await?;
         let broken: Vec<String> = report
             .above(limit)
             .map(|outcome| {
@@ -134,12 +146,20 @@ impl ReleaseGate {
     }
 }
 
-async fn attack_release(policy: &Policy, original: &LabSource, release: &LabSource) -> Result<AttackReport, JobError> {
+async fn attack_release(
+    policy: &Policy,
+    original: &LabSource,
+    release: &LabSource,
+    rows: Option<u64>,
+) -> Result<AttackReport, JobError> {
     let spec = LabColumns::Policy(Box::new(policy.clone())).spec(original, release).await?;
     let seed = policy.algorithm.seed;
     let traces = read_traces(release).await?;
     let mut lexicon = Lexicon::new(spec)?;
     let original = read_original(&mut lexicon, original, DEFAULT_TARGETS, seed).await?;
+    if rows.is_some_and(|rows| rows != original.rows()) {
+        return Err(JobError::new(Kind::TemporaryIo, "the table has changed while its release was made; try again"));
+    }
     let release = read_release(&mut lexicon, release, None).await?.finish(&mut lexicon)?;
     Ok(throng_lab::attacks::attack(&AttackInput {
         lexicon: &lexicon,
@@ -162,6 +182,36 @@ fn facts(report: &AttackReport, max_gain: f64, k: u64) -> AttackFacts {
         gain: rounded(outcome.gain),
     });
     AttackFacts { max_gain, measured: measured.collect() }
+}
+
+/// Examines the releases of a session before the first row of a query leaves: `anonymize`, `STORED AS THRONG`, and every
+/// [`AnonymizedTable`](throng_datafusion::AnonymizedTable). Without it a session refuses policies with limits on the finished release.
+pub fn examine_releases(session: &SessionContext) {
+    // A session of its own: the tables are read in one stream, with the memory and the stores of this session.
+    let reading = guarded_context(session.copied_config(), session.runtime_env());
+    let examiner = ReleaseExaminer::new(Arc::new(SessionGate { reading }));
+    session.state_ref().write().config_mut().set_extension(Arc::new(examiner));
+}
+
+/// The gate of a session.
+struct SessionGate {
+    reading: SessionContext,
+}
+
+impl ExamineRelease for SessionGate {
+    fn examine<'a>(
+        &'a self,
+        policy: &'a Policy,
+        input: &'a Arc<dyn TableProvider>,
+        release: &'a Arc<Release>,
+    ) -> BoxFuture<'a, Result<(), Box<dyn std::error::Error + Send + Sync>>> {
+        let examined = async move {
+            let gate = ReleaseGate::open(policy, &self.reading, &of_host(input)).await?;
+            gate.examine_release(release).await?;
+            Ok(())
+        };
+        examined.boxed()
+    }
 }
 
 /// The rows of a release of this process, as the only partition of a table.

@@ -15,6 +15,7 @@ use throng_lab::{DiffReport, LabError, LabSpec, Lexicon};
 use throng_policy::{Policy, Store};
 
 pub use columns::LabColumns;
+pub use gate::examine_releases;
 pub(crate) use gate::{ExaminedRelease, ReleaseGate};
 pub use oracle::OracleRequest;
 pub(crate) use population::{CountedBoxes, OpenPopulation};

@@ -48,6 +48,9 @@ pub(super) async fn attack(
     let Some(schema) = batches.first().map(RecordBatch::schema) else { return Ok(None) };
     let table = concat_batches(&schema, &batches).map_err(failed)?;
     drop(batches);
+    // Guesses have the columns in the order of the original, on which classes may depend.
+    let places: Result<Vec<usize>, _> = names.iter().map(|name| schema.index_of(name)).collect();
+    let table = places.and_then(|places| table.project(&places)).map_err(failed)?;
     let pairs = oracle_pairs(lexicon, &table, published, asked.trials, seed)?;
     // Private to the user: it holds copies of the original.
     let folder = tempfile::tempdir().map_err(|error| JobError::creating("creating a temporary folder", &error))?;

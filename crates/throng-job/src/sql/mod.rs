@@ -33,6 +33,7 @@ use throng_datafusion::catch_decode_panic;
 use throng_policy::Secret;
 
 use crate::error::JobError;
+use crate::lab::examine_releases;
 use crate::memory::{pool_bytes, sql_pool};
 use crate::session::guarded_context;
 use error::{Phase, sorted};
@@ -88,6 +89,7 @@ impl SqlSession {
         let tables = Arc::new(LocationTables::new(files, reading.clone()));
         context.register_catalog_list(Arc::new(DynamicFileCatalog::new(catalogs, tables)));
         throng_datafusion::register_all(&context);
+        examine_releases(&context);
         Self { context, reading }
     }
 

@@ -6,13 +6,28 @@
 //!   is its expectation over the draw.
 //!
 //! `prior` is the share of the value in the whole table with the same knowledge, so that the gain is that of the release.
+//!
+//! Bounds, as means over people. With values ruled out: the largest share that the person's value has in what is left of a class
+//! without as many of its most frequent other values (`bounds.rs`); it is 1 where a class has exactly p values. With j members known,
+//! of a candidates of whom a share of s has the value: of the a - 1 others j are drawn, and
+//!
+//! ```text
+//!  (sa - j (sa - 1) / (a - 1)) / (a - j)  =  s + (1 - s) j / ((a - 1) (a - j)),
+//! ```
+//!
+//! which grows with s and falls with a. So s is at most the largest share of the value in a class, and a at least the rows of the smallest
+//! class.
 
+use super::bounds::{fewest_rows, largest_shares, largest_shares_without};
 use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::chance;
 
 pub(super) fn rule_out_values(intruder: &Intruder<'_>) -> Attempts {
     intruder.for_each_column(|column| {
         let known = intruder.input.lexicon.spec.p_of(column).saturating_sub(1).max(1) as usize;
+        let values = intruder.totals[column].len();
+        let shares = largest_shares_without(intruder.input.release, column, values, known);
+        let mut bound = 0.0;
         let trials: Vec<Success> = intruder
             .targets(column)
             .map(|(target, cell, value)| {
@@ -28,14 +43,18 @@ pub(super) fn rule_out_values(intruder: &Intruder<'_>) -> Attempts {
                     pooled.remove(other);
                     exact.remove(other);
                 }
-                let release = if pooled.is_empty() { prior } else { chance(&pooled, value) };
+                let (release, largest) = match pooled.is_empty() {
+                    true => (prior, prior),
+                    false => (chance(&pooled, value), shares[value as usize]),
+                };
+                bound += largest;
                 Success::new(prior, release, chance(&exact, value))
             })
             .collect();
         let prior_is = "the share of the value in the whole table, without the values ruled out";
         let outcome =
             AttackOutcome::of("background_values", intruder.column(column), prior_is, &trials, intruder.input.seed)?;
-        Some(outcome.with("values_ruled_out", known))
+        Some(outcome.with_bound(bound / trials.len() as f64).with("values_ruled_out", known))
     })
 }
 
@@ -48,6 +67,14 @@ pub(super) fn know_members(intruder: &Intruder<'_>) -> Attempts {
         if all <= 1.0 { same } else { (same - known * (same - 1.0).max(0.0) / (all - 1.0)) / (all - known) }
     };
     intruder.for_each_column(|column| {
+        let shares = largest_shares(intruder.input.release, column, intruder.totals[column].len(), |value| value);
+        let fewest = fewest_rows(intruder.input.release, column);
+        // What the members known add at most, relative to what is left to be known.
+        let added = match fewest.checked_sub(known) {
+            None | Some(0 | 1) => 1.0,
+            Some(left) => known as f64 / ((fewest - 1) as f64 * left as f64),
+        };
+        let mut bound = 0.0;
         let trials: Vec<Success> = intruder
             .targets(column)
             .map(|(target, cell, value)| {
@@ -57,13 +84,18 @@ pub(super) fn know_members(intruder: &Intruder<'_>) -> Attempts {
                     None => 0.0,
                 };
                 let pooled = intruder.pooled(target, column);
-                let release = if pooled.is_empty() { prior } else { of(pooled) };
+                let share = shares[value as usize];
+                let (release, largest) = match pooled.is_empty() {
+                    true => (prior, prior),
+                    false => (of(pooled), share + (1.0 - share) * added),
+                };
+                bound += largest;
                 Success::new(prior, release, of(intruder.cell(cell, column)))
             })
             .collect();
         let prior_is = "the share of the value in the whole table, without the people known";
         let outcome =
             AttackOutcome::of("background_members", intruder.column(column), prior_is, &trials, intruder.input.seed)?;
-        Some(outcome.with("members_known", known))
+        Some(outcome.with_bound(bound / trials.len() as f64).with("members_known", known))
     })
 }

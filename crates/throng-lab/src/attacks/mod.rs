@@ -15,6 +15,7 @@
 
 mod background;
 mod borrowed_rows;
+mod bounds;
 mod composition;
 mod downcoding;
 mod homogeneity;

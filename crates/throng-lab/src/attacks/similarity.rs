@@ -2,9 +2,12 @@
 //!
 //! As `homogeneity`, but the intruder wants to know the group of the value: the branch of its hierarchy, its category, or for
 //! numbers the tenth of the people that it belongs to. `prior` is the share of the group in the whole table.
+//!
+//! Bound: the mean over people of the largest share that their group has in a class (`bounds.rs`).
 
 use rustc_hash::FxHashMap;
 
+use super::bounds::largest_shares;
 use super::{AttackOutcome, Attempts, Intruder, Success};
 use crate::diff::chance;
 
@@ -29,6 +32,9 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
         (0..).zip(&intruder.totals[column]).for_each(|(value, rows)| {
             *totals.entry(groups[value as usize]).or_default() += rows;
         });
+        let of_value = |value: u32| groups[value as usize];
+        let shares = largest_shares(intruder.input.release, column, groups.len(), of_value);
+        let mut bound = 0.0;
         let trials: Vec<Success> = intruder
             .targets(column)
             .map(|(target, cell, value)| {
@@ -36,11 +42,13 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
                 let prior = chance(&totals, group);
                 let pooled = grouped(intruder.pooled(target, column));
                 let release = if pooled.is_empty() { prior } else { chance(&pooled, group) };
+                bound += if pooled.is_empty() { prior } else { shares[group as usize] };
                 Success::new(prior, release, chance(&grouped(intruder.cell(cell, column)), group))
             })
             .collect();
         let prior_is = "the share of the group in the whole table";
-        AttackOutcome::of("similarity", intruder.column(column), prior_is, &trials, intruder.input.seed)
+        let outcome = AttackOutcome::of("similarity", intruder.column(column), prior_is, &trials, intruder.input.seed)?;
+        Some(outcome.with_bound(bound / trials.len() as f64))
     })
 }
 
