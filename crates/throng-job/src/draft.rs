@@ -2,7 +2,7 @@
 //!
 //! The table is read twice: for the column profiles, and for the risk of the likely quasi-identifiers.
 
-use datafusion::arrow::array::AsArray;
+use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Int64Type};
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::{Operator, binary_expr, cast, ident, lit, when};
@@ -44,8 +44,10 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     if draft.rows() == 0 {
         return Err(JobError::new(Kind::BadData, "the table has no rows, so nothing is known about its columns"));
     }
-    for (earlier, later) in same_days(input.as_ref(), &session, draft.like_days()).await? {
-        draft.set_same_days(&earlier, &later);
+    match same_days(input.as_ref(), &session, draft.like_days()).await {
+        Ok(pairs) => pairs.iter().for_each(|(earlier, later)| draft.set_same_days(earlier, later)),
+        // A time that is no day of the calendar can't be compared, and a draft is of use without the hint.
+        Err(_) => tracing::debug!("columns of dates could not be compared"),
     }
     let risk = match draft.quasi() {
         names if names.is_empty() => None,
@@ -77,22 +79,23 @@ async fn same_days(
     session: &SessionContext,
     pairs: Vec<(String, String)>,
 ) -> Result<Vec<(String, String)>, JobError> {
+    if pairs.is_empty() {
+        return Ok(pairs);
+    }
     let failed = |error| JobError::reading("the input", &error);
     let day = |name: &str| cast(ident(name), DataType::Date32);
     let differs = |(earlier, later): &(String, String)| {
         let unequal = binary_expr(day(earlier), Operator::IsDistinctFrom, day(later));
         Ok(count(when(unequal, lit(1_i64)).end()?).alias(format!("{earlier}\n{later}")))
     };
-    if pairs.is_empty() {
-        return Ok(pairs);
-    }
     let counts = pairs.iter().map(differs).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let counted = input.rows(session)?.aggregate(Vec::new(), counts).map_err(failed)?;
     let counted = catch_decode_panic(counted.collect()).await.map_err(failed)?;
     let is_same = |column: usize| {
-        counted
-            .iter()
-            .all(|batch| batch.column(column).as_primitive_opt::<Int64Type>().is_some_and(|n| n.values() == &[0]))
+        let none = |batch: &RecordBatch| {
+            batch.column(column).as_primitive_opt::<Int64Type>().is_some_and(|counts| counts.values() == &[0])
+        };
+        counted.iter().all(none)
     };
     Ok(pairs.into_iter().enumerate().filter(|(column, _)| is_same(*column)).map(|(_, pair)| pair).collect())
 }

@@ -36,6 +36,9 @@ struct DraftColumn {
     same_days_as: Option<String>,
 }
 
+/// Number of columns of dates or times that are compared with each other.
+const MOST_DAYS: usize = 10;
+
 impl PolicyDraft {
     /// Guesses the role of each column from its name, type and profile. Names must be unique.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a Field, Profile)>) -> Self {
@@ -53,13 +56,13 @@ impl PolicyDraft {
         quasi.map(|column| column.name.clone()).collect()
     }
 
-    /// Returns all pairs of likely quasi-identifiers that hold dates or times, which may be the same days twice.
+    /// Returns pairs of likely quasi-identifiers that hold dates or times, which may be the same days twice.
     pub fn like_days(&self) -> Vec<(String, String)> {
         let is_day = |column: &&DraftColumn| {
             column.guess.role == GuessedRole::Quasi
                 && matches!(column.profile.kind(), ValueKind::Date | ValueKind::Timestamp)
         };
-        let days: Vec<&DraftColumn> = self.columns.iter().filter(is_day).collect();
+        let days: Vec<&DraftColumn> = self.columns.iter().filter(is_day).take(MOST_DAYS).collect();
         let pairs =
             days.iter().enumerate().flat_map(|(at, later)| days[..at].iter().map(move |earlier| (earlier, later)));
         pairs.map(|(earlier, later)| (earlier.name.clone(), later.name.clone())).collect()
