@@ -80,6 +80,23 @@ fn whatever_has_changed_makes_it_run() {
 }
 
 #[test]
+fn a_missing_report_is_made_again_and_the_log_says_why() {
+    let workshop = workshop();
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", text.replace("[output]\n", "[output]\nreport = true\n"));
+    let run = || workshop.throng(&["run", "policy.toml", "--if-changed", "--overwrite", "--log-format", "json"]);
+    assert!(run().stderr.contains("no complete release"));
+    assert!(is_unchanged(&run().done()));
+    fs::remove_file(workshop.release().join("_throng/report.html")).unwrap();
+    let ended = run();
+    assert!(ended.stderr.contains("the report of the release is missing"), "{ended:?}");
+    assert!(!is_unchanged(&ended.done()) && workshop.release().join("_throng/report.html").is_file());
+    write_parquet(&workshop.path("input/people.parquet"), &people(201));
+    age(&workshop, "input/people.parquet");
+    assert!(run().stderr.contains("the input has changed"));
+}
+
+#[test]
 fn with_mode_error_a_change_is_refused_as_always() {
     let workshop = workshop();
     workshop.run(&[]);

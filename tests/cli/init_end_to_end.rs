@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
-    ListArray, RecordBatch, StringArray, TimestampMicrosecondArray,
+    ListArray, ListBuilder, RecordBatch, StringArray, StringBuilder, TimestampMicrosecondArray,
 };
 use arrow::datatypes::{Int32Type, Int64Type};
 
@@ -48,8 +48,10 @@ fn answered(draft: &str) -> (String, Vec<usize>) {
             Some(field) => {
                 questions.push(place + 1);
                 let answer: String = suggested.take().unwrap();
-                let quoted = if answer.parse::<u64>().is_ok() { answer } else { format!("\"{answer}\"") };
+                let (answer, more) = answer.split_once(", ").unwrap_or((&answer, ""));
+                let quoted = if answer.parse::<u64>().is_ok() { answer.to_owned() } else { format!("\"{answer}\"") };
                 lines.push(format!("{field}{quoted}"));
+                lines.extend(more.strip_prefix("with ").map(str::to_owned));
             }
             None => lines.push(line.to_owned()),
         }
@@ -189,6 +191,81 @@ fn discharges_of_a_hospital() {
     let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap();
     assert_says(&draft, &["mask = \"right\"", "date = [\"month\", \"quarter\", \"year\"]", "release = \"set\"", "NaN"]);
     assert_not_said(&workshop, &["Zabriskie", "Martian", "malady", "03500", "said 1", "88000", "2022-", "4450000"]);
+}
+
+/// Visits of patients: a day twice, postal codes with a space, codes that are numbers, and lists.
+fn visits() -> RecordBatch {
+    let mut draws = Draws::new(7);
+    let rows = 2400;
+    let mut draw = |limit: u64| (0..rows).map(|_| draws.below(limit)).collect::<Vec<u64>>();
+    let (days, codes, towns, origins, born, kinds) = (draw(700), draw(9000), draw(90), draw(3), draw(9000), draw(5));
+    let seconds = days.iter().map(|day| (19_700 + *day as i64) * 86_400_000_000 + 3_600_000_000);
+    let mut lists = ListBuilder::new(StringBuilder::new());
+    for kind in &kinds {
+        lists.values().append_value(format!("code of kind {kind}"));
+        lists.append(true);
+    }
+    table(vec![
+        ("patient_id", Arc::new(Int64Array::from_iter_values((0..rows as i64).map(|row| 7_000_000 + row / 3)))),
+        ("postcode", strings(codes.iter().map(|code| format!("{} EH", 1000 + code)))),
+        ("town", strings(towns.iter().map(|town| format!("Town of {town}")))),
+        ("birth_date", Arc::new(Date32Array::from_iter_values(born.iter().map(|day| *day as i32)))),
+        ("visit_date", Arc::new(Date32Array::from_iter_values(days.iter().map(|day| 19_700 + *day as i32)))),
+        ("admitted_at", Arc::new(TimestampMicrosecondArray::from_iter_values(seconds))),
+        ("discharge_date", Arc::new(Date32Array::from_iter_values(days.iter().map(|day| 19_701 + *day as i32 % 9)))),
+        ("citizenship", Arc::new(Int64Array::from_iter_values(kinds.iter().map(|kind| *kind as i64)))),
+        ("origin", strings(origins.iter().map(|origin| ["here", "there", "elsewhere"][*origin as usize]))),
+        ("diagnoses", Arc::new(lists.finish()) as ArrayRef),
+        ("illness", strings(kinds.iter().map(|kind| format!("illness {kind}")))),
+    ])
+}
+
+#[test]
+fn visits_of_patients() {
+    let (workshop, roles) = whole(&visits(), "visits");
+    assert_eq!(roles.named("sensitive"), ["illness", "diagnoses"]);
+    let draft = fs::read_to_string(workshop.path("policy.toml")).unwrap().replace("\n#", "");
+    let column = |name: &str| {
+        let from = draft.find(&format!("[columns.\"{name}\"]")).unwrap();
+        draft[from..].split("\n\n").next().unwrap().to_owned()
+    };
+    assert_says(&column("postcode"), &["mask = \"right\""]);
+    assert_says(
+        &column("town"),
+        &["from the value to coarser and coarser groups (`value;group;*`)", "throng hierarchy check"],
+    );
+    assert_says(&column("admitted_at"), &["It has the day of `visit_date` in every row"]);
+    assert!(!column("discharge_date").contains("It has the day of"), "{draft}");
+    assert_says(&column("citizenship"), &["codes and no amounts, take release = \"set\""]);
+    assert_says(&column("origin"), &["Suggested: quasi, with release = \"set\""]);
+    assert_says(&column("diagnoses"), &["p counts the elements", "Suggested: sensitive."]);
+    assert_says(
+        &draft,
+        &[
+            "Without any one of these columns that is nearly the same",
+            "Those with most values come first",
+            "unit = \"patient_id\"",
+        ],
+    );
+    assert!(!draft.contains("falls by 0 %") && !draft.contains("Utf8"), "{draft}");
+    assert_not_said(&workshop, &["EH", "Town", "kind", "elsewhere", "70000", "2023-", "2024-"]);
+}
+
+#[test]
+fn many_quasi_identifiers_are_said_to_be_many() {
+    let column = |place: usize| -> ArrayRef {
+        Arc::new(Int64Array::from_iter_values((0..100).map(move |row| row % (2 + place as i64))))
+    };
+    let names = ["age", "year", "month", "day", "region", "county", "district", "city", "grade", "office"];
+    let drafted = |count: usize| {
+        let workshop = Workshop::new();
+        let columns = names.iter().take(count).enumerate().map(|(place, name)| (*name, column(place)));
+        write_parquet(&workshop.path("t.parquet"), &table(columns.collect()));
+        workshop.throng(&["init", "t.parquet", "-o", "policy.toml"]).done();
+        fs::read_to_string(workshop.path("policy.toml")).unwrap().replace("\n#", "")
+    };
+    assert_says(&drafted(10), &["10 columns that are or may be quasi-identifiers are many"]);
+    assert!(!drafted(9).contains("are many"));
 }
 
 fn staff() -> RecordBatch {

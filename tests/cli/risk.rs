@@ -141,6 +141,23 @@ fn every_figure_is_what_plain_counting_finds() {
 }
 
 #[test]
+fn a_policy_names_the_columns() {
+    let workshop = workshop();
+    workshop.policy(3, 1, crate::fixture_table::COLUMNS);
+    let by_policy = workshop.throng(&["risk", "input/", "--policy", "policy.toml"]).done();
+    let named = |kind: &str| -> Vec<String> {
+        by_policy[kind].as_array().unwrap().iter().map(|column| column["column"].as_str().unwrap().to_owned()).collect()
+    };
+    let (quasi, sensitive) = (named("columns").join(","), named("sensitive").join(","));
+    assert!(QUASI.iter().all(|name| named("columns").contains(&(*name).to_owned())), "{quasi}");
+    assert_eq!(sensitive, "diagnosis");
+    let by_name = ["risk", "input/", "--quasi", &quasi, "--sensitive", &sensitive];
+    assert_eq!(workshop.throng(&by_name).done(), by_policy);
+    workshop.throng(&["risk", "input/", "--policy", "policy.toml", "--quasi", "age"]).refused(2);
+    workshop.throng(&["risk", "input/"]).refused(2);
+}
+
+#[test]
 fn people_get_a_table_and_scripts_only_json() {
     let workshop = workshop();
     let risk = ["risk", "input/people.parquet", "--quasi", "age,sex,zip"];

@@ -49,6 +49,15 @@ fn every_trial_is_like_the_release_that_a_run_makes() {
 }
 
 #[test]
+fn trials_are_not_logged_one_by_one_unless_asked() {
+    let sweep = ["sweep", "policy.toml", "--k", "3,6", "--p", "1,2"];
+    let ended = workshop().throng(&sweep);
+    assert!(ended.code == Some(0) && !ended.stderr.contains("INFO"), "{ended:?}");
+    let asked = workshop().throng(&[&sweep[..], &["-v"]].concat());
+    assert!(asked.stderr.contains("INFO"), "{asked:?}");
+}
+
+#[test]
 fn what_can_not_be_kept_says_why_and_the_rest_is_tried() {
     let workshop = workshop();
     let ended =

@@ -88,25 +88,30 @@ impl FaultPolicy for Killer {
 #[test]
 fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
     let Some(server) = server() else { return };
-    let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
     let trial = Trial::new(2_000, 2);
     trial.upload(&Bucket::new(server, "killed-input"));
+    kill_runs(server, &trial, "s3://killed-input/input/", "killed");
+}
+
+/// Kills runs of a trial and asserts what each of them leaves; buckets have names with this prefix.
+pub fn kill_runs(server: &Server, trial: &Trial, input: &str, prefix: &str) {
+    let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
     let mut draws = TestRng::of(seed, "kills on S3");
-    let moments = moments(&requests(server, &trial), &mut draws);
+    let moments = moments(&requests(server, trial, input, prefix), &mut draws);
     let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
     for (number, (has_old, moment)) in moments.into_iter().cycle().enumerate() {
         if killed == kills {
             break;
         }
-        let bucket = Bucket::new(server, &format!("killed-{number}"));
+        let bucket = Bucket::new(server, &format!("{prefix}-{number}"));
         let output = bucket.url("release");
-        let run = |release, overwrite| Run { input: "s3://killed-input/input/", output: &output, release, overwrite };
+        let run = |release, overwrite| Run { input, output: &output, release, overwrite };
         if has_old {
             trial.run(server.address(), &run(1, false)).done();
         }
-        let was_killed = kill(server, &trial, &run(0, has_old), moment);
+        let was_killed = kill(server, trial, &run(0, has_old), moment);
         let state =
-            look(&trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
+            look(trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
         let old = has_old.then_some(1);
         assert!([old, Some(0)].contains(&state.release), "{moment:?}, seed {seed}: the old release is gone");
         killed += u64::from(was_killed);
@@ -117,29 +122,29 @@ fn a_run_on_s3_that_is_killed_leaves_the_old_state_or_the_whole_new_release() {
         let next = state.release.map_or(0, |release| 1 - release);
         trial.run(server.address(), &run(next, state.release.is_some())).done();
         let after =
-            look(&trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
+            look(trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));
         assert_eq!((after.release, after.is_complete), (Some(next), true), "{moment:?}, seed {seed}");
         let visible: Vec<&String> = after.left.iter().filter(|path| !path.starts_with('_')).collect();
         assert!(visible.is_empty(), "{moment:?}, seed {seed}: the next run left {visible:?}");
         if !after.left.is_empty() {
             trial.clean(server.address(), &output);
-            let cleaned = look(&trial, &bucket.objects("release")).unwrap();
+            let cleaned = look(trial, &bucket.objects("release")).unwrap();
             assert_eq!(cleaned, State { left: Default::default(), ..after }, "{moment:?}, seed {seed}");
         }
     }
     say(&format!(
-        "kills on S3: seed {seed}; {killed} killed, {late} over before; {stood} after the commit, {left} left something"
+        "kills on S3 ({prefix}): seed {seed}; {killed} killed, {late} over before; {stood} after the commit, {left} left something"
     ));
 }
 
 /// Returns the number of requests and the duration of a run, without and with a release that it replaces.
-fn requests(server: &Server, trial: &Trial) -> BTreeMap<bool, (usize, Duration)> {
-    let bucket = Bucket::new(server, "killed-never");
+fn requests(server: &Server, trial: &Trial, input: &str, prefix: &str) -> BTreeMap<bool, (usize, Duration)> {
+    let bucket = Bucket::new(server, &format!("{prefix}-never"));
     let count = |has_old| {
         let proxy = Proxy::start(server.address(), Arc::new(|_: &Request| WireFault::Pass(Duration::ZERO)));
         let start = Instant::now();
         let output = bucket.url("release");
-        let run = Run { input: "s3://killed-input/input/", output: &output, release: 0, overwrite: has_old };
+        let run = Run { input, output: &output, release: 0, overwrite: has_old };
         trial.run(proxy.address(), &run).done();
         (has_old, (proxy.requests(), start.elapsed()))
     };

@@ -37,6 +37,7 @@ mod clouds;
 mod concurrent;
 mod delta_s3;
 mod full;
+mod joined_tables;
 mod kills_delta;
 mod kills_local;
 mod kills_s3;

@@ -81,20 +81,27 @@ impl Trial {
         workshop.throng(&generate).done();
         let rows_per_file = (rows / 10 + 1).to_string();
         workshop.write("policy.toml", format!("{}{STORE}", POLICY.replace("ROWS_PER_FILE", &rows_per_file)));
-        let mut trial = Self { workshop, known: [Vec::new(), Vec::new()] };
-        for (index, seed) in SEEDS.into_iter().enumerate() {
-            let output = format!("known-{index}");
-            trial.workshop.run(&["--output", &output, "--seed", &seed.to_string()]);
-            trial.workshop.throng(&["verify", &output, "--policy", "policy.toml"]).done();
-            let folder = trial.workshop.path(&output);
+        let trial = Self::of(workshop);
+        for (index, known) in trial.known.iter().enumerate() {
+            let folder = trial.workshop.path(&format!("known-{index}"));
             let read = |file| read_file(file).iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
             let counted: Vec<u64> = data_files(&folder).iter().map(|file| read(file)).collect();
-            trial.known[index] = listed(&fs::read(folder.join("_throng/manifest.json")).unwrap());
-            assert_eq!(counted, trial.known[index].iter().map(|file| file.rows).collect::<Vec<_>>());
+            assert_eq!(counted, known.iter().map(|file| file.rows).collect::<Vec<_>>());
             assert_eq!(counted.iter().sum::<u64>(), rows);
         }
-        assert_ne!(trial.known[0], trial.known[1]);
         trial
+    }
+
+    /// Creates both releases of the policy and the input of a workshop on the local file system.
+    pub fn of(workshop: Workshop) -> Self {
+        let known = [0, 1].map(|index| {
+            let output = format!("known-{index}");
+            workshop.run(&["--output", &output, "--seed", &SEEDS[index].to_string()]);
+            workshop.throng(&["verify", &output, "--policy", "policy.toml"]).done();
+            listed(&fs::read(workshop.path(&output).join("_throng/manifest.json")).unwrap())
+        });
+        assert_ne!(known[0], known[1]);
+        Self { workshop, known }
     }
 
     /// Makes later runs write Delta tables.

@@ -109,7 +109,8 @@ impl Bucket {
         names
     }
 
-    fn put(&self, name: &str, batch: &RecordBatch) {
+    /// Writes a table to the bucket, and to the same place on this machine.
+    pub fn put(&self, name: &str, batch: &RecordBatch) {
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
         writer.write(batch).unwrap();

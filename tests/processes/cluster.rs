@@ -123,6 +123,11 @@ impl Cluster {
         Process::start(arguments, &environment)
     }
 
+    /// Returns the address of the scheduler.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// Returns the parent of the executors' folders.
     pub fn work(&self) -> &Path {
         self.work.path()

@@ -2,6 +2,7 @@
 
 use crate::bucket::{Bucket, KEY_ID, SECRET, server};
 use crate::cluster::Cluster;
+use crate::secured::{TOKEN, Variables, credentials};
 use crate::sql::{POLICY, tables};
 
 #[test]
@@ -42,9 +43,24 @@ fn an_error_keeps_its_exit_code_and_its_words() {
 
 #[test]
 fn no_log_holds_a_value_or_a_secret() {
+    look_for_canaries("canaries", Variables::new());
+}
+
+#[test]
+fn no_log_of_a_secured_cluster_holds_a_value_or_a_secret() {
+    let folder = tempfile::TempDir::new().unwrap();
+    match credentials(folder.path()) {
+        Ok(security) => look_for_canaries("secured-canaries", security),
+        Err(why) => throng_testkit::skip(&why),
+    }
+}
+
+/// Runs queries and jobs that succeed and fail, and searches what all processes log at the highest level.
+fn look_for_canaries(bucket: &str, security: Variables) {
     let Some(server) = server() else { return };
-    let bucket = Bucket::new(server, "canaries");
-    let cluster = Cluster::start(&bucket, 2);
+    let bucket = Bucket::new(server, bucket);
+    let most = ("THRONG_LOG", "trace".to_owned());
+    let cluster = Cluster::start_with(&bucket, 2, &[security, vec![most]].concat());
     for query in [
         "SELECT * FROM people WHERE diagnosis = 'cancer' AND name <> 'person 17'",
         "SELECT count(*) FROM released WHERE diagnosis IN ('asthma', 'hiv')",
@@ -56,16 +72,24 @@ fn no_log_holds_a_value_or_a_secret() {
         assert!(matches!(ended.code, Some(0 | 65)), "{query}: {ended:?}");
         assert_clean(&ended.stderr);
     }
+    for (k, code) in [("5", 0), ("61", 3)] {
+        let (input, output) = (bucket.url("people"), bucket.url(&format!("released-{k}")));
+        let ended = cluster.client(&["-vv", "run", POLICY, "--input", &input, "--output", &output, "-k", k]);
+        assert_eq!(ended.code, Some(code), "k = {k}: {ended:?}");
+        assert_clean(&(ended.stdout + &ended.stderr));
+    }
     let logs = cluster.logs();
     assert!(logs.contains("a job has failed") && logs.contains("a job is done"), "{logs}");
     assert_clean(&logs);
-    for ended in cluster.stop().0 {
+    let (ended, left) = cluster.stop();
+    for ended in ended {
         assert_clean(&(ended.stdout + &ended.stderr));
     }
+    assert_eq!(left, Vec::<String>::new(), "folders of executors are left");
 }
 
 fn assert_clean(text: &str) {
-    for canary in ["cancer", "asthma", "hiv", "person 1", KEY_ID, SECRET] {
+    for canary in ["cancer", "asthma", "hiv", "person 1", KEY_ID, SECRET, TOKEN, crate::process::SECRET] {
         assert!(!text.contains(canary), "`{canary}` is told: {text}");
     }
 }

@@ -3,15 +3,16 @@
 use crate::bucket::{Bucket, server};
 use crate::cluster::Cluster;
 use crate::job::{Census, text};
+use crate::secured::{Variables, credentials};
 
 /// Enough that every stage takes a while, and that there are several files.
 const ROWS: u64 = 120_000;
 
-/// Kills an executor while it runs a task of this name.
-fn kill_in(task: &str, bucket: &str) {
+/// Kills an executor of a cluster with these variables while it runs a task of this name.
+fn kill_in(task: &str, bucket: &str, security: &Variables) {
     let Some(server) = server() else { return };
     let census = Census::new(Bucket::new(server, bucket), ROWS, ROWS / 6);
-    let mut cluster = Cluster::start(&census.bucket, 2);
+    let mut cluster = Cluster::start_with(&census.bucket, 2, security);
     let arguments = census.arguments("released");
     let job = cluster.start_client(&text(&arguments));
     let number = cluster.wait_for_task(task);
@@ -32,24 +33,53 @@ fn kill_in(task: &str, bucket: &str) {
 
 #[test]
 fn an_executor_is_killed_in_the_survey() {
-    kill_in("ThrongSurvey", "killed-survey");
+    kill_in("ThrongSurvey", "killed-survey", &Variables::new());
 }
 
 #[test]
 fn an_executor_is_killed_in_the_shuffle() {
-    kill_in("ThrongAssign", "killed-shuffle");
+    kill_in("ThrongAssign", "killed-shuffle", &Variables::new());
 }
 
 #[test]
 fn an_executor_is_killed_while_it_writes() {
-    kill_in("ThrongWrite", "killed-write");
+    kill_in("ThrongWrite", "killed-write", &Variables::new());
 }
 
 #[test]
 fn the_scheduler_is_killed() {
+    kill_scheduler("killed-scheduler", &Variables::new());
+}
+
+/// Runs a test with the variables of a secured cluster.
+fn secured(test: impl FnOnce(&Variables)) {
+    let folder = tempfile::TempDir::new().unwrap();
+    match credentials(folder.path()) {
+        Ok(security) => test(&security),
+        Err(why) => throng_testkit::skip(&why),
+    }
+}
+
+#[test]
+fn an_executor_of_a_secured_cluster_is_killed_in_the_shuffle() {
+    secured(|security| kill_in("ThrongAssign", "secured-shuffle", security));
+}
+
+#[test]
+fn an_executor_of_a_secured_cluster_is_killed_while_it_writes() {
+    secured(|security| kill_in("ThrongWrite", "secured-write", security));
+}
+
+#[test]
+fn the_scheduler_of_a_secured_cluster_is_killed() {
+    secured(|security| kill_scheduler("secured-scheduler", security));
+}
+
+/// Kills the scheduler of a cluster with these variables in the middle of a job, which another run survives.
+fn kill_scheduler(bucket: &str, security: &Variables) {
     let Some(server) = server() else { return };
-    let census = Census::new(Bucket::new(server, "killed-scheduler"), ROWS, ROWS / 6);
-    let mut cluster = Cluster::start(&census.bucket, 2);
+    let census = Census::new(Bucket::new(server, bucket), ROWS, ROWS / 6);
+    let mut cluster = Cluster::start_with(&census.bucket, 2, security);
     let arguments = census.arguments("released");
     let job = cluster.start_client(&text(&arguments));
     cluster.wait_for_task("ThrongAssign");

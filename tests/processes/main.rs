@@ -20,6 +20,7 @@ mod append;
 mod errors;
 mod job;
 mod killed;
+mod lists;
 mod lost;
 mod secured;
 mod sql;

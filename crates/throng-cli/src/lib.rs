@@ -55,7 +55,7 @@ pub fn throng_with(args: impl IntoIterator<Item = impl Into<OsString> + Clone>) 
         Err(error) => return report_usage_error(&error),
     };
     let scope = if args.command.runs_on_cluster() { LogScope::OwnTargets } else { LogScope::All };
-    let spans = logging::start(&args.logs, scope);
+    let spans = logging::start(&args.logs, scope, matches!(args.command, Command::Sweep(_)));
     let files = match RunFiles::from_args(&args.command) {
         Ok(files) => files,
         Err(outcome) => return exit_with(&outcome),

@@ -43,10 +43,12 @@ impl LogScope {
     }
 }
 
-/// Starts logging. On a terminal, where progress bars are shown, the default level is `warn`; a server always logs.
-pub(crate) fn start(args: &LogArgs, scope: LogScope) -> Spans {
+/// Starts logging. The default level is `warn` on a terminal, where progress bars are shown, and for a command that `repeats` what
+/// a run does many times; a server always logs.
+pub(crate) fn start(args: &LogArgs, scope: LogScope, repeats: bool) -> Spans {
     let format = args.log_format;
-    let quiet = std::io::stderr().is_terminal() && format == LogFormat::Text && !scope.is_server();
+    let is_shown = std::io::stderr().is_terminal() && format == LogFormat::Text;
+    let quiet = (is_shown || repeats) && !scope.is_server();
     let level = match (args.verbose, quiet) {
         (0, true) => "warn",
         (0, false) => "info",

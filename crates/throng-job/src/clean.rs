@@ -112,7 +112,7 @@ async fn clean_store(output: &StorePath, options: CleanOptions) -> Result<(Vec<S
         Err(object_store::Error::NotFound { .. }) => None,
         Err(error) => return Err(failed(error)),
     };
-    let around = StoreOrphans::look(output, release.as_ref()).await?;
+    let around = StoreOrphans::look(output, release.as_ref(), &[]).await?;
     let (dead, alive) = around.dead(options.older_than, SystemTime::now());
     let mut paths: Vec<_> = dead.into_iter().map(|object| object.location).collect();
     paths.sort();

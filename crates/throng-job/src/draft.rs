@@ -2,11 +2,16 @@
 //!
 //! The table is read twice: for the column profiles, and for the risk of the likely quasi-identifiers.
 
+use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Int64Type};
+use datafusion::functions_aggregate::expr_fn::count;
+use datafusion::logical_expr::{Operator, binary_expr, cast, ident, lit, when};
 use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use rayon::prelude::*;
 use throng_core::profile::Profile;
 use throng_core::risk::DEFAULT_THRESHOLD;
+use throng_datafusion::catch_decode_panic;
 use throng_policy::{PolicyDraft, Store};
 
 use crate::error::{JobError, Kind};
@@ -35,9 +40,14 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     let input = open_table(&session, locations, &Store::default(), options).await?;
     check_names(input.schema())?;
     let profiles = profiles(input.as_ref(), &session, options).await?;
-    let draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
+    let mut draft = PolicyDraft::new(input.schema().fields().iter().map(AsRef::as_ref).zip(profiles));
     if draft.rows() == 0 {
         return Err(JobError::new(Kind::BadData, "the table has no rows, so nothing is known about its columns"));
+    }
+    match same_days(input.as_ref(), &session, draft.like_days()).await {
+        Ok(pairs) => pairs.iter().for_each(|(earlier, later)| draft.set_same_days(earlier, later)),
+        // A time that is no day of the calendar can't be compared, and a draft is of use without the hint.
+        Err(_) => tracing::debug!("columns of dates could not be compared"),
     }
     let risk = match draft.quasi() {
         names if names.is_empty() => None,
@@ -61,6 +71,33 @@ pub async fn draft(locations: &[String], options: &JobOptions) -> Result<Draft, 
     };
     let text = draft.text(locations, risk.as_ref());
     Ok(Draft { text, rows: draft.rows(), columns: draft.columns(), questions: draft.questions() })
+}
+
+/// Returns those of the pairs of columns that have the same day in every row.
+async fn same_days(
+    input: &dyn JobInput,
+    session: &SessionContext,
+    pairs: Vec<(String, String)>,
+) -> Result<Vec<(String, String)>, JobError> {
+    if pairs.is_empty() {
+        return Ok(pairs);
+    }
+    let failed = |error| JobError::reading("the input", &error);
+    let day = |name: &str| cast(ident(name), DataType::Date32);
+    let differs = |(earlier, later): &(String, String)| {
+        let unequal = binary_expr(day(earlier), Operator::IsDistinctFrom, day(later));
+        Ok(count(when(unequal, lit(1_i64)).end()?).alias(format!("{earlier}\n{later}")))
+    };
+    let counts = pairs.iter().map(differs).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let counted = input.rows(session)?.aggregate(Vec::new(), counts).map_err(failed)?;
+    let counted = catch_decode_panic(counted.collect()).await.map_err(failed)?;
+    let is_same = |column: usize| {
+        let none = |batch: &RecordBatch| {
+            batch.column(column).as_primitive_opt::<Int64Type>().is_some_and(|counts| counts.values() == &[0])
+        };
+        counted.iter().all(none)
+    };
+    Ok(pairs.into_iter().enumerate().filter(|(column, _)| is_same(*column)).map(|(_, pair)| pair).collect())
 }
 
 /// Reads all rows and profiles their columns.

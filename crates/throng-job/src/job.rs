@@ -147,7 +147,7 @@ async fn run_with(
             tracing::info!(preset = preset.as_str(), k = policy.privacy.k, "{}", preset.description(policy.privacy.k));
         }
         let output = output_of(policy, options.table.is_some())?;
-        let staged = Staged::begin_for(&output, &policy.output, &run_id).await?;
+        let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let ready = tokio::select! {
             biased;

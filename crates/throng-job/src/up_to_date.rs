@@ -14,7 +14,7 @@ use crate::error::JobError;
 use crate::input::current_fingerprint;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::publish::delta_files::DeltaFiles;
-use crate::publish::{METRICS, SUCCESS};
+use crate::publish::{METRICS, REPORT, SUCCESS};
 use crate::store_path::StorePath;
 
 /// A release that a run would only reproduce.
@@ -33,14 +33,40 @@ pub async fn up_to_date(policy: &Policy) -> Result<Option<CurrentRelease>, JobEr
         OutputFormat::Parquet => complete_release(&output).await,
         OutputFormat::Delta => complete_version(&output).await,
     };
-    let Some(manifest) = found else { return Ok(None) };
-    let is_same = manifest.throng_version == env!("CARGO_PKG_VERSION")
-        && manifest.policy_digest == policy_digest(policy)?
-        && match (&manifest.input_digest, current_fingerprint(policy).await?) {
-            (Some(digest), Some(fingerprint)) => *digest == input_digest(policy, &fingerprint)?,
-            _ => false,
-        };
-    Ok(is_same.then(|| CurrentRelease { location: output.to_string(), manifest }))
+    let why = match &found {
+        None => Some("no complete release of one run is there"),
+        Some(manifest) => difference(manifest, policy, &output).await?,
+    };
+    if let Some(why) = why {
+        tracing::info!(why, "the job runs");
+    }
+    Ok(found.filter(|_| why.is_none()).map(|manifest| CurrentRelease { location: output.to_string(), manifest }))
+}
+
+/// Returns why a run of this policy would not reproduce the release that stands.
+async fn difference(
+    manifest: &Manifest,
+    policy: &Policy,
+    output: &StorePath,
+) -> Result<Option<&'static str>, JobError> {
+    if manifest.throng_version != env!("CARGO_PKG_VERSION") {
+        return Ok(Some("the release is of another version of Throng"));
+    }
+    if manifest.policy_digest != policy_digest(policy)? {
+        return Ok(Some("the release is of another policy"));
+    }
+    let report = output.child(REPORT);
+    if policy.output.report && report.store.head(&report.path).await.is_err() {
+        return Ok(Some("the report of the release is missing"));
+    }
+    let Some(digest) = &manifest.input_digest else {
+        return Ok(Some("the input was too new, when it was released, to tell a later change from"));
+    };
+    Ok(match current_fingerprint(policy).await? {
+        None => Some("the input is too new to tell a change from"),
+        Some(fingerprint) if *digest != input_digest(policy, &fingerprint)? => Some("the input has changed"),
+        Some(_) => None,
+    })
 }
 
 /// Returns the manifest at a location, if the metrics there are of the same run.

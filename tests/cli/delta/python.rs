@@ -1,6 +1,6 @@
-//! Tables of the Python package `deltalake`, and releases that it, polars and pyarrow read.
+//! Tables of the Python package `deltalake`, and releases that it, polars, DuckDB and pyarrow read.
 //!
-//! The scripts run the binary themselves. DuckDB reads Delta tables by an extension that is downloaded, and is not tested.
+//! The scripts run the binary themselves.
 
 use std::process::Stdio;
 
@@ -35,6 +35,11 @@ fn every_version_of_a_table_has_the_rows_that_deltalake_reads() {
 }
 
 #[test]
-fn deltalake_and_polars_read_every_version_of_a_release() {
+fn unusual_tables_of_deltalake_are_read_or_refused_by_name() {
+    run(include_str!("unusual.py"), &[]);
+}
+
+#[test]
+fn deltalake_polars_and_duckdb_read_every_version_of_a_release() {
     run(include_str!("release.py"), &[]);
 }

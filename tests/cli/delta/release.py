@@ -1,14 +1,18 @@
-"""Releases a partitioned Delta table to a Delta table, and reads every version of it with deltalake, polars and pyarrow."""
+"""Releases a partitioned Delta table to a Delta table, and reads every version of it with deltalake, polars, DuckDB and pyarrow."""
 
 import json, subprocess, sys
 from pathlib import Path
 
+import duckdb
+import duckdb_extension_delta
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
 throng, folder = sys.argv[1], Path(sys.argv[2])
+db = duckdb.connect()
+db.load_extension(str(next(Path(duckdb_extension_delta.__file__).parent.rglob("delta.duckdb_extension"))))
 
 
 def people(count, start=0):
@@ -73,10 +77,14 @@ assert latest.version() == 2 and len(latest.file_uris()) == 3
 for version, expected in enumerate(known):
     assert rows(pa.table(DeltaTable(str(output), version=version).to_pyarrow_table())) == expected
     assert rows(pl.read_delta(str(output), version=version).to_arrow()) == expected
+    assert rows(db.sql(f"SELECT * FROM delta_scan('{output}', version={version})").to_arrow_table()) == expected
 history = latest.history()
 assert [entry["throngRunId"] for entry in history][0] == json.loads((output / "_throng/metrics.json").read_text())["run_id"]
 classes = pl.read_delta(str(output)).group_by(["age", "region"]).agg(pl.len(), pl.col("illness").n_unique().alias("p"))
 assert classes["len"].min() >= 5 and classes["p"].min() >= 2, classes
+counted = db.sql(f"""SELECT min(n), min(p) FROM (SELECT count(*) AS n, count(DISTINCT illness) AS p
+    FROM delta_scan('{output}') GROUP BY age, region)""").fetchall()
+assert counted == [(classes["len"].min(), classes["p"].min())], counted
 
 # The table of releases is an input like any other, and its writer can be another program.
 verified = subprocess.run([throng, "verify", f"delta+{output}", "--policy", "policy.toml"], cwd=folder, capture_output=True, text=True)

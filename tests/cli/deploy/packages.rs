@@ -155,13 +155,99 @@ fn recipes_have_the_version_of_the_crates() {
     }
 }
 
+/// Whether there are user namespaces, in which anybody may change the root.
+#[cfg(target_os = "linux")]
+fn has_namespaces() -> bool {
+    let probe = Command::new("unshare").args(["--user", "--map-root-user", "--root=/", "true"]).output();
+    probe.is_ok_and(|ran| ran.status.success())
+}
+
+/// Returns a document of an unpacked image by its descriptor, after checking its digest and size.
+#[cfg(target_os = "linux")]
+fn blob(image: &Path, descriptor: &Value) -> Vec<u8> {
+    let digest = descriptor["digest"].as_str().unwrap().strip_prefix("sha256:").unwrap();
+    let bytes = fs::read(image.join("blobs/sha256").join(digest)).unwrap();
+    assert_eq!(Some(bytes.len() as u64), descriptor["size"].as_u64());
+    assert_eq!(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>(), digest);
+    bytes
+}
+
+/// The image that no engine has made runs the demo in a root of its own, as the user and with the variables that it names.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_image_made_without_an_engine_runs_the_demo() {
+    if !has_python() || !has("tar") || !has_namespaces() {
+        return skip("there is no Python 3.11, no tar, or no user namespaces");
+    }
+    let folder = TempDir::new().unwrap();
+    let place = |name: &str| folder.path().join(name);
+    // Debug information would be most of the image.
+    let strip = Command::new("strip").arg("-o").arg(place("throng")).arg(env!("CARGO_BIN_EXE_throng")).output();
+    if !strip.is_ok_and(|ran| ran.status.success()) {
+        fs::copy(env!("CARGO_BIN_EXE_throng"), place("throng")).unwrap();
+    }
+    fs::write(place("authorities.pem"), "no authority").unwrap();
+    let make = |name: &str, umask: &str| {
+        let script = path("deploy/packages/image.py").canonicalize().unwrap();
+        let options = "--throng throng --certificates authorities.pem --level 0";
+        let line = format!("umask {umask}; exec python3 '{}' {options} --out {name}", script.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).current_dir(folder.path()).env("SOURCE_DATE_EPOCH", "1700000000");
+        let ran = command.output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    };
+    make("image.tar", "022");
+    make("again.tar", "077");
+    assert!(
+        fs::read(place("image.tar")).unwrap() == fs::read(place("again.tar")).unwrap(),
+        "two runs give different bytes"
+    );
+
+    let unpack = |archive: &Path, to: &Path| {
+        fs::create_dir(to).unwrap();
+        let ran = Command::new("tar").arg("-xf").arg(archive).arg("-C").arg(to).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    };
+    let image = place("image");
+    unpack(&place("image.tar"), &image);
+    let read = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap();
+    let index = read(&fs::read(image.join("index.json")).unwrap());
+    let manifest = read(&blob(&image, &index["manifests"][0]));
+    let config = read(&blob(&image, &manifest["config"]));
+    assert_eq!((config["os"].as_str(), manifest["layers"].as_array().map(Vec::len)), (Some("linux"), Some(1)));
+    fs::write(place("layer.tar.gz"), blob(&image, &manifest["layers"][0])).unwrap();
+    let plain = Command::new("gzip").args(["-dc"]).arg(place("layer.tar.gz")).output().unwrap().stdout;
+    let digest: String = Sha256::digest(&plain).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(config["rootfs"]["diff_ids"][0].as_str(), Some(format!("sha256:{digest}").as_str()));
+    let root = place("root");
+    unpack(&place("layer.tar.gz"), &root);
+    assert_eq!(fs::read_to_string(root.join("etc/ssl/certs/ca-certificates.crt")).unwrap(), "no authority");
+
+    let settings = &config["config"];
+    let (user, group) = settings["User"].as_str().unwrap().split_once(':').unwrap();
+    assert!(user != "0" && group != "0", "{settings}");
+    let variables =
+        settings["Env"].as_array().unwrap().iter().map(|pair| pair.as_str().unwrap().split_once('=').unwrap());
+    let ran = Command::new("unshare")
+        .args(["--user", &format!("--map-user={user}"), &format!("--map-group={group}"), "--wd=/tmp"])
+        .arg(format!("--root={}", root.display()))
+        .args(settings["Entrypoint"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()))
+        .args(["demo", "--rows", "2000", "--output", "/tmp/demo"])
+        .env_clear()
+        .envs(variables)
+        .envs([("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), ("THRONG_SECRET", "a secret of the test")])
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert!(root.join("tmp/demo/release/_throng/manifest.json").is_file());
+}
+
 /// The binary and the libraries that it is linked to are enough, without any other file of a system.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_binary_runs_the_demo_in_an_empty_root() {
     let binary = Path::new(env!("CARGO_BIN_EXE_throng"));
-    let mut probe = Command::new("unshare");
-    if !probe.args(["--user", "--map-root-user", "true"]).output().is_ok_and(|ran| ran.status.success()) {
+    if !has_namespaces() {
         return skip("there are no user namespaces");
     }
     // Beside the binary, so that it can be linked and need not be copied.

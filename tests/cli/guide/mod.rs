@@ -33,13 +33,14 @@ const GUIDE: &str = "docs/src";
 const POLICY_REFERENCE: &str = "docs/src/reference/policy.md";
 const COMMAND_REFERENCE: &str = "docs/src/reference/commands.md";
 const STORES: &str = "docs/src/how-to/object-stores.md";
+const CLUSTER: &str = "docs/src/how-to/cluster.md";
 
 /// Blocks that can't run here: they need a release build, user input, a scheduler, or a cluster.
 const ASIDES: [(&str, usize); 5] = [
     ("README.md", 2),
     ("docs/src/how-to/schedules.md", 2),
     (STORES, 1),
-    ("docs/src/how-to/cluster.md", 4),
+    (CLUSTER, 4),
     ("docs/src/how-to/studio.md", 2),
 ];
 
@@ -92,6 +93,12 @@ fn readme() -> Setting {
     Setting { before, variables: Vec::new() }
 }
 
+/// Setup of the page of clusters: the script that makes certificates.
+fn certificates() -> Setting {
+    let script = repository("deploy/certificates.sh");
+    Setting { before: format!("mkdir deploy\ncp '{}' deploy/", script.display()), variables: Vec::new() }
+}
+
 fn stores(server: &Server) -> Setting {
     server.make_bucket("census");
     let variables = vec![
@@ -111,6 +118,7 @@ fn every_page_runs_as_it_is_written() {
         let page = Page::read(&name);
         let found = match name.as_str() {
             "README.md" => page.run(&readme(), is_written()),
+            CLUSTER => page.run(&certificates(), is_written()),
             STORES => match Server::start() {
                 Some(server) => page.run(&stores(&server), is_written()),
                 None => page.aside().run(&Setting::default(), false),

@@ -13,12 +13,16 @@ pub(crate) struct RiskArgs {
     pub(crate) data: String,
 
     /// The columns by which people could be found
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', required_unless_present = "policy")]
     pub(crate) quasi: Vec<String>,
 
     /// Columns that must not be learned; counts the classes that give them away
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) sensitive: Vec<String>,
+
+    /// A policy whose quasi-identifiers and sensitive columns are taken
+    #[arg(long, value_name = "POLICY", conflicts_with_all = ["quasi", "sensitive"])]
+    pub(crate) policy: Option<PathBuf>,
 
     /// Count the rows whose risk is above this; 0.2 is the risk in a class of 5
     #[arg(long, value_name = "SHARE", default_value_t = throng_core::risk::DEFAULT_THRESHOLD, value_parser = share)]

@@ -86,7 +86,7 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
             column.name,
             column.distinct,
             if column.distinct == 1 { singular(column.counted) } else { column.counted },
-            column.distinct.min(k),
+            column.distinct.clamp(1, k.max(1)),
             plural(column.max_classes, "class")
         ));
     }

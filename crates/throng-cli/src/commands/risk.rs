@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use throng_core::risk::{Risk, SizeBand};
 use throng_job::{JobError, JobOptions, RiskOptions, plural, risk_page};
+use throng_policy::{Overrides, Policy, Role};
 
 use super::report::write;
 use super::text_table::TextTable;
@@ -10,9 +11,13 @@ use crate::args::{RiskArgs, RiskFormat};
 use crate::outcome::{Outcome, write_out};
 
 pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, JobError> {
+    let (quasi, sensitive) = match &args.policy {
+        Some(policy) => columns(&Policy::load(policy, &Overrides::default())?),
+        None => (args.quasi.clone(), args.sensitive.clone()),
+    };
     let asked = RiskOptions {
-        quasi: args.quasi.clone(),
-        sensitive: args.sensitive.clone(),
+        quasi,
+        sensitive,
         threshold: args.threshold,
         sampling_fraction: args.fraction,
         weight: args.weight.clone(),
@@ -32,6 +37,15 @@ pub(super) async fn risk(args: &RiskArgs, job: &JobOptions) -> Result<Outcome, J
         write_out(&text(&risk));
     }
     Ok(Outcome::success(message, json))
+}
+
+/// Returns the quasi-identifiers and the sensitive columns of a policy.
+fn columns(policy: &Policy) -> (Vec<String>, Vec<String>) {
+    let named = |is_wanted: fn(&Role) -> bool| {
+        let columns = policy.columns.by_name.iter().filter(|(_, role)| is_wanted(role));
+        columns.map(|(name, _)| name.clone()).collect()
+    };
+    (named(|role| matches!(role, Role::Quasi(_))), named(|role| matches!(role, Role::Sensitive(_))))
 }
 
 /// Formats the risk of a table as JSON.
@@ -149,7 +163,7 @@ fn text(risk: &Risk) -> String {
     }
     lines.push(sizes.to_string());
     let mut columns =
-        TextTable::new(&["column", "distinct", "uniques alone", "uniques without it", "share of the average risk"]);
+        TextTable::new(&["column", "distinct", "uniques alone", "uniques without it", "average risk falls by"]);
     let mut ranked: Vec<_> = risk.columns.iter().collect();
     ranked.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.distinct.cmp(&a.distinct)));
     for column in ranked {

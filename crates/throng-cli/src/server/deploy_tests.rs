@@ -31,6 +31,8 @@ struct Container {
     arguments: Vec<String>,
     variables: BTreeMap<String, String>,
     memory: String,
+    /// Names below `/etc/throng-tls` and `/etc/throng-token` that are mounted and can't be written.
+    certificates: BTreeSet<String>,
 }
 
 impl Container {
@@ -51,28 +53,49 @@ impl Container {
         let subcommand = command.find_subcommand(&self.arguments[0]).unwrap();
         let mut line = vec![command.get_name().to_owned()];
         line.extend(self.arguments.iter().cloned());
-        for (name, value) in self.variables.iter().filter(|(name, _)| name.starts_with("THRONG_")) {
+        let settings =
+            self.variables.iter().filter(|(name, _)| name.starts_with("THRONG_") && *name != "THRONG_SECRET");
+        for (name, value) in settings {
             let mut options = subcommand.get_arguments().chain(command.get_arguments());
             let option = options.find(|option| option.get_env().is_some_and(|variable| variable == name.as_str()));
             let option = option.unwrap_or_else(|| panic!("{}: no option reads {name}", self.name));
-            line.push(format!("--{}={value}", option.get_long().unwrap()));
+            // Certificates are read with the options, and are not here.
+            if !self.certificates.contains(value) {
+                line.push(format!("--{}={value}", option.get_long().unwrap()));
+            }
         }
         A::try_parse_from(line).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 }
 
+/// Returns a map with the entries of those that are merged into it.
+fn merged(map: &Yaml) -> BTreeMap<String, Yaml> {
+    let others = match &map["<<"] {
+        Yaml::Array(others) => others.clone(),
+        Yaml::BadValue => Vec::new(),
+        other => vec![other.clone()],
+    };
+    let mut all: BTreeMap<String, Yaml> = others.iter().flat_map(merged).collect();
+    let own = map.as_hash().unwrap().iter().filter(|(name, _)| name.as_str() != Some("<<"));
+    all.extend(own.map(|(name, value)| (name.as_str().unwrap().to_owned(), value.clone())));
+    all
+}
+
 fn of_compose(name: &str) -> Container {
-    let service = &yaml(COMPOSE)[0]["services"][name];
-    let environment = &service["environment"];
-    let maps = [&environment["<<"], environment].into_iter().filter_map(Yaml::as_hash);
-    let values =
-        maps.flatten().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.as_str()?.to_owned())));
+    let service = merged(&yaml(COMPOSE)[0]["services"][name]);
+    let values = merged(&service["environment"]).into_iter();
+    let mounts = service.get("volumes").map(strings).unwrap_or_default();
+    let mounted = mounts.iter().filter_map(|mount| {
+        let (file, place) = mount.strip_suffix(":ro")?.split_once(':')?;
+        (file.rsplit('/').next()? == place.rsplit('/').next()?).then(|| place.to_owned())
+    });
     Container {
         name: format!("{COMPOSE}: {name}"),
-        entrypoint: service["entrypoint"].as_vec().map(|words| words[0].as_str().unwrap().to_owned()),
+        entrypoint: service.get("entrypoint").map(|words| strings(words)[0].clone()),
         arguments: strings(&service["command"]),
-        variables: values.collect(),
-        memory: service["mem_limit"].as_str().unwrap_or_default().to_owned(),
+        variables: values.filter_map(|(name, value)| Some((name, value.as_str()?.to_owned()))).collect(),
+        memory: service.get("mem_limit").and_then(Yaml::as_str).unwrap_or_default().to_owned(),
+        certificates: mounted.collect(),
     }
 }
 
@@ -84,14 +107,25 @@ fn objects(kind: &str) -> BTreeMap<String, Yaml> {
 
 /// Returns the templates of all pods by the name that network policies use.
 fn pods() -> BTreeMap<String, Yaml> {
-    let servers = objects("Deployment").into_values().map(|server| server["spec"]["template"].clone());
+    let servers = objects("Deployment").into_values().chain(objects("StatefulSet").into_values());
+    let servers = servers.map(|server| server["spec"]["template"].clone());
     let jobs = objects("CronJob").into_values().map(|job| job["spec"]["jobTemplate"]["spec"]["template"].clone());
     let name = |pod: &Yaml| pod["metadata"]["labels"]["app.kubernetes.io/name"].as_str().unwrap().to_owned();
     servers.chain(jobs).map(|pod| (name(&pod), pod)).collect()
 }
 
 fn of_pod(name: &str) -> Container {
-    let container = &pods()[name]["spec"]["containers"][0];
+    let pod = pods()[name]["spec"].clone();
+    let container = &pod["containers"][0];
+    let secrets: BTreeMap<&str, &[&str]> =
+        [("throng-cluster-tls", &["ca.crt", "tls.crt", "tls.key"][..]), ("throng-cluster-token", &["token"])].into();
+    let volumes = pod["volumes"].as_vec().unwrap();
+    let mounts = container["volumeMounts"].as_vec().unwrap().iter();
+    let mounted = mounts.filter(|mount| mount["readOnly"].as_bool() == Some(true)).flat_map(|mount| {
+        let volume = volumes.iter().find(|volume| volume["name"] == mount["name"]).unwrap();
+        let files = volume["secret"]["secretName"].as_str().map_or(&[][..], |secret| secrets[secret]);
+        files.iter().map(|file| format!("{}/{file}", mount["mountPath"].as_str().unwrap()))
+    });
     let variable = |variable: &Yaml| {
         let value = variable["value"].as_str().map(str::to_owned);
         // Placeholder for a value that only a running pod has.
@@ -103,15 +137,26 @@ fn of_pod(name: &str) -> Container {
         arguments: strings(&container["args"]),
         variables: container["env"].as_vec().unwrap().iter().filter_map(variable).collect(),
         memory: container["resources"]["limits"]["memory"].as_str().unwrap().to_owned(),
+        certificates: mounted.collect(),
     }
+}
+
+/// Returns all processes of a cluster.
+fn processes() -> [Container; 7] {
+    let [scheduler, first, second, release] = ["scheduler", "executor-1", "executor-2", "release"].map(of_compose);
+    let [pod_scheduler, pod_executor, pod_release] =
+        ["throng-scheduler", "throng-executor", "throng-release"].map(of_pod);
+    [scheduler, first, second, release, pod_scheduler, pod_executor, pod_release]
 }
 
 #[test]
 fn servers_find_each_other() {
-    let name_of_service = objects("Service").into_keys().next().unwrap();
+    let services = objects("Service");
+    assert_eq!(services.keys().collect::<Vec<_>>(), ["throng-executor", "throng-scheduler"]);
     for (scheduler, executor, release, name) in [
-        (of_compose("scheduler"), of_compose("executor"), of_compose("release"), "scheduler"),
-        (of_pod("throng-scheduler"), of_pod("throng-executor"), of_pod("throng-release"), name_of_service.as_str()),
+        (of_compose("scheduler"), of_compose("executor-1"), of_compose("release"), "scheduler"),
+        (of_compose("scheduler"), of_compose("executor-2"), of_compose("release"), "scheduler"),
+        (of_pod("throng-scheduler"), of_pod("throng-executor"), of_pod("throng-release"), "throng-scheduler"),
     ] {
         let ServerCommand::Scheduler(parsed) = scheduler.parsed().command else { panic!("{}", scheduler.name) };
         let options = parsed.options().unwrap();
@@ -134,7 +179,7 @@ fn servers_find_each_other() {
 
 #[test]
 fn limits_leave_room_for_what_a_process_takes() {
-    for executor in [of_compose("executor"), of_pod("throng-executor")] {
+    for executor in [of_compose("executor-1"), of_compose("executor-2"), of_pod("throng-executor")] {
         let ServerCommand::Executor(parsed) = executor.parsed().command else { panic!("{}", executor.name) };
         let taken = parsed.options().unwrap().memory_limit.unwrap() as f64 * MEMORY_MARGIN;
         assert!(taken <= bytes(&executor.memory) as f64, "{}", executor.name);
@@ -143,7 +188,7 @@ fn limits_leave_room_for_what_a_process_takes() {
     for (name, pod) in pods() {
         assert!(pod["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap() > longest, "{name}");
     }
-    let stop = yaml(COMPOSE)[0]["services"]["executor"]["<<"]["stop_grace_period"].clone();
+    let stop = merged(&yaml(COMPOSE)[0]["services"]["executor-1"])["stop_grace_period"].clone();
     assert!(stop.as_str().unwrap().trim_end_matches('s').parse::<i64>().unwrap() > longest);
     let executor = pods()["throng-executor"]["spec"].clone();
     let container = &executor["containers"][0];
@@ -177,9 +222,69 @@ fn a_pod_can_write_to_its_volume_and_to_nothing_else() {
         }
         // Credentials come from a Secret, whose values are not in the file.
         assert!(container["envFrom"][0]["secretRef"]["name"].as_str().is_some(), "{name}");
-        assert!(of_pod(&name).variables.keys().all(|name| !name.contains("KEY") && !name.contains("TOKEN")), "{name}");
+        let secret = |name: &str| name.contains("KEY") || name.contains("TOKEN") || name.contains("SECRET");
+        let certificates = of_pod(&name).certificates;
+        for (variable, value) in of_pod(&name).variables.iter().filter(|(name, _)| secret(name)) {
+            assert!(certificates.contains(value), "{name}: {variable} is no file of a secret");
+        }
     }
     assert!(objects("Secret").is_empty());
+}
+
+#[test]
+fn every_process_shows_a_certificate_and_the_token() {
+    for process in processes() {
+        let file = |name: &str| process.variables[&format!("THRONG_CLUSTER_{name}")].clone();
+        let [authority, certificate, key, token] = ["CA", "CERT", "KEY", "TOKEN_FILE"].map(file);
+        for file in [&authority, &certificate, &key, &token] {
+            assert!(process.certificates.contains(file), "{}: {file} is not mounted", process.name);
+        }
+        let name = |file: &str| file.rsplit('/').next().unwrap().to_owned();
+        let names = [authority, certificate, key, token].map(|file| name(&file));
+        assert_eq!(names, ["ca.crt", "tls.crt", "tls.key", "token"], "{}", process.name);
+        assert!(process.certificates.iter().all(|file| name(file) != "ca.key"), "{}", process.name);
+    }
+}
+
+/// Returns the names of the certificate that a comment or a document makes by the script.
+fn certified(name: &str) -> BTreeSet<String> {
+    let line = text(name).lines().find(|line| line.contains("deploy/certificates.sh ")).unwrap().to_owned();
+    let words = line.split_whitespace().skip_while(|word| *word != "deploy/certificates.sh").skip(2);
+    words.map(|word| word.trim_matches('\'').to_owned()).collect()
+}
+
+#[test]
+fn certificates_have_the_names_by_which_processes_are_reached() {
+    let advertised = |container: Container, variable: &str| container.variables[variable].clone();
+    let scheduler = advertised(of_compose("scheduler"), "THRONG_SCHEDULER_ADVERTISE");
+    let executors = ["executor-1", "executor-2"].map(|name| {
+        let advertised = advertised(of_compose(name), "THRONG_EXECUTOR_ADVERTISE");
+        assert_eq!(advertised, name);
+        advertised
+    });
+    assert_eq!(certified(COMPOSE), executors.into_iter().chain([scheduler]).collect());
+
+    let scheduler = advertised(of_pod("throng-scheduler"), "THRONG_SCHEDULER_ADVERTISE");
+    let executor = advertised(of_pod("throng-executor"), "THRONG_EXECUTOR_ADVERTISE");
+    let executors = executor.replace("$(POD_NAME)", "*");
+    let set = &objects("StatefulSet")["throng-executor"]["spec"];
+    assert_eq!(executors, format!("*.{}.default.svc", set["serviceName"].as_str().unwrap()));
+    let service = &objects("Service")["throng-executor"]["spec"];
+    assert_eq!(service["clusterIP"].as_str(), Some("None"), "a name for each pod");
+    let names: BTreeSet<String> = [scheduler, executors].into();
+    assert_eq!(certified(KUBERNETES), names);
+    let documents = yaml("deploy/kubernetes/certificates.yaml");
+    let of_processes = documents.iter().find(|document| document["spec"]["dnsNames"].as_vec().is_some()).unwrap();
+    assert_eq!(strings(&of_processes["spec"]["dnsNames"]).into_iter().collect::<BTreeSet<_>>(), names);
+    assert_eq!(of_processes["spec"]["secretName"].as_str(), Some("throng-cluster-tls"));
+    assert!(strings(&of_processes["spec"]["usages"]).contains(&"client auth".to_owned()));
+}
+
+#[test]
+fn every_job_has_a_secret() {
+    assert!(of_compose("release").variables.contains_key("THRONG_SECRET"));
+    let made = text(KUBERNETES).lines().find(|line| line.contains("secret generic census-store")).unwrap().to_owned();
+    assert!(made.contains("--from-literal=THRONG_SECRET="), "{made}");
 }
 
 /// Returns the ports of a pod and who may connect to them.
@@ -211,14 +316,7 @@ fn the_network_lets_through_what_ballista_needs_and_nothing_else() {
             "throng-scheduler",
             set(&[(scheduler.bind.port(), "throng-executor"), (scheduler.bind.port(), "throng-release")]),
         ),
-        (
-            "throng-executor",
-            set(&[
-                (executor.grpc_port, "throng-scheduler"),
-                (executor.port, "throng-executor"),
-                (executor.port, "throng-release"),
-            ]),
-        ),
+        ("throng-executor", set(&[(executor.port, "throng-executor"), (executor.port, "throng-release")])),
         ("throng-release", BTreeSet::new()),
     ];
     assert_eq!(pods().into_keys().collect::<Vec<_>>(), ["throng-executor", "throng-release", "throng-scheduler"]);

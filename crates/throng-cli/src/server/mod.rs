@@ -34,7 +34,7 @@ pub fn throng_cluster() -> ExitCode {
         Ok(args) => args,
         Err(error) => return ExitCode::from(report_usage_error(&error)),
     };
-    let spans = logging::start(&args.logs, LogScope::Server);
+    let spans = logging::start(&args.logs, LogScope::Server, false);
     let ended = block_on(args.command.threads(), LAST_WORK, run(&args.command));
     spans.finish();
     ExitCode::from(exit_with(&match ended {

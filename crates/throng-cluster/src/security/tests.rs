@@ -156,3 +156,35 @@ async fn a_cluster_serves_its_own_and_refuses_everyone_else() {
     executor.abort();
     scheduler.abort();
 }
+
+/// Executors of a platform have names that are numbered, and one certificate for all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wildcard_stands_for_one_part_of_a_name() {
+    let folder = TempDir::new().unwrap();
+    let issued = Authority::new(folder.path(), "ours")
+        .and_then(|authority| Ok((authority.issue("executor", "DNS:*.throng-executor.default.svc")?, authority)));
+    let (issued, authority) = match issued {
+        Ok(issued) => issued,
+        Err(why) => return skip(&why),
+    };
+    let (certificate, key) = (issued.certificate, issued.key);
+    let files = CertificateFiles { authority: authority.certificate().to_owned(), certificate, key };
+    let security = Security::load(&files, None).unwrap();
+    let address = HostPort { host: "127.0.0.1".to_owned(), port: free_port() };
+    let options = scheduler_options(address.port, security.clone());
+    let scheduler = tokio::spawn(async move { run_scheduler(&options).await });
+    while tokio::net::TcpStream::connect((address.host.as_str(), address.port)).await.is_err() {
+        assert!(!scheduler.is_finished());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let connects = async |name: &str| {
+        let named = security.client.clone().domain_name(name);
+        let endpoint = Endpoint::from_shared(format!("https://{address}")).unwrap().tls_config(named).unwrap();
+        endpoint.connect().await.is_ok()
+    };
+    assert!(connects("throng-executor-3.throng-executor.default.svc").await);
+    for other in ["throng-executor.default.svc", "a.b.throng-executor.default.svc", "a.throng-executor.other.svc"] {
+        assert!(!connects(other).await, "{other}");
+    }
+    scheduler.abort();
+}

@@ -40,6 +40,7 @@ impl DeltaField {
             // Spark writes times as 96 bits without a zone, and others in units of their own.
             (DataType::Timestamp(_, Some(_)), DataType::Timestamp(..)) => true,
             (DataType::Timestamp(_, None), DataType::Timestamp(_, None)) => true,
+            (DataType::List(_), DataType::LargeList(_) | DataType::FixedSizeList(..)) => true,
             (declared, found) if declared.is_nested() => {
                 std::mem::discriminant(declared) == std::mem::discriminant(&found)
             }

@@ -60,10 +60,6 @@ pub(super) async fn anonymize_linked(
         let text = "rows that are linked by pseudonyms are read several times, and a table of the host is read once; name files";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
-    if policy.has_tables() && place_on_store(staged)? {
-        let text = "several tables are released together to a folder of this machine so far; choose one as the output, and copy it";
-        return Err(JobError::new(Kind::BadPolicy, text));
-    }
     let clock = Arc::new(StageTimer::start(options));
     let session = session(options)?;
     let named = policy.linked_tables();
@@ -136,11 +132,6 @@ fn joined(
     let sidecar = Sidecar { tables: described, ..sidecar };
     let read_back = ReadBack::of_tables(in_folders, found);
     Ok(StagedRelease { sidecar, read_back, input_digest: None, columns, clock, warnings })
-}
-
-/// Whether a release is staged on an object store.
-fn place_on_store(staged: &Staged) -> Result<bool, JobError> {
-    Ok(staged.place()?.local_path().is_none())
 }
 
 async fn open(policy: &Policy, session: &SessionContext, options: &JobOptions) -> Result<Arc<dyn JobInput>, JobError> {

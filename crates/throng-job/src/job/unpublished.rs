@@ -203,7 +203,7 @@ impl UnpublishedRelease {
         let run_id = uuid::Uuid::new_v4().simple().to_string();
         let span = tracing::info_span!("run", %run_id);
         async {
-            let staged = Staged::begin_for(&place, &policy.output, &run_id).await?;
+            let staged = Staged::begin_for(&place, &policy, &run_id).await?;
             let run = run_facts(&policy, run_id)?;
             let ready = tokio::select! {
                 biased;

@@ -43,7 +43,7 @@ mod remote;
 mod standing;
 
 use datafusion::arrow::datatypes::SchemaRef;
-use throng_policy::{Commit, Mode, Output, OutputFormat};
+use throng_policy::{Commit, Mode, OutputFormat, Policy};
 use throng_report::document::RunFacts;
 use throng_report::{Sidecar, report};
 
@@ -60,7 +60,7 @@ pub(crate) use standing::complete_standing;
 /// Path of the sidecar below the output location.
 pub(crate) const METRICS: &str = "_throng/metrics.json";
 /// Path of the report below the output location.
-const REPORT: &str = "_throng/report.html";
+pub(crate) const REPORT: &str = "_throng/report.html";
 /// Parent of the staging prefixes of runs on an object store.
 const STAGING: &str = "_throng/staging";
 /// Empty marker, written last.
@@ -137,9 +137,11 @@ pub(crate) struct Committed {
 
 impl Staged {
     /// Creates the staging for the output of a policy, after checking that it may be written.
-    pub(crate) async fn begin_for(place: &StorePath, output: &Output, run_id: &str) -> Result<Self, JobError> {
+    pub(crate) async fn begin_for(place: &StorePath, policy: &Policy, run_id: &str) -> Result<Self, JobError> {
+        let output = &policy.output;
+        let tables = policy.linked_tables().into_iter().filter_map(|(name, _)| name);
         match output.format {
-            OutputFormat::Parquet => Self::begin(place, output.mode, output.commit, run_id).await,
+            OutputFormat::Parquet => Self::begin_at(place, output.mode, output.commit, tables.collect(), run_id).await,
             OutputFormat::Delta => Self::begin_table(place, output.mode, run_id).await,
         }
     }
@@ -158,12 +160,22 @@ impl Staged {
         }
     }
 
-    /// Creates the staging for an output location, after checking that the output may be written.
+    /// Creates the staging for a release of one table, after checking that the output may be written.
     pub(crate) async fn begin(output: &StorePath, mode: Mode, commit: Commit, run_id: &str) -> Result<Self, JobError> {
+        Self::begin_at(output, mode, commit, Vec::new(), run_id).await
+    }
+
+    async fn begin_at(
+        output: &StorePath,
+        mode: Mode,
+        commit: Commit,
+        tables: Vec<String>,
+        run_id: &str,
+    ) -> Result<Self, JobError> {
         check_not_web(output)?;
         let site = match output.local_path() {
             Some(path) => Site::Local(LocalSite::begin(path, mode, run_id)?),
-            None => Site::Remote(Box::new(RemoteSite::begin(output, mode, commit, run_id).await?)),
+            None => Site::Remote(Box::new(RemoteSite::begin(output, mode, commit, tables, run_id).await?)),
         };
         Ok(Self(site))
     }
@@ -290,9 +302,11 @@ fn without_attempt(path: &str) -> String {
     format!("part-{number}.parquet")
 }
 
-/// Returns a data file under a name that no file of another run has.
+/// Returns a data file under a name that no file of another run has, in the folder of its table.
 fn named_after_run(file: FileEntry, run_id: &str) -> FileEntry {
-    let path = without_attempt(&file.path).replace("part-", &format!("part-{run_id}-"));
+    let (table, name) = file.path.rsplit_once('/').map_or(("", file.path.as_str()), |(table, name)| (table, name));
+    let name = without_attempt(name).replace("part-", &format!("part-{run_id}-"));
+    let path = if table.is_empty() { name } else { format!("{table}/{name}") };
     FileEntry { path, ..file }
 }
 

@@ -199,6 +199,13 @@ impl HiddenObjects {
     }
 }
 
+/// Objects in a folder of an output that are not part of its release.
+#[derive(Debug, Default)]
+struct Folder {
+    unlisted: Vec<ObjectMeta>,
+    has_files_of_others: bool,
+}
+
 /// Objects at an output location that are not part of its release.
 #[derive(Debug, Default)]
 pub(crate) struct StoreOrphans {
@@ -210,24 +217,48 @@ pub(crate) struct StoreOrphans {
 }
 
 impl StoreOrphans {
-    /// Lists everything below an output; `release` is its manifest.
-    pub(crate) async fn look(output: &StorePath, release: Option<&Manifest>) -> Result<Self, JobError> {
+    /// Lists everything below an output; `release` is its manifest. Folders of `tables`, of the release and of staged tables hold
+    /// data files too, unless there is anything else in them.
+    pub(crate) async fn look(
+        output: &StorePath,
+        release: Option<&Manifest>,
+        tables: &[String],
+    ) -> Result<Self, JobError> {
         let failed = |error| writing(format!("looking at {output}"), &error);
         let listed: Vec<ObjectMeta> = output.store.list(Some(&output.path)).try_collect().await.map_err(failed)?;
         let of_release: HashSet<&str> =
             release.iter().flat_map(|release| &release.files).map(|file| file.path.as_str()).collect();
         let mut around = Self::default();
+        let mut tables: HashSet<String> = tables.iter().cloned().collect();
+        tables.extend(release.iter().flat_map(|release| release.folders()).map(str::to_owned));
+        let mut in_folders: BTreeMap<String, Folder> = BTreeMap::new();
         for object in listed {
             let below = object.location.prefix_match(&output.path).into_iter().flatten();
             let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
             match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
                 // Some tools create an empty object with the name of a folder.
                 [] if object.size == 0 => {}
-                ["_throng", ..] => around.hidden.add(&parts, object),
+                ["_throng", more @ ..] => {
+                    if let ["staging", _, table, _] = more {
+                        tables.insert((*table).to_owned());
+                    }
+                    around.hidden.add(&parts, object);
+                }
                 [name] if of_release.contains(name) => {}
                 [name] if *name == SUCCESS && release.is_some() => {}
                 [name] if is_of_a_run(name) => around.unlisted.push(object),
+                [table, name] if of_release.contains(format!("{table}/{name}").as_str()) => {}
+                [table, name] if is_of_a_run(name) => {
+                    in_folders.entry((*table).to_owned()).or_default().unlisted.push(object);
+                }
+                [folder, _, ..] => in_folders.entry((*folder).to_owned()).or_default().has_files_of_others = true,
                 _ => around.has_files_of_others = true,
+            }
+        }
+        for (name, folder) in in_folders {
+            match tables.contains(&name) && !folder.has_files_of_others {
+                true => around.unlisted.extend(folder.unlisted),
+                false => around.has_files_of_others = true,
             }
         }
         Ok(around)

@@ -646,3 +646,52 @@ async fn a_link_to_nowhere_is_refused_and_stays() {
     assert_eq!(error.kind(), Kind::BadPolicy);
     assert!(link.is_symlink());
 }
+
+/// Publishes a release of two tables.
+async fn publish_tables(output: &StorePath, mode: Mode, run_id: &str) -> Result<Vec<FileEntry>, JobError> {
+    let tables = ["people", "visits"];
+    let names = tables.map(str::to_owned).to_vec();
+    let staged = Staged::begin_at(output, mode, Commit::Conditional, names, run_id).await?;
+    let in_folder = |file: FileEntry, table: &str| FileEntry { path: format!("{table}/{}", file.path), ..file };
+    let entries: Vec<FileEntry> =
+        tables.iter().flat_map(|table| files().into_iter().map(|file| in_folder(file, table))).collect();
+    for file in &entries {
+        let place = staged.place()?.child(&file.path);
+        place.store.put(&place.path, "data".into()).await.unwrap();
+    }
+    let verified = staged.verified(ReadBack::of_test(entries));
+    let committed = verified.commit(&run_facts(run_id), InputIdentity::default(), &mut || sidecar(run_id)).await?;
+    Ok(committed.clean().await)
+}
+
+#[tokio::test]
+async fn leftovers_in_folders_of_tables_go_and_folders_of_others_are_never_touched() {
+    let dead = "dddddddddddddddddddddddddddddddd";
+    let in_tables = |run_id: &str| {
+        let names = files().into_iter().map(|file| super::named_after_run(file, run_id).path);
+        let mut names: Vec<String> =
+            names.flat_map(|name| [format!("out/people/{name}"), format!("out/visits/{name}")]).collect();
+        names.sort();
+        names
+    };
+    let data = |names: Vec<String>| names.into_iter().filter(|name| name.ends_with(".parquet")).collect::<Vec<_>>();
+    for mode in [Mode::Error, Mode::Overwrite] {
+        let output = memory();
+        if mode == Mode::Overwrite {
+            publish_tables(&output, Mode::Error, R1).await.unwrap();
+            assert_eq!(data(objects(&output).await), in_tables(R1));
+        }
+        put(&output, &format!("visits/part-{dead}-00000.parquet")).await;
+        publish_tables(&output, mode, R2).await.unwrap();
+        assert_eq!(data(objects(&output).await), in_tables(R2));
+    }
+    // A release in a folder below the output is not a table of it.
+    let output = memory();
+    let below = output.child("people");
+    publish(&below, Mode::Error, R1).await.unwrap();
+    let before = objects(&output).await;
+    assert_eq!(publish_tables(&output, Mode::Overwrite, R2).await.unwrap_err().kind(), Kind::BadPolicy);
+    let found = super::orphans::StoreOrphans::look(&output, None, &["people".to_owned()]).await.unwrap();
+    assert!(found.unlisted.is_empty() && found.has_files_of_others, "{found:?}");
+    assert_eq!(objects(&output).await, before);
+}

@@ -38,6 +38,8 @@ pub(super) struct RemoteSite {
     how: Commit,
     /// Version of the manifest that will be replaced, and its content.
     replaced: Option<(UpdateVersion, Manifest)>,
+    /// Names of the tables of the release, if it has several.
+    tables: Vec<String>,
     /// Orphans of dead runs, listed before the commit: a run that might still need one of them started from a manifest
     /// that the commit replaces, and can't commit any more.
     leftovers: Vec<Path>,
@@ -52,7 +54,13 @@ pub(super) enum CommitFailure {
 }
 
 impl RemoteSite {
-    pub(super) async fn begin(output: &StorePath, mode: Mode, how: Commit, run_id: &str) -> Result<Self, JobError> {
+    pub(super) async fn begin(
+        output: &StorePath,
+        mode: Mode,
+        how: Commit,
+        tables: Vec<String>,
+        run_id: &str,
+    ) -> Result<Self, JobError> {
         let failed = |error| writing(format!("looking at {output}"), &error);
         let replaced = match read(&output.child(MANIFEST)).await.map_err(failed)? {
             Some(_) if mode == Mode::Error => return Err(already_there(output)),
@@ -63,7 +71,7 @@ impl RemoteSite {
             }
             None => None,
         };
-        let around = StoreOrphans::look(output, replaced.as_ref().map(|(_, manifest)| manifest)).await?;
+        let around = StoreOrphans::look(output, replaced.as_ref().map(|(_, manifest)| manifest), &tables).await?;
         match mode {
             _ if !around.has_files_of_others => {}
             Mode::Error => return Err(already_there(output)),
@@ -80,6 +88,7 @@ impl RemoteSite {
             run_id: run_id.to_owned(),
             how,
             replaced,
+            tables,
             leftovers: leftovers.into_iter().map(|object| object.location).collect(),
         })
     }
@@ -92,6 +101,7 @@ impl RemoteSite {
             run_id: run_id.to_owned(),
             how: Commit::Conditional,
             replaced: None,
+            tables: Vec::new(),
             leftovers: Vec::new(),
         }
     }
@@ -309,7 +319,7 @@ impl RemoteSite {
             let found = read(&self.output.child(MANIFEST)).await.ok()??;
             let manifest = Manifest::parse(&found.bytes().await.ok()?)?;
             let metrics = self.run_id_in(METRICS).await.ok()?;
-            let around = StoreOrphans::look(&self.output, Some(&manifest)).await.ok()?;
+            let around = StoreOrphans::look(&self.output, Some(&manifest), &self.tables).await.ok()?;
             let is_alone = around.unlisted.is_empty() && !around.has_files_of_others;
             Some(is_alone && metrics.as_ref() == Some(&manifest.run_id))
         };

@@ -20,7 +20,7 @@ pub(crate) async fn complete_standing(output: &StorePath, manifest: &Manifest) {
         return;
     }
     // A run that is about to commit has removed the marker, and has files beside those of the release.
-    match StoreOrphans::look(output, Some(manifest)).await {
+    match StoreOrphans::look(output, Some(manifest), &[]).await {
         Ok(around) if around.unlisted.is_empty() && !around.has_files_of_others => {}
         _ => return,
     }

@@ -34,13 +34,17 @@ pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Bu
             mask("a postal code says less from the right on; as a number it has lost leading zeros")
         }
         ValueKind::Integer | ValueKind::Fraction => numbers(profile, data_type),
-        ValueKind::Text if is_code(profile) && (is_postal || profile.distinct() > SET) => {
+        ValueKind::Text if is_postal && profile.longest() <= LONGEST_CODE => {
+            mask("a postal code says less from the right on")
+        }
+        ValueKind::Text if is_code(profile) && profile.distinct() > SET => {
             mask("its values look like codes, whose last characters say least")
         }
         ValueKind::Text if profile.distinct() > SET => Builder {
             why: format!(
-                "without a hierarchy {} values become `*` together: write one from coarse to fine, as in `throng \
-                 hierarchy --help`, and name it here: hierarchy = \"file.csv\"",
+                "without a hierarchy {} values become `*` together: write a file with a line for each value, from the value to \
+                 coarser and coarser groups (`value;group;*`), check it with `throng hierarchy check`, and name it here: \
+                 hierarchy = \"file.csv\"",
                 profile.distinct()
             ),
             line: None,
@@ -76,15 +80,20 @@ fn calendar(profile: &Profile, data_type: &DataType) -> Builder {
 
 fn numbers(profile: &Profile, data_type: &DataType) -> Builder {
     let line = Some("release = \"interval\"".to_owned());
-    let why = "intervals such as [25-39], whose borders follow from the classes";
     let is_whole = profile.kind() == ValueKind::Integer;
-    let width = profile.spread(data_type).and_then(|spread| round_width(spread, is_whole));
-    let Some(width) = width else { return Builder { why: why.to_owned(), line } };
-    let widths = [width, 2.0 * width, 4.0 * width].map(|width| width.to_string()).join(", ");
-    Builder {
-        why: format!("{why}; for fixed borders take instead of release: hierarchy = {{ intervals = [{widths}] }}"),
-        line,
+    let mut why =
+        "intervals such as [25-39], whose borders follow from the classes; release = \"bounds\" gives two columns of \
+                   numbers instead, which are easier to compute with"
+            .to_owned();
+    if is_whole && profile.distinct() <= SET {
+        why += "; if the numbers are codes and no amounts, take release = \"set\"";
     }
+    let width = profile.spread(data_type).and_then(|spread| round_width(spread, is_whole));
+    if let Some(width) = width {
+        let widths = [width, 2.0 * width, 4.0 * width].map(|width| width.to_string()).join(", ");
+        why += &format!("; for fixed borders take instead of release: hierarchy = {{ intervals = [{widths}] }}");
+    }
+    Builder { why, line }
 }
 
 /// Returns about a sixteenth of the spread, as 1, 2 or 5 times a power of ten, and at least 1 for integers.

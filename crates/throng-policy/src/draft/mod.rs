@@ -13,7 +13,7 @@ mod role;
 mod write;
 
 use arrow::datatypes::{DataType, Field};
-use throng_core::profile::Profile;
+use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
 
 use names::{NameHint, said};
@@ -32,15 +32,20 @@ struct DraftColumn {
     data_type: DataType,
     profile: Profile,
     guess: Guess,
+    /// An earlier column with the same day in every row.
+    same_days_as: Option<String>,
 }
+
+/// Number of columns of dates or times that are compared with each other.
+const MOST_DAYS: usize = 10;
 
 impl PolicyDraft {
     /// Guesses the role of each column from its name, type and profile. Names must be unique.
     pub fn new<'a>(columns: impl IntoIterator<Item = (&'a Field, Profile)>) -> Self {
         let column = |(field, profile): (&Field, Profile)| {
             let (name, data_type) = (field.name().clone(), field.data_type().clone());
-            let guess = guess(&name, &profile, &data_type.to_string());
-            DraftColumn { name, data_type, profile, guess }
+            let guess = guess(&name, &profile, &data_type);
+            DraftColumn { name, data_type, profile, guess, same_days_as: None }
         };
         Self { columns: columns.into_iter().map(column).collect() }
     }
@@ -49,6 +54,25 @@ impl PolicyDraft {
     pub fn quasi(&self) -> Vec<String> {
         let quasi = self.columns.iter().filter(|column| column.guess.role == GuessedRole::Quasi);
         quasi.map(|column| column.name.clone()).collect()
+    }
+
+    /// Returns pairs of likely quasi-identifiers that hold dates or times, which may be the same days twice.
+    pub fn like_days(&self) -> Vec<(String, String)> {
+        let is_day = |column: &&DraftColumn| {
+            column.guess.role == GuessedRole::Quasi
+                && matches!(column.profile.kind(), ValueKind::Date | ValueKind::Timestamp)
+        };
+        let days: Vec<&DraftColumn> = self.columns.iter().filter(is_day).take(MOST_DAYS).collect();
+        let pairs =
+            days.iter().enumerate().flat_map(|(at, later)| days[..at].iter().map(move |earlier| (earlier, later)));
+        pairs.map(|(earlier, later)| (earlier.name.clone(), later.name.clone())).collect()
+    }
+
+    /// Records that a column has the same day as an earlier one in every row.
+    pub fn set_same_days(&mut self, earlier: &str, later: &str) {
+        if let Some(column) = self.columns.iter_mut().find(|column| column.name == later) {
+            column.same_days_as.get_or_insert_with(|| earlier.to_owned());
+        }
     }
 
     /// Returns the number of rows of the table.

@@ -3,9 +3,12 @@
 //! A guess is used only if an error is on the safe side: dropping a column, generalizing it, or treating it as
 //! sensitive because of its name. The role `insensitive` is never guessed.
 
+use arrow::datatypes::DataType;
+use throng_core::list_texts::list_field;
 use throng_core::profile::{Profile, TextShape, ValueKind};
 
 use super::names::{NameHint, said};
+use crate::declared_type::{DeclaredType, describe_type};
 
 /// The likely role of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +58,20 @@ const FEW: u64 = 50;
 const NEARLY_ALL: f64 = 0.95;
 
 /// Returns the likely role of a column.
-pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
+pub(super) fn guess(name: &str, profile: &Profile, data_type: &DataType) -> Guess {
     let (valued, distinct) = (profile.valued(), profile.distinct());
     let is_unique = valued > 1 && profile.unique_share() >= MOSTLY;
     if profile.kind() == ValueKind::Other {
-        return question(
-            GuessedRole::Identifier,
-            format!(
-                "a column of type {data_type} can be neither generalized nor counted, only left out or kept as it is"
+        return match list_field(data_type) {
+            Some(element) if DeclaredType::of(element.data_type()).is_some() => list(name),
+            _ => question(
+                GuessedRole::Identifier,
+                format!(
+                    "a column of the type `{}` can be neither generalized nor counted, only left out or kept as it is",
+                    describe_type(data_type)
+                ),
             ),
-        );
+        };
     }
     if profile.not_finite() > 0 {
         return question(
@@ -119,6 +126,18 @@ pub(super) fn guess(name: &str, profile: &Profile, data_type: &str) -> Guess {
             format!("its name says nothing, and its {distinct} values could be known to others"),
         ),
         None => question(GuessedRole::Identifier, format!("neither its name nor its {distinct} values say what it is")),
+    }
+}
+
+/// Returns the likely role of a column of lists, whose elements can be counted but not generalized.
+fn list(name: &str) -> Guess {
+    let why = "a list can't be generalized; if it is sensitive, p counts the elements of a class";
+    match said(name) {
+        Some((NameHint::Private, word)) => question(
+            GuessedRole::Sensitive,
+            format!("`{word}` in its name is a thing that people keep private, and {why}"),
+        ),
+        _ => question(GuessedRole::Identifier, why),
     }
 }
 

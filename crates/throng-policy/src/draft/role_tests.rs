@@ -7,7 +7,7 @@ use super::*;
 fn of(name: &str, column: ArrayRef) -> (GuessedRole, bool) {
     let mut profile = Profile::new(column.data_type());
     profile.push(&column);
-    let guess = guess(name, &profile, &column.data_type().to_string());
+    let guess = guess(name, &profile, column.data_type());
     assert!(!guess.why.is_empty());
     (guess.role, guess.is_question)
 }

@@ -38,12 +38,11 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
     // Columns of equal share are ordered by their distinct values.
     quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
     section("Identifiers: left out of the release.", of(GuessedRole::Identifier, false), risk, &mut text);
-    section(
-        "Quasi-identifiers: generalized. Those that single people out most come first.",
-        quasi.into_iter(),
-        risk,
-        &mut text,
-    );
+    let title = match risk.is_none_or(tells_columns_apart) {
+        true => "Quasi-identifiers: generalized. Those that single people out most come first.",
+        false => "Quasi-identifiers: generalized. Those with most values come first.",
+    };
+    section(title, quasi.into_iter(), risk, &mut text);
     section(
         "Sensitive: released as they are, with at least p different values in every class.",
         of(GuessedRole::Sensitive, false),
@@ -59,6 +58,14 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
         &mut text,
     );
     text
+}
+
+/// Number of quasi-identifiers from which a draft says that these are many.
+const MANY_QUASI: usize = 10;
+
+/// Whether the risk falls when some column is not known. Where the others single out every row anyway, it does not.
+fn tells_columns_apart(risk: &Risk) -> bool {
+    risk.columns.iter().any(|column| column.share >= 0.005)
 }
 
 fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut String) {
@@ -82,6 +89,22 @@ fn head(rows: u64, columns: &[DraftColumn], risk: Option<&Risk>, text: &mut Stri
             ),
             text,
         );
+        if !tells_columns_apart(risk) && names.len() > 1 {
+            comment(
+                "Without any one of these columns that is nearly the same: the others single rows out as well.",
+                text,
+            );
+        }
+        if names.len() >= MANY_QUASI {
+            comment(
+                &format!(
+                    "{} columns that are or may be quasi-identifiers are many: the more there are, the less detail each of them \
+                     keeps. Leave out (identifier) what the release can do without.",
+                    names.len()
+                ),
+                text,
+            );
+        }
     }
     text.push_str("version = 1\n\n");
 }
@@ -178,9 +201,19 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
     let _ = writeln!(text, "\n[columns.{}]", toml_quoted(&column.name));
     let guess = &column.guess;
     comment(&format!("{}: {}.", if guess.is_question { "Unclear" } else { "Why" }, guess.why), text);
-    comment(&facts(&column.profile, share_of(risk, &column.name)), text);
+    let share = share_of(risk.filter(|risk| tells_columns_apart(risk)), &column.name);
+    comment(&facts(&column.profile, share), text);
+    if let Some(earlier) = &column.same_days_as {
+        comment(&format!("It has the day of {} in every row: leave one of the two out.", plain(earlier)), text);
+    }
     if guess.is_question {
-        comment(&format!("Suggested: {}.", guess.role.as_str()), text);
+        let built = builder(&column.name, &column.profile, &column.data_type);
+        let suggested = match (guess.role, built.line) {
+            (GuessedRole::Identifier, _) => "identifier, which leaves it out".to_owned(),
+            (GuessedRole::Quasi, Some(line)) => format!("quasi, with {line}"),
+            (role, _) => role.as_str().to_owned(),
+        };
+        comment(&format!("Suggested: {suggested}."), text);
         let _ = writeln!(text, "role = \"{OPEN_QUESTION}\"");
         write_type(column, text);
         return;

@@ -9,8 +9,8 @@ use crate::{Overrides, Policy};
 fn column(name: &str, values: ArrayRef) -> DraftColumn {
     let mut profile = Profile::new(values.data_type());
     profile.push(&values);
-    let guess = guess(name, &profile, "x");
-    DraftColumn { name: name.to_owned(), data_type: values.data_type().clone(), profile, guess }
+    let guess = guess(name, &profile, values.data_type());
+    DraftColumn { name: name.to_owned(), data_type: values.data_type().clone(), profile, guess, same_days_as: None }
 }
 
 fn numbers(values: impl IntoIterator<Item = i64>) -> ArrayRef {
