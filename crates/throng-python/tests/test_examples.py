@@ -32,6 +32,7 @@ columns.diagnosis.role = "sensitive"
 def people(tmp_path, monkeypatch) -> pl.DataFrame:
     """A folder with a table of people, and the table."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THRONG_LEDGER_KEY", "a key of these tests alone, and long enough")
     rows = range(600)
     frame = pl.DataFrame(
         {
