@@ -15,6 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 
@@ -94,8 +95,9 @@ def test_the_model_and_the_test_run_in_dbt(people):
     done = run(people, *dbt, "build", "--select", "released_people")
     assert done.returncode == 0, done.stdout
     assert "PASS=2" in done.stdout
-    count = "import duckdb; print(duckdb.connect('people.duckdb').sql('select count(*), count(distinct age) from released_people').fetchone())"
-    rows, ages = eval(run(people, programs / "python", "-c", count).stdout)
+    released = duckdb.connect(str(people / "people.duckdb"), read_only=True)
+    ((rows, ages),) = released.sql("select count(*), count(distinct age) from released_people").fetchall()
+    released.close()
     assert rows == 600
     assert 1 < ages < 59
     # The test finds a table that is not anonymous.
@@ -150,3 +152,11 @@ def test_the_task_runs_in_airflow(people):
     # No second attempt, as none can succeed.
     assert "AirflowFailException" in told
     assert "up_for_retry" not in told.lower()
+
+
+@pytest.mark.parametrize(("name", "example"), [("dagster", "dagster_asset.py"), ("airflow", "airflow_dag.py")])
+def test_mypy_is_content_with_a_recipe(name, example, tmp_path):
+    installed = environment(name) / "python"
+    line = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--python-executable", installed]
+    done = run(tmp_path, *line, "--cache-dir", tmp_path / "cache", EXAMPLES / example, MYPYPATH=str(PACKAGE))
+    assert done.returncode == 0, done.stdout

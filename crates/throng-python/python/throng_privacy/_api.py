@@ -354,7 +354,8 @@ def sweep(
         )
 
     trials: list[tuple[int, int, str, _native.NativePolicy | None, str]] = []
-    for algorithm, one_k, one_p in itertools.product(algorithms or [None], k or [base_k], p or [base_p]):
+    chosen_algorithms: Sequence[str | None] = algorithms or [None]
+    for algorithm, one_k, one_p in itertools.product(chosen_algorithms, k or [base_k], p or [base_p]):
         try:
             tried = read(one_k, one_p, algorithm)
         except PolicyError as error:

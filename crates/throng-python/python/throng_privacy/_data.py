@@ -97,7 +97,7 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
 
 def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
     """Takes a frame of pandas. An index without a name only numbers the rows, and is left out; one with a name is a column."""
-    if not isinstance(frame, ArrowStream):
+    if not hasattr(frame, "__arrow_c_stream__"):
         msg = "this version of pandas has no Arrow streams; use pandas 3, or pyarrow.Table.from_pandas(frame)"
         raise UsageError(msg)
     unnamed = [level for level, name in enumerate(frame.index.names) if name is None]

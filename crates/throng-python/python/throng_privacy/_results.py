@@ -201,7 +201,7 @@ class Bound(Document):
     @property
     def gap(self) -> float | None:
         """How far the loss is above the bound, relative to it; ``None`` if the bound is zero."""
-        return self._document["gap"]
+        return self._document.get("gap")
 
     def __repr__(self) -> str:
         near = "any release may lose nothing" if self.gap is None else f"within {self.gap:.1%} of the best possible"
