@@ -60,7 +60,8 @@ fn census(rows: u64, threads: usize) -> Result<Arc<dyn TableProvider>> {
     let batches: Vec<RecordBatch> = CensusBatches::new(rows, SEED).collect();
     let whole = concat_batches(&census_schema(), &batches)?;
     drop(batches);
-    let fields = whole.schema().fields().iter().map(|field| {
+    let made = whole.schema();
+    let fields = made.fields().iter().map(|field| {
         let data_type = if field.data_type() == &DataType::Utf8 { &DataType::Utf8View } else { field.data_type() };
         Field::new(field.name(), data_type.clone(), field.is_nullable())
     });
