@@ -89,7 +89,7 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
         msg = "an Arrow array is no table; give a frame or a record batch"
         raise UsageError(msg)
     msg = (
-        f"an object of type {name} is no table; give an object with an Arrow stream (a frame of pandas 3, polars, pyarrow, "
+        f"an object of type {type(data).__module__}.{name} is no table that can be read; give an object with an Arrow stream (a frame of pandas 3, polars, pyarrow, "
         "DuckDB or DataFusion), a location, or a table of DataFusion"
     )
     raise UsageError(msg)
