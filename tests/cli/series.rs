@@ -63,6 +63,20 @@ fn releases_of_a_series_are_verified_together() {
 }
 
 #[test]
+fn the_ledger_is_verified_under_a_policy_that_has_the_columns_in_another_order() {
+    let workshop = workshop(300);
+    let text = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let columns: Vec<&str> = COLUMNS.trim().split("[columns.").skip(1).collect();
+    let reversed: String = columns.iter().rev().map(|column| format!("[columns.{column}\n")).collect();
+    let turned = text.replace(COLUMNS.trim(), &reversed);
+    assert!(turned.find("[columns.diagnosis]").unwrap() < turned.find("[columns.age]").unwrap());
+    workshop.write("policy.toml", turned);
+    workshop.run(&[]);
+    let verified = workshop.throng(&[&VERIFY[..], &["--ledger"]].concat()).done();
+    assert_eq!((&verified["ledger"]["unknown_rows"], &verified["satisfied"]), (&0.into(), &true.into()), "{verified}");
+}
+
+#[test]
 fn a_lost_ledger_and_a_changed_policy_say_how_to_begin_again() {
     let workshop = workshop(300);
     workshop.run(&[]);

@@ -32,6 +32,7 @@ pub(crate) use run::RunArgs;
 pub(crate) use sql::{Script, SqlArgs, SqlFormat};
 pub(crate) use studio::StudioArgs;
 pub(crate) use sweep::SweepArgs;
+pub use sweep::algorithm;
 pub(crate) use values::bytes;
 use values::{page, share};
 

@@ -37,7 +37,11 @@ pub use server::throng_cluster;
 
 /// The JSON documents of the commands, for hosts that give the same ones.
 pub mod documents {
-    pub use crate::commands::{check_json, measured, risk_json, sweep_json, verify_json};
+    pub use crate::args::algorithm;
+    pub use crate::commands::{
+        Promised, append_json, bound_json, check_json, measured, plan_json, risk_json, sweep_json, verify_json,
+        verify_location_json, verify_table_json,
+    };
 }
 
 /// Runs `throng` with the arguments of this process, and returns its exit code. Sets the panic hook, rayon's global

@@ -68,6 +68,11 @@ impl Outcome {
         self.json.as_ref()?.get("error")?.as_str()
     }
 
+    /// Returns the JSON for scripts; null for commands whose output is a document.
+    pub(crate) fn into_json(self) -> Value {
+        self.json.unwrap_or_default()
+    }
+
     pub(crate) fn print(&self) {
         if !self.text.is_empty() {
             eprint_line(&self.text);

@@ -27,6 +27,7 @@ use tracing::Instrument;
 pub use append::{AppendOutcome, append, append_on};
 use linked_run::anonymize_linked;
 pub(crate) use linked_run::warning as pseudonym_warning;
+pub(crate) use unpublished::make_unseen;
 pub use unpublished::{UnpublishedRelease, make_release};
 
 use crate::column_warnings::{SAMPLED_ROWS, repeating_identifiers, warnings_of};

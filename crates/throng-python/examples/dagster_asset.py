@@ -4,7 +4,7 @@ from dagster import AssetCheckResult, MaterializeResult, asset, asset_check
 
 
 @asset
-def released_people() -> MaterializeResult:
+def released_people() -> MaterializeResult[None]:
     written = throng.anonymize(pl.scan_parquet("people.parquet"), "policy.toml").write("released/people", overwrite=True)
     return MaterializeResult(metadata={"rows": written.rows, "ncp": written.metrics["utility"]["ncp"]})
 

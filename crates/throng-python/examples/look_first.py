@@ -8,6 +8,9 @@ for question in draft.questions:
     print(question.path, "-", question.hint)
 policy = draft.answer({"privacy.p": 2}, name="identifier", age="quasi", zip="quasi", diagnosis="sensitive")
 
+plan, bound = throng.plan("people.parquet", policy, k=5), throng.bound("people.parquet", policy, k=5)
+print(f"{plan.leaves} leaves; the release loses {bound.loss:.3f}, and none loses less than {bound.lower_bound:.3f}")
+
 swept = throng.sweep("people.parquet", policy, k=[5, 10, 20], loss=0.25)
 k = swept.best.k if swept.best else 5
 release = throng.anonymize("people.parquet", policy, k=max(k, 10))

@@ -1,5 +1,6 @@
 //! Tables that Python hands over.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,9 +39,9 @@ impl NativeTable {
     #[pyo3(signature = (frame, in_order = false))]
     fn held(py: Python<'_>, frame: &Bound<'_, PyAny>, in_order: bool) -> PyResult<Self> {
         let reader = reader(frame)?;
-        let schema = plain(&reader.schema());
+        let schema = schema_of(py, &reader)?;
         let read = py.detach(|| reader.collect::<Result<Vec<_>, _>>());
-        let batches = read.map_err(|_| unreadable(py, "the stream of the table failed"))?;
+        let batches = read.map_err(|_| unreadable(py, FAILED))?;
         let threads = if in_order { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
         let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
         let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
@@ -51,7 +52,7 @@ impl NativeTable {
     #[staticmethod]
     fn streamed(py: Python<'_>, stream: &Bound<'_, PyAny>) -> PyResult<Self> {
         let reader = reader(stream)?;
-        let schema = plain(&reader.schema());
+        let schema = schema_of(py, &reader)?;
         let stream = Arc::new(ReaderStream { schema: Arc::clone(&schema), reader: Mutex::new(Some(reader)) });
         let table = StreamingTable::try_new(schema, vec![stream]).map_err(|_| unreadable(py, CHANGED))?;
         Ok(Self { table: Arc::new(table) })
@@ -77,6 +78,9 @@ impl NativeTable {
     }
 }
 
+/// The error of a library may quote values.
+const FAILED: &str = "the stream of the table failed; pyarrow.table(data), or the library of the table, may tell why";
+
 const CHANGED: &str = "the batches of the table differ in their schemas";
 
 fn unreadable(py: Python<'_>, what: &str) -> PyErr {
@@ -92,6 +96,18 @@ fn reader(stream: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Sen
         let class = error.get_type(py).name().map(|name| name.to_string()).unwrap_or_default();
         unreadable(py, &format!("the table gives no Arrow stream ({class}); convert its columns to Arrow types first"))
     })
+}
+
+/// Returns the plain schema of a stream. Roles are given by name, so that each column needs one of its own.
+fn schema_of(py: Python<'_>, reader: &(dyn RecordBatchReader + Send)) -> PyResult<SchemaRef> {
+    let schema = plain(&reader.schema());
+    let mut seen = HashSet::new();
+    match schema.fields().iter().find(|field| !seen.insert(field.name())) {
+        Some(field) => {
+            Err(unreadable(py, &format!("the table has more than one column `{}`; rename all but one", field.name())))
+        }
+        None => Ok(schema),
+    }
 }
 
 /// Returns a schema without metadata, which may describe values: the names and types of columns are all that is used.

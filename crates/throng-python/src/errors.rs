@@ -43,6 +43,16 @@ pub(crate) fn failure(py: Python<'_>, kind: Kind, message: &str) -> PyErr {
     raise(py, class(kind), message, None, None)
 }
 
+/// Returns a message with the names that Python has for the flags of the command.
+fn in_python(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().map(|line| line.strip_prefix("--").unwrap_or(line)).collect();
+    let drop = "set `default = \"drop\"`";
+    lines
+        .join("\n")
+        .replace("`--memory-limit`", "`memory_limit`")
+        .replace(drop, &format!("{drop}, which is unlisted=\"drop\" as an argument"))
+}
+
 fn raise(py: Python<'_>, class: &str, message: &str, column: Option<&str>, policy: Option<&PolicyError>) -> PyErr {
     let make = || -> PyResult<PyErr> {
         let module = py.import(MODULE)?;
@@ -60,7 +70,7 @@ fn raise(py: Python<'_>, class: &str, message: &str, column: Option<&str>, polic
             });
             fields.set_item("problems", problems.collect::<PyResult<Vec<_>>>()?)?;
         }
-        Ok(PyErr::from_value(module.getattr(class)?.call((message,), Some(&fields))?))
+        Ok(PyErr::from_value(module.getattr(class)?.call((in_python(message),), Some(&fields))?))
     };
     make().unwrap_or_else(|error| error)
 }

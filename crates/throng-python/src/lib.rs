@@ -7,7 +7,7 @@
 //!     job_call.rs  one call: threads, memory, progress, logs, Ctrl-C
 //!          |
 //!          +--> release.rs    a verified release: an Arrow stream, a table of DataFusion, files
-//!          +--> measures.rs   risk, draft, check, sweep, verify, hierarchies
+//!          +--> measures.rs   risk, draft, check, plan, bound, sweep, verify, hierarchies
 //!          +--> lab.rs        attack, utility, diff
 //!          +--> command.rs    the command `throng`
 //! ```
@@ -46,12 +46,12 @@ pub mod native {
     use crate::lab::{attack, diff, utility};
     #[pymodule_export]
     use crate::measures::{
-        census, check, check_hierarchy, draft, generate_census, make_hierarchy, risk, sweep, verify,
+        bound, census, check, check_hierarchy, draft, generate_census, make_hierarchy, plan, risk, sweep, verify,
     };
     #[pymodule_export]
     use crate::policy::NativePolicy;
     #[pymodule_export]
-    use crate::release::{NativeRelease, anonymize};
+    use crate::release::{NativeRelease, anonymize, run};
 
     /// Version of the package.
     #[pymodule_export]

@@ -1,7 +1,9 @@
-//! Functions that look at a table and publish nothing: risk, draft, check, sweep, verify, hierarchies. And tables to try them on.
+//! Functions that look at a table and publish nothing: risk, draft, check, plan, bound, sweep, verify,
+//! hierarchies. And tables to try them on.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{RecordBatchIterator, StructArray};
 use arrow::datatypes::Field;
@@ -10,11 +12,14 @@ use pyo3::types::PyCapsule;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_stream_pycapsule};
 use serde_json::json;
-use throng_cli::documents::{check_json, risk_json, sweep_json, verify_json};
+use throng_cli::documents::{
+    Promised, bound_json, check_json, plan_json, risk_json, sweep_json, verify_location_json, verify_table_json,
+};
 use throng_core::hierarchy::HierarchySpec;
+use throng_core::risk::SamplingFraction;
 use throng_core::verify::{Promise, SensitivePromise};
-use throng_job::{JobError, Kind, RiskOptions, Trial, fragment, risk_page, sweep_page, verify_release_with};
-use throng_policy::{Role, Store, hierarchy_lines};
+use throng_job::{JobError, Kind, RiskOptions, Trial, fragment, risk_page, sweep_page};
+use throng_policy::{Policy, Role, hierarchy_lines};
 use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census};
 
 use crate::data::NativeTable;
@@ -33,7 +38,7 @@ fn paged(document: &serde_json::Value, page: String) -> PagedDocument {
 
 /// Measures the risk of a table as it is.
 #[pyfunction]
-#[pyo3(signature = (table, locations, quasi, sensitive, threshold, population, settings))]
+#[pyo3(signature = (table, locations, quasi, sensitive, threshold, fraction, weight, population, settings))]
 #[expect(clippy::too_many_arguments, reason = "the function in Python has keywords")]
 pub fn risk(
     py: Python<'_>,
@@ -42,12 +47,16 @@ pub fn risk(
     quasi: Vec<String>,
     sensitive: Vec<String>,
     threshold: f64,
+    fraction: Option<f64>,
+    weight: Option<String>,
     population: Option<OpenedTable>,
     settings: CallSettings,
 ) -> PyResult<PagedDocument> {
+    let refused = || failure(py, Kind::BadQuery, "fraction must be a number above 0 and at most 1");
+    let sampling_fraction = fraction.map(|share| SamplingFraction::new(share).ok_or_else(refused)).transpose()?;
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let asked = RiskOptions { quasi, sensitive, threshold, sampling_fraction: None, weight: None };
+    let asked = RiskOptions { quasi, sensitive, threshold, sampling_fraction, weight };
     let population = population.map(lab_table);
     let risk = call.wait(py, async move {
         match &population {
@@ -91,6 +100,40 @@ pub fn check(
     Ok(document.to_string())
 }
 
+/// Tells what a run would do.
+#[pyfunction]
+#[pyo3(signature = (policy, table, settings))]
+pub fn plan(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    table: Option<&NativeTable>,
+    settings: CallSettings,
+) -> PyResult<String> {
+    let call = JobCall::new(settings, table);
+    let (policy, options) = (policy.policy().clone(), call.options.clone());
+    let planned = call.wait(py, async move { throng_job::plan(&policy, &options).await })?;
+    let mut document = plan_json(&planned);
+    document["shortfalls"] = json!(planned.checked.shortfalls);
+    Ok(document.to_string())
+}
+
+/// Computes a lower bound of the loss of any release, and the loss of that of the policy.
+#[pyfunction]
+#[pyo3(signature = (policy, table, seconds, settings))]
+pub fn bound(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    table: Option<&NativeTable>,
+    seconds: Option<u64>,
+    settings: CallSettings,
+) -> PyResult<String> {
+    let call = JobCall::new(settings, table);
+    let (policy, options) = (policy.policy().clone(), call.options.clone());
+    let time = seconds.map(Duration::from_secs);
+    let found = call.wait(py, async move { throng_job::bound(&policy, time, &options).await })?;
+    Ok(bound_json(&found).to_string())
+}
+
 /// A policy of a sweep, or the reason why it is invalid: k, p, algorithm, policy, reason.
 type PolicyTrial = (u64, u64, String, Option<Py<NativePolicy>>, String);
 
@@ -115,34 +158,56 @@ pub fn sweep(
     Ok(paged(&sweep_json(&swept), sweep_page(&swept)))
 }
 
+/// A promise without a policy: quasi-identifiers, sensitive columns, k, p and the column of units.
+type PromisedColumns = (Vec<String>, Vec<String>, u64, u64, Option<String>);
+
 /// Verifies the promise of a policy, or one that is given by its columns. Returns the findings as JSON.
+///
+/// A release at one location is verified as the command does it, with the rows that pseudonyms link, earlier releases and the ledger.
 #[pyfunction]
-#[pyo3(signature = (table, locations, policy, columns, settings))]
+#[pyo3(signature = (table, locations, policy, columns, against, ledger, settings))]
+#[expect(clippy::too_many_arguments, reason = "the function in Python has keywords")]
 pub fn verify(
     py: Python<'_>,
     table: Option<&NativeTable>,
     locations: Vec<String>,
     policy: Option<&NativePolicy>,
-    columns: Option<(Vec<String>, Vec<String>, u64, u64)>,
+    columns: Option<PromisedColumns>,
+    against: Vec<String>,
+    ledger: bool,
     settings: CallSettings,
 ) -> PyResult<String> {
-    let (promise, released, store) = match (policy, columns) {
-        (Some(policy), _) => {
-            let (promise, released) = policy.policy().promise();
-            (promise, Some(released), policy.policy().store.clone())
-        }
-        (None, Some((quasi, sensitive, k, p))) => {
-            let sensitive = sensitive.iter().map(|name| SensitivePromise::plain(name, p)).collect();
-            (Promise { quasi, k, sensitive, limits: Vec::new(), unit: None }, None, Store::default())
-        }
-        (None, None) => return Err(failure(py, Kind::BadQuery, "give a policy, or quasi-identifiers with k")),
-    };
+    let policy = policy.map(|policy| policy.policy().clone());
     let call = JobCall::new(settings, table);
-    let (options, promised) = (call.options.clone(), promise.clone());
-    let verified =
-        async move { verify_release_with(&locations, promised, released.as_deref(), &store, &options).await };
-    let findings = call.wait(py, verified)?;
-    Ok(verify_json(&findings, &promise).to_string())
+    let options = call.options.clone();
+    let is_one = table.is_none() && locations.len() == 1;
+    if !is_one && (ledger || !against.is_empty() || policy.as_ref().is_some_and(is_linked)) {
+        let text = "earlier releases, a ledger and rows that are linked by pseudonyms are verified in files: give the location of \
+                    the release";
+        return Err(failure(py, Kind::BadQuery, text));
+    }
+    let document = async move {
+        let promised = match (&policy, columns) {
+            (Some(policy), _) => Promised::of_policy(policy),
+            (None, Some(columns)) => Promised::of_columns(promise(columns)),
+            (None, None) => return Err(JobError::new(Kind::BadQuery, "give a policy, or quasi-identifiers with k")),
+        };
+        match &locations[..] {
+            [location] if is_one => verify_location_json(location, &promised, &against, ledger, &options).await,
+            _ => verify_table_json(&locations, &promised, &options).await,
+        }
+    };
+    Ok(call.wait(py, document)?.to_string())
+}
+
+/// Whether people have several rows in a release, which only all of its files together show.
+fn is_linked(policy: &Policy) -> bool {
+    policy.has_tables() || policy.pseudonym_column().is_some()
+}
+
+fn promise((quasi, sensitive, k, p, unit): PromisedColumns) -> Promise {
+    let sensitive = sensitive.iter().map(|name| SensitivePromise::plain(name, p)).collect();
+    Promise { quasi, k, sensitive, limits: Vec::new(), unit }
 }
 
 /// Returns the hierarchy of a column in a policy.

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
+use throng_cli::documents::algorithm;
+use throng_job::Kind;
 use throng_policy::{Overrides, Policy, PolicyError, Secret};
 
-use crate::errors::policy_error;
+use crate::errors::{failure, policy_error};
 
 /// A validated policy.
 #[pyclass(frozen, module = "throng_privacy._native")]
@@ -19,21 +21,28 @@ pub(crate) struct NativePolicy {
 struct Replacements {
     /// Locations of the input; `None` leaves them to the policy.
     input: Option<Vec<String>>,
+    /// Location of the output; `None` leaves it to the policy, if that is published, and else needs none.
+    output: Option<String>,
+    /// Whether the policy is published to its output.
+    is_published: bool,
+    is_overwritten: bool,
     k: Option<u64>,
     p: Option<u64>,
     budget: Option<String>,
     seed: Option<u64>,
     secret: Option<String>,
     without_preset: bool,
+    /// Partition, or partition and cluster method.
+    algorithm: Option<String>,
 }
 
 impl Replacements {
-    /// A call never publishes to the location of a policy, so that it may be missing.
     fn overrides(&self) -> Overrides {
+        let unpublished = || Overrides::for_a_table().output.filter(|_| !self.is_published);
         Overrides {
             input: self.input.clone(),
-            output: Overrides::for_a_table().output,
-            overwrite: false,
+            output: self.output.clone().or_else(unpublished),
+            overwrite: self.is_overwritten,
             k: self.k,
             p: self.p,
             budget: self.budget.clone(),
@@ -44,7 +53,12 @@ impl Replacements {
 
     fn finish(&self, py: Python<'_>, read: Result<Policy, PolicyError>) -> PyResult<NativePolicy> {
         let secret = self.secret.as_deref().map(Secret::new).transpose();
-        let policy = read.and_then(|policy| {
+        let algorithm = self.algorithm.as_deref().map(algorithm).transpose();
+        let algorithm = algorithm.map_err(|text| failure(py, Kind::BadQuery, &text))?;
+        let policy = read.and_then(|mut policy| {
+            if let Some((partition, cluster)) = algorithm {
+                (policy.algorithm.partition, policy.algorithm.cluster) = (partition, cluster);
+            }
             Ok(match secret? {
                 Some(secret) => policy.with_secret(secret),
                 None => policy,

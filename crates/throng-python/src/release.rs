@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{ArrayRef, StructArray};
 use arrow::datatypes::{Field, SchemaRef};
@@ -15,7 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use pyo3_arrow::error::PyArrowResult;
 use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
-use throng_job::{Kind, UnpublishedRelease, fragment, make_release, report};
+use throng_cli::documents::append_json;
+use throng_job::{Kind, PublishedRelease, Sidecar, UnpublishedRelease, fragment, make_release, report};
 use throng_policy::{Mode, Output};
 use tokio::runtime::Handle;
 
@@ -39,6 +41,40 @@ pub fn anonymize(
     let (policy, options) = (policy.policy().clone(), call.options.clone());
     let release = call.wait(py, async move { make_release(&policy, &options).await })?;
     Ok(NativeRelease { release: Arc::new(release) })
+}
+
+/// Makes a release, verifies it and publishes it to the output of the policy, as the command does. Returns the outcome, and the sidecar
+/// unless there was nothing to publish.
+#[pyfunction]
+#[pyo3(signature = (policy, table, rebase, settings))]
+pub fn run(
+    py: Python<'_>,
+    policy: &NativePolicy,
+    table: Option<&NativeTable>,
+    rebase: bool,
+    settings: CallSettings,
+) -> PyResult<(String, Option<String>)> {
+    let call = JobCall::new(settings, table);
+    let (policy, options) = (policy.policy().clone(), call.options.clone());
+    let run = async move {
+        if rebase {
+            return Ok(outcome_of(throng_job::rebase(&policy, &options).await?));
+        }
+        if policy.output.mode == Mode::Append {
+            let appended = throng_job::append(&policy, &options, Duration::ZERO).await?;
+            let document = append_json(&appended).to_string();
+            return Ok((document, appended.release.map(|release| release.sidecar)));
+        }
+        Ok(outcome_of(throng_job::run(&policy, &options).await?))
+    };
+    let (document, sidecar) = call.wait_for_cleanup(py, run)?;
+    let sidecar = sidecar.map(|sidecar| serde_json::to_string(&sidecar)).transpose();
+    let sidecar = sidecar.map_err(|_| failure(py, Kind::Internal, "the metrics could not be written"))?;
+    Ok((document, sidecar))
+}
+
+fn outcome_of(published: PublishedRelease) -> (String, Option<Sidecar>) {
+    (published.to_json().to_string(), Some(published.sidecar))
 }
 
 /// A release of which every row has been verified.

@@ -30,7 +30,7 @@ fn the_python_package() {
     lay_out(package.path());
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let status = Command::new(environment.join("bin/python"))
-        .args(["-m", "pytest", "--quiet", "--config-file"])
+        .args(["-m", "pytest", "--quiet", "-rs", "--config-file"])
         .arg(root.join("pyproject.toml"))
         .args([root.join("tests"), package.path().join("throng_privacy")])
         .env("PYTHONPATH", package.path())

@@ -40,6 +40,19 @@ def gain(release: throng.Release, people: pl.DataFrame, policy: dict[str, object
     return max(attack.highest_gain, diff.gain)
 
 
+def nightly(people: pl.DataFrame, policy: dict[str, object]) -> list[str]:
+    """Looks at a table, publishes the next release of a series, and verifies it with an earlier one."""
+    risk = throng.risk(people, quasi=["age"], fraction=0.1)
+    plan: throng.Plan = throng.plan(people, policy)
+    bound: throng.Bound = throng.bound(people, policy, seconds=1)
+    leaves: int | None = plan.leaves
+    gap: float | None = bound.gap
+    written: throng.Written = throng.run(people, policy, output="out/", overwrite=True)
+    found = throng.verify("out/", policy, against=["yesterday/"], ledger=True, raises=False)
+    print(risk.highest, leaves, gap, found.reason, found.against)
+    return written.warnings
+
+
 def choose(people: pl.LazyFrame, policy: dict[str, object]) -> int:
     """Returns the largest k within a loss."""
     best = throng.sweep(people, policy, k=[5, 10, 20], loss=0.1).best

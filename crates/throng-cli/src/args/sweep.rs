@@ -73,8 +73,8 @@ impl SweepArgs {
     }
 }
 
-/// `mondrian`, `none/enhanced-pk`
-fn algorithm(text: &str) -> Result<(PartitionChoice, ClusterSetting), String> {
+/// Parses a partition, or a partition and a cluster method: `mondrian`, `none/enhanced-pk`.
+pub fn algorithm(text: &str) -> Result<(PartitionChoice, ClusterSetting), String> {
     let (partition, cluster) = text.split_once('/').unwrap_or((text, ClusterSetting::Auto.as_str()));
     let partition = named("partition", partition, &PartitionChoice::ALL, PartitionChoice::as_str)?;
     let cluster = named("cluster method", cluster, &ClusterSetting::ALL, ClusterSetting::as_str)?;

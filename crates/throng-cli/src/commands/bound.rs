@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use throng_job::{BoundedLoss, JobError, JobOptions, plural};
 use throng_policy::Policy;
 
@@ -12,8 +12,13 @@ use crate::outcome::Outcome;
 pub(super) async fn bound(args: &BoundArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy.policy, &args.policy.overrides())?;
     let found = throng_job::bound(&policy, args.seconds.map(Duration::from_secs), job).await?;
+    Ok(Outcome::success(text(&found), json(&found)))
+}
+
+/// Formats a bound as JSON.
+pub fn json(found: &BoundedLoss) -> Value {
     let measure = found.bound.measure.as_str();
-    let json = json!({
+    json!({
         "outcome": "bounded",
         "rows": found.rows,
         "measure": measure,
@@ -22,8 +27,7 @@ pub(super) async fn bound(args: &BoundArgs, job: &JobOptions) -> Result<Outcome,
         "gap": found.gap,
         "sweeps": found.bound.sweeps,
         "cluster": found.cluster,
-    });
-    Ok(Outcome::success(text(&found), json))
+    })
 }
 
 fn text(found: &BoundedLoss) -> String {

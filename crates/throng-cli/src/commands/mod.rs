@@ -22,11 +22,14 @@ mod text_table;
 mod verify;
 mod verify_series;
 
+pub use bound::json as bound_json;
 pub use check::json as check_json;
 pub use lab::measured;
+pub use plan::json as plan_json;
 pub use risk::json as risk_json;
+pub use run::append_json;
 pub use sweep::json as sweep_json;
-pub use verify::json as verify_json;
+pub use verify::{Promised, json as verify_json, verify_location_json, verify_table_json};
 
 use throng_job::{JobOptions, Stop};
 

@@ -1,5 +1,6 @@
 //! `throng plan`
 
+use serde_json::Value;
 use throng_job::{JobError, JobOptions, Kind, Planned, plural};
 use throng_policy::Policy;
 
@@ -10,22 +11,11 @@ use crate::outcome::Outcome;
 pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     let policy = Policy::load(&args.policy, &args.overrides())?;
     let planned = throng_job::plan(&policy, job).await?;
-    let mut json = check::json(&planned.checked);
+    let json = json(&planned);
     let mut lines = vec![check::text(&planned.checked, &policy), method(&planned)];
-    json["plan"] = planned.plan.clone().into();
-    json["partition"] = planned.partition.into();
-    json["cluster"] = planned.cluster.into();
-    json["parts"] = planned.parts.into();
     let Some(prediction) = &planned.prediction else {
-        let exit_code = Kind::Infeasible.exit_code();
-        json["exit_code"] = exit_code.into();
-        json["error"] = format!("the privacy target can't be met: {}", planned.checked.shortfalls.join("; ")).into();
-        return Ok(Outcome::failure_with(exit_code, lines.join("\n"), json));
+        return Ok(Outcome::failure_with(Kind::Infeasible.exit_code(), lines.join("\n"), json));
     };
-    json["outcome"] = "planned".into();
-    json["leaves"] = prediction.leaves.into();
-    json["memory_bytes"] = prediction.memory_bytes.into();
-    json["predicted_ncp"] = prediction.ncp.into();
     lines.push(format!(
         "memory to hold everything: about {} MiB{}",
         prediction.memory_bytes.div_ceil(1 << 20),
@@ -42,6 +32,29 @@ pub(super) async fn plan(args: &PolicyArgs, job: &JobOptions) -> Result<Outcome,
     });
     lines.push(format!("plan:\n{}", planned.plan.trim_end()));
     Ok(Outcome::success(lines.join("\n"), json))
+}
+
+/// Formats a plan as JSON.
+pub fn json(planned: &Planned) -> Value {
+    let mut json = check::json(&planned.checked);
+    json["plan"] = planned.plan.clone().into();
+    json["partition"] = planned.partition.into();
+    json["cluster"] = planned.cluster.into();
+    json["parts"] = planned.parts.into();
+    match &planned.prediction {
+        Some(prediction) => {
+            json["outcome"] = "planned".into();
+            json["leaves"] = prediction.leaves.into();
+            json["memory_bytes"] = prediction.memory_bytes.into();
+            json["predicted_ncp"] = prediction.ncp.into();
+        }
+        None => {
+            json["exit_code"] = Kind::Infeasible.exit_code().into();
+            json["error"] =
+                format!("the privacy target can't be met: {}", planned.checked.shortfalls.join("; ")).into();
+        }
+    }
+    json
 }
 
 fn method(planned: &Planned) -> String {

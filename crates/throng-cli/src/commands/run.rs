@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use throng_job::{AppendOutcome, CurrentRelease, JobError, JobOptions, plural};
 use throng_policy::{Mode, Policy};
 
@@ -43,34 +43,47 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
 
 /// Returns the outcome of an append.
 pub(super) fn append_outcome(appended: &AppendOutcome) -> Outcome {
-    let files = appended.manifest.as_ref().map_or(&[][..], |manifest| &manifest.files);
-    let (location, rows) = (&appended.location, files.iter().map(|file| file.rows).sum::<u64>());
-    let totals = json!({
-        "new_files": appended.new_files,
-        "known_files": appended.known_files,
-        "appends": appended.manifest.as_ref().and_then(|manifest| manifest.appended.as_ref()).map(|inputs| inputs.appends),
-        "total_rows": rows,
-        "total_files": files.len(),
-    });
+    let (json, location) = (append_json(appended), &appended.location);
     match &appended.release {
         Some(released) => {
-            let mut json = released.to_json();
-            json["append"] = totals;
             let text = format!(
                 "{}\n  of {}, besides {} released before; {} in all",
                 released.to_text(),
                 plural(appended.new_files, "new file"),
                 plural(appended.known_files, "file"),
-                plural(rows, "row")
+                plural(total_rows(appended), "row")
             );
             Outcome::success(text, json)
         }
+        None => Outcome::success(format!("{location} has all files of the input; nothing was appended"), json),
+    }
+}
+
+/// Formats the result of an append as JSON.
+pub fn append_json(appended: &AppendOutcome) -> Value {
+    let totals = json!({
+        "new_files": appended.new_files,
+        "known_files": appended.known_files,
+        "appends": appended.manifest.as_ref().and_then(|manifest| manifest.appended.as_ref()).map(|inputs| inputs.appends),
+        "total_rows": total_rows(appended),
+        "total_files": appended.manifest.as_ref().map_or(0, |manifest| manifest.files.len()),
+    });
+    match &appended.release {
+        Some(released) => {
+            let mut json = released.to_json();
+            json["append"] = totals;
+            json
+        }
         None => {
             let run_id = appended.manifest.as_ref().map(|manifest| &manifest.run_id);
-            let json = json!({ "outcome": "unchanged", "unchanged": true, "run_id": run_id, "output": location, "append": totals });
-            Outcome::success(format!("{location} has all files of the input; nothing was appended"), json)
+            json!({ "outcome": "unchanged", "unchanged": true, "run_id": run_id, "output": appended.location, "append": totals })
         }
     }
+}
+
+/// Returns the number of rows of a release after an append.
+fn total_rows(appended: &AppendOutcome) -> u64 {
+    appended.manifest.iter().flat_map(|manifest| &manifest.files).map(|file| file.rows).sum()
 }
 
 /// Returns the outcome of a run that would only reproduce the current release.

@@ -17,33 +17,84 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
     let output = args.ledger.then(|| args.path.clone());
     let overrides = Overrides { output, ..Overrides::default() };
     let policy = args.policy.as_ref().map(|policy| Policy::load(policy, &overrides)).transpose()?;
-    let (promise, columns, store) = match &policy {
-        Some(policy) => {
-            let (promise, columns) = policy.promise();
-            (promise, Some(columns), policy.store.clone())
-        }
+    let promised = match &policy {
+        Some(policy) => Promised::of_policy(policy),
         None => {
             let sensitive = args.sensitive.iter().map(|name| SensitivePromise::plain(name, args.p.unwrap_or(1)));
             let (quasi, sensitive) = (args.quasi.clone(), sensitive.collect());
             let (k, unit) = (args.k.unwrap_or(1), args.unit.clone());
-            (Promise { quasi, k, sensitive, limits: Vec::new(), unit }, None, Store::default())
+            Promised::of_columns(Promise { quasi, k, sensitive, limits: Vec::new(), unit })
         }
     };
-    if let Some(policy) = policy.as_ref().filter(|policy| policy.has_tables()) {
-        return verify_tables(&args.path, policy, job).await;
+    verify_location(&args.path, &promised, &args.against, args.ledger, job).await
+}
+
+/// What a release is verified against.
+pub struct Promised<'a> {
+    policy: Option<&'a Policy>,
+    promise: Promise,
+    /// Names that the release may have, if a policy tells them.
+    columns: Option<Vec<String>>,
+    store: Store,
+}
+
+impl<'a> Promised<'a> {
+    /// The promise of a policy.
+    pub fn of_policy(policy: &'a Policy) -> Self {
+        let (promise, columns) = policy.promise();
+        Self { policy: Some(policy), promise, columns: Some(columns), store: policy.store.clone() }
     }
-    let locations = [args.path.clone()];
-    let findings = verify_release_with(&locations, promise.clone(), columns.as_deref(), &store, job).await?;
-    let linked = match &policy {
-        Some(policy) => verify_linked(&args.path, policy, job).await?,
+
+    /// A promise without a policy.
+    pub fn of_columns(promise: Promise) -> Self {
+        Self { policy: None, promise, columns: None, store: Store::default() }
+    }
+}
+
+/// Verifies the release at a location as `throng verify` does, and returns the outcome as JSON.
+pub async fn verify_location_json(
+    path: &str,
+    promised: &Promised<'_>,
+    against: &[String],
+    ledger: bool,
+    job: &JobOptions,
+) -> Result<Value, JobError> {
+    Ok(verify_location(path, promised, against, ledger, job).await?.into_json())
+}
+
+/// Verifies a table of the host, or several locations as one table, and returns the findings as JSON.
+pub async fn verify_table_json(
+    locations: &[String],
+    promised: &Promised<'_>,
+    job: &JobOptions,
+) -> Result<Value, JobError> {
+    let Promised { promise, columns, store, .. } = promised;
+    let findings = verify_release_with(locations, promise.clone(), columns.as_deref(), store, job).await?;
+    Ok(json(&findings, promise))
+}
+
+async fn verify_location(
+    path: &str,
+    promised: &Promised<'_>,
+    against: &[String],
+    ledger: bool,
+    job: &JobOptions,
+) -> Result<Outcome, JobError> {
+    let Promised { policy, promise, columns, store } = promised;
+    if let Some(policy) = policy.filter(|policy| policy.has_tables()) {
+        return verify_tables(path, policy, job).await;
+    }
+    let findings = verify_release_with(&[path.to_owned()], promise.clone(), columns.as_deref(), store, job).await?;
+    let linked = match policy {
+        Some(policy) => verify_linked(path, policy, job).await?,
         None => None,
     };
-    let compared = verify_against(&args.path, &args.against, &promise, &store, job).await?;
-    let ledger = match &policy {
-        Some(policy) if args.ledger => Some(verify_ledger(policy, job).await?),
+    let compared = verify_against(path, against, promise, store, job).await?;
+    let ledger = match policy {
+        Some(policy) if ledger => Some(verify_ledger(policy, job).await?),
         _ => None,
     };
-    let outcome = with_linked(outcome(&findings, &promise), linked);
+    let outcome = with_linked(outcome(&findings, promise), linked);
     Ok(super::verify_series::with_series(outcome, &compared, ledger.as_ref()))
 }
 

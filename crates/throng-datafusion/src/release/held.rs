@@ -101,7 +101,7 @@ impl HeldRows {
         let ((order, class_ends, checksum), columns) = rayon::join(order, || kept_columns(batches, lexicons));
         let columns = columns?;
         drop((groups, hashes));
-        let scattered = columns.iter().filter(|column| matches!(column, KeptColumn::Pieces(_))).count();
+        let scattered = columns.iter().filter(|column| column.is_scattered()).count();
         reservations[0].resize(rows * (ORDER_BYTES + scattered * VIEW_BYTES));
         Ok((Self { order: order.into(), class_ends, columns, first_row, _reservations: reservations }, checksum))
     }
@@ -128,7 +128,10 @@ impl HeldRows {
     /// Builds a batch of a range of the release.
     fn batch(&self, range: Range<usize>, labels: &ReleasedLabels, form: Form) -> Result<RecordBatch, AnonymizeError> {
         let rows = UInt32Array::new(self.order.slice(range.start, range.len()), None);
-        let places = || rows.values().iter().map(|row| self.place(*row)).collect();
+        let places: Vec<_> = match self.first_row.len() {
+            0 | 1 => Vec::new(),
+            _ => rows.values().iter().map(|row| self.place(*row)).collect(),
+        };
         labels.batch(form, &self.runs(range), |kept| self.columns[kept].take(&Wanted { rows: &rows, places: &places }))
     }
 

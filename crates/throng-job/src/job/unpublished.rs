@@ -10,7 +10,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use throng_core::exposure::InsensitiveExposure;
 use throng_core::verify::Findings;
 use throng_datafusion::{Anonymizer, Release, Verification, VerifiedTable};
-use throng_policy::{Output, OutputFormat, Policy};
+use throng_policy::{Mode, Output, OutputFormat, Policy};
 use throng_report::document::{OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, Sidecar};
 use tracing::Instrument;
 
@@ -60,8 +60,18 @@ impl fmt::Debug for UnpublishedRelease {
     }
 }
 
-/// Anonymizes the table of the options, or else the input of a policy, and verifies all rows. Publishes nothing.
+/// Anonymizes the table of the options, or else the input of a policy, and verifies all rows. Publishes nothing. Refuses a policy with
+/// a series: its ledger has to know every release that anyone sees.
 pub async fn make_release(policy: &Policy, options: &JobOptions) -> Result<UnpublishedRelease, JobError> {
+    if policy.series.is_some() {
+        let text = "a release of a series is made and published in one run, which reads the ledger and writes it";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    make_unseen(policy, options).await
+}
+
+/// Makes a release as [`make_release`] does, for a caller that shows none of its rows.
+pub(crate) async fn make_unseen(policy: &Policy, options: &JobOptions) -> Result<UnpublishedRelease, JobError> {
     let run_id = uuid::Uuid::new_v4().simple().to_string();
     let span = tracing::info_span!("run", %run_id);
     let made = make(policy, options, run_id).instrument(span);
@@ -196,6 +206,10 @@ impl UnpublishedRelease {
     pub async fn publish(&self, output: Output, options: &JobOptions) -> Result<PublishedRelease, JobError> {
         let mut policy = self.policy.clone();
         policy.output = output;
+        if policy.output.mode == Mode::Append {
+            let text = "new files of an input are appended by a run, which knows those that were released before";
+            return Err(JobError::new(Kind::BadPolicy, text));
+        }
         let place = output_of(&policy, self.is_of_host)?;
         if policy.output.format == OutputFormat::Delta {
             check_releasable(self.anonymizer.schema())?;

@@ -162,3 +162,22 @@ async fn people_are_counted_in_a_release_of_the_host() {
     policy.privacy.population = Some(unmet);
     assert_eq!(make_release(&policy, &options(true)).await.unwrap_err().kind(), Kind::Infeasible);
 }
+
+#[tokio::test]
+async fn a_series_and_an_append_are_left_to_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let plain = policy(folder);
+    let text = "version = 1\noutput.mode = 'series'\nprivacy = { k = 5, unit = 'id' }\nseries.ledger = 'ledger'\n\
+                columns.id.role = 'identifier'\ncolumns.age.role = 'quasi'\ncolumns.illness.role = 'sensitive'\n";
+    let series = Policy::parse(text, Path::new(""), &Overrides::for_a_table()).unwrap();
+    let error = make_release(&series, &options(true)).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::BadPolicy);
+    assert!(error.to_string().contains("ledger"), "{error}");
+
+    let release = make_release(&plain, &options(true)).await.unwrap();
+    let appended = Output { mode: Mode::Append, ..to(&plain, folder, "out") };
+    let error = release.publish(appended, &options(false)).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::BadPolicy);
+    assert!(error.to_string().contains("appended by a run") && !folder.join("out").exists(), "{error}");
+}

@@ -65,7 +65,11 @@ pub(super) async fn verify_with_key(
     let ledger = place.read(&manifest.run_id, &series_digest(policy, settings)?).await?;
     let session = session(options)?;
     let input = FileInput::of_release(&session, listed_files(&output, &manifest).await?).await?;
-    let (promise, _) = policy.promise();
+    let (mut promise, _) = policy.promise();
+    // The ledger has columns in the order of the input, which is that of the release.
+    let place_of = |name: &str| input.schema().index_of(name).unwrap_or(usize::MAX);
+    promise.quasi.sort_by_key(|name| place_of(name));
+    promise.sensitive.sort_by_key(|promised| place_of(&promised.column));
     let sensitive: Vec<String> = promise.sensitive.iter().map(|column| column.column.clone()).collect();
     let failed = |error| JobError::reading("the release", &error);
     let batches = catch_decode_panic(input.rows(&session)?.collect()).await.map_err(failed)?;

@@ -19,12 +19,15 @@ from . import hierarchy
 from ._api import (
     Census,
     anonymize,
+    bound,
     check,
     check_hierarchy,
     draft,
     generate_census,
     make_hierarchy,
+    plan,
     risk,
+    run,
     sweep,
     verify,
 )
@@ -33,7 +36,7 @@ from ._lab import Attack, AttackOutcome, Diff, Utility, attack, diff, utility
 from ._native import VERSION as __version__
 from ._policy import policy
 from ._release import Release, Written
-from ._results import Check, Risk, Sweep, Trial, Verification
+from ._results import Bound, Check, Plan, Risk, Sweep, Trial, Verification
 from .exceptions import (
     DataError,
     InternalError,
@@ -51,6 +54,7 @@ from .sql import register, table
 __all__ = [
     "Attack",
     "AttackOutcome",
+    "Bound",
     "Census",
     "Check",
     "DataError",
@@ -58,6 +62,7 @@ __all__ = [
     "Draft",
     "InternalError",
     "NotFound",
+    "Plan",
     "PolicyError",
     "PrivacyError",
     "Problem",
@@ -76,6 +81,7 @@ __all__ = [
     "__version__",
     "anonymize",
     "attack",
+    "bound",
     "check",
     "check_hierarchy",
     "diff",
@@ -83,9 +89,11 @@ __all__ = [
     "generate_census",
     "hierarchy",
     "make_hierarchy",
+    "plan",
     "policy",
     "register",
     "risk",
+    "run",
     "sweep",
     "table",
     "utility",

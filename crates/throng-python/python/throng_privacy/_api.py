@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._data import locations_of, open_data
 from ._policy import policy as build_policy, read_policy
 from ._draft import Draft
-from ._release import Release
-from ._results import Check, Risk, Sweep, Verification, verified
+from ._release import Release, Written
+from ._results import Bound, Check, Plan, Risk, Sweep, Verification, verified
 from ._settings import call_settings
 from .exceptions import PolicyError, UsageError
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from ._data import Data
     from ._policy import Columns, Policy
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 # Columns with a risk above this are counted, as by the command.
 _THRESHOLD = 0.2
+
+# Reads of a table whose number depends on the policy: its rows are held.
+_MANY = 8
 
 
 def _given_policy(
@@ -35,12 +40,16 @@ def _given_policy(
     insensitive: Sequence[str] | None,
     hierarchies: Mapping[str, object] | None,
     unlisted: str | None,
+    k: object,
 ) -> Policy:
-    """Returns the policy, or one that is built from the columns."""
+    """Returns the policy, or one that is built from the columns, for which ``k`` must be given too."""
     named = (quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
     if policy is None:
         if quasi is None:
             msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
+            raise UsageError(msg)
+        if k is None or (isinstance(k, tuple) and not k):
+            msg = "give k: how many rows have to share their quasi-identifiers at least"
             raise UsageError(msg)
         return build_policy(
             quasi=quasi,
@@ -95,7 +104,7 @@ def anonymize(
     >>> sorted(set(pyarrow.table(release)["age"].to_pylist()))
     ['[25-29]', '[60-64]']
     """
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     read = read_policy(
         chosen,
         locations=None if data is None else locations_of(data),
@@ -111,12 +120,60 @@ def anonymize(
     return Release(native, call_settings)
 
 
+def run(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    output: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    rebase: bool = False,
+    k: int | None = None,
+    p: int | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    secret: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Written:
+    """Makes a release and publishes it to the ``output`` of the policy, or to another one, as ``throng run`` does.
+
+    Unlike :func:`anonymize` it keeps no rows in this process, and so takes the policies that a release in memory can't keep: a series of
+    releases with its ledger (``rebase`` begins a new one), appends, and tables that pseudonyms link. Without ``data``, the input of the
+    policy is read.
+    """
+    if policy is None:
+        msg = "give a policy"
+        raise UsageError(msg)
+    if output is None and isinstance(policy, Mapping) and "location" not in policy.get("output", {}):
+        msg = "the policy has no output; give its location: output=..."
+        raise UsageError(msg)
+    read = read_policy(
+        policy,
+        locations=None if data is None else locations_of(data),
+        k=k,
+        p=p,
+        budget=budget,
+        seed=seed,
+        secret=secret,
+        output=None if output is None else os.fspath(output),
+        is_published=True,
+        is_overwritten=overwrite,
+    )
+    opened = None if data is None else open_data(data, reads=_MANY)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        outcome, metrics = _native.run(read, None if opened is None else opened.table, rebase, settings)
+    return Written(json.loads(outcome), {} if metrics is None else json.loads(metrics))
+
+
 def risk(
     data: Data,
     quasi: Sequence[str],
     *,
     sensitive: Sequence[str] = (),
     threshold: float = _THRESHOLD,
+    fraction: float | None = None,
+    weight: str | None = None,
     population: Data | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
@@ -124,8 +181,9 @@ def risk(
 ) -> Risk:
     """Measures the risk that people are found in a table as it is, by the columns that others may know.
 
-    ``population`` is a table of the population with the same columns and one row per person: intruders who do not know who is in
-    ``data`` find them among the people whom each class matches.
+    Intruders who do not know who is in ``data`` look among the people of its population. How many of them a class matches is estimated
+    from ``fraction``, the share of the population that is in the table, or from ``weight``, the column with the number of people whom a
+    row stands for; or it is counted in ``population``, a table with the same columns and one row per person.
 
     >>> import pyarrow
     >>> risk(pyarrow.table({"age": [25, 25, 25, 64]}), quasi=["age"]).uniques
@@ -134,11 +192,14 @@ def risk(
     if isinstance(quasi, str) or isinstance(sensitive, str):
         msg = "columns are given as lists of names"
         raise UsageError(msg)
+    if sum(given is not None for given in (fraction, weight, population)) > 1:
+        msg = "give one of fraction, weight and population"
+        raise UsageError(msg)
     opened = open_data(data, reads=1 if population is None else 2)
     others = None if population is None else open_data(population)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document, page, part = _native.risk(
-            opened.table, opened.locations, list(quasi), list(sensitive), threshold, others, settings
+            opened.table, opened.locations, list(quasi), list(sensitive), threshold, fraction, weight, others, settings
         )
     return Risk(json.loads(document), page, part)
 
@@ -174,12 +235,76 @@ def check(
     on_progress: OnProgress = None,
 ) -> Check:
     """Checks whether a table can be released under a policy. The result is true if it can."""
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document = _native.check(read, None if opened is None else opened.table, settings)
     return Check(json.loads(document))
+
+
+def plan(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Columns | None = None,
+    sensitive: Columns | None = None,
+    identifiers: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Plan:
+    """Tells what a release would take: method, leaves, memory, and its loss approximately. Reads the table and clusters a few leaves."""
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    opened = None if data is None else open_data(data)
+    read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        document = _native.plan(read, None if opened is None else opened.table, settings)
+    return Plan(json.loads(document))
+
+
+def bound(
+    data: Data | None = None,
+    policy: Policy | None = None,
+    *,
+    k: int | None = None,
+    p: int | None = None,
+    quasi: Columns | None = None,
+    sensitive: Columns | None = None,
+    identifiers: Sequence[str] | None = None,
+    insensitive: Sequence[str] | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    unlisted: str | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    secret: str | None = None,
+    seconds: int | None = None,
+    threads: int | None = None,
+    memory_limit: int | str | None = None,
+    on_progress: OnProgress = None,
+) -> Bound:
+    """Proves how much any release under a policy loses at least, and how near to that its own release comes. Releases nothing.
+
+    The bound is improved for ``seconds``, or by a fixed amount of work.
+
+    >>> import pyarrow
+    >>> people = {"age": [25, 29, 27, 61, 64, 60], "illness": ["flu", "gout", "flu", "flu", "asthma", "gout"]}
+    >>> found = bound(pyarrow.table(people), k=3, p=2, quasi=["age"], sensitive=["illness"])
+    >>> 0 <= found.lower_bound <= found.loss
+    True
+    """
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    opened = None if data is None else open_data(data)
+    locations = None if opened is None else opened.locations
+    read = read_policy(chosen, locations=locations, k=k, p=p, budget=budget, seed=seed, secret=secret)
+    with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
+        document = _native.bound(read, None if opened is None else opened.table, seconds, settings)
+    return Bound(json.loads(document))
 
 
 def sweep(
@@ -188,6 +313,7 @@ def sweep(
     *,
     k: Sequence[int] = (),
     p: Sequence[int] = (),
+    algorithms: Sequence[str] = (),
     loss: float | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
@@ -195,6 +321,8 @@ def sweep(
     insensitive: Sequence[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
     secret: str | None = None,
     threads: int | None = None,
     memory_limit: int | str | None = None,
@@ -202,28 +330,43 @@ def sweep(
 ) -> Sweep:
     """Tries every pair of ``k`` and ``p`` on one survey of the table, and returns the risk and the loss of each.
 
+    ``algorithms`` are tried as well: partitions, or partitions with a cluster method, such as ``"mondrian"`` or ``"none/enhanced-pk"``.
+
     ``loss`` is the highest NCP that is acceptable; :attr:`Sweep.best` is then the safest policy within it. A pair that can't be kept
     is no error, and has its reason.
     """
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
+    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     locations = None if opened is None else opened.locations
-    first_k, first_p = next(iter(k), None), next(iter(p), None)
+    base_k, base_p = _grid_base(chosen, next(iter(k), None), next(iter(p), None), secret)
+
+    def read(one_k: int, one_p: int, algorithm: str | None) -> _native.NativePolicy:
+        return read_policy(
+            chosen,
+            locations=locations,
+            k=one_k,
+            p=one_p,
+            budget=budget,
+            seed=seed,
+            secret=secret,
+            without_preset=True,
+            algorithm=algorithm,
+        )
+
     trials: list[tuple[int, int, str, _native.NativePolicy | None, str]] = []
-    base_k, base_p = _grid_base(chosen, first_k, first_p, secret)
-    for one_k in k or [base_k]:
-        for one_p in p or [base_p]:
-            try:
-                read = read_policy(chosen, locations=locations, k=one_k, p=one_p, secret=secret, without_preset=True)
-            except PolicyError as error:
-                trials.append((one_k, one_p, "", None, str(error)))
-                continue
-            partition, cluster = read.algorithm
-            name = partition if cluster == "auto" else f"{partition}/{cluster}"
-            trials.append((one_k, one_p, name, read, ""))
-    if not any(read for _, _, _, read, _ in trials):
+    chosen_algorithms: Sequence[str | None] = algorithms or [None]
+    for algorithm, one_k, one_p in itertools.product(chosen_algorithms, k or [base_k], p or [base_p]):
+        try:
+            tried = read(one_k, one_p, algorithm)
+        except PolicyError as error:
+            trials.append((one_k, one_p, algorithm or "", None, str(error)))
+            continue
+        partition, cluster = tried.algorithm
+        name = partition if cluster == "auto" else f"{partition}/{cluster}"
+        trials.append((one_k, one_p, name, tried, ""))
+    if not any(tried for _, _, _, tried, _ in trials):
         # All of them fail for the same reason, most likely: a policy that is wrong in itself.
-        read_policy(chosen, locations=locations, k=trials[0][0], p=trials[0][1], secret=secret, without_preset=True)
+        read(trials[0][0], trials[0][1], next(iter(algorithms), None))
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document, page, part = _native.sweep(trials, loss, None if opened is None else opened.table, settings)
     return Sweep(json.loads(document), page, part)
@@ -244,6 +387,9 @@ def verify(
     p: int | None = None,
     quasi: Sequence[str] | None = None,
     sensitive: Sequence[str] = (),
+    unit: str | None = None,
+    against: Sequence[str | os.PathLike[str]] = (),
+    ledger: bool = False,
     raises: bool = True,
     threads: int | None = None,
     memory_limit: int | str | None = None,
@@ -251,8 +397,9 @@ def verify(
 ) -> Verification:
     """Recomputes the promise of a policy on any table, from its values alone: a published release, a file, or a frame.
 
-    Without a policy, the promise is given by ``quasi`` and ``sensitive`` columns with ``k`` and ``p``. A promise that does not hold
-    raises :class:`VerificationError`, unless ``raises`` is false.
+    Without a policy, the promise is given by ``quasi`` and ``sensitive`` columns with ``k`` and ``p``, where the values of ``unit`` are
+    counted in place of rows. A release at a location is compared with the earlier ones ``against`` which it is given, and with the
+    ``ledger`` of its series. A promise that does not hold raises :class:`VerificationError`, unless ``raises`` is false.
 
     >>> import pyarrow
     >>> claimed = pyarrow.table({"age": ["[25-29]", "[25-29]", "64"]})
@@ -261,19 +408,30 @@ def verify(
     """
     opened = open_data(data)
     read: _native.NativePolicy | None = None
-    columns: tuple[list[str], list[str], int, int] | None = None
+    columns: tuple[list[str], list[str], int, int, str | None] | None = None
     if policy is not None:
-        if quasi is not None or sensitive:
+        if quasi is not None or sensitive or unit is not None:
             msg = "give either a policy or columns, and not both"
             raise UsageError(msg)
-        read = read_policy(policy, locations=opened.locations, k=k, p=p)
+        # The ledger is that of the release at hand.
+        read = read_policy(policy, locations=opened.locations, k=k, p=p, output=opened.locations[0] if ledger else None)
     elif quasi is None:
         msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
         raise UsageError(msg)
+    elif isinstance(quasi, str) or isinstance(sensitive, str):
+        msg = "columns are given as lists of names"
+        raise UsageError(msg)
+    elif k is None or (sensitive and p is None):
+        msg = "give the promise: k, and p if there are sensitive columns"
+        raise UsageError(msg)
+    elif ledger:
+        msg = "a ledger is compared under the policy of its series"
+        raise UsageError(msg)
     else:
-        columns = (list(quasi), list(sensitive), 1 if k is None else k, 1 if p is None else p)
+        columns = (list(quasi), list(sensitive), k, 1 if p is None else p, unit)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        found = _native.verify(opened.table, opened.locations, read, columns, settings)
+        earlier = [os.fspath(location) for location in against]
+        found = _native.verify(opened.table, opened.locations, read, columns, earlier, ledger, settings)
     return verified(found, raises=raises)
 
 

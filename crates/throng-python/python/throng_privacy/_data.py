@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any, NamedTuple, Protocol, TypeAlias, Union, runtime_checkable
 
 from . import _native
-from .exceptions import UsageError
+from .exceptions import DataError, UsageError
 
 
 @runtime_checkable
@@ -64,6 +65,13 @@ def location(data: str | os.PathLike[str]) -> str:
 
 def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
     library, name = _origin(data)
+    if name == "Series":
+        msg = "a series is no table; give a frame, such as series.to_frame()"
+        raise UsageError(msg)
+    if library == "pandas" and name == "DataFrame":
+        return _of_pandas(data, in_order)
+    if library == "polars" and name in ("DataFrame", "LazyFrame"):
+        data = _without_null_type(data)
     if library == "polars" and name == "LazyFrame":
         # The stream of a lazy frame can be read once. Rows of the last batch may be few, so order does not matter.
         data = data.collect_batches(maintain_order=in_order) if reads == 1 else data.collect()  # type: ignore[attr-defined]
@@ -80,19 +88,56 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
     if hasattr(data, "__arrow_c_array__"):
         msg = "an Arrow array is no table; give a frame or a record batch"
         raise UsageError(msg)
-    if library == "pandas":
-        msg = "this version of pandas has no Arrow streams; use pandas 3, or pyarrow.Table.from_pandas(frame)"
-    else:
-        msg = (
-            f"a {type(data).__name__} is no table; give an object with an Arrow stream (a frame of pandas 3, polars, pyarrow, "
-            "DuckDB or DataFusion), a location, or a table of DataFusion"
-        )
+    msg = (
+        f"an object of type {type(data).__module__}.{name} is no table that can be read; give an object with an Arrow stream (a frame of pandas 3, polars, pyarrow, "
+        "DuckDB or DataFusion), a location, or a table of DataFusion"
+    )
     raise UsageError(msg)
+
+
+def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
+    """Takes a frame of pandas. An index without a name only numbers the rows, and is left out; one with a name is a column."""
+    if not hasattr(frame, "__arrow_c_stream__"):
+        msg = "this version of pandas has no Arrow streams; use pandas 3, or pyarrow.Table.from_pandas(frame)"
+        raise UsageError(msg)
+    unnamed = [level for level, name in enumerate(frame.index.names) if name is None]
+    if unnamed:
+        frame = frame.reset_index(level=unnamed, drop=True)
+    names = [str(name) for name in frame.columns]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        msg = f"the frame has more than one column {_quoted(twice)}; rename all but one"
+        raise DataError(msg)
+    try:
+        return _native.NativeTable.held(frame, in_order)
+    except DataError:
+        mixed = [str(name) for name in frame.columns if not _is_convertible(frame[[name]])]
+        if not mixed:
+            raise
+        msg = f"{_quoted(mixed)}: no type of Arrow has all values of the column; give it one, as by frame[{mixed[0]!r}].astype(str)"
+        raise DataError(msg, column=mixed[0] if len(mixed) == 1 else None) from None
+
+
+def _is_convertible(frame: Any) -> bool:
+    try:
+        frame.__arrow_c_stream__()
+    except Exception:  # its message may quote a value
+        return False
+    return True
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _without_null_type(frame: Any) -> Any:
+    """Makes columns of polars that have no type booleans, all of them null: their layout in a stream is not that of the Arrow format,
+    and no reader of it takes them."""
+    polars = sys.modules["polars"]
+    return frame.with_columns(polars.selectors.by_dtype(polars.Null).cast(polars.Boolean))
 
 
 # Frames whose rows are in memory already, so that taking them all costs nothing.
 _HELD = {
-    ("pandas", "DataFrame"),
     ("polars", "DataFrame"),
     ("pyarrow", "RecordBatch"),
     ("pyarrow", "Table"),

@@ -27,6 +27,9 @@ class Question(NamedTuple):
     """What was found out, and what to consider."""
 
 
+# Notebooks align tables of numbers.
+_LEFT = "style='text-align: left; vertical-align: top'"
+
 _HEADER = re.compile(r"^\[(?P<table>[^\[\]].*)\]\s*$")
 _ENTRY = re.compile(r'^(?P<key>[A-Za-z_]+) = (?P<value>.*)$')
 
@@ -86,12 +89,12 @@ class Draft:
 
     def _repr_html_(self) -> str:
         asked = "".join(
-            f"<tr><th scope='row'><code>{html.escape(path)}</code></th><td>{html.escape(hint)}</td></tr>"
+            f"<tr><th scope='row' {_LEFT}><code>{html.escape(path)}</code></th><td {_LEFT}>{html.escape(hint)}</td></tr>"
             for path, hint in self.questions
         )
         return (
             f"<div class='throng-draft'><p>A draft for {self.columns} columns of {self.rows} rows.</p>"
-            f"<table><caption>Open questions</caption>{asked}</table>"
+            f"<table><caption {_LEFT}>Open questions</caption>{asked}</table>"
             f"<details><summary>The policy</summary><pre>{html.escape(self.text)}</pre></details></div>"
         )
 

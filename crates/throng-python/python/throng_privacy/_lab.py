@@ -25,6 +25,7 @@ __all__ = ["Attack", "AttackOutcome", "Diff", "Utility", "attack", "diff", "util
 
 # People who are attacked, and k and p where nothing names them, as by the command.
 _TARGETS = 4000
+_COMPARED = 20_000
 _LEAST = 2
 _QUERIES = 500
 
@@ -285,7 +286,7 @@ def diff(
     sensitive: Sequence[str] = (),
     original: Data | None = None,
     link: str | None = None,
-    targets: int = _TARGETS,
+    targets: int = _COMPARED,
     seed: int = 0,
     threads: int | None = None,
     memory_limit: int | str | None = None,

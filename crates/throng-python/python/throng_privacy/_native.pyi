@@ -16,12 +16,16 @@ class CallSettings(TypedDict):
 
 class Replacements(TypedDict):
     input: list[str] | None
+    output: str | None
+    is_published: bool
+    is_overwritten: bool
     k: int | None
     p: int | None
     budget: str | None
     seed: int | None
     secret: str | None
     without_preset: bool
+    algorithm: str | None
 
 @final
 class NativeTable:
@@ -80,13 +84,22 @@ def risk(
     quasi: Sequence[str],
     sensitive: Sequence[str],
     threshold: float,
+    fraction: float | None,
+    weight: str | None,
     population: OpenedTable | None,
     settings: CallSettings,
 ) -> tuple[str, str, str]: ...
+def run(
+    policy: NativePolicy, table: NativeTable | None, rebase: bool, settings: CallSettings
+) -> tuple[str, str | None]: ...
 def draft(
     table: NativeTable | None, locations: list[str], settings: CallSettings
 ) -> tuple[str, int, int, int]: ...
 def check(policy: NativePolicy, table: NativeTable | None, settings: CallSettings) -> str: ...
+def plan(policy: NativePolicy, table: NativeTable | None, settings: CallSettings) -> str: ...
+def bound(
+    policy: NativePolicy, table: NativeTable | None, seconds: int | None, settings: CallSettings
+) -> str: ...
 def sweep(
     trials: list[tuple[int, int, str, NativePolicy | None, str]],
     loss: float | None,
@@ -97,7 +110,9 @@ def verify(
     table: NativeTable | None,
     locations: list[str],
     policy: NativePolicy | None,
-    columns: tuple[list[str], list[str], int, int] | None,
+    columns: tuple[list[str], list[str], int, int, str | None] | None,
+    against: list[str],
+    ledger: bool,
     settings: CallSettings,
 ) -> str: ...
 def attack(

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, Union
 
 from . import _native, hierarchy as hierarchies
 from ._draft import Draft
+from ._settings import check_number
 from .exceptions import UsageError
 
 Policy: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Any], Draft]
@@ -114,16 +115,28 @@ def read_policy(
     seed: int | None = None,
     secret: str | None = None,
     without_preset: bool = False,
+    algorithm: str | None = None,
+    output: str | None = None,
+    is_published: bool = False,
+    is_overwritten: bool = False,
 ) -> _native.NativePolicy:
-    """Reads a policy of any form. ``locations`` replace its input, unless they are ``None``."""
+    """Reads a policy of any form. ``locations`` replace its input, unless they are ``None``, and ``output`` its output, which a policy
+    that is not published need not have."""
+    numbers = {"k": k, "p": p, "seed": seed}
+    for name, number in numbers.items():
+        check_number(name, number)
     replacements: _native.Replacements = {
         "input": None if locations is None else list(locations),
+        "output": output,
+        "is_published": is_published,
+        "is_overwritten": is_overwritten,
         "k": k,
         "p": p,
         "budget": budget,
         "seed": seed,
         "secret": secret,
         "without_preset": without_preset,
+        "algorithm": algorithm,
     }
     if isinstance(given, Draft):
         return _native.NativePolicy.parse(given.text, replacements)
@@ -133,7 +146,7 @@ def read_policy(
         return _native.NativePolicy.parse(given, replacements)
     if isinstance(given, (str, os.PathLike)):
         return _native.NativePolicy.load(given, replacements)
-    msg = f"a {type(given).__name__} is no policy; give a path, TOML, a dict or a draft, or name columns: quasi=[...]"
+    msg = f"an object of type {type(given).__name__} is no policy; give a path, TOML, a dict or a draft, or name columns: quasi=[...]"
     raise UsageError(msg)
 
 

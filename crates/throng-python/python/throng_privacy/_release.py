@@ -24,7 +24,22 @@ class Written(Document):
     """A published release."""
 
     metrics: dict[str, Any] = field(repr=False)
-    """The sidecar ``_throng/metrics.json`` that is published with the data."""
+    """The sidecar ``_throng/metrics.json`` that is published with the data; empty if nothing was published."""
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether all files of the input had been released before, so that nothing was appended."""
+        return bool(self._document.get("unchanged", False))
+
+    @property
+    def run_id(self) -> str:
+        """Identifier of the run."""
+        return str(self._document["run_id"])
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons why the release may protect less than it seems to."""
+        return list(self._document.get("warnings", []))
 
     @property
     def location(self) -> str:
@@ -34,14 +49,16 @@ class Written(Document):
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return int(self._document["rows"])
+        return int(self._document.get("rows", 0))
 
     @property
     def files(self) -> int:
         """Number of data files."""
-        return int(self._document["files"])
+        return int(self._document.get("files", 0))
 
     def __repr__(self) -> str:
+        if self.is_unchanged:
+            return f"Written: nothing, since {self.location} has all files of the input"
         return f"Written: {self.rows} rows in {self.files} files at {self.location}"
 
 
@@ -141,7 +158,11 @@ class Release:
             f"{found['model']}{' of ' + found['column'] if found.get('column') else ''} {found['achieved']}"
             for found in self._metrics["privacy"]["requirements"]
         )
-        return f"Release: {self.rows} rows in {self.classes} classes, {self.suppressed_rows} suppressed\n  NCP {self.ncp:.4f}; {kept}"
+        return (
+            f"Release: {self.rows} rows in {self.classes} classes, {self.suppressed_rows} suppressed\n"
+            f"  NCP {self.ncp:.4f}; {kept}\n"
+            "  rows: polars.DataFrame(release), pandas.DataFrame.from_arrow(release), pyarrow.table(release)"
+        )
 
     def _repr_html_(self) -> str:
         return self._native.fragment()

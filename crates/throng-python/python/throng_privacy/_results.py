@@ -13,7 +13,7 @@ from .exceptions import VerificationError
 if TYPE_CHECKING:
     import os
 
-__all__ = ["Check", "Document", "Risk", "Sweep", "Trial", "Verification", "verified", "write_page"]
+__all__ = ["Bound", "Check", "Document", "Plan", "Risk", "Sweep", "Trial", "Verification", "verified", "write_page"]
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,74 @@ class Check(Document):
 
 
 @dataclass(frozen=True)
+class Plan(Check):
+    """What a release would take."""
+
+    @property
+    def method(self) -> str:
+        """Names of the partition and of the cluster method."""
+        return f"{self._document['partition']}/{self._document['cluster']}"
+
+    @property
+    def leaves(self) -> int | None:
+        """Number of leaves; ``None`` if the policy can't be kept."""
+        return self._document.get("leaves")
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Memory that holds everything, approximately; ``None`` if the policy can't be kept."""
+        return self._document.get("memory_bytes")
+
+    @property
+    def ncp(self) -> float | None:
+        """Predicted NCP; ``None`` if the leaves are too large to be tried."""
+        return self._document.get("predicted_ncp")
+
+    def __repr__(self) -> str:
+        if not self.feasible:
+            return super().__repr__()
+        loss = "not predicted" if self.ncp is None else f"about {self.ncp:.4f}"
+        return (
+            f"Plan: {self.rows} rows in {self.leaves} leaves by {self.method}\n"
+            f"  NCP {loss}, about {(self.memory_bytes or 0) / (1 << 20):.0f} MiB"
+        )
+
+
+@dataclass(frozen=True)
+class Bound(Document):
+    """The least loss that a release under a policy can have, and the loss of the one that the policy has."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self._document["rows"])
+
+    @property
+    def measure(self) -> str:
+        """What is bounded: ``ncp``, or ``sse_sst`` for columns that are released as means."""
+        return str(self._document["measure"])
+
+    @property
+    def lower_bound(self) -> float:
+        """No release under the policy loses less than this."""
+        return float(self._document["lower_bound"])
+
+    @property
+    def loss(self) -> float:
+        """Loss of the release."""
+        return float(self._document[self.measure])
+
+    @property
+    def gap(self) -> float | None:
+        """How far the loss is above the bound, relative to it; ``None`` if the bound is zero."""
+        return self._document.get("gap")
+
+    def __repr__(self) -> str:
+        near = "any release may lose nothing" if self.gap is None else f"within {self.gap:.1%} of the best possible"
+        return f"Bound: {self.measure} {self.loss:.5f} on {self.rows} rows, at least {self.lower_bound:.5f}\n  {near}"
+
+
+@dataclass(frozen=True)
 class Trial(Document):
     """One policy of a sweep."""
 
@@ -153,6 +221,11 @@ class Trial(Document):
     def p(self) -> int:
         """Parameter p."""
         return int(self._document["p"])
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the partition, and of the cluster method if it was chosen."""
+        return str(self._document["algorithm"])
 
     @property
     def feasible(self) -> bool:
@@ -228,9 +301,31 @@ class Verification(Document):
         return int(self._document["smallest_class"])
 
     @property
+    def against(self) -> list[dict[str, Any]]:
+        """What the release gives away together with each of the earlier ones."""
+        return copy.deepcopy(self._document.get("against", []))
+
+    @property
     def sensitive(self) -> list[dict[str, Any]]:
         """What each sensitive column requires, and what every class has."""
         return copy.deepcopy(self._document["sensitive"])
+
+    @property
+    def reason(self) -> str | None:
+        """What breaks the promise; ``None`` if it holds."""
+        if self.holds:
+            return None
+        broken = []
+        if self._document["classes_below_k"]:
+            broken.append(f"the smallest class has {self.smallest_class} rows, and {self._document['k']} are required")
+        broken += [
+            f"{found['model']} of `{found['column']}` is {found['fewest']} in a class, and {found['required']} is required"
+            for found in self._document["sensitive"]
+            if found["classes_below"]
+        ]
+        if any(not compared["satisfied"] for compared in self.against):
+            broken.append("together with an earlier release it singles out smaller sets")
+        return "; ".join(broken) or "to_dict() has the findings"
 
     def __bool__(self) -> bool:
         return self.holds
@@ -247,6 +342,6 @@ def verified(text: str, *, raises: bool) -> Verification:
     """Makes the findings of a verifier. Raises if the promise is broken, unless that is not wanted."""
     findings = Verification(json.loads(text))
     if raises and not findings.holds:
-        msg = "the promise does not hold"
+        msg = f"the promise does not hold: {findings.reason}"
         raise VerificationError(msg, verification=findings)
     return findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 import sys
 import time
@@ -37,6 +38,26 @@ def memory_bytes(limit: int | str | None) -> int | None:
     return int(float(found[1]) * _UNITS[found[2] or ""])
 
 
+def check_number(name: str, number: object, least: int = 0) -> None:
+    """Raises an exception for an argument that is no whole number.
+
+    >>> check_number("k", 2.5)
+    Traceback (most recent call last):
+    ...
+    throng_privacy.exceptions.UsageError: k is a float, and must be a whole number
+    """
+    if number is None:
+        return
+    try:
+        whole = operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        msg = f"{name} is a {type(number).__name__}, and must be a whole number"
+        raise UsageError(msg) from None
+    if whole < least:
+        msg = f"{name} = {whole} is too small; it must be at least {least}"
+        raise UsageError(msg)
+
+
 @contextmanager
 def call_settings(
     *,
@@ -45,6 +66,7 @@ def call_settings(
     on_progress: Callable[[str, int, int | None], object] | bool | None = None,
 ) -> Iterator[_native.CallSettings]:
     """Returns the settings of a call. Ends the bar after it."""
+    check_number("threads", threads, 1)
     bar = None
     if on_progress is True or (on_progress is None and is_interactive(sys.stderr)):
         bar = Bar(sys.stderr)

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Builds the wheel, installs it into a fresh virtual environment, and tries it there.
+
+    python3 crates/throng-python/try_wheel.py [--profile dist] [--wheel FILE]
+
+Runs the lines of the README with `python -c`, the command, and the tests. `--profile dev` builds faster than `dist`; `--wheel` tries one
+that is built. Tells the time of the build, the size of the wheel, and what is installed with it. Needs Python 3.11 and a package index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+MATURIN = "maturin==1.16.0"
+PIP = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+
+def run(*line: object, **settings: object) -> str:
+    """Runs a program, and returns what it has printed."""
+    done = subprocess.run([str(part) for part in line], stdout=subprocess.PIPE, text=True, check=True, **settings)
+    return done.stdout
+
+
+def environment(folder: Path) -> Path:
+    """Makes a virtual environment, and returns its programs."""
+    run(sys.executable, "-m", "venv", folder)
+    return folder / "bin"
+
+
+def build(folder: Path, profile: str) -> Path:
+    """Builds the wheel with maturin."""
+    programs = environment(folder / "build")
+    run(programs / "python", *PIP, "install", MATURIN)
+    start = time.monotonic()
+    run(programs / "maturin", "build", "--profile", profile, "--locked", "--out", folder / "wheels", cwd=HERE)
+    print(f"built with the profile {profile} in {time.monotonic() - start:.0f} s")
+    (wheel,) = (folder / "wheels").glob("*.whl")
+    return wheel
+
+
+def describe(wheel: Path) -> None:
+    """Prints the size of a wheel, and fails if it needs another package."""
+    with zipfile.ZipFile(wheel) as content:
+        unpacked = sum(file.file_size for file in content.infolist())
+        (metadata,) = (name for name in content.namelist() if name.endswith(".dist-info/METADATA"))
+        needs = re.findall(r"^Requires-Dist: (.*)$", content.read(metadata).decode(), re.MULTILINE)
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, {unpacked / 1e6:.1f} MB unpacked, needs {needs or 'no other package'}")
+    if needs:
+        raise SystemExit("the wheel needs other packages")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--profile", default="dist", help="profile of cargo")
+    parser.add_argument("--wheel", type=Path, help="try this wheel, and build none")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = args.wheel.resolve(strict=True) if args.wheel else build(Path(folder), args.profile)
+        describe(wheel)
+        programs = environment(Path(folder) / "fresh")
+        python = programs / "python"
+        before = set(run(python, *PIP, "freeze", "--all").split())
+        run(python, *PIP, "install", wheel)
+        added = sorted(set(run(python, *PIP, "freeze", "--all").split()) - before)
+        print("installed:", *(name.split(" @ ")[0] for name in added if "throng" in name or "==" in name))
+        print(run(programs / "throng", "--version").strip())
+        run(python, *PIP, "install", "--no-deps", "--requirement", HERE / "tests/requirements.txt")
+        (lines,) = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
+        print(run(python, "-c", f"{lines}\nprint(release)", cwd=folder).strip())
+        package = run(python, "-c", "import throng_privacy; print(throng_privacy.__path__[0])", cwd=folder).strip()
+        tests = [python, "-m", "pytest", "--quiet", "-rs", "--config-file", HERE / "pyproject.toml", HERE / "tests", package]
+        ended = subprocess.run([str(part) for part in tests], cwd=folder, check=False)
+        raise SystemExit(ended.returncode)
+
+
+if __name__ == "__main__":
+    main()
