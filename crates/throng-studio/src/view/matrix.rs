@@ -83,9 +83,9 @@ fn row(project: &Project, at: usize, column: &ColumnProfile, written: Option<&Wr
             }
             td data-label=(HEADS[5].0) {
                 @if is_quasi {
-                    @let text = written.and_then(|written| written.hierarchy.as_deref());
+                    @let text = written.and_then(|written| written.hierarchy.as_deref()).unwrap_or("none");
                     button type="button" class="quiet" data-do=(json!({ "do": "builder", "column": at }))
-                        aria-label={ "Hierarchy of " (column.name) } { (text.unwrap_or("none")) }
+                        aria-label={ "Hierarchy of " (column.name) ": " (text) } { (text) }
                 }
             }
             td data-label=(HEADS[6].0) {
