@@ -177,6 +177,53 @@ impl Browser {
         }
     }
 
+    /// Waits until an expression is true in the page, and notices it at once: the page itself looks at every change.
+    pub fn wait_closely(&mut self, expression: &str) {
+        let looked = format!(
+            "new Promise((ok) => {{ const look = () => {{ if ({expression}) {{ seen.disconnect(); ok(true); }} }};
+             const seen = new MutationObserver(look);
+             seen.observe(document.documentElement, {{ subtree: true, childList: true, attributes: true, characterData: true }});
+             setTimeout(() => {{ seen.disconnect(); ok(false); }}, 60000); look(); }})"
+        );
+        assert_eq!(self.evaluate(&looked), true, "{expression} does not come true");
+    }
+
+    /// Drags one element onto another with the mouse.
+    pub fn drag(&mut self, element: &str, onto: &str) {
+        let from = self.middle(element);
+        self.ask("Input.setInterceptDrags", json!({ "enabled": true }));
+        let mouse = |kind: &str, x: f64, y: f64| json!({ "type": kind, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1 });
+        self.ask("Input.dispatchMouseEvent", mouse("mousePressed", from.0, from.1));
+        for step in 1..6 {
+            self.ask("Input.dispatchMouseEvent", mouse("mouseMoved", from.0 + f64::from(step) * 4.0, from.1));
+        }
+        let start = std::time::Instant::now();
+        let data = loop {
+            let dragged = self.events.iter().rposition(|event| event["method"] == "Input.dragIntercepted");
+            if let Some(at) = dragged {
+                break self.events.remove(at)["params"]["data"].take();
+            }
+            assert!(start.elapsed() < PATIENCE, "nothing is dragged");
+            let event = self.hear();
+            self.events.push(event);
+        };
+        let to = self.middle(onto);
+        for kind in ["dragEnter", "dragOver", "drop"] {
+            self.ask("Input.dispatchDragEvent", json!({ "type": kind, "x": to.0, "y": to.1, "data": data }));
+        }
+        self.ask("Input.dispatchMouseEvent", mouse("mouseReleased", to.0, to.1));
+        self.ask("Input.setInterceptDrags", json!({ "enabled": false }));
+    }
+
+    /// Returns the middle of the element that an expression returns, which is scrolled into view.
+    fn middle(&mut self, element: &str) -> (f64, f64) {
+        let place = self.evaluate(&format!(
+            "(() => {{ const e = {element}; e.scrollIntoView({{ block: 'nearest', behavior: 'instant' }});
+             const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        ));
+        (place[0].as_f64().unwrap(), place[1].as_f64().unwrap())
+    }
+
     /// Clicks with the mouse on the middle of the element that an expression returns.
     pub fn click(&mut self, element: &str) {
         let place = self.evaluate(&format!(
@@ -192,10 +239,12 @@ impl Browser {
     /// Presses a key.
     pub fn press(&mut self, key: &str, code: u32) {
         for kind in ["keyDown", "keyUp"] {
-            self.ask(
-                "Input.dispatchKeyEvent",
-                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code }),
-            );
+            let mut event = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            // A space presses a button only if it is also typed.
+            if key == " " && kind == "keyDown" {
+                (event["text"], event["code"]) = (" ".into(), "Space".into());
+            }
+            self.ask("Input.dispatchKeyEvent", event);
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
+use crate::arrange;
 use crate::builder::{self, BuilderDialog};
 use crate::edit::PolicyEdit;
 use crate::first_look::first_look;
@@ -62,7 +63,11 @@ pub(crate) enum StudioAction {
     Builder {
         column: usize,
     },
-    CloseBuilder,
+    /// Opens the settings of a column.
+    Settings {
+        column: usize,
+    },
+    CloseDialog,
     /// Shows what a hierarchy makes of the column.
     Preview {
         kind: String,
@@ -73,6 +78,20 @@ pub(crate) enum StudioAction {
         kind: String,
         text: String,
     },
+    /// Moves a line of the tree with all below it: onto another line, or to the top.
+    Move {
+        text: String,
+        from: usize,
+        onto: Option<usize>,
+    },
+    /// Puts a line of the tree into a new group.
+    Group {
+        text: String,
+        from: usize,
+        name: String,
+    },
+    /// Begins a tree with the values of the column.
+    Values,
     /// Removes the hierarchy of the column.
     NoHierarchy,
     /// Takes the lines of a hierarchy file.
@@ -130,6 +149,16 @@ pub(crate) async fn act(state: &Arc<StudioState>, action: StudioAction) -> Resul
             }
         }
         StudioAction::Dismiss => {}
+        StudioAction::Settings { column } => {
+            let mut desk = state.desk();
+            let project = desk.shown_mut().ok_or("no table is open")?;
+            (project.settings, project.dialog) = (Some(column), None);
+        }
+        StudioAction::CloseDialog => {
+            let mut desk = state.desk();
+            let project = desk.shown_mut().ok_or("no table is open")?;
+            (project.settings, project.dialog) = (None, None);
+        }
         builder => build(state, builder).await?,
     }
     Ok(())
@@ -236,22 +265,40 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
         let (kind, text) = {
             let mut desk = state.desk();
             let project = desk.shown_mut().ok_or("no table is open")?;
-            let profile = project.columns.get(column).ok_or("there is no such column")?.profile.as_ref();
-            let (kind, text) = builder::suggestion(profile.map(|profile| profile.kind()));
-            let dialog = BuilderDialog { column, kind: kind.to_owned(), text: text.to_owned(), preview: None };
-            project.dialog = Some(dialog);
-            (kind.to_owned(), text.to_owned())
+            let known = project.columns.get(column).ok_or("there is no such column")?;
+            let entered = project.written_or_empty().column(&known.name).and_then(|written| written.entered.clone());
+            let (kind, text) = entered.unwrap_or_else(|| {
+                let (kind, text) = builder::suggestion(known.profile.as_ref().map(|profile| profile.kind()));
+                (kind, text.to_owned())
+            });
+            let dialog =
+                BuilderDialog { column, kind: kind.to_owned(), text: text.clone(), preview: None, refusal: None };
+            (project.dialog, project.settings) = (Some(dialog), None);
+            (kind.to_owned(), text)
         };
         return preview(state, kind, text).await;
-    }
-    if let StudioAction::CloseBuilder = action {
-        state.desk().shown_mut().ok_or("no table is open")?.dialog = None;
-        return Ok(());
     }
     if let StudioAction::Preview { kind, text } = action {
         // A preview that comes after its dialog is no mistake of the user.
         let is_open = state.desk().shown().is_some_and(|project| project.dialog.is_some());
         return if is_open { preview(state, kind, text).await } else { Ok(()) };
+    }
+    if let Some(arranged) = match &action {
+        StudioAction::Move { text, from, onto } => Some(arrange::moved(text, *from, *onto)),
+        StudioAction::Group { text, from, name } => Some(arrange::grouped(text, *from, name)),
+        _ => None,
+    } {
+        // A tree that no policy could hold is not made.
+        return match arranged.and_then(|text| builder::rule("tree", &text).map(|_| text)) {
+            Ok(text) => preview(state, "tree".to_owned(), text).await,
+            Err(why) => {
+                let mut desk = state.desk();
+                let dialog =
+                    desk.shown_mut().and_then(|project| project.dialog.as_mut()).ok_or("no builder is open")?;
+                dialog.refusal = Some(why);
+                Ok(())
+            }
+        };
     }
     if let StudioAction::Apply { kind, text } | StudioAction::Export { kind, text } = &action {
         preview(state, kind.clone(), text.clone()).await?;
@@ -271,6 +318,14 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
             edit(state, &PolicyEdit::Hierarchy(name, Some(built()?)))?;
             state.with_project(id, |project| project.dialog = None);
         }
+        StudioAction::Values if !state.shows_values => {
+            return Err("values are shown only if the Studio is started with --show-values".to_owned());
+        }
+        StudioAction::Values => {
+            let table = table.ok_or("the table is not open")?;
+            let text = builder::all_values(&table, &name).await?;
+            preview(state, "tree".to_owned(), text).await?;
+        }
         StudioAction::NoHierarchy => {
             edit(state, &PolicyEdit::Hierarchy(name, None))?;
             state.with_project(id, |project| project.dialog = None);
@@ -285,7 +340,7 @@ async fn build(state: &Arc<StudioState>, action: StudioAction) -> Result<(), Str
             let file = builder::store(&folder, &name, &lines)?;
             state.desk().say(
                 format!(
-                    "wrote {} in the convention of ARX; it holds every value of the column",
+                    "wrote {} in the convention of ARX; it holds every value of the column, and only you can read it",
                     folder.join(&file).display()
                 ),
                 false,
@@ -302,7 +357,7 @@ async fn preview(state: &Arc<StudioState>, kind: String, text: String) -> Result
         let mut desk = state.desk();
         let project = desk.shown_mut().ok_or("no table is open")?;
         let dialog = project.dialog.as_mut().ok_or("no builder is open")?;
-        (dialog.kind, dialog.text) = (kind.clone(), text.clone());
+        (dialog.kind, dialog.text, dialog.refusal) = (kind.clone(), text.clone(), None);
         let name = project.columns.get(dialog.column).ok_or("there is no such column")?.name.clone();
         (project.id, name, project.table.clone().ok_or("the table is not open")?, project.folder().to_owned())
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use throng::arrow::array::{Array, ArrayRef};
+use throng::arrow::array::{Array, ArrayRef, AsArray};
 use throng::arrow::compute::{cast, concat};
 use throng::arrow::datatypes::DataType;
 use throng::datafusion::prelude::{Column, Expr};
@@ -12,7 +12,8 @@ use throng::throng_core::profile::ValueKind;
 use throng::throng_policy::{HierarchyOutline, hierarchy_lines, parse_hierarchy, parse_hierarchy_rule};
 use throng_job::OpenTable;
 
-use crate::edit::number;
+use crate::arrange::indent;
+use crate::fields::number;
 use crate::places::{below, file_name};
 
 /// Folder for hierarchy files, below that of the policy.
@@ -20,6 +21,12 @@ pub(crate) const FOLDER: &str = "hierarchies";
 
 /// Depth to which a tree is drawn with `--show-values`, and the number of its lines.
 const DRAWN: (usize, usize) = (6, 40);
+
+/// Number of values that a tree begins with, if values may be shown.
+const MOST_VALUES: usize = 300;
+
+/// Name of the group that a tree of all values begins with.
+const FIRST_GROUP: &str = "other";
 
 /// A hierarchy that is being built for one column.
 #[derive(Clone, Debug)]
@@ -32,6 +39,8 @@ pub(crate) struct BuilderDialog {
     pub(crate) text: String,
     /// The hierarchy as TOML, and what it makes of the column; or what is wrong.
     pub(crate) preview: Option<Result<HierarchyPreview, String>>,
+    /// Why the last line that was moved stays where it was.
+    pub(crate) refusal: Option<String>,
 }
 
 /// What a hierarchy makes of a column.
@@ -41,8 +50,8 @@ pub(crate) struct HierarchyPreview {
     pub(crate) rule: String,
     /// Number of distinct values of the column.
     pub(crate) distinct: usize,
-    /// By level, from fine to coarse: number of groups, and the fewest and most distinct values in one.
-    pub(crate) levels: Vec<(usize, u32, u32)>,
+    /// By level, from fine to coarse: the number of distinct values in each group, in the order of the hierarchy.
+    pub(crate) levels: Vec<Vec<u32>>,
     /// The tree as text, if values may be shown.
     pub(crate) drawing: Option<String>,
 }
@@ -153,7 +162,7 @@ pub(crate) fn store(folder: &Path, column: &str, lines: &str) -> Result<String, 
             Ok(existing) if existing == lines => return Ok(relative),
             Ok(_) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                let written = crate::places::replace(&path, lines);
+                let written = crate::places::write_private(&path, lines);
                 return written
                     .map(|()| relative)
                     .map_err(|error| format!("the file can't be written: {}", error.kind()));
@@ -164,23 +173,79 @@ pub(crate) fn store(folder: &Path, column: &str, lines: &str) -> Result<String, 
     Err("there are too many hierarchy files of this column".to_owned())
 }
 
-/// Counts the groups of each level, and the values in them.
-fn levels(tree: &Tree, positions: &[u32]) -> Vec<(usize, u32, u32)> {
-    let height = tree.height(tree.root());
-    (1..=height)
-        .map(|level| {
-            let mut groups: Vec<(usize, u32)> = Vec::new();
-            for position in positions {
-                let node = tree.ancestor(*position, level).index();
-                match groups.iter_mut().find(|(known, _)| *known == node) {
-                    Some((_, values)) => *values += 1,
-                    None => groups.push((node, 1)),
-                }
+/// Counts the values in the groups of each level.
+fn levels(tree: &Tree, positions: &[u32]) -> Vec<Vec<u32>> {
+    // Leaves of a group lie next to each other.
+    let mut positions = positions.to_vec();
+    positions.sort_unstable();
+    let of_level = |level| {
+        let mut groups: Vec<(usize, u32)> = Vec::new();
+        for position in &positions {
+            let node = tree.ancestor(*position, level).index();
+            match groups.last_mut().filter(|(last, _)| *last == node) {
+                Some((_, values)) => *values += 1,
+                None => groups.push((node, 1)),
             }
-            let sizes = || groups.iter().map(|(_, values)| *values);
-            (groups.len(), sizes().min().unwrap_or(0), sizes().max().unwrap_or(0))
+        }
+        groups.into_iter().map(|(_, values)| values).collect()
+    };
+    (1..=tree.height(tree.root())).map(of_level).collect()
+}
+
+/// Returns a hierarchy of a policy as it is entered: its kind and text; `None` if no builder makes such a one.
+pub(crate) fn entered(item: &toml_edit::Item) -> Option<(&'static str, String)> {
+    if let Some(file) = item.as_str() {
+        return Some(("file", file.to_owned()));
+    }
+    let rule = item.as_table_like()?;
+    let (name, value) = rule.iter().next().filter(|_| rule.len() == 1)?;
+    let value = value.as_value()?;
+    let joined = || {
+        let plain = |value: &toml_edit::Value| match value.as_str() {
+            Some(text) => text.to_owned(),
+            None => value.to_string().trim().to_owned(),
+        };
+        Some(value.as_array()?.iter().map(plain).collect::<Vec<_>>().join(", "))
+    };
+    match name {
+        "intervals" => Some(("intervals", joined()?)),
+        "date" => Some(("date", joined()?)),
+        "mask" => Some(("mask", value.as_str()?.to_owned())),
+        "file" => Some(("file", value.as_str()?.to_owned())),
+        "tree" => {
+            let mut text = String::new();
+            indented(value, 0, &mut text)?;
+            Some(("tree", text))
+        }
+        _ => None,
+    }
+}
+
+fn indented(branch: &toml_edit::Value, depth: usize, text: &mut String) -> Option<()> {
+    let mut line = |name: &str| *text += &format!("{}{name}\n", "  ".repeat(depth));
+    if let Some(values) = branch.as_array() {
+        values.iter().try_for_each(|value| {
+            line(value.as_str()?);
+            Some(())
         })
-        .collect()
+    } else {
+        branch.as_inline_table()?.iter().try_for_each(|(name, below)| {
+            *text += &format!("{}{name}\n", "  ".repeat(depth));
+            indented(below, depth + 1, text)
+        })
+    }
+}
+
+/// Returns the values of a column as a tree of one group, to be divided into others.
+pub(crate) async fn all_values(table: &OpenTable, column: &str) -> Result<String, String> {
+    let values = distinct_values(table, column).await?;
+    if values.len() > MOST_VALUES {
+        return Err(format!("the column has {} values, which are too many to arrange by hand", values.len()));
+    }
+    let texts = cast(&values, &DataType::Utf8).map_err(|_| "the values are no texts".to_owned())?;
+    let texts = texts.as_string::<i32>();
+    let lines = texts.iter().flatten().map(|text| format!("  {}\n", text.trim()));
+    Ok(std::iter::once(format!("{FIRST_GROUP}\n")).chain(lines).collect())
 }
 
 /// Returns the distinct values of a column, ascending and without null.
@@ -210,16 +275,8 @@ async fn distinct_values(table: &OpenTable, column: &str) -> Result<ArrayRef, St
 
 /// Turns an indented text into the TOML of a tree: a line with deeper lines below it is a group.
 fn branch(text: &str) -> Result<String, String> {
-    let lines: Vec<(usize, &str)> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .map(|line| {
-            (
-                line.chars().take_while(|c| *c == ' ' || *c == '\t').map(|c| if c == '\t' { 2 } else { 1 }).sum(),
-                line.trim(),
-            )
-        })
-        .collect();
+    let lines: Vec<(usize, &str)> =
+        text.lines().filter(|line| !line.trim().is_empty()).map(|line| (indent(line), line.trim())).collect();
     if lines.is_empty() {
         return Err("write one group per line, and its values below it, indented".to_owned());
     }
@@ -288,6 +345,22 @@ mod tests {
             assert!(rule(kind, text).is_err(), "{kind} {text}");
         }
         assert!(parse("{ intervals = [5, 7] }", folder).is_err(), "7 is no multiple of 5");
+    }
+
+    #[test]
+    fn a_builder_begins_with_the_hierarchy_of_the_policy() {
+        for (kind, text) in [
+            ("intervals", "5, 10, 20"),
+            ("mask", "right"),
+            ("date", "month, year"),
+            ("file", "hierarchies/age.csv"),
+            ("tree", "World\n  Europe\n    France\n    Spain\n  Asia\n    Japan\n"),
+        ] {
+            let document = format!("x = {}", rule(kind, text).unwrap()).parse::<toml_edit::DocumentMut>().unwrap();
+            assert_eq!(entered(&document["x"]), Some((kind, text.to_owned())));
+        }
+        let other = "x = { width = 5, levels = 3 }".parse::<toml_edit::DocumentMut>().unwrap();
+        assert_eq!(entered(&other["x"]), None);
     }
 
     #[test]

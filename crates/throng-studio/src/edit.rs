@@ -1,12 +1,9 @@
 //! Edits of the policy in place: comments, order and spelling of everything else survive.
 
-use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
+use crate::fields::{self, Field, FieldKind};
 use crate::written::{OPEN, preset_k};
-
-/// Fields that only quasi-identifiers have, and fields that only sensitive columns have.
-const QUASI_FIELDS: [&str; 3] = ["weight", "nulls", "limit"];
-const SENSITIVE_FIELDS: [&str; 3] = ["p", "protected", "categories"];
 
 /// Released forms that have no use for a hierarchy.
 const WITHOUT_HIERARCHY: [&str; 4] = ["interval", "bounds", "mean", "median"];
@@ -18,7 +15,7 @@ pub(crate) enum PolicyEdit {
     Column(String, String, String),
     /// The hierarchy of a column, as the TOML of its value.
     Hierarchy(String, Option<String>),
-    /// A setting of `[privacy]`, or `budget`. An empty text removes it.
+    /// A setting of the policy as a whole, by its path. An empty text removes it.
     Promise(String, String),
 }
 
@@ -30,7 +27,10 @@ impl PolicyEdit {
             Self::Column(name, field, value) => format!("{name}: {field} {value}"),
             Self::Hierarchy(name, Some(_)) => format!("{name}: hierarchy"),
             Self::Hierarchy(name, None) => format!("{name}: no hierarchy"),
-            Self::Promise(field, _) => field.clone(),
+            Self::Promise(path, value) => {
+                let name = path.rsplit('.').next().unwrap_or(path);
+                if value.is_empty() { format!("no {name}") } else { name.to_owned() }
+            }
         }
     }
 
@@ -48,16 +48,19 @@ impl PolicyEdit {
                         forget_fields_of_other_roles(column, value);
                     }
                     "release" => {
-                        set_or_remove(column, field, value, |value| Ok(value.into()))?;
+                        match value {
+                            "" => remove(column, field),
+                            value => set(column, field, value.into()),
+                        }
                         if WITHOUT_HIERARCHY.contains(&value) {
                             remove(column, "hierarchy");
                         }
                     }
-                    "nulls" => set_or_remove(column, field, value, |value| Ok(value.into()))?,
-                    "weight" => set_or_remove(column, field, value, weight)?,
-                    "p" => set_or_remove(column, field, value, whole)?,
-                    "limit" => set_or_remove(column, field, value, limit)?,
-                    _ => return Err(format!("a column has no setting {field}")),
+                    _ => {
+                        let known = fields::of_column(field);
+                        let known = known.ok_or_else(|| format!("a column has no setting {field}"))?;
+                        set_or_remove(column, field, known, value)?;
+                    }
                 }
             }
             Self::Hierarchy(name, rule) => {
@@ -71,7 +74,7 @@ impl PolicyEdit {
                         if column
                             .get("release")
                             .and_then(Item::as_str)
-                            .is_some_and(|name| WITHOUT_HIERARCHY.contains(&name))
+                            .is_some_and(|it| WITHOUT_HIERARCHY.contains(&it))
                         {
                             remove(column, "release");
                         }
@@ -90,69 +93,101 @@ pub(crate) fn answered(text: &str) -> Option<String> {
     let is_open = |item: Option<&Item>| item.and_then(Item::as_str) == Some(OPEN);
     if let Some(columns) = document.get_mut("columns").and_then(Item::as_table_like_mut) {
         for (_, item) in columns.iter_mut() {
-            if let Some(column) = item.as_table_like_mut()
-                && is_open(column.get("role"))
-            {
-                set(column, "role", "identifier".into());
-                forget_fields_of_other_roles(column, "identifier");
+            if is_open(item.get("role")) {
+                set(item, "role", "identifier".into());
+                forget_fields_of_other_roles(item, "identifier");
             }
         }
     }
-    if let Some(privacy) = document.get_mut("privacy").and_then(Item::as_table_like_mut)
-        && is_open(privacy.get("p"))
-    {
+    if let Some(privacy) = document.get_mut("privacy").filter(|privacy| is_open(privacy.get("p"))) {
         set(privacy, "p", 1.into());
     }
     Some(document.to_string())
 }
 
-fn promise(document: &mut DocumentMut, field: &str, value: &str) -> Result<(), String> {
-    if field == "budget" {
-        let algorithm = section(document, "algorithm")?;
-        return set_or_remove(algorithm, "budget", value, |value| Ok(value.into()));
-    }
-    let privacy = section(document, "privacy")?;
-    match field {
-        "k" => {
+fn promise(document: &mut DocumentMut, path: &str, value: &str) -> Result<(), String> {
+    match path {
+        "privacy.k" => {
             let k: u64 = value.parse().map_err(|_| "k is a whole number from 2 on".to_owned())?;
-            set(privacy, "k", whole(value)?);
+            let privacy = section(document, "privacy")?;
+            set(privacy, "k", i64::try_from(k).unwrap_or(i64::MAX).into());
             let of_preset = privacy.get("preset").and_then(Item::as_str).and_then(preset_k);
             if of_preset.is_some_and(|least| k < least) {
                 remove(privacy, "preset");
             }
             Ok(())
         }
-        "p" => set_or_remove(privacy, "p", value, whole),
-        "alpha" | "suppression_limit" => set_or_remove(privacy, field, value, share),
-        "preset" => {
-            set_or_remove(privacy, "preset", value, |value| Ok(value.into()))?;
+        "privacy.preset" => {
+            let privacy = section(document, "privacy")?;
+            match value {
+                "" => remove(privacy, "preset"),
+                value => set(privacy, "preset", value.into()),
+            }
             if let Some(least) = preset_k(value) {
                 set(privacy, "k", i64::try_from(least).unwrap_or(i64::MAX).into());
             }
             Ok(())
         }
-        _ => Err(format!("a policy has no promise {field}")),
+        path => {
+            let known = fields::of_policy().find(|known| known.name == path);
+            let known = known.ok_or_else(|| format!("a policy has no setting {path}"))?;
+            let steps: Vec<&str> = path.split('.').collect();
+            match steps.as_slice() {
+                [section_name, name] => set_or_remove(section(document, section_name)?, name, known, value)?,
+                [section_name, part_name, name] => {
+                    let parent = section(document, section_name)?;
+                    set_or_remove(part(parent, part_name)?, name, known, value)?;
+                    remove_if_empty(parent, part_name);
+                }
+                _ => return Err(format!("a policy has no setting {path}")),
+            }
+            Ok(())
+        }
     }
 }
 
 /// Removes the settings that a column of another role must not have.
-fn forget_fields_of_other_roles(column: &mut dyn TableLike, role: &str) {
-    let gone: &[&[&str]] = match role {
-        "quasi" => &[&SENSITIVE_FIELDS, &["release"]],
-        "sensitive" => &[&QUASI_FIELDS, &["release", "hierarchy"]],
-        _ => &[&QUASI_FIELDS, &SENSITIVE_FIELDS, &["release", "hierarchy"]],
+fn forget_fields_of_other_roles(column: &mut Item, role: &str) {
+    let names = |fields: &'static [Field]| fields.iter().map(|field| field.name);
+    let (quasi, sensitive) = (names(&fields::QUASI), names(&fields::SENSITIVE));
+    let gone: Vec<&str> = match role {
+        "quasi" => sensitive.chain(["release"]).collect(),
+        "sensitive" => quasi.chain(["release", "hierarchy"]).collect(),
+        _ => quasi.chain(sensitive).chain(["release", "hierarchy"]).collect(),
     };
-    for field in gone.iter().copied().flatten() {
+    for field in gone {
         remove(column, field);
     }
 }
 
-fn section<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut dyn TableLike, String> {
+fn section<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Item, String> {
     let item = document.entry(name).or_insert_with(|| Item::Table(Table::new()));
-    item.as_table_like_mut().ok_or_else(|| format!("{name} is not a table of the policy"))
+    if item.is_table_like() { Ok(item) } else { Err(format!("{name} is not a table of the policy")) }
 }
 
-fn column<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut dyn TableLike, String> {
+/// Returns a table within a section, made if it is not there.
+fn part<'a>(section: &'a mut Item, name: &str) -> Result<&'a mut Item, String> {
+    let refused = || format!("{name} is not a table of the policy");
+    let section = section.as_table_like_mut().ok_or_else(refused)?;
+    if section.get(name).is_none() {
+        section.insert(name, Item::Table(Table::new()));
+    }
+    section.get_mut(name).filter(|part| part.is_table_like()).ok_or_else(refused)
+}
+
+/// Removes a table of a section that has lost its last setting. Its comments move above the section.
+fn remove_if_empty(section: &mut Item, name: &str) {
+    let Some(empty) = section.get(name).filter(|part| part.as_table_like().is_some_and(TableLike::is_empty)) else {
+        return;
+    };
+    let comment = empty.as_table().and_then(|table| table.decor().prefix()?.as_str()).map(str::to_owned);
+    if let Some(table) = section.as_table_like_mut() {
+        table.remove(name);
+    }
+    keep_above(section, comment);
+}
+
+fn column<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut Item, String> {
     let columns = document.entry("columns").or_insert_with(|| {
         let mut columns = Table::new();
         columns.set_implicit(true);
@@ -164,12 +199,13 @@ fn column<'a>(document: &'a mut DocumentMut, name: &str) -> Result<&'a mut dyn T
         table.decor_mut().set_prefix("\n");
         columns.insert(name, Item::Table(table));
     }
-    let column = columns.get_mut(name).and_then(Item::as_table_like_mut);
+    let column = columns.get_mut(name).filter(|column| column.is_table_like());
     column.ok_or_else(|| "the column is not a table of the policy".to_owned())
 }
 
 /// Sets a value; the comments around an existing one stay.
-fn set(table: &mut dyn TableLike, field: &str, mut value: Value) {
+fn set(table: &mut Item, field: &str, mut value: Value) {
+    let Some(table) = table.as_table_like_mut() else { return };
     match table.get_mut(field).and_then(Item::as_value_mut) {
         Some(existing) => {
             *value.decor_mut() = existing.decor().clone();
@@ -182,68 +218,42 @@ fn set(table: &mut dyn TableLike, field: &str, mut value: Value) {
     }
 }
 
-/// Removes a value. The comment above it moves to the next value, since it may speak of more.
-fn remove(table: &mut dyn TableLike, field: &str) {
+/// Removes a value. The comment above it moves to the next value, since it may speak of more, or above the table.
+fn remove(item: &mut Item, field: &str) {
+    let Some(table) = item.as_table_like_mut() else { return };
     let comment = table.key(field).and_then(|key| key.leaf_decor().prefix()?.as_str().map(str::to_owned));
     let names: Vec<String> = table.iter().map(|(name, _)| name.to_owned()).collect();
     let next = names.iter().position(|name| name == field).and_then(|at| names.get(at + 1)).cloned();
     table.remove(field);
-    if let (Some(comment), Some(next)) = (comment.filter(|comment| comment.contains('#')), next)
-        && let Some(mut key) = table.key_mut(&next)
-    {
-        let own = key.leaf_decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
-        key.leaf_decor_mut().set_prefix(comment + &own);
+    let next = next.filter(|next| table.get(next).is_some_and(Item::is_value));
+    match (comment.as_ref().filter(|comment| comment.contains('#')), next) {
+        (Some(comment), Some(next)) => {
+            if let Some(mut key) = table.key_mut(&next) {
+                let own = key.leaf_decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+                key.leaf_decor_mut().set_prefix(format!("{comment}{own}"));
+            }
+        }
+        _ => keep_above(item, comment),
     }
 }
 
-fn set_or_remove(
-    table: &mut dyn TableLike,
-    field: &str,
-    value: &str,
-    parse: impl Fn(&str) -> Result<Value, String>,
-) -> Result<(), String> {
-    match value {
-        "" => remove(table, field),
-        value => set(table, field, parse(value)?),
+/// Puts a comment above a table.
+fn keep_above(item: &mut Item, comment: Option<String>) {
+    if let (Some(comment), Some(table)) = (comment.filter(|comment| comment.contains('#')), item.as_table_mut()) {
+        let own = table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().to_owned();
+        table.decor_mut().set_prefix(own + comment.trim_start_matches('\n'));
+    }
+}
+
+fn set_or_remove(table: &mut Item, name: &str, field: &Field, value: &str) -> Result<(), String> {
+    // A list without elements asks for nothing.
+    let is_list = matches!(field.kind, FieldKind::Words | FieldKind::Names | FieldKind::Lists);
+    let is_empty = value.is_empty() || (is_list && value.chars().all(|c| c.is_whitespace() || c == ',' || c == ';'));
+    match is_empty {
+        true => remove(table, name),
+        false => set(table, name, field.parse(value)?),
     }
     Ok(())
-}
-
-fn whole(text: &str) -> Result<Value, String> {
-    let number = text.parse::<u32>().ok().filter(|number| *number > 0);
-    number.map(|number| i64::from(number).into()).ok_or_else(|| "give a whole number from 1 on".to_owned())
-}
-
-fn weight(text: &str) -> Result<Value, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
-    number.map(Value::from).ok_or_else(|| "a weight is a number above 0".to_owned())
-}
-
-fn share(text: &str) -> Result<Value, String> {
-    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-    number.map(Value::from).ok_or_else(|| "give a number from 0 on".to_owned())
-}
-
-/// A level, ascending numbers at which bands begin, or values of the hierarchy.
-fn limit(text: &str) -> Result<Value, String> {
-    if let Ok(level) = text.parse::<u32>() {
-        return Ok(i64::from(level).into());
-    }
-    let parts: Vec<&str> = text.split(',').map(str::trim).filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() {
-        return Err("a limit is a level, or a list with commas".to_owned());
-    }
-    let numbers: Result<Vec<f64>, _> = parts.iter().map(|part| part.parse::<f64>()).collect();
-    let list: Array = match numbers {
-        Ok(numbers) => numbers.into_iter().map(number).collect(),
-        Err(_) => parts.into_iter().map(Value::from).collect(),
-    };
-    Ok(Value::Array(list))
-}
-
-/// Writes a number without a fraction as an integer.
-pub(crate) fn number(number: f64) -> Value {
-    if number.fract() == 0.0 && number.abs() < 1e15 { (number as i64).into() } else { number.into() }
 }
 
 #[cfg(test)]

@@ -52,15 +52,15 @@ fn comments(text: &str) -> Vec<&str> {
 fn an_edit_changes_its_line_and_nothing_else() {
     let text = apply(&[column("note", "role", "identifier")]);
     assert_eq!(text, TEXT.replace("[columns.note]\nrole = \"?\"", "[columns.note]\nrole = \"identifier\""));
-    let text = apply(&[promise("p", "2")]);
+    let text = apply(&[promise("privacy.p", "2")]);
     assert_eq!(text, TEXT.replace("p = \"?\"", "p = 2"));
 }
 
 #[test]
 fn answers_by_edits_make_a_valid_policy() {
     let edits = [
-        promise("k", "12"),
-        promise("p", "2"),
+        promise("privacy.k", "12"),
+        promise("privacy.p", "2"),
         column("note", "role", "insensitive"),
         column("age", "weight", "2.5"),
         column("age", "limit", "1"),
@@ -74,7 +74,7 @@ fn answers_by_edits_make_a_valid_policy() {
 #[test]
 fn comments_survive_a_removal() {
     let before = comments(TEXT);
-    let text = apply(&[PolicyEdit::Hierarchy("age".to_owned(), None), promise("k", "7")]);
+    let text = apply(&[PolicyEdit::Hierarchy("age".to_owned(), None), promise("privacy.k", "7")]);
     let after = comments(&text);
     assert!(before.iter().all(|comment| after.contains(comment)), "{text}");
     assert!(!text.contains("intervals"), "{text}");
@@ -82,15 +82,15 @@ fn comments_survive_a_removal() {
 
 #[test]
 fn a_smaller_k_leaves_the_preset() {
-    let text = apply(&[promise("k", "3")]);
+    let text = apply(&[promise("privacy.k", "3")]);
     assert!(text.contains("k = 3") && !text.contains("preset"), "{text}");
-    let text = promise("preset", "cms").apply(&text).unwrap();
+    let text = promise("privacy.preset", "cms").apply(&text).unwrap();
     assert!(text.contains("preset = \"cms\"") && text.contains("k = 11"), "{text}");
 }
 
 #[test]
 fn another_role_drops_what_it_must_not_have() {
-    let text = apply(&[promise("p", "1"), column("note", "role", "quasi"), column("age", "role", "sensitive")]);
+    let text = apply(&[promise("privacy.p", "1"), column("note", "role", "quasi"), column("age", "role", "sensitive")]);
     let policy = Policy::parse(&text, Path::new("."), &Overrides::default());
     assert!(policy.is_ok(), "{policy:?}\n{text}");
 }

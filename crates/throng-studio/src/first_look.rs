@@ -5,10 +5,11 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use throng::Overrides;
 use throng::throng_core::profile::Profile;
-use throng::throng_core::risk::DEFAULT_THRESHOLD;
+use throng::throng_datafusion::Anonymizer;
 use throng::throng_policy::PolicyDraft;
-use throng_job::{JobError, Kind, OpenTable, RiskOptions};
+use throng_job::{JobError, Kind, OpenTable};
 
+use crate::held_survey::HeldSurvey;
 use crate::history::PolicyHistory;
 use crate::live;
 use crate::project::{ColumnProfile, Opened};
@@ -67,22 +68,20 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
     });
     state.publish();
     if is_new.ok_or_else(closed)? {
-        let quasi = draft.quasi();
-        let risk = match quasi.is_empty() {
-            true => None,
-            false => {
-                let asked = RiskOptions {
-                    quasi,
-                    sensitive: Vec::new(),
-                    threshold: DEFAULT_THRESHOLD,
-                    sampling_fraction: None,
-                    weight: None,
-                };
-                Some(throng_job::risk(&locations, &asked, &options).await?)
-            }
-        };
-        let text = draft.text(&locations, risk.as_ref());
-        state.with_project(id, |project| project.history = PolicyHistory::new("drafted", text));
+        let text = draft.text(&locations, None);
+        state.with_project(id, |project| project.history = PolicyHistory::new("drafted", text.clone()));
+        state.publish();
+        // The risk, which the reasons of the draft name, comes with the cells that the first figures need too.
+        if let Some(survey) = survey(state, id, &table).await? {
+            let with_risk = draft.text(&locations, survey.risk.as_deref());
+            state.with_project(id, |project| {
+                if project.history.text() == text {
+                    project.history = PolicyHistory::new("drafted", with_risk);
+                }
+                project.live.risk.clone_from(&survey.risk);
+                project.live.survey = Some(survey);
+            });
+        }
     }
     state.with_project(id, |project| project.opened = Opened::Known);
     if is_new == Some(true) || policy.is_none() {
@@ -90,6 +89,17 @@ async fn look(state: &Arc<StudioState>, id: usize) -> Result<(), JobError> {
     }
     state.publish();
     Ok(())
+}
+
+/// Reads the cells of the current text; `None` if it has no quasi-identifiers.
+async fn survey(state: &StudioState, id: usize, table: &OpenTable) -> Result<Option<Arc<HeldSurvey>>, JobError> {
+    let policy = state.with_project(id, |project| project.provisional(&Overrides::default())).flatten();
+    let Some(policy) = policy else { return Ok(None) };
+    let anonymizer = Anonymizer::new(Arc::new(policy), Arc::clone(table.schema()))?;
+    if anonymizer.binding().quasi.is_empty() {
+        return Ok(None);
+    }
+    HeldSurvey::read(table, anonymizer.binding()).await.map(|survey| Some(Arc::new(survey)))
 }
 
 /// Reads all rows and profiles their columns.

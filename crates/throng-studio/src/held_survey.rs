@@ -18,6 +18,9 @@ use throng_job::{JobError, Kind, OpenTable};
 /// Tables with more groups are not held; their figures come from the release alone.
 const MOST_GROUPS: usize = 1 << 20;
 
+/// The risk of a table with more distinct tuples is not measured here; `throng risk` can be given more memory.
+const MOST_TUPLES: usize = 1 << 22;
+
 /// Cells of a table under the columns of one policy.
 #[derive(Debug)]
 pub(crate) struct HeldSurvey {
@@ -29,8 +32,8 @@ pub(crate) struct HeldSurvey {
     pub(crate) rows: u64,
     /// Number of rows suppressed because of nulls.
     pub(crate) suppressed: u64,
-    /// Risk of the table as it is.
-    pub(crate) risk: Arc<Risk>,
+    /// Risk of the table as it is; `None` if it has too many distinct tuples.
+    pub(crate) risk: Option<Arc<Risk>>,
 }
 
 /// Returns a number that identifies what a survey depends on.
@@ -53,7 +56,7 @@ impl HeldSurvey {
         let names: Vec<&str> = quasi.iter().chain(&sensitive).map(String::as_str).collect();
         let mut surveys = PairedSurveys {
             bound: Some(Survey::new(Arc::new(bound_spec(binding)))?),
-            plain: Survey::new(Arc::new(plain_spec(binding)))?,
+            plain: Some(Survey::new(Arc::new(plain_spec(binding)))?),
             encoder: DictionaryEncoder::default(),
             rows: 0,
         };
@@ -81,7 +84,7 @@ impl HeldSurvey {
 /// The survey of a policy, and that of the values as they are.
 struct PairedSurveys {
     bound: Option<Survey>,
-    plain: Survey,
+    plain: Option<Survey>,
     encoder: DictionaryEncoder,
     rows: u64,
 }
@@ -92,24 +95,29 @@ impl PairedSurveys {
         let columns = encoded.map_err(|_| internal("strings could not be compacted"))?;
         self.rows += columns.first().map_or(0, |column| column.len()) as u64;
         let Self { bound, plain, .. } = self;
+        let push = |survey: &mut Option<Survey>| match survey {
+            Some(survey) => survey.push(&columns).map(|_| ()),
+            None => Ok(()),
+        };
         std::thread::scope(|scope| {
-            let bound_done = scope.spawn(|| match bound {
-                Some(survey) => survey.push(&columns).map(|_| ()),
-                None => Ok(()),
-            });
-            let plain_done = plain.push(&columns).map(|_| ());
+            let bound_done = scope.spawn(|| push(bound));
+            let plain_done = push(plain);
             let bound_done = bound_done.join().map_err(|_| internal("the survey failed"))?;
             Ok::<_, JobError>((bound_done?, plain_done?))
         })?;
         if self.bound.as_ref().is_some_and(|survey| survey.groups() > MOST_GROUPS) {
             self.bound = None;
         }
+        if self.plain.as_ref().is_some_and(|survey| survey.groups() > MOST_TUPLES) {
+            self.plain = None;
+        }
         Ok(())
     }
 
     fn finish(self, key: u64, quasi: &[String], sensitive: &[String]) -> Result<HeldSurvey, JobError> {
-        let Self { bound, mut plain, rows, .. } = self;
-        let risk = Arc::new(Risk::of(&plain.take_groups(), quasi, sensitive, DEFAULT_THRESHOLD)?);
+        let Self { bound, plain, rows, .. } = self;
+        let risk = plain.map(|mut survey| Risk::of(&survey.take_groups(), quasi, sensitive, DEFAULT_THRESHOLD));
+        let risk = risk.transpose()?.map(Arc::new);
         let merged = bound.map(|survey| Survey::merge(vec![survey])).transpose()?;
         let suppressed = merged.as_ref().map_or(0, |merged| merged.suppressed);
         Ok(HeldSurvey { key, table: merged.map(|merged| merged.table), rows, suppressed, risk })

@@ -15,9 +15,9 @@
 //! |---|---|
 //! | `guard`, `server` | who may ask, and for what |
 //! | `state`, `project` | the open tables, and the text, figures and jobs of each |
-//! | `written`, `edit`, `history` | the policy as text: read leniently, edited in place, undone |
+//! | `fields`, `written`, `edit`, `history` | the policy as text: its settings, read leniently, edited in place, undone |
 //! | `first_look`, `held_survey`, `sample`, `answer`, `live` | figures: on a sample first, exact after that |
-//! | `jobs`, `builder`, `actions` | what buttons do |
+//! | `jobs`, `builder`, `arrange`, `actions` | what buttons do |
 //! | `view/` | the parts of the page |
 //!
 //! The page is served on the loopback interface only, below a random path. It fetches nothing, and shows counts, names and shares; values
@@ -27,8 +27,10 @@
 
 mod actions;
 mod answer;
+mod arrange;
 mod builder;
 mod edit;
+mod fields;
 mod first_look;
 mod guard;
 mod held_survey;

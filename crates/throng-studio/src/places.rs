@@ -1,6 +1,6 @@
 //! Files that the page may name: below the folders that the command was started with, and nowhere else.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -68,11 +68,28 @@ pub(crate) fn file_name(column: &str) -> String {
     if name.is_empty() { "column".to_owned() } else { name }
 }
 
-/// Writes a file by way of another, so that readers see the old text or the new one.
+/// Writes a file by way of another, so that readers see the old text or the new one. A file that exists keeps its permissions.
 pub(crate) fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    write(path, text, File::options().write(true).create(true).truncate(true))
+}
+
+/// Writes a file with values of a table, which only this user may read.
+pub(crate) fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write(path, text, &options)
+}
+
+fn write(path: &Path, text: &str, options: &OpenOptions) -> std::io::Result<()> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or("policy");
     let staged = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = fs::File::create(&staged).and_then(|mut file| {
+    let permissions = fs::metadata(path).map(|known| known.permissions()).ok();
+    let written = options.open(&staged).and_then(|mut file| {
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
         file.write_all(text.as_bytes())?;
         file.sync_all()
     });
@@ -120,5 +137,21 @@ mod tests {
         replace(&path, "b").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "b");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn values_are_for_this_user_only_and_permissions_stay() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let values = folder.path().join("age.csv");
+        write_private(&values, "1;*\n").unwrap();
+        assert_eq!(mode(&values), 0o600);
+        let policy = folder.path().join("policy.toml");
+        replace(&policy, "a").unwrap();
+        fs::set_permissions(&policy, fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&policy, "b").unwrap();
+        assert_eq!(mode(&policy), 0o640);
     }
 }

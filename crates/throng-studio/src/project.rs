@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use throng::throng_core::profile::Profile;
 use throng::{Overrides, Policy, PolicyError, Risk};
-use throng_job::{OpenTable, Stopper, SweepReport};
+use throng_job::{BoundedLoss, OpenTable, Stopper, SweepReport};
 use tokio::task::AbortHandle;
 
 use crate::answer::LiveAnswer;
@@ -46,6 +46,8 @@ pub(crate) struct Project {
     pub(crate) job: Option<StudioJob>,
     /// The hierarchy that is being built.
     pub(crate) dialog: Option<BuilderDialog>,
+    /// Place of the column whose settings are open.
+    pub(crate) settings: Option<usize>,
 }
 
 /// How far a table has been opened.
@@ -95,6 +97,8 @@ pub(crate) struct LiveFigures {
     pub(crate) refusal: Option<String>,
     /// A grid of k.
     pub(crate) frontier: Option<Arc<SweepReport>>,
+    /// How far the release is from the least that any release loses.
+    pub(crate) bound: Option<Arc<BoundedLoss>>,
 }
 
 /// A problem of a policy with its line.
@@ -126,6 +130,7 @@ impl Project {
             live: LiveFigures::default(),
             job: None,
             dialog: None,
+            settings: None,
         }
     }
 

@@ -242,9 +242,9 @@ async fn a_draft_is_answered_edited_undone_and_saved() {
     for (at, _) in &columns {
         bench.act(json!({ "do": "column", "column": at, "field": "role", "value": "identifier" })).await;
     }
-    bench.act(json!({ "do": "promise", "field": "p", "value": "2" })).await;
+    bench.act(json!({ "do": "promise", "field": "privacy.p", "value": "2" })).await;
     let answered = bench.text();
-    bench.act(json!({ "do": "promise", "field": "k", "value": "15" })).await;
+    bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "15" })).await;
     assert!(bench.text().contains("k = 15"));
     bench.act(json!({ "do": "undo" })).await;
     assert_eq!(bench.text(), answered);
@@ -260,7 +260,7 @@ async fn a_draft_is_answered_edited_undone_and_saved() {
 
     // A file that another program has changed is not replaced.
     std::fs::write(&file, "changed").unwrap();
-    bench.act(json!({ "do": "promise", "field": "k", "value": "16" })).await;
+    bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "16" })).await;
     assert_eq!(bench.act(json!({ "do": "save" })).await.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "changed");
 }
@@ -271,11 +271,11 @@ async fn text_and_matrix_follow_each_other() {
     let text = bench.text().replace("preset = \"research\"", "k = 7 # mine");
     bench.act(json!({ "do": "text", "text": text })).await;
     assert!(bench.part("promises").contains("value=\"7\""), "{}", bench.part("promises"));
-    bench.act(json!({ "do": "promise", "field": "k", "value": "9" })).await;
+    bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "9" })).await;
     assert!(bench.text().contains("k = 9 # mine"), "{}", bench.text());
     bench.act(json!({ "do": "text", "text": "version = 1\n[privacy\n" })).await;
     assert!(bench.part("policy").contains("this is no TOML"), "{}", bench.part("policy"));
-    let refused = bench.act(json!({ "do": "promise", "field": "k", "value": "9" })).await;
+    let refused = bench.act(json!({ "do": "promise", "field": "privacy.k", "value": "9" })).await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     bench.act(json!({ "do": "undo" })).await;
     assert!(bench.part("promises").contains("value=\"9\""));
@@ -332,7 +332,7 @@ async fn no_value_of_the_table_is_on_the_page() {
     for (at, role) in [(0, "quasi"), (1, "quasi"), (2, "sensitive")] {
         bench.act(json!({ "do": "column", "column": at, "field": "role", "value": role })).await;
     }
-    bench.act(json!({ "do": "promise", "field": "p", "value": "2" })).await;
+    bench.act(json!({ "do": "promise", "field": "privacy.p", "value": "2" })).await;
     bench.act(json!({ "do": "builder", "column": 1 })).await;
     bench.settled().await;
     let page = bench.get("").await.body;
@@ -441,7 +441,7 @@ async fn a_sample_of_everything_is_what_the_release_has() {
 async fn only_the_last_of_many_changes_is_answered() {
     let bench = Bench::with_census(4000).await;
     for k in 3..15 {
-        bench.act(json!({ "do": "promise", "field": "k", "value": k.to_string() })).await;
+        bench.act(json!({ "do": "promise", "field": "privacy.k", "value": k.to_string() })).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         let answers = bench.part("answers");
         assert!(!answers.contains("pill exact"), "figures of an earlier text pass for those of k = {k}: {answers}");

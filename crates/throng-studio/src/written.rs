@@ -1,13 +1,21 @@
 //! The policy as it is written, read leniently: a text with mistakes and open questions still fills the page.
 
+use std::collections::BTreeMap;
+
 use throng::{Preset, throng_policy::parse_hierarchy_rule};
-use toml_edit::{DocumentMut, Item, TableLike, Value};
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use crate::builder;
+use crate::fields::{self, Field};
 
 /// Marker of an open question in a policy.
 pub(crate) const OPEN: &str = "?";
 
 /// Roles, as they are written in a policy.
 pub(crate) const ROLES: [&str; 4] = ["identifier", "quasi", "sensitive", "insensitive"];
+
+/// Settings by name or path, as they are entered on the page; `None` for one that only the text can hold.
+pub(crate) type Settings = BTreeMap<&'static str, Option<String>>;
 
 /// The settings of a policy that the page shows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,12 +28,8 @@ pub(crate) struct WrittenPolicy {
     pub(crate) p: Option<u64>,
     /// Whether p is an open question.
     pub(crate) is_p_open: bool,
-    /// The largest share of rows that may be suppressed.
-    pub(crate) suppression_limit: Option<f64>,
-    /// Weight of the categories.
-    pub(crate) alpha: Option<f64>,
-    /// Budget of the search.
-    pub(crate) budget: Option<String>,
+    /// All other settings, by path.
+    pub(crate) settings: Settings,
     /// Location of the release.
     pub(crate) output: Option<String>,
     /// Columns in the order of the text.
@@ -38,11 +42,11 @@ pub(crate) struct WrittenColumn {
     pub(crate) name: String,
     pub(crate) role: Option<String>,
     pub(crate) hierarchy: Option<String>,
-    pub(crate) limit: Option<String>,
-    pub(crate) weight: Option<f64>,
+    /// The hierarchy as the builder enters it: its kind and text.
+    pub(crate) entered: Option<(&'static str, String)>,
     pub(crate) release: Option<String>,
-    pub(crate) nulls: Option<String>,
-    pub(crate) p: Option<u64>,
+    /// All other settings, by name.
+    pub(crate) settings: Settings,
 }
 
 impl WrittenPolicy {
@@ -52,7 +56,6 @@ impl WrittenPolicy {
         let document = text.parse::<DocumentMut>().map_err(|error| place(text, &error))?;
         let privacy = table(document.get("privacy"));
         let number = |field: &str| privacy.and_then(|table| table.get(field)).and_then(Item::as_integer);
-        let share = |field: &str| privacy.and_then(|table| table.get(field)).and_then(real);
         let word = |table: Option<&dyn TableLike>, field: &str| {
             table.and_then(|table| table.get(field)).and_then(Item::as_str).map(str::to_owned)
         };
@@ -66,9 +69,7 @@ impl WrittenPolicy {
             preset: preset.filter(|name| name != OPEN),
             p: number("p").and_then(|p| u64::try_from(p).ok()),
             is_p_open: word(privacy, "p").is_some_and(|p| p == OPEN),
-            suppression_limit: share("suppression_limit"),
-            alpha: share("alpha"),
-            budget: word(table(document.get("algorithm")), "budget"),
+            settings: settings(fields::of_policy(), document.as_table()),
             output: word(table(document.get("output")), "location"),
             columns: columns.unwrap_or_default(),
         })
@@ -99,8 +100,15 @@ fn table(item: Option<&Item>) -> Option<&dyn TableLike> {
     item.and_then(Item::as_table_like)
 }
 
-fn real(item: &Item) -> Option<f64> {
-    item.as_float().or_else(|| item.as_integer().map(|number| number as f64))
+/// Returns the settings that a table has.
+fn settings(fields: impl Iterator<Item = &'static Field>, table: &dyn TableLike) -> Settings {
+    let found = fields.filter_map(|field| {
+        let mut steps = field.name.split('.');
+        let first = table.get(steps.next()?)?;
+        let item = steps.try_fold(first, |item, step| item.as_table_like()?.get(step))?;
+        Some((field.name, field.shown(item)))
+    });
+    found.collect()
 }
 
 fn column(name: &str, table: &dyn TableLike) -> WrittenColumn {
@@ -109,11 +117,9 @@ fn column(name: &str, table: &dyn TableLike) -> WrittenColumn {
         name: name.to_owned(),
         role: word("role"),
         hierarchy: table.get("hierarchy").map(described),
-        limit: table.get("limit").and_then(Item::as_value).map(limit),
-        weight: table.get("weight").and_then(real),
+        entered: table.get("hierarchy").and_then(builder::entered),
         release: word("release"),
-        nulls: word("nulls"),
-        p: table.get("p").and_then(Item::as_integer).and_then(|p| u64::try_from(p).ok()),
+        settings: settings(fields::QUASI.iter().chain(&fields::SENSITIVE), table),
     }
 }
 
@@ -153,20 +159,6 @@ fn described(item: &Item) -> String {
             format!("tree of {leaves} values, {levels} levels")
         }
         _ => "tree".to_owned(),
-    }
-}
-
-/// Writes a limit as it is typed on the page.
-fn limit(value: &Value) -> String {
-    match value.as_array() {
-        Some(list) => {
-            let texts = list.iter().map(|value| match value.as_str() {
-                Some(text) => text.to_owned(),
-                None => value.to_string().trim().to_owned(),
-            });
-            texts.collect::<Vec<_>>().join(", ")
-        }
-        None => value.to_string().trim().to_owned(),
     }
 }
 

@@ -24,15 +24,14 @@ role = "?"
 fn a_draft_fills_the_page() {
     let written = WrittenPolicy::read(TEXT).unwrap();
     assert_eq!((written.k, written.p, written.is_p_open), (preset_k("research"), None, true));
-    assert_eq!(written.budget.as_deref(), Some("fast"));
+    assert_eq!(written.settings["algorithm.budget"].as_deref(), Some("fast"));
     let age = written.column("age").unwrap();
-    assert_eq!(
-        (age.hierarchy.as_deref(), age.weight, age.limit.as_deref()),
-        (Some("intervals 5, 10, 20"), Some(2.0), Some("1"))
-    );
+    assert_eq!(age.hierarchy.as_deref(), Some("intervals 5, 10, 20"));
+    assert_eq!(age.entered, Some(("intervals", "5, 10, 20".to_owned())));
+    assert_eq!((age.settings["weight"].as_deref(), age.settings["limit"].as_deref()), (Some("2"), Some("1")));
     let home = written.column("home country").unwrap();
     assert_eq!(home.hierarchy.as_deref(), Some("tree of 3 values, 2 levels"));
-    assert_eq!(home.limit.as_deref(), Some("Europe, Asia"));
+    assert_eq!(home.settings["limit"].as_deref(), Some("Europe, Asia"));
     assert_eq!(written.open_roles().collect::<Vec<_>>(), ["zip"]);
     assert_eq!(written.questions(), 2);
 }

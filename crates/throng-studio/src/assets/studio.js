@@ -3,9 +3,12 @@
 
 const byId = (id) => document.getElementById(id);
 
-// Sending. A refused action comes back as a message on the page, so the answer itself is not needed.
-const send = (action) =>
+// Sending, in the order of what was done: the browser would send two requests at once by two connections. A refused action comes back as
+// a message on the page, so the answer itself is not needed. What stops the work does not wait for it.
+let sent = Promise.resolve();
+const post = (action) =>
   fetch('do', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(action) }).catch(() => {});
+const send = (action) => { if (action.do === 'cancel') post(action); else sent = sent.then(() => post(action)); };
 
 // At most one action of a kind per interval, and always the last one.
 const waiting = new Map();
@@ -69,6 +72,7 @@ const listen = () => {
     byId('lost').hidden = true;
     const { parts } = JSON.parse(event.data);
     for (const [name, markup] of Object.entries(parts)) show(name, markup);
+    if ('dialog' in parts) put(null);
     showDialog();
     document.documentElement.dataset.ready = 'yes';
   };
@@ -84,6 +88,11 @@ document.addEventListener('click', (event) => {
     // What is in the fields counts, also while its preview is on the way.
     if (form) { clearTimeout(waiting.get('preview')); waiting.delete('preview'); }
     send(form && ['apply', 'export'].includes(action.do) ? { ...action, ...entered(form) } : action);
+  }
+  if (button.dataset.node) choose(button);
+  if ('group' in button.dataset) {
+    if (picked === null) say('Press the line that the group is for first.');
+    else send({ do: 'group', text: byId('builder-text').value, from: picked, name: byId('group-name').value });
   }
   if (button.dataset.line) {
     const text = byId('text'), line = Number(button.dataset.line), lines = text.value.split('\n');
@@ -101,6 +110,46 @@ const entered = (form) => {
 };
 const preview = (form) => soon('preview', { do: 'preview', ...entered(form) }, 300);
 
+// Arranging a tree: a line is picked, by a press or by dragging it, and put down on another. The server moves it in the text.
+let picked = null;
+const say = (words) => { const said = byId('arrange-said'); if (said) said.textContent = words; };
+const nodes = () => document.querySelectorAll('[data-node]');
+const put = (line) => {
+  picked = line;
+  for (const node of nodes()) node.setAttribute('aria-pressed', String(node.dataset.node === String(line)));
+};
+const move = (onto) => {
+  const from = picked;
+  put(null);
+  if (from !== null && String(from) !== onto) {
+    send({ do: 'move', text: byId('builder-text').value, from, onto: onto === 'top' ? null : Number(onto) });
+  }
+};
+const choose = (node) => {
+  if (picked !== null) move(node.dataset.node);
+  else if (node.dataset.node === 'top') say('Press the line that goes to the top first.');
+  else { put(Number(node.dataset.node)); say(`${node.firstChild.data.trim()} is picked. Press where it goes, or Escape.`); }
+};
+document.addEventListener('dragstart', (event) => {
+  const node = event.target.closest?.('[data-node]');
+  if (!node) return;
+  put(Number(node.dataset.node));
+  event.dataTransfer.effectAllowed = 'move';
+  // The text stays here: what is dropped elsewhere says nothing.
+  event.dataTransfer.setData('text/plain', '');
+});
+document.addEventListener('dragover', (event) => {
+  const node = event.target.closest?.('[data-node]');
+  if (!node || picked === null) return;
+  event.preventDefault();
+  nodes().forEach((other) => other.classList.toggle('over', other === node));
+});
+document.addEventListener('drop', (event) => {
+  const node = event.target.closest?.('[data-node]');
+  if (node && picked !== null) { event.preventDefault(); move(node.dataset.node); }
+});
+document.addEventListener('dragend', () => { put(null); nodes().forEach((node) => node.classList.remove('over')); });
+
 document.addEventListener('input', (event) => {
   const field = event.target;
   field.dataset.edited = 'yes';
@@ -117,7 +166,7 @@ document.addEventListener('change', async (event) => {
   delete field.dataset.edited;
   if (field.dataset.set && !('live' in field.dataset)) send({ ...JSON.parse(field.dataset.set), value: field.value });
   else if (builderOf(field) && field.name === 'kind') {
-    const start = { intervals: '5, 10, 20', mask: 'right', date: 'month, year', tree: '', file: 'hierarchies/' }[field.value];
+    const start = { intervals: '5, 10, 20', mask: 'right', date: 'month, year', tree: '', file: 'hierarchies/' }[field.value] ?? '';
     send({ do: 'preview', kind: field.value, text: start });
   } else if ('import' in field.dataset && field.files.length) send({ do: 'import', lines: await field.files[0].text() });
 });
@@ -126,13 +175,18 @@ document.addEventListener('focusout', (event) => { if (event.target.dataset) del
 
 document.addEventListener('submit', (event) => {
   event.preventDefault();
+  if (document.activeElement?.id === 'group-name') { document.querySelector('[data-group]').click(); return; }
   if ('open' in event.target.dataset) {
     send({ do: 'open', path: new FormData(event.target).get('path') });
     event.target.closest('details')?.removeAttribute('open');
   } else if (builderOf(event.target)) preview(event.target);
 });
 
-byId('dialog').addEventListener('cancel', (event) => { event.preventDefault(); send({ do: 'close_builder' }); });
+byId('dialog').addEventListener('cancel', (event) => {
+  event.preventDefault();
+  if (picked === null) send({ do: 'close_dialog' });
+  else { put(null); say('Nothing is picked.'); }
+});
 
 document.addEventListener('keydown', (event) => {
   const isText = event.target.matches?.('input, textarea');

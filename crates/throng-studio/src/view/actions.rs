@@ -19,7 +19,7 @@ pub(super) fn actions(project: &Project) -> Markup {
     html! {
         h2 { "Release" }
         @if !project.live.problems.is_empty() {
-            p class="soft" { "LiveAnswer the open questions first: each is marked in the table of columns and in the text." }
+            p class="soft" { "Answer the open questions first: each is marked in the table of columns and in the text." }
         }
         div class="buttons" {
             (button(&json!({ "do": "check" }), "Check", "", is_ready))
@@ -114,6 +114,9 @@ fn commands(project: &Project) -> Vec<String> {
     if let Some(k) = written.k {
         let grid: Vec<String> = frontier_grid(k).iter().map(ToString::to_string).collect();
         commands.push(format!("throng sweep {file} --k {} --p {}", grid.join(","), written.p.unwrap_or(1)));
+    }
+    if project.live.bound.is_some() {
+        commands.push(format!("throng bound {file}"));
     }
     commands.push(format!("throng check {file}"));
     let is_replaced = project.job.as_ref().is_some_and(|job| job.kind == JobKind::Release { overwrites: true });

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use throng::Risk;
 use throng::throng_core::risk::share;
+use throng_job::BoundedLoss;
 use throng_report::numbers::{count, counted, percent};
 use throng_report::plot::{Bar, Caption, bars};
 
@@ -22,6 +23,7 @@ pub(super) fn answers(project: &Project) -> Markup {
         @if let Some(why) = &live.refusal { p class="error refusal" role="alert" { (why) } }
         @if live.risk.is_some() || answer.is_some() {
             dl class="key" { (key_figures(live.risk.as_deref(), answer)) }
+            @if let Some(bound) = live.bound.as_deref().filter(|_| !live.is_outdated) { (gap(bound)) }
         }
         @if let Some(answer) = answer {
             div class="thirds" {
@@ -97,6 +99,19 @@ fn key_figures(risk: Option<&Risk>, answer: Option<&LiveAnswer>) -> Markup {
     }
 }
 
+/// Renders how far the release is from the best possible one.
+fn gap(bound: &BoundedLoss) -> Markup {
+    html! {
+        p class="gap" {
+            "No release under this policy can lose less than " (figure("bound", "lower_bound", bound.bound.value, percent(bound.bound.value))) ": "
+            @match bound.gap {
+                Some(gap) => { "this one is " (figure("bound", "gap", gap, percent(gap))) " above that bound, or closer to the best there is." }
+                None => { "the bound says nothing about how good this one is." }
+            }
+        }
+    }
+}
+
 fn change(name: &str, before: Option<Markup>, after: Option<Markup>) -> Markup {
     html! {
         div {
@@ -148,7 +163,16 @@ fn sizes(answer: &LiveAnswer) -> Markup {
         .map(|(from, to, share)| format!("{} rows: {}", label(*from, *to), percent(*share)))
         .collect();
     let description = format!("Share of the rows by class size: {}.", described.join(", "));
-    bars(Caption { id: "sizes", title: "Class sizes", description: &description }, &drawn)
+    html! {
+        (bars(Caption { id: "sizes", title: "Class sizes", description: &description }, &drawn))
+        @if let Some(sidecar) = &answer.sidecar {
+            span class="hidden" {
+                @for (at, bin) in sidecar.utility.class_sizes.iter().enumerate() {
+                    (figure("metrics", &format!("utility.class_sizes.{at}.rows"), bin.rows, counted(bin.rows, "row", "rows"))) " "
+                }
+            }
+        }
+    }
 }
 
 fn sensitive(answer: &LiveAnswer) -> Markup {

@@ -70,7 +70,7 @@ fn drawn(swept: &SweepReport, chosen: Option<u64>) -> Markup {
                     tr class=[is_chosen.then_some("chosen")] {
                         th scope="row" {
                             button type="button" class="quiet" aria-current=[is_chosen.then_some("true")]
-                                data-do=(json!({ "do": "promise", "field": "k", "value": attempt.k.to_string() })) {
+                                data-do=(json!({ "do": "promise", "field": "privacy.k", "value": attempt.k.to_string() })) {
                                 (attempt.k) @if is_chosen { " chosen" }
                             }
                         }

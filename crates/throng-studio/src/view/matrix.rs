@@ -5,6 +5,7 @@ use serde_json::json;
 use throng::throng_core::profile::ValueKind;
 use throng_report::numbers::{count, counted, percent};
 
+use super::settings::{rarer, summary};
 use super::{column_action, figure, rounded};
 use crate::project::{ColumnProfile, Opened, Project};
 use crate::written::{OPEN, ROLES, WrittenColumn};
@@ -82,27 +83,41 @@ fn row(project: &Project, at: usize, column: &ColumnProfile, written: Option<&Wr
             }
             td data-label=(HEADS[5].0) {
                 @if is_quasi {
-                    @let text = written.and_then(|written| written.hierarchy.as_deref());
+                    @let text = written.and_then(|written| written.hierarchy.as_deref()).unwrap_or("none");
                     button type="button" class="quiet" data-do=(json!({ "do": "builder", "column": at }))
-                        aria-label={ "Hierarchy of " (column.name) } { (text.unwrap_or("none")) }
+                        aria-label={ "Hierarchy of " (column.name) ": " (text) } { (text) }
                 }
             }
             td data-label=(HEADS[6].0) {
                 @if is_quasi {
-                    input type="text" value=(written.and_then(|written| written.limit.as_deref()).unwrap_or_default())
+                    input type="text" value=(setting(written, "limit").unwrap_or_default())
                         placeholder="none" data-set=(column_action(at, "limit")) autocomplete="off"
                         aria-label={ "Limit of " (column.name) ": a level, or values with commas" };
                 }
             }
             td data-label=(HEADS[7].0) {
                 @if is_quasi {
-                    input type="number" min="0.1" step="0.1" value=[written.and_then(|written| written.weight)] placeholder="1"
+                    input type="number" min="0.1" step="0.1" value=[setting(written, "weight")] placeholder="1"
                         data-set=(column_action(at, "weight")) aria-label={ "Weight of " (column.name) };
                 }
             }
-            td data-label=(HEADS[8].0) { (released_as(at, column, role, written)) }
+            td data-label=(HEADS[8].0) {
+                div class="released" {
+                    (released_as(at, column, role, written))
+                    @if rarer(role).next().is_some() {
+                        button type="button" class="quiet" data-do=(json!({ "do": "settings", "column": at }))
+                            aria-label={ "More about " (column.name) } { "more" }
+                    }
+                }
+                @let more = written.map(|written| summary(role, &written.settings)).unwrap_or_default();
+                @if !more.is_empty() { span class="words" { (more) } }
+            }
         }
     }
+}
+
+fn setting<'a>(written: Option<&'a WrittenColumn>, name: &str) -> Option<&'a str> {
+    written?.settings.get(name)?.as_deref()
 }
 
 fn profile_cells(column: &ColumnProfile) -> Markup {

@@ -7,10 +7,12 @@ mod actions;
 mod answers;
 mod builder;
 mod detail;
+mod field;
 mod frontier;
 mod matrix;
 mod policy;
 mod promises;
+mod settings;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -50,7 +52,12 @@ fn part(name: &str, desk: &Desk, shows_values: bool) -> Markup {
         "detail" => of(detail::detail),
         "actions" => of(actions::actions),
         "history" => of(policy::history),
-        "dialog" => known.map(|project| builder::dialog(project, shows_values)).unwrap_or_default(),
+        "dialog" => known
+            .map(|project| match project.settings {
+                Some(at) => settings::dialog(project, at),
+                None => builder::dialog(project, shows_values),
+            })
+            .unwrap_or_default(),
         _ => html! {},
     }
 }
@@ -94,7 +101,7 @@ pub(crate) fn page(desk: &Desk, shows_values: bool) -> String {
                     }
                     section id="detail" { (part("detail")) }
                 }
-                dialog id="dialog" aria-label="Hierarchy" { (part("dialog")) }
+                dialog id="dialog" aria-label="Settings of a column" { (part("dialog")) }
                 p id="lost" hidden { "The Studio has ended. The policy file is what it was when it was saved last." }
             }
         }

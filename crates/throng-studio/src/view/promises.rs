@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use throng::Preset;
 use throng_report::numbers::percent;
 
+use super::field::control;
+use crate::fields::{COMMON, Field, RARER};
 use crate::project::Project;
+use crate::written::WrittenPolicy;
 
 /// The highest k and p of a slider, unless the policy has more.
 const SLIDERS: (u64, u64) = (60, 10);
@@ -14,21 +17,22 @@ const SLIDERS: (u64, u64) = (60, 10);
 pub(super) fn promises(project: &Project) -> Markup {
     let written = project.written_or_empty();
     let (k, p) = (written.k.unwrap_or(2), written.p.unwrap_or(1));
-    let set = |field: &str| json!({ "do": "promise", "field": field });
+    let budget = written.settings.get("algorithm.budget").and_then(Option::as_deref).unwrap_or("balanced");
     html! {
         h2 { "The promise" }
         p class="promise" {
             "Everyone shares what others may know with at least " strong { (k.saturating_sub(1)) } " others: a risk of at most "
             strong { (percent(1.0 / k.max(1) as f64)) } "."
+            @if let Some(Some(unit)) = written.settings.get("privacy.unit") { " k and p count different values of " strong { (unit) } "." }
             @if p > 1 { " In every such class, each sensitive column has at least " strong { (p) } " different values." }
             @if written.is_p_open { " " span class="question" { "How many different values must every class have? Choose p." } }
         }
         div class="sliders" {
-            (slider("k", "k", "rows in each class", k, 2, SLIDERS.0.max(k), &set("k")))
-            (slider("p", "p", "values in each class", p, 1, SLIDERS.1.max(p).min(k.max(1)), &set("p")))
+            (slider("k", "k", "rows in each class", k, 2, SLIDERS.0.max(k), &set("privacy.k")))
+            (slider("p", "p", "values in each class", p, 1, SLIDERS.1.max(p).min(k.max(1)), &set("privacy.p")))
             div class="field" {
                 label for="preset" { "Convention" }
-                select id="preset" data-set=(set("preset")) {
+                select id="preset" data-set=(set("privacy.preset")) {
                     option value="" selected[written.preset.is_none()] { "none" }
                     @for preset in Preset::ALL {
                         option value=(preset.as_str()) selected[written.preset.as_deref() == Some(preset.as_str())] {
@@ -37,12 +41,10 @@ pub(super) fn promises(project: &Project) -> Markup {
                     }
                 }
             }
-            (number("suppression_limit", "Most rows left out, as a share", written.suppression_limit, "no limit", &set("suppression_limit")))
-            @if written.alpha.is_some() { (number("alpha", "alpha", written.alpha, "none", &set("alpha"))) }
+            (control("suppression-limit", &COMMON[1], &written.settings, &set(COMMON[1].name)))
             div class="field" {
                 label for="budget" { "Search" }
-                select id="budget" data-set=(set("budget")) {
-                    @let budget = written.budget.as_deref().unwrap_or("balanced");
+                select id="budget" data-set=(set("algorithm.budget")) {
                     @for name in ["fast", "balanced", "thorough"] {
                         option value=(name) selected[budget == name] { (name) }
                     }
@@ -50,7 +52,37 @@ pub(super) fn promises(project: &Project) -> Markup {
                 }
             }
         }
+        (rarer(&written))
     }
+}
+
+/// Renders the promises that few policies need.
+fn rarer(written: &WrittenPolicy) -> Markup {
+    let has = |fields: &[Field]| fields.iter().filter(|field| written.settings.contains_key(field.name)).count();
+    let used: usize = RARER.iter().map(|(_, fields)| has(fields)).sum();
+    html! {
+        details class="rarer" {
+            summary { "More promises" @if used > 0 { ": " (used) " in use" } }
+            div class="groups" {
+                @for (at, (name, fields)) in RARER.iter().enumerate() {
+                    fieldset {
+                        legend { (name) }
+                        div class="fields" {
+                            @for field in *fields {
+                                @let id = format!("rarer-{at}-{}", field.name.replace('.', "-"));
+                                (control(&id, field, &written.settings, &set(field.name)))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the action of a setting of the policy.
+fn set(path: &str) -> Value {
+    json!({ "do": "promise", "field": path })
 }
 
 fn slider(id: &str, name: &str, words: &str, value: u64, from: u64, to: u64, action: &Value) -> Markup {
@@ -63,15 +95,6 @@ fn slider(id: &str, name: &str, words: &str, value: u64, from: u64, to: u64, act
                 input id={ (id) "-value" } type="number" min=(from) value=(value) data-set=(action) inputmode="numeric"
                     aria-label={ (name) ", as a number" };
             }
-        }
-    }
-}
-
-fn number(id: &str, name: &str, value: Option<f64>, none: &str, action: &Value) -> Markup {
-    html! {
-        div class="field" {
-            label for=(id) { (name) }
-            input id=(id) type="number" min="0" max="1" step="0.01" value=[value] placeholder=(none) data-set=(action);
         }
     }
 }
