@@ -46,7 +46,9 @@ pub(super) fn attack(intruder: &Intruder<'_>) -> Attempts {
         let mut alone: Vec<Vec<f64>> = vec![Vec::new(); releases.len()];
         let mut together: Vec<[f64; 2]> = Vec::new();
         for (target, cell, value) in intruder.targets(column) {
-            let candidates: Vec<(&ReleasedTable, Vec<u32>)> = (releases.iter().enumerate())
+            let candidates: Vec<(&ReleasedTable, Vec<u32>)> = releases
+                .iter()
+                .enumerate()
                 .map(|(at, release)| match at {
                     0 => (*release, intruder.candidates[target].clone()),
                     _ => (*release, release.covering(original.cell(cell))),
