@@ -22,6 +22,8 @@ pub(crate) enum FieldKind {
     Lists,
     /// A text.
     Text,
+    /// Yes or no.
+    Switch,
     /// One of these words, which the page calls so.
     Choice(&'static [(&'static str, &'static str)]),
     /// The factor c and the number l of recursive diversity.
@@ -128,6 +130,12 @@ pub(crate) const RARER: [(&str, &[Field]); 4] = [
                 FieldKind::Number,
                 "Weight of categories (alpha)",
                 "needs a sensitive column with categories",
+            ),
+            field(
+                "algorithm.bound",
+                FieldKind::Switch,
+                "Prove how good it is",
+                "what any release loses at least; takes long where many rows differ",
             ),
         ],
     ),
@@ -266,6 +274,11 @@ impl Field {
                 Ok(Value::Array(lists.map(Value::Array).collect()))
             }
             FieldKind::Text => Ok(text.into()),
+            FieldKind::Switch => match text {
+                "true" => Ok(true.into()),
+                "false" => Ok(false.into()),
+                _ => Err(expected("yes or no")),
+            },
             // A budget may be a time, and the policy says what else is wrong.
             FieldKind::Choice(_) => Ok(text.into()),
             FieldKind::Recursive => match parts().map(real).collect::<Vec<_>>().as_slice() {

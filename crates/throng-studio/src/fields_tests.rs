@@ -45,6 +45,7 @@ fn example(name: &str) -> &'static str {
         "privacy.unit" => "person, age",
         "privacy.unit_nulls" => "error",
         "privacy.borrow" => "never",
+        "algorithm.bound" => "true",
         "privacy.min_rows" | "privacy.population.k_map" => "20",
         "privacy.population.weight_of_unit" => "weights",
         "privacy.population.table" => "everyone.parquet",

@@ -1,7 +1,7 @@
 //! Figures of the current text: on a sample first, then of the whole release, then for other k.
 //!
 //! ```text
-//!  text ─► policy ─► survey, if columns changed ─► sample ─► exact release ─► other k ─► lower bound
+//!  text ─► policy ─► survey, if columns changed ─► sample ─► exact release ─► other k
 //!            └ problems            └ risk            each is shown when it is there
 //! ```
 //!
@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use throng::throng_datafusion::Anonymizer;
+use throng::throng_policy::BoundSetting;
 use throng::{Overrides, Policy};
 use throng_job::{JobError, Kind, OpenTable, SweepReport, Trial};
 
@@ -22,9 +23,6 @@ use crate::state::StudioState;
 
 /// Values of k that the frontier has besides the current one.
 const GRID: [u64; 6] = [2, 3, 5, 10, 20, 50];
-
-/// Number of cells up to which a lower bound of the loss is proven.
-const BOUNDED_CELLS: usize = 4_000;
 
 /// Looks at the current text of a project, in place of the one before it.
 pub(crate) fn refresh(state: &Arc<StudioState>, id: usize) {
@@ -40,7 +38,7 @@ pub(crate) fn refresh(state: &Arc<StudioState>, id: usize) {
         live.doing = policy.as_ref().zip(project.table.as_ref()).map(|_| "figures");
         live.is_outdated = live.sample.is_some() || live.exact.is_some();
         if policy.is_none() {
-            (live.sample, live.exact, live.frontier, live.bound) = (None, None, None, None);
+            (live.sample, live.exact, live.frontier) = (None, None, None);
         }
         Some((generation, stale, policy?, Arc::clone(project.table.as_ref()?)))
     });
@@ -66,7 +64,7 @@ impl LiveLook {
             && error.kind() != Kind::Stopped
         {
             self.show(|live| {
-                (live.sample, live.exact, live.frontier, live.bound) = (None, None, None, None);
+                (live.sample, live.exact, live.frontier) = (None, None, None);
                 live.refusal = Some(error.to_string());
             });
         }
@@ -100,7 +98,7 @@ impl LiveLook {
         self.show(|live| {
             live.sample = answer.map(Arc::new);
             // Exact figures of another text would contradict the sample.
-            (live.exact, live.frontier, live.bound, live.is_outdated) = (None, None, None, false);
+            (live.exact, live.frontier, live.is_outdated) = (None, None, false);
             live.doing = Some(if has_sample { "exact figures" } else { "figures" });
         });
         let sidecar = throng_job::rehearse(&self.policy, &self.state.quiet_options()).await?;
@@ -110,16 +108,7 @@ impl LiveLook {
             live.doing = Some("other k");
         });
         let frontier = self.frontier().await?;
-        let has_bound = survey.table.as_ref().is_some_and(|table| table.cell_count() <= BOUNDED_CELLS);
-        self.show(|live| {
-            live.frontier = Some(Arc::new(frontier));
-            live.doing = has_bound.then_some("the lower bound");
-        });
-        if has_bound {
-            // Some policies have no bound; the figures hold without it.
-            let bound = throng_job::bound(&self.policy, None, &self.state.quiet_options()).await.ok();
-            self.show(|live| live.bound = bound.map(Arc::new));
-        }
+        self.show(|live| live.frontier = Some(Arc::new(frontier)));
         Ok(())
     }
 
@@ -159,6 +148,11 @@ impl LiveLook {
             let trial = |k: u64| {
                 let overrides = Overrides { k: Some(k), p: Some(p), without_preset: true, ..Overrides::default() };
                 let policy = project.provisional(&overrides).ok_or_else(|| format!("k = {k} and p = {p} do not fit"));
+                // A bound of each would take long, and the page shows that of the chosen k alone.
+                let policy = policy.map(|mut policy| {
+                    policy.algorithm.bound = BoundSetting::Off;
+                    policy
+                });
                 Trial { k, p, algorithm: self.policy.algorithm.partition.as_str().to_owned(), policy }
             };
             frontier_grid(k).into_iter().map(trial).collect::<Vec<_>>()

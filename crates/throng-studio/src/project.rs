@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use throng::throng_core::profile::Profile;
 use throng::{Overrides, Policy, PolicyError, Risk};
-use throng_job::{BoundedLoss, OpenTable, Stopper, SweepReport};
+use throng_job::{OpenTable, Stopper, SweepReport};
 use tokio::task::AbortHandle;
 
 use crate::answer::LiveAnswer;
@@ -97,8 +97,6 @@ pub(crate) struct LiveFigures {
     pub(crate) refusal: Option<String>,
     /// A grid of k.
     pub(crate) frontier: Option<Arc<SweepReport>>,
-    /// How far the release is from the least that any release loses.
-    pub(crate) bound: Option<Arc<BoundedLoss>>,
 }
 
 /// A problem of a policy with its line.

@@ -39,10 +39,11 @@ fn rarer_settings_and_the_text_follow_each_other() {
     browser.wait(&text_has("max_share = 0.5"));
     enter(&mut browser, &id("column-recursive"), "4, 2");
     browser.wait(&text_has("recursive = { c = 4.0, l = 2 }"));
-    enter(&mut browser, &id("column-t"), "seven");
+    enter(&mut browser, &id("column-t"), "7");
+    browser.wait("document.querySelector('dialog .error')?.textContent.includes('give a share from 0 to 1')");
     enter(&mut browser, &id("column-entropy_l"), "2");
     browser.wait(&text_has("entropy_l = 2"));
-    assert_eq!(browser.evaluate(&text_has("seven")), false);
+    assert_eq!(browser.evaluate(&text_has("t = 7")), false);
     browser.click(&button("Done"));
     browser.wait("!document.querySelector('dialog[open]')");
     browser.wait("document.getElementById('matrix').textContent.includes('max share 0.5')");
@@ -56,7 +57,9 @@ fn rarer_settings_and_the_text_follow_each_other() {
     browser.wait("document.querySelector('[data-outcome=checked].holds')");
     let policy = std::fs::read_to_string(workshop.path("input/patients.policy.toml")).unwrap();
     assert!(policy.starts_with("# A draft") && policy.contains("loss_limit = 0.55 # agreed"), "{policy}");
-    assert!(browser.complaints().is_empty(), "{:?}", browser.complaints());
+    // The browser notes that a value was refused; nothing else is wrong.
+    let others: Vec<String> = browser.complaints().into_iter().filter(|note| !note.contains("422")).collect();
+    assert!(others.is_empty(), "{others:?}");
 }
 
 fn tree(browser: &mut Browser) -> String {

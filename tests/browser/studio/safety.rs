@@ -155,6 +155,7 @@ fn another_user_of_the_machine_finds_no_token() {
     // In place of the browser of the desktop, a program that writes down how it was called.
     let temporary = workshop.path("temporary");
     std::fs::create_dir(&temporary).unwrap();
+    std::fs::create_dir(workshop.path("bin")).unwrap();
     workshop
         .write("bin/xdg-open", format!("#!/bin/sh\nprintf '%s\\n' \"$@\" > '{}'\n", workshop.path("called").display()));
     let opener = workshop.path("bin/xdg-open");

@@ -115,9 +115,6 @@ fn commands(project: &Project) -> Vec<String> {
         let grid: Vec<String> = frontier_grid(k).iter().map(ToString::to_string).collect();
         commands.push(format!("throng sweep {file} --k {} --p {}", grid.join(","), written.p.unwrap_or(1)));
     }
-    if project.live.bound.is_some() {
-        commands.push(format!("throng bound {file}"));
-    }
     commands.push(format!("throng check {file}"));
     let is_replaced = project.job.as_ref().is_some_and(|job| job.kind == JobKind::Release { overwrites: true });
     commands.push(format!("throng run {file}{}", if is_replaced { " --overwrite" } else { "" }));

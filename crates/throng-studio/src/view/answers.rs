@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use throng::Risk;
 use throng::throng_core::risk::share;
-use throng_job::BoundedLoss;
+use throng_report::document::UtilityFacts;
 use throng_report::numbers::{count, counted, percent};
 use throng_report::plot::{Bar, Caption, bars};
 
@@ -23,7 +23,7 @@ pub(super) fn answers(project: &Project) -> Markup {
         @if let Some(why) = &live.refusal { p class="error refusal" role="alert" { (why) } }
         @if live.risk.is_some() || answer.is_some() {
             dl class="key" { (key_figures(live.risk.as_deref(), answer)) }
-            @if let Some(bound) = live.bound.as_deref().filter(|_| !live.is_outdated) { (gap(bound)) }
+            @if let Some(sidecar) = answer.and_then(|answer| answer.sidecar.as_deref()) { (gap(&sidecar.utility)) }
         }
         @if let Some(answer) = answer {
             div class="thirds" {
@@ -99,13 +99,14 @@ fn key_figures(risk: Option<&Risk>, answer: Option<&LiveAnswer>) -> Markup {
     }
 }
 
-/// Renders how far the release is from the best possible one.
-fn gap(bound: &BoundedLoss) -> Markup {
+/// Renders how far the release is from the best possible one, if the policy asks for a bound.
+fn gap(utility: &UtilityFacts) -> Markup {
+    let Some(bound) = utility.lower_bound else { return html! {} };
     html! {
         p class="gap" {
-            "No release under this policy can lose less than " (figure("bound", "lower_bound", bound.bound.value, percent(bound.bound.value))) ": "
-            @match bound.gap {
-                Some(gap) => { "this one is " (figure("bound", "gap", gap, percent(gap))) " above that bound, or closer to the best there is." }
+            "No release under this policy can lose less than " (figure("metrics", "utility.lower_bound", bound, percent(bound))) ": "
+            @match utility.gap {
+                Some(gap) => { "this one is at most " (figure("metrics", "utility.gap", gap, percent(gap))) " above the best there is." }
                 None => { "the bound says nothing about how good this one is." }
             }
         }

@@ -20,6 +20,7 @@ pub(super) fn control(id: &str, field: &Field, settings: &Settings, action: &Val
             label for=(id) { (field.label) }
             @match field.kind {
                 FieldKind::Choice(choices) => (list(id, &hint, choices, text, action)),
+                FieldKind::Switch => (list(id, &hint, &[("true", "yes"), ("false", "no")], text, action)),
                 FieldKind::Whole(least) => {
                     input id=(id) type="number" min=(least) step="1" value=[text] placeholder="none" data-set=(action)
                         inputmode="numeric" aria-describedby=(hint);

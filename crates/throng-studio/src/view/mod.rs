@@ -52,14 +52,19 @@ fn part(name: &str, desk: &Desk, shows_values: bool) -> Markup {
         "detail" => of(detail::detail),
         "actions" => of(actions::actions),
         "history" => of(policy::history),
-        "dialog" => known
-            .map(|project| match project.settings {
-                Some(at) => settings::dialog(project, at),
-                None => builder::dialog(project, shows_values),
-            })
-            .unwrap_or_default(),
+        "dialog" => known.map(|project| dialog(project, desk, shows_values)).unwrap_or_default(),
         _ => html! {},
     }
+}
+
+/// Renders the dialog that is open. It covers the message about the last action, so it has the message too.
+fn dialog(project: &Project, desk: &Desk, shows_values: bool) -> Markup {
+    let content = match project.settings {
+        Some(at) => settings::dialog(project, at),
+        None => builder::dialog(project, shows_values),
+    };
+    let refusal = desk.notice.as_ref().filter(|notice| notice.is_error && !content.0.is_empty());
+    html! { (content) @if let Some(refusal) = refusal { p class="error" role="alert" { (refusal.text) } } }
 }
 
 /// Renders the whole page.
