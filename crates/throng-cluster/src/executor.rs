@@ -78,7 +78,7 @@ pub async fn run_executor(
     stop: impl Future<Output = ()>,
     grace: Duration,
 ) -> Result<(), JobError> {
-    let folder = Folder::make(options.work_dir.as_deref())?;
+    let folder = WorkFolder::make(options.work_dir.as_deref())?;
     let (port, grpc_port) = ports(options)?;
     let health = ExecutorHealth::new();
     let config = config(options, &folder, (port, grpc_port), health.clone())?;
@@ -114,7 +114,7 @@ pub async fn run_executor(
 
 fn config(
     options: &ExecutorOptions,
-    folder: &Folder,
+    folder: &WorkFolder,
     (port, grpc_port): (u16, u16),
     health: ExecutorHealth,
 ) -> Result<ExecutorProcessConfig, JobError> {
@@ -155,13 +155,13 @@ fn config(
 }
 
 /// A folder that only its owner can read, for rows of the input. It is removed on drop.
-struct Folder {
+struct WorkFolder {
     _whole: TempDir,
     shuffles: PathBuf,
     spill: PathBuf,
 }
 
-impl Folder {
+impl WorkFolder {
     fn make(above: Option<&Path>) -> Result<Self, JobError> {
         let above = above.map_or_else(std::env::temp_dir, Path::to_path_buf);
         let failed = |error: std::io::Error| {
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn the_folder_is_private_and_goes_away() {
         let above = TempDir::new().unwrap();
-        let folder = Folder::make(Some(above.path())).unwrap();
+        let folder = WorkFolder::make(Some(above.path())).unwrap();
         assert!(folder.shuffles.is_dir() && folder.spill.is_dir());
         #[cfg(unix)]
         {

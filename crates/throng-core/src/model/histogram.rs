@@ -12,11 +12,11 @@ const SMALL: usize = 512;
 pub(super) struct Histogram<C = u32> {
     /// Sum of all counts.
     rows: u64,
-    counts: Counts<C>,
+    counts: CodeCounts<C>,
 }
 
 #[derive(Clone, Debug)]
-enum Counts<C> {
+enum CodeCounts<C> {
     /// Ascending by code.
     Small(Vec<(C, u64)>),
     Large(FxHashMap<C, u64>),
@@ -24,20 +24,20 @@ enum Counts<C> {
 
 impl<C: Copy + Ord + Hash> Histogram<C> {
     pub(super) fn empty() -> Self {
-        Self { rows: 0, counts: Counts::Small(Vec::new()) }
+        Self { rows: 0, counts: CodeCounts::Small(Vec::new()) }
     }
 
     pub(super) fn add(&mut self, code: C, rows: u64) {
         self.rows += rows;
         match &mut self.counts {
-            Counts::Large(map) => *map.entry(code).or_default() += rows,
-            Counts::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
+            CodeCounts::Large(map) => *map.entry(code).or_default() += rows,
+            CodeCounts::Small(list) => match list.binary_search_by_key(&code, |entry| entry.0) {
                 Ok(at) => list[at].1 += rows,
                 Err(at) if list.len() < SMALL => list.insert(at, (code, rows)),
                 Err(_) => {
                     let mut map: FxHashMap<C, u64> = list.drain(..).collect();
                     map.insert(code, rows);
-                    self.counts = Counts::Large(map);
+                    self.counts = CodeCounts::Large(map);
                 }
             },
         }
@@ -47,7 +47,7 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
     pub(super) fn remove(&mut self, code: C, rows: u64) {
         self.rows -= rows;
         match &mut self.counts {
-            Counts::Large(map) => {
+            CodeCounts::Large(map) => {
                 if let Some(count) = map.get_mut(&code) {
                     *count -= rows;
                     if *count == 0 {
@@ -55,7 +55,7 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
                     }
                 }
             }
-            Counts::Small(list) => {
+            CodeCounts::Small(list) => {
                 if let Ok(at) = list.binary_search_by_key(&code, |entry| entry.0) {
                     list[at].1 -= rows;
                     if list[at].1 == 0 {
@@ -73,16 +73,16 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
 
     pub(super) fn distinct(&self) -> usize {
         match &self.counts {
-            Counts::Small(list) => list.len(),
-            Counts::Large(map) => map.len(),
+            CodeCounts::Small(list) => list.len(),
+            CodeCounts::Large(map) => map.len(),
         }
     }
 
     /// Returns the codes that occur, with their row counts.
     pub(super) fn iter(&self) -> impl Iterator<Item = (C, u64)> + Clone {
         let (list, map) = match &self.counts {
-            Counts::Small(list) => (list.as_slice(), None),
-            Counts::Large(map) => (&[][..], Some(map)),
+            CodeCounts::Small(list) => (list.as_slice(), None),
+            CodeCounts::Large(map) => (&[][..], Some(map)),
         };
         list.iter().copied().chain(map.into_iter().flatten().map(|(code, rows)| (*code, *rows)))
     }
@@ -90,15 +90,15 @@ impl<C: Copy + Ord + Hash> Histogram<C> {
     /// Returns the codes that occur, with their row counts, if they are kept as a list.
     pub(super) fn as_list(&self) -> Option<&[(C, u64)]> {
         match &self.counts {
-            Counts::Small(list) => Some(list),
-            Counts::Large(_) => None,
+            CodeCounts::Small(list) => Some(list),
+            CodeCounts::Large(_) => None,
         }
     }
 
     pub(super) fn count(&self, code: C) -> u64 {
         match &self.counts {
-            Counts::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
-            Counts::Large(map) => map.get(&code).copied().unwrap_or(0),
+            CodeCounts::Small(list) => list.binary_search_by_key(&code, |entry| entry.0).map_or(0, |at| list[at].1),
+            CodeCounts::Large(map) => map.get(&code).copied().unwrap_or(0),
         }
     }
 }

@@ -201,7 +201,7 @@ impl HiddenObjects {
 
 /// Objects in a folder of an output that are not part of its release.
 #[derive(Debug, Default)]
-struct Folder {
+struct FolderOrphans {
     unlisted: Vec<ObjectMeta>,
     has_files_of_others: bool,
 }
@@ -231,7 +231,7 @@ impl StoreOrphans {
         let mut around = Self::default();
         let mut tables: HashSet<String> = tables.iter().cloned().collect();
         tables.extend(release.iter().flat_map(|release| release.folders()).map(str::to_owned));
-        let mut in_folders: BTreeMap<String, Folder> = BTreeMap::new();
+        let mut in_folders: BTreeMap<String, FolderOrphans> = BTreeMap::new();
         for object in listed {
             let below = object.location.prefix_match(&output.path).into_iter().flatten();
             let parts: Vec<String> = below.map(|part| part.as_ref().to_owned()).collect();
