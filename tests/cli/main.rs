@@ -40,6 +40,7 @@ mod deploy;
 mod determinism;
 mod every_type;
 mod exit_codes;
+mod foreign_corpus;
 mod foreign_files;
 mod frequencies;
 mod fuzzed;
