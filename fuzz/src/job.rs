@@ -37,15 +37,20 @@ pub fn expect_decoders_to_panic() {
 /// Runs a policy from `input/` to `out/release` of a folder. A refusal must be the caller's to mend, and leave nothing
 /// behind.
 pub fn run(policy: &Policy, folder: &Path) -> Option<PublishedRelease> {
+    released_or_kind(policy, folder).ok()
+}
+
+/// Same as [`run`], with the kind of a refusal.
+pub fn released_or_kind(policy: &Policy, folder: &Path) -> Result<PublishedRelease, Kind> {
     expect_decoders_to_panic();
     let options = JobOptions { threads: 1, ..JobOptions::default() };
     match block_on(throng_job::run(policy, &options)) {
-        Ok(released) => Some(released),
+        Ok(released) => Ok(released),
         Err(error) => {
             check_refusal(&error);
             let left = fs::read_dir(folder.join("out")).expect("the folder is there").count();
             assert_eq!(left, 0, "a refused job left something behind: {error}");
-            None
+            Err(error.kind())
         }
     }
 }

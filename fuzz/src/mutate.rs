@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
@@ -21,7 +22,7 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use throng_policy::{Overrides, Policy};
 
-use super::job::{Texts, run};
+use super::job::{Texts, released_or_kind};
 use super::read::{check_init, check_risk, check_sql, check_verify};
 
 const POLICY: &str = "\
@@ -240,23 +241,38 @@ fn damage(bytes: &mut Vec<u8>, region: &Range<usize>, dice: &mut Dice) {
     }
 }
 
-/// Runs every command on a file, in a folder of its own. Returns whether it was released.
-pub fn check_every_command(name: &str, bytes: &[u8]) -> bool {
+/// Commands that a damaged file is given to, `run` as the last.
+pub const COMMANDS: [&str; 5] = ["init", "risk", "sql", "verify", "run"];
+
+/// Runs every command on a file, in a folder of its own. Returns their exit codes and times.
+pub fn check_every_command(name: &str, bytes: &[u8]) -> [(u8, Duration); COMMANDS.len()] {
     let folder = tempfile::tempdir().expect("a folder");
     for name in ["input", "out"] {
         fs::create_dir(folder.path().join(name)).expect("a folder");
     }
     let file = folder.path().join("input").join(name);
     fs::write(&file, bytes).expect("a file");
-    check_init(&file);
-    check_risk(&file, &["age", "city"], &["illness"]);
-    check_sql(&file, "age");
-    check_verify(&file, &["age", "city"], &["illness"]);
-    let is_released = run(&policy(folder.path(), name), folder.path()).is_some();
-    if is_released {
-        Texts::of_release(folder.path()).check_promise(&["age", "city"], &["illness"], 2, 2);
+    COMMANDS.map(|command| {
+        let start = Instant::now();
+        let code = match command {
+            "init" => check_init(&file),
+            "risk" => check_risk(&file, &["age", "city"], &["illness"]),
+            "sql" => check_sql(&file, "age"),
+            "verify" => check_verify(&file, &["age", "city"], &["illness"]),
+            _ => check_run(name, folder.path()),
+        };
+        (code, start.elapsed())
+    })
+}
+
+fn check_run(name: &str, folder: &Path) -> u8 {
+    match released_or_kind(&policy(folder, name), folder) {
+        Ok(_) => {
+            Texts::of_release(folder).check_promise(&["age", "city"], &["illness"], 2, 2);
+            0
+        }
+        Err(kind) => kind.exit_code(),
     }
-    is_released
 }
 
 fn policy(folder: &Path, name: &str) -> Policy {

@@ -18,40 +18,41 @@ fn options() -> JobOptions {
 }
 
 /// Writes bytes to a file by their format, and gives its location to a check.
-fn with_file(bytes: &[u8], check: impl FnOnce(&str)) {
+fn with_file(bytes: &[u8], check: impl FnOnce(&Path) -> u8) {
     let Some((format, bytes)) = bytes.split_first() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join(NAMES[usize::from(*format) % NAMES.len()]);
     fs::write(&file, bytes).expect("a file");
     expect_decoders_to_panic();
-    check(&file.display().to_string());
+    check(&file);
 }
 
-fn check_kind<T>(result: Result<T, JobError>, more: &[Kind]) {
-    if let Err(error) = result {
-        let kinds = [&[Kind::BadData, Kind::BadPolicy, Kind::BadQuery], more].concat();
-        assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind());
-        assert!(!error.to_string().is_empty());
-    }
+/// Checks that an error is one of the file, and returns the exit code of the command.
+fn exit_code<T>(result: Result<T, JobError>, more: &[Kind]) -> u8 {
+    let Err(error) = result else { return 0 };
+    let kinds = [&[Kind::BadData, Kind::BadPolicy, Kind::BadQuery], more].concat();
+    assert!(kinds.contains(&error.kind()), "{:?}: {error}", error.kind());
+    assert!(!error.to_string().is_empty());
+    error.kind().exit_code()
 }
 
 /// Drafts a policy for what bytes hold.
 pub fn init(bytes: &[u8]) {
-    with_file(bytes, |file| check_init(Path::new(file)));
+    with_file(bytes, check_init);
 }
 
-/// Drafts a policy for a file.
-pub fn check_init(file: &Path) {
-    check_kind(block_on(throng_job::draft(&[file.display().to_string()], &options())), &[]);
+/// Drafts a policy for a file. Returns the exit code, as the other checks do.
+pub fn check_init(file: &Path) -> u8 {
+    exit_code(block_on(throng_job::draft(&[file.display().to_string()], &options())), &[])
 }
 
 /// Computes the risk of what bytes hold.
 pub fn risk(bytes: &[u8]) {
-    with_file(bytes, |file| check_risk(Path::new(file), &["age", "city"], &["illness"]));
+    with_file(bytes, |file| check_risk(file, &["age", "city"], &["illness"]));
 }
 
 /// Computes the risk of a file.
-pub fn check_risk(file: &Path, quasi: &[&str], sensitive: &[&str]) {
+pub fn check_risk(file: &Path, quasi: &[&str], sensitive: &[&str]) -> u8 {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let asked = RiskOptions {
         quasi: names(quasi),
@@ -60,16 +61,16 @@ pub fn check_risk(file: &Path, quasi: &[&str], sensitive: &[&str]) {
         sampling_fraction: None,
         weight: None,
     };
-    check_kind(block_on(throng_job::risk(&[file.display().to_string()], &asked, &options())), &[]);
+    exit_code(block_on(throng_job::risk(&[file.display().to_string()], &asked, &options())), &[])
 }
 
 /// Verifies what bytes hold.
 pub fn verify(bytes: &[u8]) {
-    with_file(bytes, |file| check_verify(Path::new(file), &["age", "city"], &["illness"]));
+    with_file(bytes, |file| check_verify(file, &["age", "city"], &["illness"]));
 }
 
 /// Verifies a file.
-pub fn check_verify(file: &Path, quasi: &[&str], sensitive: &[&str]) {
+pub fn check_verify(file: &Path, quasi: &[&str], sensitive: &[&str]) -> u8 {
     let promise = Promise {
         quasi: quasi.iter().map(|name| (*name).to_owned()).collect(),
         sensitive: sensitive.iter().map(|name| SensitivePromise::plain(*name, 2)).collect(),
@@ -78,21 +79,25 @@ pub fn check_verify(file: &Path, quasi: &[&str], sensitive: &[&str]) {
         unit: None,
     };
     let found = block_on(throng_job::verify_release(&[file.display().to_string()], promise, None, &options()));
-    check_kind(found.map(|_| ()), &[Kind::Verification]);
+    match found {
+        Ok(findings) if !findings.holds() => Kind::Verification.exit_code(),
+        found => exit_code(found, &[Kind::Verification]),
+    }
 }
 
 /// Queries what bytes hold.
 pub fn sql(bytes: &[u8]) {
-    with_file(bytes, |file| check_sql(Path::new(file), "age"));
+    with_file(bytes, |file| check_sql(file, "age"));
 }
 
 /// Runs statements over a file that read all of it, group it and sort it.
-pub fn check_sql(file: &Path, column: &str) {
+pub fn check_sql(file: &Path, column: &str) -> u8 {
     let file = file.display();
-    for text in [
+    let codes = [
         format!("SELECT * FROM '{file}'"),
         format!("SELECT \"{column}\", count(*) FROM '{file}' GROUP BY \"{column}\" ORDER BY \"{column}\""),
-    ] {
+    ]
+    .map(|text| {
         let session = SqlSession::new(1, None).expect("a session");
         let statement = session.parse(&text).pop().expect("a statement").expect("a statement");
         let read = async {
@@ -100,6 +105,7 @@ pub fn check_sql(file: &Path, column: &str) {
             while rows.next().await?.is_some() {}
             Ok(())
         };
-        check_kind(block_on(read), &[]);
-    }
+        exit_code(block_on(read), &[])
+    });
+    codes[0].max(codes[1])
 }

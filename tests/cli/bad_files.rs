@@ -94,18 +94,36 @@ fn a_footer_that_lies_is_told_by_what_it_lies_about() {
     }
 }
 
-/// The library computes the number of rows of a file itself, so a false number takes a patch: a field of type i64 with
-/// 2 x 200 in two bytes, before the list of row groups.
-#[test]
-fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
-    let workshop = workshop();
+/// Replaces the number of rows of the file, which the library computes itself: a field of type i64 with 2 x 200 in two bytes,
+/// before the list of row groups.
+fn declare_rows(workshop: &Workshop, number: [u8; 2]) {
     let mut bytes = fs::read(workshop.path("input/people.parquet")).unwrap();
     let footer = footer_start(&bytes);
     let places: Vec<usize> =
         (footer..bytes.len() - 4).filter(|at| bytes[*at..].starts_with(b"\x16\x90\x03\x19")).collect();
     assert_eq!(places.len(), 1, "the footer looks otherwise");
-    bytes[places[0] + 1] += 2;
+    bytes[places[0] + 1..places[0] + 3].copy_from_slice(&number);
     workshop.write("input/people.parquet", bytes);
+}
+
+/// Early versions of the Rust library did not sum up the rows of row groups.
+#[test]
+fn a_file_that_does_not_sum_up_its_rows_has_them_all_the_same() {
+    let workshop = workshop();
+    declare_rows(&workshop, [0x80, 0]);
+    assert_eq!(workshop.run(&[])["rows"], 200);
+    let external = "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'input/'; SELECT count(*), count(age) FROM t";
+    for select in ["SELECT count(*), count(age) FROM 'input/'", external] {
+        let ended = workshop.throng(&["sql", "-c", select, "--format", "csv"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        assert_eq!(ended.stdout.lines().last(), Some("200,200"), "{select}");
+    }
+}
+
+#[test]
+fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
+    let workshop = workshop();
+    declare_rows(&workshop, [0x92, 0x03]);
     assert_says(&workshop.run_refused(65, &[]), &["another number of rows than its row groups have"]);
 }
 
@@ -113,6 +131,19 @@ fn a_file_that_tells_other_rows_than_its_row_groups_is_refused() {
 fn a_footer_that_tells_the_truth_in_other_words_is_fine() {
     let workshop = workshop();
     write_footer(&workshop.path("input/people.parquet"), |told| told);
+    assert_eq!(workshop.run(&[])["rows"], 200);
+}
+
+/// Some writers set the place of a dictionary to 0, and let that of the data point to the dictionary, which comes first.
+#[test]
+fn a_dictionary_at_place_0_is_one_that_comes_before_the_data() {
+    let workshop = workshop();
+    write_footer(&workshop.path("input/people.parquet"), |told| {
+        with_chunks(told, |builder, chunk| match chunk.dictionary_page_offset() {
+            Some(first) => builder.set_data_page_offset(first).set_dictionary_page_offset(Some(0)),
+            None => builder,
+        })
+    });
     assert_eq!(workshop.run(&[])["rows"], 200);
 }
 

@@ -123,6 +123,33 @@ fn a_bucket_that_is_not_there_is_not_tried_again() {
     assert_says(&ended.refused(78), &["no such bucket"]);
 }
 
+/// A store that answers every request with a status and a code of Azure.
+fn azure_answering(status: &'static str, code: &'static str) -> Server {
+    Server::start(move |_| Response {
+        status,
+        headers: vec![("x-ms-error-code", code.to_owned()), ("Content-Type", "application/xml".to_owned())],
+        body: format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>").into_bytes(),
+    })
+}
+
+#[test]
+fn a_container_that_is_not_there_and_a_wrong_key_are_not_tried_again() {
+    let workshop = workshop();
+    let locations = ["az://container/people.parquet", "az://container/data/"];
+    let missing = azure_answering("404 Not Found", "ContainerNotFound");
+    for location in locations {
+        let arguments = ["run", "policy.toml", "--input", location];
+        with_environment(&workshop, &arguments, &[("AZURE_ENDPOINT", &missing.url)]).refused(66);
+    }
+    let closed = azure_answering("403 Forbidden", "AuthenticationFailed");
+    for (option, location) in [("--input", locations[0]), ("--input", locations[1]), ("--output", "az://container/out")]
+    {
+        let arguments = ["run", "policy.toml", option, location];
+        let ended = with_environment(&workshop, &arguments, &[("AZURE_ENDPOINT", &closed.url)]);
+        assert_says(&ended.refused(78), &["403 Forbidden", "credentials"]);
+    }
+}
+
 #[test]
 fn a_memory_limit_that_can_not_do_is_not_tried_again() {
     let workshop = workshop();
@@ -190,23 +217,13 @@ fn a_store_that_does_not_answer_is_tried_again() {
 
 #[test]
 #[cfg(unix)]
-fn too_many_open_files_name_the_limit() {
+fn more_input_files_than_may_be_open_are_read() {
     let workshop = workshop();
     let sound = fs::read(workshop.path("input/people.parquet")).unwrap();
     for number in 0..400 {
         workshop.write(&format!("input/part-{number}.parquet"), &sound);
     }
-    let script = format!("ulimit -n 40; exec {} run policy.toml", env!("CARGO_BIN_EXE_throng"));
-    let ended: Ended = std::process::Command::new("sh")
-        .args(["-c", &script])
-        .current_dir(workshop.path(""))
-        .env("THRONG_SECRET", crate::sandbox::SECRET)
-        .output()
-        .unwrap()
-        .into();
-    if ended.code != Some(0) {
-        assert_says(&ended.refused(78), &["ulimit -n"]);
-    }
+    assert_eq!(run_limited(&workshop, "ulimit -n 200", "").done()["rows"], 401 * 60);
 }
 
 /// Runs a policy in a shell that limits the process first.
@@ -229,6 +246,47 @@ fn little_address_space_names_the_limit() {
     assert!(workshop.out().is_empty());
     // The least that the message names is enough.
     run_limited(&workshop, "ulimit -v 1310720", "--threads 2").done();
+}
+
+/// Runs a policy as a user whom the limits of processes and permissions bind, which is not root. `None` where that is not possible.
+#[cfg(target_os = "linux")]
+fn run_as_another(workshop: &Workshop, limit: &str, more: &str) -> Option<Ended> {
+    use std::os::unix::fs::PermissionsExt;
+    // Others may not be allowed to reach the binary of the build.
+    let binary = workshop.path("throng");
+    if !binary.exists() {
+        fs::hard_link(env!("CARGO_BIN_EXE_throng"), &binary).ok()?;
+    }
+    for folder in ["", "out"] {
+        fs::set_permissions(workshop.path(folder), fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let script = format!("{limit}; exec ./throng run policy.toml {more}");
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", &script]);
+    command.current_dir(workshop.path("")).env("THRONG_SECRET", crate::sandbox::SECRET);
+    let ended: Ended = command.output().ok()?.into();
+    (!ended.stderr.starts_with("setpriv:")).then_some(ended)
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn too_few_processes_and_missing_permissions_are_not_tried_again() {
+    use std::os::unix::fs::PermissionsExt;
+    let workshop = workshop();
+    let Some(ended) = run_as_another(&workshop, "ulimit -u 1", "") else {
+        return throng_testkit::skip("no command can be run as another user");
+    };
+    assert_says(&ended.refused(78), &["ulimit -u"]);
+    let run = |more: &str| run_as_another(&workshop, "true", more).unwrap();
+    run("--output out/sound").done();
+    let closed = workshop.path("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_says(&run("--output closed/release").refused(78), &["check the permissions"]);
+    let input = workshop.path("input/people.parquet");
+    fs::set_permissions(&input, fs::Permissions::from_mode(0o000)).unwrap();
+    assert_says(&run("--output out/unread").refused(78), &["people.parquet", "check the permissions"]);
+    assert_eq!(workshop.out(), ["sound"]);
 }
 
 /// The signal of a file that grows too large must not end the process before its staging is removed.

@@ -1,6 +1,7 @@
 //! Files that other programs write and Throng can't carry, and files at which a decoder panics: refused by name in every
 //! command that reads them, before anything is released.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use arrow::array::{
 };
 use arrow::buffer::Buffer;
 use arrow::datatypes::{Int32Type, TimestampMillisecondType};
-use arrow::ipc::{Endianness, root_as_message};
+use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow::ipc::{Endianness, MetadataVersion, root_as_message};
 use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::ParquetMetaDataReader;
@@ -84,7 +86,7 @@ fn declare_big_endian(stream: &mut [u8]) {
 }
 
 fn write_stream(path: &Path, batch: &RecordBatch) {
-    let mut writer = arrow::ipc::writer::StreamWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
+    let mut writer = StreamWriter::try_new(File::create(path).unwrap(), &batch.schema()).unwrap();
     writer.write(batch).unwrap();
     writer.finish().unwrap();
 }
@@ -260,4 +262,60 @@ fn a_group_without_fields_is_refused_by_name() {
     let ended = workshop.throng(&["sql", "-c", "SELECT * FROM 'input/'"]);
     assert_eq!(ended.code, Some(65), "{ended:?}");
     assert_says(&ended.stderr, &parts);
+}
+
+/// Repeated fields without an annotation are lists, as the format has it.
+#[test]
+fn repeated_fields_without_an_annotation_are_lists() {
+    let schema =
+        "message people { required int64 age; repeated int64 visits; required group home { required int64 house; } }";
+    let workshop = Workshop::new();
+    let file = File::create(workshop.path("input/people.parquet")).unwrap();
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let columns: [(&[i64], Option<&[i16]>, Option<&[i16]>); 3] = [
+        (&[1, 1, 2, 2], None, None),
+        (&[5, 6, 7], Some(&[1, 1, 0, 1, 0]), Some(&[0, 1, 0, 0, 0])),
+        (&[3, 4, 5, 6], None, None),
+    ];
+    for (values, definitions, repetitions) in columns {
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(values, definitions, repetitions).unwrap();
+        column.close().unwrap();
+    }
+    group.close().unwrap();
+    writer.close().unwrap();
+    workshop.policy(2, 1, &format!("{AGE}[columns]\nvisits.role = \"insensitive\"\nhome.role = \"insensitive\"\n"));
+    workshop.run(&[]);
+    let released = read(&workshop.release());
+    let mut visits = texts(released.column_by_name("visits").unwrap());
+    visits.sort();
+    assert_eq!(visits, ["[5, 6]", "[7]", "[]", "[]"].map(|visits| Some(visits.to_owned())));
+}
+
+/// The version of the format before the present one, which differs in unions only.
+#[test]
+fn arrow_files_of_the_version_before_are_read() {
+    let rows = table(vec![("age", ages(12)), ("other", ages(12))]);
+    let version = IpcWriteOptions::try_new(8, false, MetadataVersion::V4).unwrap();
+    let workshop = Workshop::new();
+    workshop.policy(2, 1, &format!("{AGE}[columns.other]\nrole = \"insensitive\"\n"));
+    let path = workshop.path("input/people.arrow");
+    for is_stream in [false, true] {
+        let file = File::create(&path).unwrap();
+        if is_stream {
+            let mut writer = StreamWriter::try_new_with_options(file, &rows.schema(), version.clone()).unwrap();
+            writer.write(&rows).unwrap();
+            writer.finish().unwrap();
+        } else {
+            let mut writer = FileWriter::try_new_with_options(file, &rows.schema(), version.clone()).unwrap();
+            writer.write(&rows).unwrap();
+            writer.finish().unwrap();
+        }
+        workshop.run(&["--overwrite"]);
+        let others = texts(read(&workshop.release()).column_by_name("other").unwrap());
+        let others: BTreeSet<Option<String>> = others.into_iter().collect();
+        assert_eq!(others, (0..12).map(|other| Some(other.to_string())).collect());
+    }
 }

@@ -41,6 +41,7 @@ mod determinism;
 mod doctored;
 mod every_type;
 mod exit_codes;
+mod foreign_corpus;
 mod foreign_files;
 mod frequencies;
 mod fuzzed;

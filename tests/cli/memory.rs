@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow::array::{ArrayRef, Int64Array, StringArray};
 use parquet::arrow::ArrowWriter;
@@ -9,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 
 use crate::fixture_table::{COLUMNS, people};
 use crate::release_files::data_files;
-use crate::sandbox::{Workshop, assert_says, names};
+use crate::sandbox::{Ended, Workshop, assert_says, names};
 use crate::tables::{Draws, table, write_parquet};
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/census.toml");
@@ -18,7 +19,7 @@ fn release(workshop: &Workshop, output: &str, more: &[&str]) -> Vec<Vec<u8>> {
     let arguments = [&["run", POLICY, "--input", "input/census/", "--output", output], more].concat();
     let mut command = workshop.command(&arguments);
     command.env("TMPDIR", workshop.path("spill"));
-    let ended: crate::sandbox::Ended = command.output().unwrap().into();
+    let ended: Ended = command.output().unwrap().into();
     let spilled = ended.stderr.contains("spilled=true");
     assert_eq!(spilled, !more.is_empty(), "{}", ended.stderr);
     ended.done();
@@ -73,30 +74,10 @@ fn write_wide(workshop: &Workshop) {
     workshop.policy(5, 1, "[columns.age]\nrole = \"quasi\"\n[columns.note]\nrole = \"insensitive\"\n");
 }
 
-/// Runs a command in a shell that reports its peak memory.
-fn peak_of(workshop: &Workshop, arguments: &[&str]) -> (u64, crate::sandbox::Ended) {
-    let mut child = workshop.start(arguments);
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let read = |from: &mut dyn std::io::Read| {
-        let mut text = String::new();
-        from.read_to_string(&mut text).map(|_| text).unwrap()
-    };
-    let (stdout, stderr) = std::thread::scope(|scope| {
-        let stdout = scope.spawn(|| read(&mut out));
-        let stderr = scope.spawn(|| read(&mut err));
-        while child.try_wait().unwrap().is_none() {
-            let status = fs::read_to_string(&status).unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-            peak = peak.max(kibibytes.unwrap_or(0) << 10);
-            std::thread::sleep(std::time::Duration::from_millis(5));
-        }
-        (stdout.join().unwrap(), stderr.join().unwrap())
-    });
-    let code = child.wait().unwrap().code();
-    (peak, crate::sandbox::Ended { code, stdout, stderr })
+/// Returns the peak memory of a command, and how it ended.
+fn peak_of(workshop: &Workshop, arguments: &[&str]) -> (u64, Ended) {
+    let watched = workshop.watched(arguments, Duration::from_secs(600));
+    (watched.peak, watched.ended)
 }
 
 /// The values of a row may take any size: what is read, held, written and verified at a time follows bytes, in every command.
@@ -115,11 +96,22 @@ fn wide_rows_stay_within_the_limit_in_every_command() {
         &["verify", "out/release", "--quasi", "age", "--k", "2"],
         &["sql", "-c", grouped],
         &["sql", "-c", copied],
+        &["plan", "policy.toml"],
+        &["sweep", "policy.toml", "--k", "5,6"],
+        &["bound", "policy.toml"],
+        &["hierarchy", "make", "input/", "--column", "age", "--builder", "width = 5, levels = 2", "-o", "ages.csv"],
+        &["utility", "out/release", "--original", "input/", "--policy", "policy.toml"],
+        &["attack", "out/release", "--original", "input/", "--policy", "policy.toml", "--targets", "100"],
+        &["diff", "out/release", "out/release", "--policy", "policy.toml"],
     ] {
         let (peak, ended) = peak_of(&workshop, &[arguments, &["--memory-limit", &limit, "--threads", "2"]].concat());
         assert_eq!(ended.code, Some(0), "{arguments:?}: {ended:?}");
         assert!(peak <= LIMIT + DEBUG_BYTES, "{arguments:?}: {} MiB", peak >> 20);
     }
+    // Values that do not fit are refused, and not collected.
+    let make = ["hierarchy", "make", "input/", "--column", "note", "--builder", "mask = \"right\"", "-o", "notes.csv"];
+    let ended = workshop.throng(&[&make[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
+    assert_says(&ended.refused(78), &["the distinct values of the column", "to at least "]);
     let limited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();
     workshop.run(&["--overwrite"]);
     let unlimited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();
@@ -141,6 +133,21 @@ fn a_row_group_that_no_limit_can_hold_is_refused_before_any_work() {
     workshop.run(&["--memory-limit", &least]);
     // What is not read needs no memory.
     workshop.throng(&["risk", "input/", "--quasi", "age", "--memory-limit", "200MiB"]).done();
+}
+
+/// What a refusal names is about what is needed, although it comes before most rows are read.
+#[test]
+fn the_least_that_different_texts_ask_for_is_enough_and_not_much_more() {
+    let workshop = Workshop::new();
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values((0..150_000).map(|row| format!("{row:0200}"))));
+    write_parquet(&workshop.path("input/people.parquet"), &table(vec![("name", names)]));
+    workshop.policy(2, 1, "[columns.name]\nrole = \"quasi\"\n");
+    let message = workshop.run_refused(78, &["--memory-limit", "224MiB"]);
+    assert_says(&message, &["the distinct values of the quasi-identifiers", "to at least "]);
+    let least = message.rsplit_once(' ').unwrap().1.trim_end_matches("MiB").parse::<u64>().unwrap();
+    workshop.run(&["--memory-limit", &format!("{least}MiB")]);
+    // The limit is a multiple of 32 MiB, of which five eighths are the pool's.
+    workshop.run_refused(78, &["--memory-limit", &format!("{}MiB", least - 64), "--output", "out/less"]);
 }
 
 /// Limit of the test of growing tables.

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use serde_json::Value;
@@ -17,6 +20,14 @@ pub const SECRET: &str = "the same secret in every test";
 /// A folder for one test: `input/`, `out/` and `policy.toml`.
 pub struct Workshop {
     folder: TempDir,
+}
+
+/// Outcome of a command with its peak memory and its time.
+#[derive(Debug)]
+pub struct Watched {
+    pub ended: Ended,
+    pub peak: u64,
+    pub time: Duration,
 }
 
 /// Outcome of a command.
@@ -79,6 +90,36 @@ impl Workshop {
     /// Starts a command without waiting for its end.
     pub fn start(&self, arguments: &[&str]) -> Child {
         self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs a command, and kills it after some time. Peak memory is that of Linux, and 0 elsewhere.
+    pub fn watched(&self, arguments: &[&str], most: Duration) -> Watched {
+        let start = Instant::now();
+        let mut child = self.start(arguments);
+        let status = format!("/proc/{}/status", child.id());
+        let (mut out, mut err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+        let read = |from: &mut dyn Read| {
+            let mut text = String::new();
+            from.read_to_string(&mut text).map(|_| text).unwrap()
+        };
+        let mut peak = 0;
+        let (stdout, stderr) = thread::scope(|scope| {
+            let stdout = scope.spawn(|| read(&mut out));
+            let stderr = scope.spawn(|| read(&mut err));
+            while child.try_wait().unwrap().is_none() {
+                let status = fs::read_to_string(&status).unwrap_or_default();
+                let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+                let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+                peak = peak.max(kibibytes.unwrap_or(0) << 10);
+                if start.elapsed() > most {
+                    child.kill().unwrap();
+                }
+                thread::sleep(Duration::from_millis(5));
+            }
+            (stdout.join().unwrap(), stderr.join().unwrap())
+        });
+        let code = child.wait().unwrap().code();
+        Watched { ended: Ended { code, stdout, stderr }, peak, time: start.elapsed() }
     }
 
     /// Runs the policy, which must succeed, and returns the outcome.

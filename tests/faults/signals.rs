@@ -1,7 +1,7 @@
 //! A store that does not respond: a run fails by itself, and stops on a signal.
 
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -74,5 +74,40 @@ fn a_run_stops_soon_when_it_is_asked_to_and_cleans_up_where_the_store_lets_it() 
             assert!(!left.contains_key("_throng/manifest.json"));
             assert!(!answers || left.is_empty(), "{:?}", left.keys());
         }
+    }
+}
+
+/// Time after which the store carries out a request of a run that has stopped: before it looks at its staging once more.
+const LATE: Duration = Duration::from_millis(200);
+
+/// A run is asked to stop while an object is on its way. Its connection is dropped, and the store carries the request out.
+#[test]
+fn objects_that_a_stopped_run_had_on_their_way_are_not_left_in_the_staging() {
+    let Some(server) = server() else { return };
+    let trial = Trial::new(2_000, 2);
+    trial.upload(&Bucket::new(server, "late-input"));
+    // Releases have ten files, and are staged one by one.
+    for number in 0..10 {
+        let bucket = Bucket::new(server, &format!("late-{number}"));
+        let output = bucket.url("release");
+        let run = Run { input: "s3://late-input/input/", output: &output, release: 0, overwrite: false };
+        let (arrived, arrival) = mpsc::channel();
+        let (arrived, part) = (Mutex::new(arrived), format!("part-{number:05}.parquet"));
+        let late = move |request: &Request| match request.method == "PUT" && request.target.contains(&part) {
+            false => WireFault::Pass(Duration::ZERO),
+            true => {
+                let _ = arrived.lock().unwrap().send(());
+                WireFault::Pass(LATE)
+            }
+        };
+        let proxy = Proxy::start(server.address(), Arc::new(late));
+        let started = trial.start(proxy.address(), &run);
+        arrival.recv_timeout(SOON).expect("a file is staged");
+        assert!(Command::new("kill").args(["-TERM", &started.id().to_string()]).status().unwrap().success());
+        let ended = wait(started);
+        assert_eq!(ended.code, Some(143), "{ended:?}");
+        proxy.settle();
+        let left = bucket.objects("release");
+        assert!(left.is_empty(), "{:?}", left.keys());
     }
 }

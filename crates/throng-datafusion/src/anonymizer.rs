@@ -32,6 +32,7 @@ pub struct Anonymizer {
     schema: SchemaRef,
     key: ReleaseKey,
     part_sizes: PartSizes,
+    expected_rows: Option<u64>,
 }
 
 impl Anonymizer {
@@ -41,7 +42,13 @@ impl Anonymizer {
         let key = policy.release_key()?;
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
-        Ok(Self { policy, binding, input, schema, key, part_sizes: PartSizes::default() })
+        Ok(Self { policy, binding, input, schema, key, part_sizes: PartSizes::default(), expected_rows: None })
+    }
+
+    /// Sets about how many rows the input has, by which a refusal of memory tells how much all of them would take. By default
+    /// that is known from the statistics of the plan, if it has any.
+    pub fn with_expected_rows(self, expected_rows: Option<u64>) -> Self {
+        Self { expected_rows, ..self }
     }
 
     /// Overrides the part sizes, so that tests cut small tables into parts too.
@@ -173,7 +180,8 @@ impl Anonymizer {
         let span = Stage::Survey.begin(progress.as_ref(), None);
         let seed = self.content_seed();
         let read = async {
-            let snapshot = Snapshot::read(input, context, &self.binding, seed, &workspace, progress).await?;
+            let expected = self.expected_rows;
+            let snapshot = Snapshot::read(input, context, &self.binding, seed, expected, &workspace, progress).await?;
             tracing::info!(rows = snapshot.rows, spilled = snapshot.is_spilled(), "input read");
             Ok::<_, AnonymizeError>(snapshot)
         };

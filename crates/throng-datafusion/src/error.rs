@@ -136,6 +136,14 @@ impl AnonymizeError {
         }
     }
 
+    /// Sets the size that a pool would need, if it is known and this is a refusal of one.
+    pub(crate) fn replace_least(self, least: impl FnOnce() -> Option<u64>) -> Self {
+        match self {
+            Self::Memory { part, least: known } => Self::Memory { part, least: least().or(known) },
+            other => other,
+        }
+    }
+
     /// Raises the size that a pool would need by `more`, if this is a refusal of one.
     pub(crate) fn plus_least(self, more: impl FnOnce() -> Option<u64>) -> Self {
         match self {

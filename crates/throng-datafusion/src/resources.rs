@@ -67,6 +67,16 @@ impl Resources {
         }
     }
 
+    /// Returns the size of a pool that leaves room for `bytes` beside buffered rows of this size, which use their share of it at
+    /// most. `None` if the pool is as large already.
+    pub(crate) fn least_beside_rows(&self, bytes: usize, rows: usize) -> Option<u64> {
+        let least = bytes.saturating_add(rows.min(bytes / (ROWS_SHARE - 1)));
+        match self.runtime.memory_pool.memory_limit() {
+            MemoryLimit::Finite(size) if least > size => Some(least as u64),
+            _ => None,
+        }
+    }
+
     /// Returns whether the query has not been cancelled.
     pub(crate) fn may_continue(&self) -> bool {
         !self.stop.load(Ordering::Relaxed)

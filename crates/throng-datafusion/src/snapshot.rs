@@ -113,17 +113,21 @@ struct SnapshotColumns {
     allowance: SharedQuota,
     /// Memory that the values of one column of one stream may use before they are spilled.
     most_values: usize,
-    /// Number of rows of all streams, if it is known.
-    declared_rows: Option<usize>,
+    /// About the number of rows of each stream, if it is known.
+    stream_rows: Option<u64>,
+    /// Number of streams.
+    streams: usize,
 }
 
 impl Snapshot {
-    /// Reads all rows of a plan, its partitions in parallel. `seed` keys the row hash.
+    /// Reads all rows of a plan, its partitions in parallel. `seed` keys the row hash. `expected_rows` is about their number, if it
+    /// is known.
     pub(crate) async fn read(
         input: &Arc<dyn ExecutionPlan>,
         context: &Arc<TaskContext>,
         binding: &Binding,
         seed: u64,
+        expected_rows: Option<u64>,
         workspace: &Resources,
         progress: &Arc<dyn Progress>,
     ) -> Result<Self, AnonymizeError> {
@@ -133,8 +137,11 @@ impl Snapshot {
         let streams = streams.collect::<Result<Vec<_>, _>>()?;
         let most_values = workspace.memory_for_rows() / VALUES_SHARE / streams.len().max(1);
         let known = StatisticsContext::new().compute(input.as_ref(), &StatisticsArgs::new());
-        let rows = known.ok().and_then(|known| known.num_rows.get_value().copied());
-        Self::of_streams(streams, SnapshotColumns { most_values, declared_rows: rows, ..reading }).await
+        let known = known.ok().and_then(|known| known.num_rows.get_value().copied());
+        let rows = expected_rows.or(known.map(|rows| rows as u64));
+        let stream_rows = rows.map(|rows| rows.div_ceil(streams.len().max(1) as u64));
+        let reading = SnapshotColumns { most_values, stream_rows, streams: streams.len(), ..reading };
+        Self::of_streams(streams, reading).await
     }
 
     /// Reads all rows of one stream.
@@ -234,7 +241,11 @@ impl Snapshot {
         let seen = std::mem::take(&mut self.seen);
         let (values, bytes) =
             seen.iter().fold((0, 0), |(values, bytes), seen| (values + seen.values(), bytes + seen.size()));
-        reserve(&self.values, merging_bytes(values, bytes), VALUES)?;
+        let reserved = reserve(&self.values, merging_bytes(values, bytes), VALUES);
+        let groups = self.groups() as usize;
+        let least =
+            || self.workspace.least_beside_rows(domain_bytes(values, bytes, groups, self.width), self.bytes() as usize);
+        reserved.map_err(|error| error.replace_least(least))?;
         let domains = Domains::with_ranked(seen, &ranked)?;
         reserve(&self.values, bytes + values * VALUE_BYTES, VALUES)?;
         Ok(domains)
@@ -308,6 +319,16 @@ fn merging_bytes(values: usize, bytes: usize) -> usize {
     ranking.max(building) + 32 * values.min(SORTED_TOGETHER)
 }
 
+/// Returns the memory until the rows of `width` surveyed columns are grouped, with distinct values of this size.
+fn domain_bytes(values: usize, bytes: usize, groups: usize, width: usize) -> usize {
+    let grouped = groups.min(PartSizes::default().most_groups) * (size_of::<u32>() * width + GROUP_BYTES);
+    merging_bytes(values, bytes).max(bytes + values * VALUE_BYTES + grouped)
+}
+
+/// Most rows and bytes of a stream that are projected: a file may declare any number.
+const MOST_ROWS: u64 = 1 << 40;
+const MOST_BYTES: usize = 1 << 48;
+
 /// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the quasi-identifiers";
 
@@ -354,7 +375,8 @@ impl SnapshotColumns {
             workspace,
             allowance,
             most_values: usize::MAX,
-            declared_rows: None,
+            stream_rows: None,
+            streams: 1,
         }
     }
 }
@@ -467,10 +489,11 @@ impl StreamSurvey {
     fn push(&mut self, batch: &RecordBatch, reading: &SnapshotColumns) -> Result<(), AnonymizeError> {
         let columns = reading.of_batch(batch, &mut self.compactor)?;
         let surveyed = reading.surveyed(&columns);
+        let before = self.survey.value_counts();
         let groups = self.survey.push(&surveyed)?;
         self.rows_read += batch.num_rows() as u64;
         let reserved = reserve(&self.reservation, self.survey.size(), VALUES);
-        reserved.map_err(|error| error.with_least(|| self.least(reading)))?;
+        reserved.map_err(|error| error.replace_least(|| self.least(reading, &before, batch.num_rows())))?;
         self.batches += 1;
         if reading.are_rows_kept {
             self.keep(&columns, groups, reading)?;
@@ -481,14 +504,32 @@ impl StreamSurvey {
         Ok(())
     }
 
-    /// Returns the size of a pool in which the domains of all rows would fit, if the rows to come are like those read.
-    fn least(&self, reading: &SnapshotColumns) -> Option<u64> {
-        let times = reading.declared_rows? as f64 / self.rows_read.max(1) as f64;
-        let ProjectedSurvey { values, bytes, memory } = self.survey.projected(times.max(1.0));
-        let grouped = reading.declared_rows?.min(PartSizes::default().most_groups);
-        let grouping = grouped * (size_of::<u32>() * reading.surveyed.len() + GROUP_BYTES);
-        let domains = merging_bytes(values, bytes).max(bytes + values * VALUE_BYTES + grouping);
-        Some(memory.max(domains) as u64)
+    /// Returns the size of a pool in which the domains of all rows would fit, if as many of the rows to come have new values as of
+    /// the last batch. `before` counts the values before that batch.
+    fn least(&self, reading: &SnapshotColumns, before: &[usize], batch_rows: usize) -> Option<u64> {
+        let (stream_rows, streams) = (reading.stream_rows?.min(MOST_ROWS), reading.streams);
+        let rest = stream_rows.saturating_sub(self.rows_read) as f64 / batch_rows.max(1) as f64;
+        let times = |column: usize, count: usize| {
+            let times = 1.0 + (count - before[column]) as f64 * rest / count.max(1) as f64;
+            // Values that are numbers are spilled.
+            let is_spilled = column < reading.spec.quasi.len() && reading.spec.has_order_keys(column);
+            let most = reading.most_values as f64 / self.survey.values_size(column).max(1) as f64;
+            if is_spilled { times.min(most.max(1.0)) } else { times }
+        };
+        let times: Vec<f64> =
+            self.survey.value_counts().into_iter().enumerate().map(|(column, count)| times(column, count)).collect();
+        let ProjectedSurvey { values, bytes, memory } = self.survey.projected(&times);
+        let [bytes, memory] = [bytes, memory].map(|bytes| bytes.min(MOST_BYTES) * streams);
+        let rows = stream_rows as usize * streams;
+        let of_domains = domain_bytes(values * streams, bytes, rows, reading.surveyed.len());
+        let buffered = match self.rows.is_spilled() || self.groups.is_spilled() {
+            true => usize::MAX,
+            false => {
+                let held = self.rows.held_bytes() + self.groups.held_bytes();
+                rows.saturating_mul(held.div_ceil(self.rows_read.max(1) as usize))
+            }
+        };
+        reading.workspace.least_beside_rows(of_domains.max(memory), buffered)
     }
 
     fn keep(

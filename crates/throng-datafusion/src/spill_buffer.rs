@@ -109,6 +109,11 @@ impl SpillBuffer {
         self.file.is_some()
     }
 
+    /// Returns the memory of batches that are not spilled.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.reservation.size()
+    }
+
     /// Ends writing and returns the batches for reading.
     pub(crate) fn finish(mut self) -> Result<BufferedBatches, AnonymizeError> {
         let file = match &mut self.file {

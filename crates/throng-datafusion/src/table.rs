@@ -62,6 +62,12 @@ impl AnonymizedTable {
         Self { watch: ExecOptions { progress: Some(progress), ..self.watch }, ..self }
     }
 
+    /// Sets about how many rows the input has; see [`Anonymizer::with_expected_rows`].
+    pub fn with_expected_rows(self, expected_rows: Option<u64>) -> Self {
+        let anonymizer = self.anonymizer.as_ref().clone().with_expected_rows(expected_rows);
+        Self { anonymizer: Arc::new(anonymizer), ..self }
+    }
+
     /// Skips the built-in verification. The caller must verify the rows before exposing them, and examine the release if the
     /// policy limits what attacks gain or how people hide in the population. By default a release is verified before its first
     /// row is emitted, and a policy with such a limit is refused, unless the session has a

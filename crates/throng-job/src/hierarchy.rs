@@ -1,15 +1,21 @@
 //! `throng hierarchy`: hierarchies for the columns of a table.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::compute::{cast, concat};
 use datafusion::arrow::datatypes::{DataType, Float64Type};
-use datafusion::prelude::{Column, Expr};
+use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryConsumer;
+use datafusion::physical_plan::spill::get_record_batch_memory_size;
+use datafusion::prelude::{Column, DataFrame, Expr, SessionContext};
+use futures::TryStreamExt;
 use throng_core::hierarchy::{BuildError, HierarchySpec, Tree, build_tree};
+use throng_datafusion::{EngineFailure, classify};
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
 use crate::input::open_table;
 use crate::job::JobOptions;
+use crate::memory::too_little;
 use crate::progress::Stage;
 use crate::session::session;
 
@@ -74,6 +80,7 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
     options.observer.begin(Stage::Survey, None);
     let failed = |error| JobError::reading("the input", &error);
     let value = || Expr::Column(Column::from_name(column));
+    input.read_plan(Some(&[column])).apply(&session)?;
     let frame = input.rows(&session)?.select_columns(&[column]).map_err(failed)?;
     let frame = frame.filter(value().is_not_null()).map_err(failed)?.distinct().map_err(failed)?;
     let frame = frame.sort(vec![value().sort(true, false)]).map_err(failed)?;
@@ -81,9 +88,14 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
         DataType::Dictionary(_, values) => values.as_ref().clone(),
         other => other.clone(),
     };
-    let batches = match frame.collect().await {
+    let batches = match collect(frame, &session).await {
         Ok(batches) => batches,
-        Err(error) => return Err(input.locate(&session, &[column], &error).await),
+        Err(error) => {
+            return Err(match classify(&error) {
+                EngineFailure::Memory(least) => too_little(VALUES, least),
+                _ => input.locate(&session, &[column], &error).await,
+            });
+        }
     };
     let broken = |_| JobError::internal("the values of a column could not be put together");
     let pieces = batches.iter().map(|batch| cast(batch.column(0), &plain_type)).collect::<Result<Vec<_>, _>>();
@@ -96,6 +108,20 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
     };
     check_finite(&values, column)?;
     Ok(values)
+}
+
+/// Name of the resource in the out-of-memory error.
+const VALUES: &str = "the distinct values of the column";
+
+/// Returns all batches, within the memory of a session. They are put together afterwards, which takes as much again.
+async fn collect(frame: DataFrame, session: &SessionContext) -> Result<Vec<RecordBatch>, DataFusionError> {
+    let memory = MemoryConsumer::new("throng hierarchy").register(&session.runtime_env().memory_pool);
+    let (mut stream, mut batches) = (frame.execute_stream().await?, Vec::new());
+    while let Some(batch) = stream.try_next().await? {
+        memory.try_grow(2 * get_record_batch_memory_size(&batch))?;
+        batches.push(batch);
+    }
+    Ok(batches)
 }
 
 fn check_finite(values: &ArrayRef, column: &str) -> Result<(), JobError> {

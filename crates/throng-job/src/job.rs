@@ -461,7 +461,7 @@ fn bind_input(policy: &Policy, session: &SessionContext, input: Arc<dyn JobInput
     let reading = input.read_plan(Some(&columns_read(&table)));
     let rows = input.expected_rows().unwrap_or_else(|| reading.rows_of(input.describe().bytes));
     reading.writing(rows).apply(session)?;
-    Ok(BoundJob { input, table })
+    Ok(BoundJob { input, table: table.with_expected_rows(Some(rows)) })
 }
 
 /// Returns the names of the columns that a release is made of.

@@ -290,7 +290,10 @@ impl Interner {
     /// Returns the memory of keys and values, in bytes, with `times` as many values of the same kind.
     pub(super) fn projected_size(&self, times: f64) -> usize {
         // Maps grow by doubling, when seven eighths are full.
-        let entries = |map: usize, entry: usize| map as f64 * times * 16.0 / 7.0 * entry as f64;
+        let entries = |map: usize, entry: usize| {
+            let places = (map as f64 * times * 8.0 / 7.0) as usize;
+            (places.next_power_of_two() / 8 * 7 * entry) as f64
+        };
         let keys = match &self.keys {
             InternedKeys::Fixed(map) => entries(map.len(), size_of::<(i128, u32)>()),
             InternedKeys::Narrow(keys) => entries(keys.map.len(), size_of::<(i64, u32)>()),

@@ -253,14 +253,20 @@ impl Survey {
         self.interners.iter().map(Interner::size).sum::<usize>() + self.groups.size()
     }
 
-    /// Returns what a survey of `times` as many rows of the same kind would hold.
-    pub fn projected(&self, times: f64) -> ProjectedSurvey {
-        let scaled = |sum: usize| (sum as f64 * times) as usize;
+    /// Returns the number of distinct values of each column.
+    pub fn value_counts(&self) -> Vec<usize> {
+        self.interners.iter().map(Interner::len).collect()
+    }
+
+    /// Returns what a survey would hold with `times` as many values of the same kind in each column.
+    pub fn projected(&self, times: &[f64]) -> ProjectedSurvey {
+        let sum = |of: &dyn Fn(&Interner, f64) -> usize| {
+            self.interners.iter().zip(times).map(|(interner, times)| of(interner, *times)).sum::<usize>()
+        };
         ProjectedSurvey {
-            values: scaled(self.interners.iter().map(Interner::len).sum()),
-            bytes: scaled(self.interners.iter().map(Interner::values_size).sum()),
-            memory: self.interners.iter().map(|interner| interner.projected_size(times)).sum::<usize>()
-                + self.groups.size(),
+            values: sum(&|interner, times| (interner.len() as f64 * times) as usize),
+            bytes: sum(&|interner, times| (interner.values_size() as f64 * times) as usize),
+            memory: sum(&Interner::projected_size) + self.groups.size(),
         }
     }
 

@@ -503,3 +503,25 @@ fn values_that_hardly_any_two_rows_share_are_merged_all_the_same() {
     let groups: Vec<u32> = seen.iter().map(|(piece, number)| merged.groups[*piece][*number as usize]).collect();
     assert!(groups == whole.groups, "rows have other groups");
 }
+
+/// What a refusal of memory asks for is computed before most rows are read.
+#[test]
+fn a_projection_is_what_a_survey_of_more_values_holds() {
+    let spec = || spec_of(&[(quasi("q", ColumnRecoding::Ancestor, HierarchySpec::Flat), texts(&[]))], &[]);
+    let surveyed = |batches: usize| {
+        let mut survey = Survey::new(spec()).unwrap();
+        for batch in 0..batches {
+            let names = (0..1000).map(|row| format!("{:060}", batch * 1000 + row));
+            survey.push(&[Arc::new(StringArray::from_iter_values(names)) as ArrayRef]).unwrap();
+            survey.take_groups();
+        }
+        survey
+    };
+    let (few, many) = (surveyed(10), surveyed(40));
+    assert_eq!((few.value_counts(), many.value_counts()), (vec![10_000], vec![40_000]));
+    let (projected, held) = (few.projected(&[4.0]), many.projected(&[1.0]));
+    assert_eq!(projected.values, held.values);
+    for (projected, held) in [(projected.bytes, held.bytes), (projected.memory, many.size())] {
+        assert!(projected.abs_diff(held) * 10 < held, "{projected} in place of {held}");
+    }
+}

@@ -14,6 +14,8 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
+use object_store::ObjectStore;
+use object_store::limit::LimitStore;
 use throng_datafusion::{catch_decode_panic, catch_decode_panics};
 use throng_policy::{CsvOptions, Format, Store};
 
@@ -28,6 +30,9 @@ use crate::store_path::StorePath;
 
 /// Number of records of a CSV file that determine the types of its columns.
 const CSV_INFERENCE_RECORDS: usize = 100_000;
+
+/// Number of local files that are opened at a time.
+const CONCURRENT_FILES: usize = 32;
 
 /// Files that form one table.
 #[derive(Clone, Debug)]
@@ -184,8 +189,14 @@ impl FileInput {
 /// Registers the stores of files with a session.
 fn register_stores(session: &SessionContext, files: &[InputFile]) -> Result<(), JobError> {
     check_stores(files)?;
-    for file in files {
-        session.register_object_store(&file.place.root, Arc::clone(&file.place.store));
+    for files in files.chunk_by(|a, b| a.place.root == b.place.root) {
+        let Some(StorePath { root, store, .. }) = files.first().map(|file| &file.place) else { continue };
+        let store: Arc<dyn ObjectStore> = match root.scheme() {
+            // The engine looks at all files at once, and a process may open only so many.
+            "file" => Arc::new(LimitStore::new(Arc::clone(store), CONCURRENT_FILES)),
+            _ => Arc::clone(store),
+        };
+        session.register_object_store(root, store);
     }
     Ok(())
 }

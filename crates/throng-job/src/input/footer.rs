@@ -13,7 +13,8 @@ use datafusion::execution::cache::cache_manager::CachedFileMetadataEntry;
 use datafusion::parquet::DecodeResult;
 use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::metadata::{
-    ColumnChunkMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder, ParquetMetaDataReader,
+    ColumnChunkMetaData, FileMetaData, PageIndexPolicy, ParquetMetaData, ParquetMetaDataPushDecoder,
+    ParquetMetaDataReader, RowGroupMetaData,
 };
 use datafusion::parquet::schema::types::Type;
 use datafusion::prelude::SessionContext;
@@ -54,6 +55,7 @@ pub(super) async fn check_footer(session: &SessionContext, file: &InputFile) -> 
         unreadable(file, "its footer can't be decoded; it is damaged, or uses an unsupported extension of the format")
     })?;
     let rows = check(&metadata, size).map_err(|reason| unreadable(file, reason))?;
+    let metadata = corrected(metadata, rows).map_err(|_| unreadable(file, "its footer is damaged"))?;
     let columns = metadata.file_metadata().schema().get_fields();
     if let Some(column) = columns.iter().find(|column| has_empty_group(column)) {
         let text = format!("{} has a column `{}` with a group without fields", file.place, column.name());
@@ -127,6 +129,35 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
         0 => Ok(rows.unsigned_abs()),
         _ => Err("its footer declares another number of rows than its row groups have"),
     }
+}
+
+/// Puts right what some writers declare otherwise, and what the engine would take literally: no rows in place of a sum of rows, and
+/// a dictionary at the beginning of the file in place of none.
+fn corrected(metadata: ParquetMetaData, rows: u64) -> Result<ParquetMetaData, ParquetError> {
+    let has_false_place = |chunk: &ColumnChunkMetaData| chunk.dictionary_page_offset() == Some(0);
+    let mut chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
+    let told = metadata.file_metadata();
+    if told.num_rows().unsigned_abs() == rows && !chunks.any(has_false_place) {
+        return Ok(metadata);
+    }
+    let chunk = |chunk: &ColumnChunkMetaData| match has_false_place(chunk) {
+        true => chunk.clone().into_builder().set_dictionary_page_offset(None).build(),
+        false => Ok(chunk.clone()),
+    };
+    let group = |group: &RowGroupMetaData| {
+        let chunks = group.columns().iter().map(chunk).collect::<Result<_, _>>()?;
+        group.clone().into_builder().set_column_metadata(chunks).build()
+    };
+    let groups = metadata.row_groups().iter().map(group).collect::<Result<_, _>>()?;
+    let file = FileMetaData::new(
+        told.version(),
+        i64::try_from(rows)?,
+        told.created_by().map(str::to_owned),
+        told.key_value_metadata().cloned(),
+        told.schema_descr_ptr(),
+        told.column_orders().cloned(),
+    );
+    Ok(ParquetMetaData::new(file, groups))
 }
 
 fn check_chunk(chunk: &ColumnChunkMetaData, rows: i64, size: u64) -> Result<(), &'static str> {

@@ -184,14 +184,22 @@ pub(crate) async fn open_locations(
     Ok(Arc::new(FileInput::open(session, locations, settings).await?))
 }
 
-/// Checks the Arrow files at these locations, which the engine is to open by itself. No files are no error.
-pub(crate) async fn check_arrow_files(locations: &[String]) -> Result<(), JobError> {
-    let found = match find::find(locations, Some(Format::Arrow), &Store::default()).await {
+/// Checks the files at these locations, which the engine is to open by itself. No files are no error.
+pub(crate) async fn check_external_files(
+    session: &SessionContext,
+    locations: &[String],
+    format: Format,
+) -> Result<(), JobError> {
+    let found = match find::find(locations, Some(format), &Store::default()).await {
         Err(error) if error.kind() == Kind::NoInput => return Ok(()),
         found => found?,
     };
     for file in &found.files {
-        names::check_arrow(file).await?;
+        match format {
+            Format::Arrow => names::check_arrow(file).await?,
+            Format::Parquet => drop(footer::check_footer(session, file).await?),
+            Format::Csv => {}
+        }
     }
     Ok(())
 }

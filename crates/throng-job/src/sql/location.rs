@@ -8,10 +8,10 @@ use datafusion::catalog::{TableProvider, UrlTableFactory};
 use datafusion::error::{DataFusionError, Result};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::prelude::SessionContext;
-use throng_policy::Store;
+use throng_policy::{Format, Store};
 
 use crate::error::{JobError, Kind};
-use crate::input::{ReadPlan, check_arrow_files, compression_of, format_of, open_locations};
+use crate::input::{ReadPlan, check_external_files, compression_of, format_of, open_locations};
 
 /// Opens locations as tables, in the same way as a policy's input: a file, a folder or a glob of Parquet, CSV or Arrow.
 pub(super) struct LocationTables {
@@ -93,12 +93,13 @@ pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
     }
 }
 
-/// Checks the files of an external table for faults that the engine does not notice.
-pub(super) async fn check_files(plan: &LogicalPlan) -> Result<(), JobError> {
-    match plan {
-        LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) if table.file_type.eq_ignore_ascii_case("arrow") => {
-            check_arrow_files(&table.locations).await
-        }
+/// Checks the files of an external table for faults that the engine does not notice. A session keeps the footers of those that are
+/// sound.
+pub(super) async fn check_files(plan: &LogicalPlan, session: &SessionContext) -> Result<(), JobError> {
+    let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) = plan else { return Ok(()) };
+    match table.file_type.to_ascii_lowercase().as_str() {
+        "arrow" => check_external_files(session, &table.locations, Format::Arrow).await,
+        "parquet" => check_external_files(session, &table.locations, Format::Parquet).await,
         _ => Ok(()),
     }
 }

@@ -117,7 +117,7 @@ impl SqlSession {
         check_locations(&plan)?;
         self.reading.apply(&self.context)?;
         let opens = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateExternalTable(_)));
-        check_files(&plan).await?;
+        check_files(&plan, &self.context).await?;
         // This is the one definition that reads rows.
         let reads = matches!(plan, LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)));
         let phase = if reads { Phase::Run } else { Phase::Define };
