@@ -83,7 +83,8 @@ fn assert_prints_its_figures(browser: &mut Browser, metrics: &Value, risk: &Valu
         (texts(0), texts(1))
     };
     let (mut shown, mut figures) = lists("Detail lost by column");
-    (shown.sort(), figures.sort());
+    shown.sort();
+    figures.sort();
     assert_eq!((shown.len(), &shown), (3, &figures));
     let (shown, _) = lists("Class sizes");
     let rows = metrics["output"]["rows"].as_f64().unwrap();
