@@ -93,7 +93,7 @@ pub(crate) const SENSITIVE: [Field; 12] = [
 /// Promises beside k, which are always shown.
 pub(crate) const COMMON: [Field; 3] = [
     field("privacy.p", FieldKind::Whole(1), "p", "values in each class"),
-    field("privacy.suppression_limit", FieldKind::Share, "Most rows left out, as a share", "no limit"),
+    field("privacy.suppression_limit", FieldKind::Share, "Rows left out, at most", "a share of all rows"),
     field(
         "algorithm.budget",
         FieldKind::Choice(&[("fast", "fast"), ("balanced", "balanced"), ("thorough", "thorough")]),

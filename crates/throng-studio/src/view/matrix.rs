@@ -101,7 +101,7 @@ fn row(project: &Project, at: usize, column: &ColumnProfile, written: Option<&Wr
                         data-set=(column_action(at, "weight")) aria-label={ "Weight of " (column.name) };
                 }
             }
-            td data-label=(HEADS[8].0) {
+            td data-label=(HEADS[8].0) { @if ROLES.contains(&role) {
                 div class="released" {
                     (released_as(at, column, role, written))
                     @if rarer(role).next().is_some() {
@@ -111,7 +111,7 @@ fn row(project: &Project, at: usize, column: &ColumnProfile, written: Option<&Wr
                 }
                 @let more = written.map(|written| summary(role, &written.settings)).unwrap_or_default();
                 @if !more.is_empty() { span class="words" { (more) } }
-            }
+            } }
         }
     }
 }

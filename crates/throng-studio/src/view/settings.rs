@@ -53,6 +53,11 @@ pub(super) fn rarer(role: &str) -> impl Iterator<Item = &'static Field> {
 pub(super) fn summary(role: &str, settings: &Settings) -> String {
     let words = rarer(role).filter_map(|field| {
         let text = settings.get(field.name)?;
+        // The first choice is the default.
+        let is_default = matches!(field.kind, FieldKind::Choice([(first, _), ..]) if text.as_deref() == Some(*first));
+        if is_default {
+            return None;
+        }
         let is_short = text.as_ref().is_some_and(|text| text.len() < 12);
         let name = field.name.replace('_', " ");
         Some(if is_short { format!("{name} {}", text.as_deref().unwrap_or_default()) } else { name })
