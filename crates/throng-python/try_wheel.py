@@ -35,6 +35,11 @@ def environment(folder: Path) -> Path:
     return folder / "bin"
 
 
+def packages(python: Path) -> set[str]:
+    """The names of what is installed."""
+    return {re.split(" @ |==", line)[0] for line in run(python, *PIP, "freeze", "--all").splitlines()}
+
+
 def build(folder: Path, profile: str) -> Path:
     """Builds the wheel with maturin."""
     programs = environment(folder / "build")
@@ -67,10 +72,9 @@ def main() -> None:
         describe(wheel)
         programs = environment(Path(folder) / "fresh")
         python = programs / "python"
-        before = set(run(python, *PIP, "freeze", "--all").split())
+        before = packages(python)
         run(python, *PIP, "install", wheel)
-        added = sorted(set(run(python, *PIP, "freeze", "--all").split()) - before)
-        print("installed:", *(name.split(" @ ")[0] for name in added if "throng" in name or "==" in name))
+        print("installed:", *sorted(packages(python) - before))
         print(run(programs / "throng", "--version").strip())
         run(python, *PIP, "install", "--no-deps", "--requirement", HERE / "tests/requirements.txt")
         (lines,) = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)

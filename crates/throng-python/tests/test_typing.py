@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,10 +21,17 @@ EXAMPLES = [
 ]
 
 
-def test_mypy_is_content_with_the_package_and_its_use():
-    line = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--config-file", str(CONFIG), str(PACKAGE), str(USE)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=PACKAGE.parent)
+def mypy(folder: Path, *arguments: str) -> None:
+    """Runs mypy in a folder of its own. It finds a package that is installed, and one that is not by the path."""
+    path = {} if PACKAGE.parent.name == "site-packages" else {"MYPYPATH": str(PACKAGE.parent)}
+    line = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(folder / "cache"), *arguments]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=folder, env={**os.environ, **path})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_is_content_with_the_package_and_its_use(tmp_path):
+    for checked in (["-p", "throng_privacy"], [str(USE)]):
+        mypy(tmp_path, "--config-file", str(CONFIG), *checked)
 
 
 def test_pyright_is_content_with_the_use_of_the_package(tmp_path):
@@ -36,9 +44,7 @@ def test_pyright_is_content_with_the_use_of_the_package(tmp_path):
 
 def test_type_checkers_are_content_with_the_examples(tmp_path):
     for example in EXAMPLES:
-        line = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path), example]
-        done = subprocess.run(line, capture_output=True, text=True, check=False, cwd=PACKAGE.parent)
-        assert done.returncode == 0, done.stdout + done.stderr
+        mypy(tmp_path, "--ignore-missing-imports", example)
     config = {"typeCheckingMode": "standard", "pythonVersion": "3.11", "include": EXAMPLES, "extraPaths": [str(PACKAGE.parent)]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
     line = [sys.executable, "-m", "pyright", "--project", str(tmp_path), "--pythonpath", sys.executable]
