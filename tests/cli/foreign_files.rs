@@ -274,16 +274,17 @@ fn repeated_fields_without_an_annotation_are_lists() {
     let schema = Arc::new(parse_message_type(schema).unwrap());
     let mut writer = SerializedFileWriter::new(file, schema, Default::default()).unwrap();
     let mut group = writer.next_row_group().unwrap();
-    let columns: [(&[i64], Option<&[i16]>, Option<&[i16]>); 3] = [
-        (&[1, 1, 2, 2], None, None),
-        (&[5, 6, 7], Some(&[1, 1, 0, 1, 0]), Some(&[0, 1, 0, 0, 0])),
-        (&[3, 4, 5, 6], None, None),
-    ];
-    for (values, definitions, repetitions) in columns {
+    // Levels of the rows [5, 6], [], [7], [].
+    let (definitions, repetitions) = ([1, 1, 0, 1, 0], [0, 1, 0, 0, 0]);
+    let mut write = |values: &[i64], are_lists: bool| {
+        let levels = are_lists.then_some((&definitions[..], &repetitions[..])).unzip();
         let mut column = group.next_column().unwrap().unwrap();
-        column.typed::<Int64Type>().write_batch(values, definitions, repetitions).unwrap();
+        column.typed::<Int64Type>().write_batch(values, levels.0, levels.1).unwrap();
         column.close().unwrap();
-    }
+    };
+    write(&[1, 1, 2, 2], false);
+    write(&[5, 6, 7], true);
+    write(&[3, 4, 5, 6], false);
     group.close().unwrap();
     writer.close().unwrap();
     workshop.policy(2, 1, &format!("{AGE}[columns]\nvisits.role = \"insensitive\"\nhome.role = \"insensitive\"\n"));

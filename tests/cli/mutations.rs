@@ -68,7 +68,7 @@ fn check_seeds(sources: &[mutate::Source], next: &AtomicU64, end: u64, tally: &M
                 tally.failed.push(seed);
             }
         }
-        if tally.files % 5000 == 0 {
+        if tally.files.is_multiple_of(5000) {
             tally.print();
         }
     }
