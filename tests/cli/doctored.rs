@@ -208,7 +208,8 @@ fn documents_that_were_changed_are_refused() {
     published.refuses("the manifest is of another run", &[4], |release| {
         edit(&manifest(release), |document| document["run_id"] = "0".into());
     });
-    let claims: [(&str, fn(&mut Value)); 6] = [
+    type Claim = (&'static str, fn(&mut Value));
+    let claims: [Claim; 6] = [
         ("more rows", |document| document["output"]["rows"] = 601.into()),
         ("fewer classes", |document| document["utility"]["classes"] = 3.into()),
         ("a larger k", |document| document["privacy"]["requirements"][0]["achieved"] = 100.into()),
@@ -232,7 +233,8 @@ fn documents_that_were_changed_are_refused() {
 #[test]
 fn labels_that_only_look_the_same_are_refused() {
     let published = Published::new(&people(600), COLUMNS);
-    let labels: [(&str, fn(&str) -> String); 8] = [
+    type Relabel = (&'static str, fn(&str) -> String);
+    let labels: [Relabel; 8] = [
         ("a space behind", |text| format!("{text} ")),
         ("a space before", |text| format!(" {text}")),
         ("a no-break space", |text| format!("{text}\u{a0}")),
@@ -245,7 +247,7 @@ fn labels_that_only_look_the_same_are_refused() {
     for (what, change) in labels {
         published.refuses_rows(what, &[4], |rows| with_text(&rows, "country", change));
     }
-    let ages: [(&str, fn(&str) -> String); 4] = [
+    let ages: [Relabel; 4] = [
         ("a number with a fraction", |text| format!("{text}.0")),
         ("a number with a sign", |text| format!("+{text}")),
         ("another hyphen", |text| format!("{}\u{2013}", text.replace('-', "\u{2013}"))),

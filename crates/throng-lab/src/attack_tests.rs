@@ -60,7 +60,6 @@ fn every_attack_is_repeated_by_its_seed() {
         previous: vec![in_intervals(people.clone(), 15, 18)],
         population: random_people(500, 4, 5, 8),
         traces: vec!["a text".to_owned()],
-        ..Siege::default()
     };
     let (first, again, other) = (siege(1).run(), siege(1).run(), siege(2).run());
     let names: Vec<&str> = first.attacks.iter().map(|outcome| outcome.name).collect();
