@@ -105,7 +105,7 @@ fn assert_prints_its_figures(browser: &mut Browser, metrics: &Value, risk: &Valu
 fn a_newcomer_comes_to_a_verified_release_by_clicks_alone() {
     let Some(mut browser) = browser() else { return };
     let workshop = Workshop::new();
-    write_patients(&workshop, 2500);
+    write_patients(&workshop, 1000);
     let studio = Running::start(&workshop, &["input/patients.parquet"]);
     browser.visit(&studio.address, 1280, 800, "light");
     browser.wait("document.documentElement.dataset.ready === 'yes'");
