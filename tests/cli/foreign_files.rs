@@ -108,6 +108,44 @@ fn big_endian_streams_are_refused_and_not_read_as_little_endian() {
 }
 
 #[test]
+fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_asked_for() {
+    let workshop = Workshop::new();
+    let path = workshop.path("input/people.arrow");
+    let rows = table(vec![("age", ages(40)), ("x", ages(40))]);
+    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    for write in [write_ipc, write_stream] {
+        write(&path, &rows);
+        workshop.run(&["--output", "out/whole"]);
+        fs::remove_dir_all(workshop.path("out/whole")).unwrap();
+        let whole = fs::read(&path).unwrap();
+        // The length of the values of both columns is in the footer of a file, and in the last message of a stream.
+        let length = body_length(&whole).to_le_bytes();
+        let at = whole.windows(8).rposition(|bytes| bytes == length).unwrap();
+        for declared in [1_i64 << 54, i64::MAX, whole.len() as i64, -1] {
+            let mut damaged = whole.clone();
+            damaged[at..at + 8].copy_from_slice(&declared.to_le_bytes());
+            fs::write(&path, damaged).unwrap();
+            let parts = ["input/people.arrow is damaged", "more data than the file has"];
+            assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+        }
+    }
+}
+
+/// Returns the length of the data of the first record batch of an Arrow file or stream.
+fn body_length(bytes: &[u8]) -> i64 {
+    // The letters before the first message of a file are followed by padding.
+    let mut at = bytes.windows(4).position(|marker| marker == [0xff; 4]).unwrap();
+    loop {
+        let length = i32::from_le_bytes(*bytes[at + 4..].first_chunk().unwrap()) as usize;
+        let message = root_as_message(&bytes[at + 8..at + 8 + length]).unwrap();
+        if message.header_as_record_batch().is_some() {
+            return message.bodyLength();
+        }
+        at += 8 + length + message.bodyLength() as usize;
+    }
+}
+
+#[test]
 fn times_beyond_milliseconds_are_refused_and_never_become_null() {
     let largest = i64::MAX / 1000;
     let workshop =

@@ -16,6 +16,7 @@
 //! | `new_files` | the files that an appended release does not have yet |
 //! | `pinned`, `fingerprint` | one version of each file, and the digest of all versions |
 
+mod arrow_lengths;
 mod delta_input;
 mod file_input;
 mod find;

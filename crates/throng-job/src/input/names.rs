@@ -15,7 +15,7 @@ use object_store::ObjectStoreExt;
 use throng_datafusion::catch_decode_panic;
 use throng_policy::CsvOptions;
 
-use super::InputFile;
+use super::{InputFile, arrow_lengths};
 use crate::error::{JobError, Kind};
 
 /// Size of the first read of a file: enough for the header of any table.
@@ -68,13 +68,18 @@ pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<u
 /// Checks the schema of an Arrow file or stream. The engine takes for a file what begins as one, so the same is checked here.
 pub(super) async fn check_arrow(file: &InputFile) -> Result<(), JobError> {
     let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
-    let bytes = match beginning.starts_with(ARROW_MAGIC) {
+    let is_file = beginning.starts_with(ARROW_MAGIC);
+    let bytes = match is_file {
         true => read_arrow_footer(file).await?,
         false => Some(beginning.clone()),
     };
     let Some(bytes) = bytes else { return Ok(()) };
+    match is_file {
+        true => root_as_footer(&bytes).map_or(Ok(()), |footer| arrow_lengths::check_blocks(file, footer))?,
+        false => arrow_lengths::check_messages(file).await?,
+    }
     let decoded = catch_decode_panic(async {
-        Ok(match beginning.starts_with(ARROW_MAGIC) {
+        Ok(match is_file {
             true => root_as_footer(&bytes).ok().and_then(|footer| footer.schema()).map(declared),
             false => first_message(&bytes)
                 .and_then(|message| root_as_message(message).ok()?.header_as_schema().map(declared)),
@@ -112,19 +117,17 @@ async fn read_arrow_footer(file: &InputFile) -> Result<Option<Bytes>, JobError> 
     read(file, start, size - ARROW_TAIL).await.map(Some)
 }
 
-/// The metadata of the first message of a stream: its length comes before it, and since version 0.15 of the format a marker
-/// before the length. Both are little-endian in every stream.
+/// The metadata of the first message of a stream.
 fn first_message(stream: &[u8]) -> Option<&[u8]> {
-    let rest = stream.strip_prefix(&[0xff; 4]).unwrap_or(stream);
-    let (length, rest) = rest.split_first_chunk()?;
-    rest.get(..usize::try_from(i32::from_le_bytes(*length)).ok()?)
+    let (prefix, length) = arrow_lengths::metadata_length(stream)?;
+    stream.get(prefix as usize..)?.get(..length as usize)
 }
 
 fn check_schema(file: &InputFile, schema: &Schema) -> Result<(), JobError> {
     check(file, schema.fields().iter().map(|field| field.name().as_str()))
 }
 
-async fn read(file: &InputFile, start: u64, end: u64) -> Result<Bytes, JobError> {
+pub(super) async fn read(file: &InputFile, start: u64, end: u64) -> Result<Bytes, JobError> {
     let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
     file.place.store.get_range(&file.place.path, start..end).await.map_err(failed)
 }
