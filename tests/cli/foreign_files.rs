@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, FixedSizeBinaryArray, Int32Array, Int64Array, RecordBatch, RunArray,
-    StringArray, Time32SecondArray, TimestampSecondArray,
+    Array, ArrayRef, AsArray, Decimal128Array, FixedSizeBinaryArray, FixedSizeListArray, Int32Array, Int64Array,
+    RecordBatch, RunArray, StringArray, Time32SecondArray, TimestampSecondArray,
 };
-use arrow::buffer::Buffer;
-use arrow::datatypes::{Int32Type, TimestampMillisecondType};
+use arrow::buffer::{Buffer, NullBuffer};
+use arrow::datatypes::{DataType, Field, Int32Type, TimestampMillisecondType};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use arrow::ipc::{Endianness, MetadataVersion, root_as_message};
 use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
@@ -218,6 +218,11 @@ fn columns_that_can_not_be_carried_are_refused_by_name() {
     let nothing = FixedSizeBinaryArray::try_new_with_len(0, Buffer::from_vec(Vec::<u8>::new()), None, 12).unwrap();
     let message = beside_age("other", Arc::new(nothing)).run_refused(78, &[]);
     assert_says(&message, &["column `other` is FixedSizeBinary(0)", "identifier"]);
+    let item = Arc::new(Field::new_list_field(DataType::Int32, true));
+    let valid = NullBuffer::new_valid(12);
+    let nothing = FixedSizeListArray::new(item, 0, Arc::new(Int32Array::from(Vec::<i32>::new())), Some(valid));
+    let message = beside_age("other", Arc::new(nothing)).run_refused(78, &[]);
+    assert_says(&message, &["column `other` is FixedSizeList(0", "identifier"]);
 }
 
 /// Four texts, of which each has a length of -1 but the first. The decoder adds it to a place and slices beyond it.

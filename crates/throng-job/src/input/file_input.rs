@@ -328,7 +328,7 @@ async fn read_through(frame: DataFrame, columns: &[&str]) -> Result<(), DataFusi
     Ok(())
 }
 
-fn file_format(format: Format, csv: CsvOptions) -> Arc<dyn FileFormat> {
+pub(super) fn file_format(format: Format, csv: CsvOptions) -> Arc<dyn FileFormat> {
     match format {
         Format::Parquet => Arc::new(ParquetFormat::default()),
         Format::Arrow => Arc::new(ArrowFormat),

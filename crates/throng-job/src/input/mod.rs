@@ -42,7 +42,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::{DataFrame, SessionContext};
-use throng_policy::{Format, Policy, Store, TablePin};
+use throng_policy::{CsvOptions, Format, Policy, Store, TablePin};
 
 use delta_input::DeltaInput;
 pub(crate) use file_input::{FileInput, InputFile};
@@ -195,12 +195,7 @@ pub(crate) async fn check_external_files(
         Err(error) if error.kind() == Kind::NoInput => return Ok(()),
         found => found?,
     };
-    for file in &found.files {
-        match format {
-            Format::Arrow => names::check_arrow(file).await?,
-            Format::Parquet => drop(footer::check_footer(session, file).await?),
-            Format::Csv => {}
-        }
-    }
+    let options = CsvOptions::default();
+    schema::read_schemas(session, &found.files, &file_input::file_format(format, options), format, options).await?;
     Ok(())
 }

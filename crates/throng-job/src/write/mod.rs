@@ -70,6 +70,8 @@ pub(crate) fn check_writable(released: &Schema, input: &Schema) -> Result<(), Jo
 fn is_writable(data_type: &DataType) -> bool {
     match data_type {
         DataType::Union(_, _) | DataType::Interval(_) | DataType::FixedSizeBinary(0) => false,
+        // Kernels lose its number of rows.
+        DataType::FixedSizeList(_, 0) => false,
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
         | DataType::Decimal128(_, scale)
