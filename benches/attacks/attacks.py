@@ -98,7 +98,7 @@ def cell(outcome):
 def table(title, lines):
     """Prints a table of attacks: name, before, mend, after."""
     print(f"\n{title}\n")
-    print("| attack | prior | before: success | gain | bound | mended by | after: success | gain | bound |")
+    print("| attack | prior | before: success | gain | bound | prevented by | after: success | gain | bound |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name, before, mend, after in lines:
         if before is None and after is None:

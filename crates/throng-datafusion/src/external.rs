@@ -9,7 +9,7 @@ use datafusion::datasource::listing_table_factory::ListingTableFactory;
 use datafusion::logical_expr::CreateExternalTable;
 
 use crate::AnonymizedTable;
-use crate::policy_text::policy_of;
+use crate::policy_text::release_policy_of;
 
 /// Default value of the option `format`.
 pub const DEFAULT_EXTERNAL_FORMAT: &str = "parquet";
@@ -53,7 +53,7 @@ impl TableProviderFactory for ThrongTableFactory {
             return plan_err!("table `{}` has an unknown format; use one of {}", cmd.name, FORMATS.join(", "));
         }
         input.file_type = format.to_uppercase();
-        let policy = policy_of(&policy, state.config())?;
+        let policy = release_policy_of(&policy, state.config())?;
         let input = ListingTableFactory::new().create(state, &input).await?;
         Ok(Arc::new(AnonymizedTable::new(input, policy)?))
     }

@@ -26,3 +26,10 @@ pub(crate) fn policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy
         None => policy,
     }))
 }
+
+/// Reads the policy of a release from a SQL literal, as [`policy_of`] does. A release of a series is refused.
+pub(crate) fn release_policy_of(text: &str, config: &SessionConfig) -> Result<Arc<Policy>, AnonymizeError> {
+    let policy = policy_of(text, config)?;
+    policy.check_outside_series()?;
+    Ok(policy)
+}

@@ -1,4 +1,4 @@
-//! Limits that are compared with a finished release, for callers that have none to compare.
+//! What a job does with a finished release, for callers that can not: compare it with limits, and keep the ledger of a series.
 
 use crate::field_path::FieldPath;
 use crate::policy::Policy;
@@ -28,6 +28,20 @@ impl Policy {
                 &FieldPath::of(&["privacy", field]),
                 "is a limit on the finished release, which nobody examines here; `throng run`, `anonymize` in Python, and \
                  `throng sql` without a `max_delay` do: release the table there, or take the limit out",
+            );
+        }
+        report.finish()
+    }
+
+    /// Fails if the policy makes a series of releases: its ledger has to know every release that anyone sees, and only a job reads
+    /// and writes it.
+    pub fn check_outside_series(&self) -> Result<(), PolicyError> {
+        let mut report = Report::new(&self.document);
+        if self.series.is_some() {
+            report.field(
+                &FieldPath::of(&["output", "mode"]),
+                "makes a series, whose ledger has to know every release; `throng run` reads and writes it: release the table there, \
+                 or choose another mode",
             );
         }
         report.finish()

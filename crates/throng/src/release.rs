@@ -35,6 +35,7 @@ impl VerifiedRelease {
         table: impl IntoTable,
         policy: &Policy,
     ) -> Result<Self, ThrongError> {
+        policy.check_outside_series().map_err(AnonymizeError::from)?;
         let table = Arc::new(AnonymizedTable::new(table.into_table()?, Arc::new(policy.clone()))?);
         let context = session.task_ctx();
         let (batch_rows, concurrency) =

@@ -9,7 +9,7 @@ use datafusion::common::{ResolvedTableReference, Result};
 use super::arguments::table_and_policy;
 use super::lookup::table_of;
 use crate::AnonymizedStreamTable;
-use crate::policy_text::policy_of;
+use crate::policy_text::release_policy_of;
 
 /// The table function `anonymize_stream('table', 'policy')`.
 ///
@@ -29,7 +29,7 @@ impl TableFunctionImpl for AnonymizeStreamFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
         let (table, policy) = table_and_policy(Self::NAME, args.exprs())?;
         let (name, input) = table_of(args.session(), table)?;
-        let policy = policy_of(policy, args.session().config())?;
+        let policy = release_policy_of(policy, args.session().config())?;
         let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
         streams.retain(|(known, _), table| *known != name || Arc::ptr_eq(table.input(), &input));
         let key = (name, policy.canonical_json());
