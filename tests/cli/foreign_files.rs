@@ -13,7 +13,7 @@ use arrow::array::{
 use arrow::buffer::{Buffer, NullBuffer};
 use arrow::datatypes::{DataType, Field, Int32Type, TimestampMillisecondType};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow::ipc::{Endianness, MetadataVersion, root_as_message};
+use arrow::ipc::{CompressionType, Endianness, MetadataVersion, root_as_message};
 use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::ParquetMetaDataReader;
@@ -127,6 +127,41 @@ fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_a
             fs::write(&path, damaged).unwrap();
             let parts = ["input/people.arrow is damaged", "more data than the file has"];
             assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+        }
+    }
+}
+
+#[test]
+fn compressed_arrow_data_that_declares_more_than_it_holds_is_refused_before_memory_is_asked_for() {
+    let workshop = Workshop::new();
+    let path = workshop.path("input/people.arrow");
+    let rows = table(vec![("age", ages(4000)), ("x", ages(4000))]);
+    workshop.policy(2, 1, &format!("{AGE}[columns.x]\nrole = \"insensitive\"\n"));
+    for codec in [CompressionType::LZ4_FRAME, CompressionType::ZSTD] {
+        for is_file in [true, false] {
+            let options = IpcWriteOptions::default().try_with_compression(Some(codec)).unwrap();
+            let (file, schema) = (File::create(&path).unwrap(), rows.schema());
+            if is_file {
+                let mut writer = FileWriter::try_new_with_options(file, &schema, options).unwrap();
+                writer.write(&rows).unwrap();
+                writer.finish().unwrap();
+            } else {
+                let mut writer = StreamWriter::try_new_with_options(file, &schema, options).unwrap();
+                writer.write(&rows).unwrap();
+                writer.finish().unwrap();
+            }
+            assert_eq!(workshop.run(&["--output", "out/whole"])["rows"], 4000);
+            fs::remove_dir_all(workshop.path("out/whole")).unwrap();
+            // The decoded length of the values of a column precedes them.
+            let whole = fs::read(&path).unwrap();
+            let at = whole.windows(8).position(|bytes| bytes == 32_000_i64.to_le_bytes()).unwrap();
+            for declared in [1_i64 << 54, i64::MAX, 1 << 40] {
+                let mut damaged = whole.clone();
+                damaged[at..at + 8].copy_from_slice(&declared.to_le_bytes());
+                fs::write(&path, damaged).unwrap();
+                let parts = ["input/people.arrow is damaged", "more data than the file has"];
+                assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+            }
         }
     }
 }

@@ -128,7 +128,7 @@ fn a_row_group_that_no_limit_can_hold_is_refused_before_any_work() {
     write_parquet(&workshop.path("input/people.parquet"), &table(vec![("age", ages), ("note", notes)]));
     workshop.policy(2, 1, "[columns.age]\nrole = \"quasi\"\n[columns.note]\nrole = \"insensitive\"\n");
     let message = workshop.run_refused(78, &["--memory-limit", "200MiB"]);
-    assert_says(&message, &["a row group of the input", "to at least ", "MiB"]);
+    assert_says(&message, &["a row group or batch of the input", "to at least ", "MiB"]);
     let least = message.rsplit_once(' ').unwrap().1.to_owned();
     workshop.run(&["--memory-limit", &least]);
     // What is not read needs no memory.

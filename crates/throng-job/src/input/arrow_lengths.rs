@@ -1,9 +1,14 @@
 //! Checks the lengths that an Arrow file or stream declares.
 //!
-//! A reader allocates the memory of a block before it reads it, and a process that asks for more than there is ends at once. So no
-//! block of a file and no message of a stream may reach beyond the end.
+//! A reader allocates the memory of a block, and of each compressed buffer, before it reads it, and a process that asks for more
+//! than there is ends at once. So no block of a file and no message of a stream may reach beyond the end, and no compressed buffer
+//! may declare more than its codec can make of it, or than there is memory for.
 
-use arrow::ipc::{Block, Footer, root_as_message};
+use std::ops::Range;
+
+use arrow::ipc::{Block, CompressionType, Footer, Message, RecordBatch, root_as_message};
+use bytes::Bytes;
+use object_store::ObjectStore;
 
 use super::InputFile;
 use super::names::read;
@@ -12,29 +17,49 @@ use crate::error::{JobError, Kind};
 /// Size of a read at the beginning of a message: enough for the metadata of most.
 const MESSAGE_START: u64 = 64 << 10;
 
-/// Checks that all blocks of an Arrow file are within it.
-pub(super) fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result<(), JobError> {
-    let blocks = [footer.dictionaries(), footer.recordBatches()];
-    match blocks.into_iter().flatten().flatten().all(|block| is_within(block, file.meta.size)) {
-        true => Ok(()),
-        false => Err(too_long(file)),
+/// Size of the decoded length that precedes a compressed buffer.
+const DECODED_LENGTH: u64 = 8;
+
+/// Most bytes that LZ4 makes of one: each byte of a length adds at most 255 bytes to a match.
+const LZ4_RATIO: u64 = 255;
+
+/// Most bytes that Zstandard makes of one: a block of 128 KiB takes four bytes at least.
+const ZSTD_RATIO: u64 = 32 << 10;
+
+/// Checks all blocks of an Arrow file. Returns the size of the largest, decoded.
+pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result<u64, JobError> {
+    let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+    let blocks: Option<Vec<(Range<u64>, u64)>> = blocks.map(|block| parts_of(block, file.meta.size)).collect();
+    let blocks = blocks.ok_or_else(|| too_long(file))?;
+    let metadata: Vec<Range<u64>> = blocks.iter().map(|(metadata, _)| metadata.clone()).collect();
+    let mut largest = 0;
+    for (bytes, (metadata, body_bytes)) in read_ranges(file, &metadata).await?.into_iter().zip(blocks) {
+        let message =
+            metadata_length(&bytes).and_then(|(prefix, _)| root_as_message(bytes.get(prefix as usize..)?).ok());
+        // What is no message is left to the reader, which reports it.
+        let Some(message) = message else { continue };
+        largest = largest.max(decoded_bytes(file, message, metadata.end..metadata.end + body_bytes).await?);
     }
+    Ok(largest)
 }
 
-fn is_within(block: &Block, size: u64) -> bool {
-    let parts = [block.offset(), i64::from(block.metaDataLength()), block.bodyLength()];
-    let end = parts.into_iter().try_fold(0_u64, |end, part| end.checked_add(u64::try_from(part).ok()?));
-    end.is_some_and(|end| end <= size)
+/// Returns the place of a block's metadata, and the size of its body, if both are within the file.
+fn parts_of(block: &Block, size: u64) -> Option<(Range<u64>, u64)> {
+    let offset = u64::try_from(block.offset()).ok()?;
+    let body = offset.checked_add(u64::try_from(block.metaDataLength()).ok()?)?;
+    let body_bytes = u64::try_from(block.bodyLength()).ok()?;
+    (body.checked_add(body_bytes)? <= size).then_some((offset..body, body_bytes))
 }
 
-/// Checks that all messages of an Arrow stream are within it. What is no message is left to the reader, which reports it.
-pub(super) async fn check_messages(file: &InputFile) -> Result<(), JobError> {
-    let (size, mut at) = (file.meta.size, 0);
+/// Checks all messages of an Arrow stream. Returns the size of the largest, decoded. What is no message is left to the reader,
+/// which reports it.
+pub(super) async fn check_messages(file: &InputFile) -> Result<u64, JobError> {
+    let (size, mut at, mut largest) = (file.meta.size, 0, 0);
     while at < size {
         let start = read(file, at, size.min(at.saturating_add(MESSAGE_START))).await?;
-        let Some((prefix, length)) = metadata_length(&start) else { return Ok(()) };
+        let Some((prefix, length)) = metadata_length(&start) else { break };
         if length == 0 {
-            return Ok(());
+            break;
         }
         let (from, end) = (at + prefix, at + prefix + length);
         if end > size {
@@ -44,11 +69,67 @@ pub(super) async fn check_messages(file: &InputFile) -> Result<(), JobError> {
             Some(metadata) => start.slice_ref(metadata),
             None => read(file, from, end).await?,
         };
-        let Ok(message) = root_as_message(&metadata) else { return Ok(()) };
+        let Ok(message) = root_as_message(&metadata) else { break };
         let body = u64::try_from(message.bodyLength()).ok();
         at = body.and_then(|body| end.checked_add(body)).filter(|end| *end <= size).ok_or_else(|| too_long(file))?;
+        largest = largest.max(decoded_bytes(file, message, end..at).await?);
     }
-    Ok(())
+    Ok(largest)
+}
+
+/// Returns the size of a message with this body once it is read and decoded. Checks the lengths of its compressed buffers.
+async fn decoded_bytes(file: &InputFile, message: Message<'_>, body: Range<u64>) -> Result<u64, JobError> {
+    let stored = body.end - body.start;
+    let batch = message.header_as_record_batch();
+    let batch = batch.or_else(|| message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data()));
+    let Some((batch, ratio)) = batch.and_then(|batch| Some((batch, largest_ratio(batch)?))) else { return Ok(stored) };
+    let buffers = buffers_of(batch, &body).ok_or_else(|| too_long(file))?;
+    let lengths: Vec<Range<u64>> = buffers.iter().map(|buffer| buffer.start..buffer.start + DECODED_LENGTH).collect();
+    let mut decoded = 0_u64;
+    for (buffer, length) in buffers.iter().zip(read_ranges(file, &lengths).await?) {
+        let length = length.first_chunk().map_or(0, |length| i64::from_le_bytes(*length));
+        // A buffer that is stored as it is declares -1; what else is negative, the reader reports.
+        let length = u64::try_from(length).unwrap_or(0);
+        if length > (buffer.end - buffer.start).saturating_mul(ratio) {
+            return Err(too_long(file));
+        }
+        decoded = decoded.saturating_add(length);
+    }
+    check_allocation(decoded).map_err(|text| JobError::new(Kind::BadData, format!("{} {text}", file.place)))?;
+    Ok(stored.saturating_add(decoded))
+}
+
+/// Returns how many times its size a compressed buffer can have decoded; `None` if buffers are not compressed.
+fn largest_ratio(batch: RecordBatch<'_>) -> Option<u64> {
+    match batch.compression()?.codec() {
+        CompressionType::LZ4_FRAME => Some(LZ4_RATIO),
+        _ => Some(ZSTD_RATIO),
+    }
+}
+
+/// Returns the places of the buffers that declare a length; `None` if one is not within the body.
+fn buffers_of(batch: RecordBatch<'_>, body: &Range<u64>) -> Option<Vec<Range<u64>>> {
+    let buffers = batch.buffers().into_iter().flatten().map(|buffer| {
+        let start = body.start.checked_add(u64::try_from(buffer.offset()).ok()?)?;
+        let end = start.checked_add(u64::try_from(buffer.length()).ok()?)?;
+        (end <= body.end).then_some(start..end)
+    });
+    let buffers: Option<Vec<Range<u64>>> = buffers.collect();
+    Some(buffers?.into_iter().filter(|buffer| buffer.end - buffer.start >= DECODED_LENGTH).collect())
+}
+
+/// Checks that this much memory can be allocated, which the reader takes for granted.
+fn check_allocation(bytes: u64) -> Result<(), String> {
+    let mut probe: Vec<u8> = Vec::new();
+    match usize::try_from(bytes).is_ok_and(|bytes| probe.try_reserve_exact(bytes).is_ok()) {
+        true => Ok(()),
+        false => {
+            let size = bytes.div_ceil(1 << 20);
+            Err(format!(
+                "has a batch of {size} MiB, which is more than there is memory for; write it in smaller batches"
+            ))
+        }
+    }
 }
 
 /// Returns the size of what precedes the metadata of a message, and the length of the metadata. Since version 0.15 of the format a
@@ -62,7 +143,26 @@ pub(super) fn metadata_length(message: &[u8]) -> Option<(u64, u64)> {
     Some((prefix, u64::try_from(length).ok()?))
 }
 
+async fn read_ranges(file: &InputFile, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, JobError> {
+    let failed = |error| JobError::storage(format!("reading {}", file.place), &error);
+    file.place.store.get_ranges(&file.place.path, ranges).await.map_err(failed)
+}
+
 fn too_long(file: &InputFile) -> JobError {
     let text = format!("{} is damaged: it declares more data than the file has", file.place);
     JobError::new(Kind::BadData, format!("{text}; write the file again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_beyond_all_memory_is_refused() {
+        check_allocation(1 << 20).unwrap();
+        for bytes in [1 << 60, u64::MAX] {
+            let text = check_allocation(bytes).unwrap_err();
+            assert!(text.contains("MiB, which is more than there is memory for"), "{text}");
+        }
+    }
 }

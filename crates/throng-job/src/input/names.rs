@@ -65,19 +65,21 @@ pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<u
     }
 }
 
-/// Checks the schema of an Arrow file or stream. The engine takes for a file what begins as one, so the same is checked here.
-pub(super) async fn check_arrow(file: &InputFile) -> Result<(), JobError> {
+/// Checks the schema of an Arrow file or stream, and the lengths that it declares. Returns the size of its largest batch. The engine
+/// takes for a file what begins as one, so the same is checked here.
+pub(super) async fn check_arrow(file: &InputFile) -> Result<u64, JobError> {
     let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
     let is_file = beginning.starts_with(ARROW_MAGIC);
     let bytes = match is_file {
         true => read_arrow_footer(file).await?,
         false => Some(beginning.clone()),
     };
-    let Some(bytes) = bytes else { return Ok(()) };
-    match is_file {
-        true => root_as_footer(&bytes).map_or(Ok(()), |footer| arrow_lengths::check_blocks(file, footer))?,
-        false => arrow_lengths::check_messages(file).await?,
-    }
+    let Some(bytes) = bytes else { return Ok(0) };
+    let largest_batch = match (is_file, root_as_footer(&bytes)) {
+        (true, Ok(footer)) => arrow_lengths::check_blocks(file, footer).await?,
+        (true, Err(_)) => 0,
+        (false, _) => arrow_lengths::check_messages(file).await?,
+    };
     let decoded = catch_decode_panic(async {
         Ok(match is_file {
             true => root_as_footer(&bytes).ok().and_then(|footer| footer.schema()).map(declared),
@@ -86,13 +88,13 @@ pub(super) async fn check_arrow(file: &InputFile) -> Result<(), JobError> {
         })
     });
     match decoded.await.map_err(|error| JobError::reading(&file.place.to_string(), &error))? {
-        Some((Endianness::Little, schema)) => check_schema(file, &schema),
+        Some((Endianness::Little, schema)) => check_schema(file, &schema).map(|()| largest_batch),
         Some(_) => {
             let text = format!("{} is not readable: its numbers are big-endian, which is not supported", file.place);
             Err(JobError::new(Kind::BadData, format!("{text}; write it on a little-endian machine, or as Parquet")))
         }
         // The reader of the file reports the fault.
-        None => Ok(()),
+        None => Ok(largest_batch),
     }
 }
 

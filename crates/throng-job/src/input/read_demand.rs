@@ -1,19 +1,23 @@
 //! How much memory it takes to read a file, before it is read.
 //!
-//! A decoder holds a row group of the columns that it reads, as stored, and the batch that it is about to return. Both are
-//! known from the footer, so that wide rows get small batches, and a memory limit decides how many streams read at a time.
+//! A decoder holds a row group of the columns that it reads, as stored (of an Arrow file a batch), and the batch that it is
+//! about to return. Both are declared by the file, so that wide rows get small batches, and a memory limit decides how many
+//! streams read at a time.
 
 use std::collections::HashMap;
 
 use datafusion::parquet::file::metadata::ParquetMetaData;
 use datafusion::prelude::SessionContext;
 
-use crate::error::JobError;
+use crate::error::{JobError, Kind};
 use crate::memory::{too_little_for_transfers, transfer_bytes_beside};
 use crate::write::{ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 
 /// Size of a batch, about: a batch has fewer rows than usual where rows are wider than half a kilobyte.
 const BATCH_BYTES: u64 = 4 << 20;
+
+/// Most bytes of a row, in the mean of a row group: a command without a memory limit holds several copies of a row.
+const MAX_ROW_BYTES: u64 = 64 << 20;
 
 /// Batches that a stream holds: one being decoded, one in transit, one being processed.
 const BATCHES_HELD: u64 = 3;
@@ -24,6 +28,8 @@ pub(super) struct ReadDemand {
     columns: HashMap<String, ColumnDemand>,
     /// Mean size of a row, where columns are not known apart.
     row_bytes: u64,
+    /// Size of the largest batch of a file that is read batch by batch.
+    batch_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,12 +60,17 @@ impl ReadDemand {
                 demand.value_bytes = demand.value_bytes.max(plain / rows);
             }
         }
-        Self { columns, row_bytes: 0 }
+        Self { columns, ..Self::default() }
     }
 
     /// Returns the demand of a text file with rows of this size.
     pub(super) fn of_rows(row_bytes: u64) -> Self {
-        Self { columns: HashMap::new(), row_bytes }
+        Self { row_bytes, ..Self::default() }
+    }
+
+    /// Returns the demand of an Arrow file with batches of at most this size.
+    pub(super) fn of_batches(batch_bytes: u64) -> Self {
+        Self { batch_bytes, ..Self::default() }
     }
 
     /// Returns the demand of all files of a table, which are read one by one in each stream.
@@ -69,14 +80,15 @@ impl ReadDemand {
             known.chunk_bytes = known.chunk_bytes.max(seen.chunk_bytes);
             known.value_bytes = known.value_bytes.max(seen.value_bytes);
         }
-        Self { row_bytes: self.row_bytes.max(other.row_bytes), ..self }
+        let batch_bytes = self.batch_bytes.max(other.batch_bytes);
+        Self { row_bytes: self.row_bytes.max(other.row_bytes), batch_bytes, ..self }
     }
 
     /// Returns how to read these columns; all without any.
     pub(super) fn plan(&self, columns: Option<&[&str]>) -> ReadPlan {
         let is_read = |name: &str| columns.is_none_or(|columns| columns.contains(&name));
         let read = self.columns.iter().filter(|(name, _)| is_read(name)).map(|(_, demand)| demand);
-        let (part_bytes, value_bytes) = read.fold((0_u64, 0_u64), |(part, value), demand| {
+        let (part_bytes, value_bytes) = read.fold((self.batch_bytes, 0_u64), |(part, value), demand| {
             (part.saturating_add(demand.chunk_bytes), value.saturating_add(demand.value_bytes))
         });
         let row_bytes = value_bytes.max(self.row_bytes).max(1);
@@ -91,7 +103,7 @@ pub(crate) struct ReadPlan {
     batch_rows: usize,
     /// Mean size of a row.
     row_bytes: u64,
-    /// Size of a row group, as it is stored.
+    /// Size of a row group, as it is stored, or of a batch of an Arrow file.
     part_bytes: u64,
     /// Memory to write a row group.
     written_bytes: u64,
@@ -129,9 +141,15 @@ impl ReadPlan {
         bytes / self.row_bytes
     }
 
-    /// Sets the batches and streams of later queries of a session. Returns an error if not even one stream fits its memory, or
-    /// one row group that is written.
+    /// Sets the batches and streams of later queries of a session. Returns an error if rows are too large for any command, or not
+    /// even one stream fits its memory, or one row group that is written.
     pub(crate) fn apply(self, session: &SessionContext) -> Result<(), JobError> {
+        if self.row_bytes > MAX_ROW_BYTES {
+            let (size, most) = (self.row_bytes.div_ceil(1 << 20), MAX_ROW_BYTES >> 20);
+            let text =
+                format!("the rows of the input take about {size} MiB each, and at most {most} MiB are supported");
+            return Err(JobError::new(Kind::BadData, format!("{text}; leave out the columns with the largest values")));
+        }
         // Asked before the state is locked, which the session does too.
         let transfers = transfer_bytes_beside(session.runtime_env().memory_pool.as_ref());
         let state = session.state_ref();
@@ -142,13 +160,13 @@ impl ReadPlan {
         let Some(transfers) = transfers else { return Ok(()) };
         let batch_bytes = (batch_rows as u64).saturating_mul(self.row_bytes);
         let stream_bytes = self.part_bytes.saturating_add(BATCHES_HELD * batch_bytes);
-        let (most, of) = match stream_bytes >= self.written_bytes {
-            true => (stream_bytes, "input"),
-            false => (self.written_bytes, "release"),
+        let (most, part) = match stream_bytes >= self.written_bytes {
+            true => (stream_bytes, "a row group or batch of the input"),
+            false => (self.written_bytes, "a row group of the release"),
         };
         if most > transfers {
             let size = most.div_ceil(1 << 20);
-            return Err(too_little_for_transfers(&format!("a row group of the {of} ({size} MiB)"), most));
+            return Err(too_little_for_transfers(&format!("{part} ({size} MiB)"), most));
         }
         let streams = (transfers / stream_bytes.max(1)).max(1) as usize;
         let streams = config.target_partitions().min(streams);
@@ -163,7 +181,6 @@ mod tests {
     use datafusion::prelude::SessionConfig;
 
     use super::*;
-    use crate::error::Kind;
     use crate::memory::job_pool;
 
     fn session(limit: u64) -> SessionContext {
@@ -177,7 +194,7 @@ mod tests {
             ("a".to_owned(), ColumnDemand { chunk_bytes: 0, value_bytes: 8 }),
             ("b".to_owned(), { ColumnDemand { chunk_bytes, value_bytes } }),
         ];
-        ReadDemand { columns: columns.into(), row_bytes: 0 }
+        ReadDemand { columns: columns.into(), ..ReadDemand::default() }
     }
 
     #[test]
@@ -189,6 +206,15 @@ mod tests {
         let all = session(limit);
         wide.plan(None).apply(&all).unwrap();
         assert_eq!((all.copied_config().batch_size(), all.copied_config().target_partitions()), (3, 2));
+    }
+
+    #[test]
+    fn rows_that_are_too_large_are_refused_where_they_are_read() {
+        let huge = demand(1 << 20, (64 << 20) + 1);
+        let error = huge.plan(None).apply(&SessionContext::new()).unwrap_err();
+        assert_eq!(error.kind(), Kind::BadData);
+        assert!(error.to_string().contains("about 65 MiB each, and at most 64 MiB"), "{error}");
+        huge.plan(Some(&["a"])).apply(&SessionContext::new()).unwrap();
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) async fn read_schemas(
             let (rows, demand) = match kind {
                 Format::Parquet => check_footer(session, &file).await.map(|(rows, demand)| (Some(rows), demand))?,
                 Format::Csv => (None, ReadDemand::of_rows(names::check_csv(&file, csv).await?)),
-                Format::Arrow => names::check_arrow(&file).await.map(|()| (None, ReadDemand::default()))?,
+                Format::Arrow => (None, ReadDemand::of_batches(names::check_arrow(&file).await?)),
             };
             let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta));
             let schema =
