@@ -13,7 +13,7 @@ use arrow::array::{
 use arrow::buffer::{Buffer, NullBuffer};
 use arrow::datatypes::{DataType, Field, Int32Type, TimestampMillisecondType};
 use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use arrow::ipc::{CompressionType, Endianness, MetadataVersion, root_as_message};
+use arrow::ipc::{CompressionType, Endianness, Footer, MetadataVersion, root_as_footer, root_as_message};
 use parquet::basic::{Encoding, Repetition, Type as PhysicalType};
 use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
 use parquet::file::metadata::ParquetMetaDataReader;
@@ -397,4 +397,24 @@ fn arrow_files_of_the_version_before_are_read() {
         let others: BTreeSet<Option<String>> = others.into_iter().collect();
         assert_eq!(others, (0..12).map(|other| Some(other.to_string())).collect());
     }
+    // pyarrow writes the version of its own time into the footer, whatever that of the batches.
+    let mut writer = FileWriter::try_new_with_options(File::create(&path).unwrap(), &rows.schema(), version).unwrap();
+    writer.write(&rows).unwrap();
+    writer.finish().unwrap();
+    let mut file = fs::read(&path).unwrap();
+    let version = root_as_footer(footer_of(&file)).unwrap()._tab;
+    let place = version.vtable().get(Footer::VT_VERSION) as usize + version.loc();
+    let footer = file.len() - 10 - footer_of(&file).len();
+    assert_eq!(file[footer + place..][..2], [3, 0]);
+    file[footer + place] = 4;
+    fs::write(&path, file).unwrap();
+    fs::remove_dir_all(workshop.release()).unwrap();
+    assert_refused_everywhere(&workshop, "input/people.arrow", "age", &["input/people.arrow", "different versions"]);
+}
+
+/// Returns the footer of an Arrow file.
+fn footer_of(file: &[u8]) -> &[u8] {
+    let end = file.len() - 10;
+    let length = u32::from_le_bytes(*file[end..].first_chunk().unwrap());
+    &file[end - length as usize..end]
 }

@@ -18,6 +18,7 @@
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::memory_pool::MemoryReservation;
+use rayon::prelude::*;
 use throng_core::anonymize::{Method, PartitionChoice};
 use throng_core::model::Privacy;
 use throng_core::partition::RoutingTree;
@@ -54,7 +55,7 @@ const MOST_PARTS: f64 = 512.0;
 const WAITING_GROUPS: usize = 1 << 17;
 
 /// Maximum number of groups from chunks that are grouped by sorting at once. The result does not depend on it.
-const MOST_GATHERED: usize = 1 << 22;
+const MOST_GATHERED: usize = 1 << 24;
 
 /// Memory per group, besides its tuple, while the classes of a part are formed.
 const FORMING_BYTES: usize = 64;
@@ -209,9 +210,25 @@ impl Groups {
         }
     }
 
-    /// Groups the tuples of a part. The same group may be routed to a part from many chunks, so the memory is that of
-    /// distinct groups, and of a number per tuple.
+    /// Groups the tuples of a part: by sorting, which uses all threads, if there is memory for all of them.
     fn grouped(&self, stored: &BufferedBatches, room: &MemoryReservation) -> Result<(Table, Vec<u32>), AnonymizeError> {
+        let width = self.domains.width();
+        let tuples = stored.bytes() / ((width + 1) * size_of::<u32>());
+        let has_slices = self.domains.slices().next().is_some();
+        if stored.is_spilled() || has_slices || !has_room(room, tuples, &self.domains) {
+            return self.hashed(stored, room);
+        }
+        let (mut grouping, mut batches) = (SortGrouping::with_room_for(tuples, &self.domains), stored.read()?);
+        while let Some(batch) = batches.next()? {
+            grouping.add_placed(numbers(&batch));
+        }
+        let GroupedTable { table, groups, .. } = grouping.table(&self.domains, usize::MAX)?;
+        Ok((table, groups.unwrap_or_default()))
+    }
+
+    /// Groups the tuples of a part by hashing. The same group may be routed to a part from many chunks, so the memory is that of
+    /// distinct groups, and of a number per tuple.
+    fn hashed(&self, stored: &BufferedBatches, room: &MemoryReservation) -> Result<(Table, Vec<u32>), AnonymizeError> {
         let (mut grouping, width) = (HashGrouping::new(&self.domains, usize::MAX), self.domains.width());
         let (mut numbers, mut batches) = (Vec::new(), stored.read()?);
         let mut values: Vec<PartValues> = self.domains.slices().map(PartValues::new).collect();
@@ -324,6 +341,11 @@ fn tuples(stored: &BufferedBatches, width: usize) -> Result<CountedTuples, Anony
     Ok(tuples)
 }
 
+/// Reserves the memory to sort this many groups. Returns whether there is as much.
+fn has_room(reservation: &MemoryReservation, groups: usize, domains: &Domains) -> bool {
+    reservation.try_resize(groups * SortGrouping::group_bytes(domains)).is_ok()
+}
+
 /// Groups by sorting. Returns `None` if there are too many groups, or too little memory.
 fn gathered(
     snapshot: &Snapshot,
@@ -335,7 +357,7 @@ fn gathered(
     if !snapshot.spilled().is_empty() {
         return Ok(None);
     }
-    if groups > MOST_GATHERED || reservation.try_resize(groups * SortGrouping::group_bytes(domains)).is_err() {
+    if groups > MOST_GATHERED || !has_room(reservation, groups, domains) {
         return Ok(None);
     }
     let mut gathered = SortGrouping::with_room_for(groups, domains);
@@ -397,21 +419,26 @@ fn route(
     let width = domains.width() + 2 * slices.len();
     let mut waiting: Vec<CountedTuples> = vec![CountedTuples::new(width); parts.len()];
     let most = (WAITING_GROUPS / parts.len()).max(64);
-    let (mut part_of, mut placed) = (store("parts of groups"), vec![0; width]);
+    let mut part_of = store("parts of groups");
     for_each_chunk(snapshot, |stream, chunk, values| {
-        let tuples = unpack(chunk, snapshot.width());
-        let mut of_chunk = Vec::with_capacity(tuples.len());
-        for (tuple, rows) in tuples {
-            domains.place_ranked(stream, &values.ranks, tuple, &mut placed);
+        let (groups, ChunkValues { ranks, keys, .. }) = (numbers(chunk), values);
+        let mut placed = vec![0; groups.len() / (snapshot.width() + 1) * width];
+        let of_group = |(group, placed): (&[u32], &mut [u32])| {
+            domains.place_ranked(stream, ranks, group, placed);
             let of_keys = placed[domains.width()..].as_chunks_mut::<2>().0;
-            for ((slot, column), keys) in of_keys.iter_mut().zip(&slices).zip(&values.keys) {
+            for ((slot, column), keys) in of_keys.iter_mut().zip(&slices).zip(keys) {
                 // Null has no key.
-                *slot = halves(keys.get(tuple[*column] as usize).copied().unwrap_or(0));
+                *slot = halves(keys.get(group[*column] as usize).copied().unwrap_or(0));
             }
-            let part = parts.part(&placed[..quasi]);
-            of_chunk.push(part);
+            parts.part(&placed[..quasi])
+        };
+        let groups = groups.par_chunks_exact(snapshot.width() + 1);
+        let of_chunk: Vec<u32> = groups.zip(placed.par_chunks_exact_mut(width)).map(of_group).collect();
+        let tuples = placed.chunks_exact(width).zip(unpack(chunk, snapshot.width()));
+        for (part, (placed, (_, rows))) in of_chunk.iter().zip(tuples) {
+            let part = *part;
             let waiting = &mut waiting[part as usize];
-            waiting.push(&placed, rows);
+            waiting.push(placed, rows);
             if waiting.len() >= most {
                 stores[part as usize].push(pack(waiting)?)?;
                 *waiting = CountedTuples::new(width);

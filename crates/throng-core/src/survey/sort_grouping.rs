@@ -133,6 +133,12 @@ impl SortGrouping {
         }));
     }
 
+    /// Adds groups that are already encoded. Each is a tuple followed by a row count.
+    pub fn add_placed(&mut self, groups: &[u32]) {
+        let width = self.tuples.width;
+        groups.chunks_exact(width + 1).for_each(|group| self.push(&group[..width], group[width]));
+    }
+
     /// Adds a group that is already encoded.
     pub(super) fn push(&mut self, placed: &[u32], rows: u32) {
         let number = self.entries.len() as u32;

@@ -14,6 +14,7 @@ use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use futures::{Stream, StreamExt};
+use rayon::prelude::*;
 use throng_core::anonymize::Method;
 use throng_core::dictionary_encode::is_text;
 use throng_core::global_dictionary::GlobalDictionary;
@@ -145,22 +146,29 @@ impl Lexicons {
             return Ok(lexicons);
         }
         for stream in &snapshot.streams {
-            let mut batches = stream.rows.read()?;
+            // Spilled batches are read one by one.
+            let most = if stream.rows.is_spilled() { 1 } else { usize::MAX };
+            let (mut batches, mut together) = (stream.rows.read()?, Vec::new());
             while let Some(batch) = batches.next()? {
                 snapshot.workspace.check()?;
-                lexicons.add(&batch);
+                together.push(batch);
+                if together.len() == most {
+                    lexicons.add(&together);
+                    together.clear();
+                }
             }
+            lexicons.add(&together);
         }
         Ok(lexicons)
     }
 
-    /// Adds the strings of a batch.
-    fn add(&mut self, rows: &RecordBatch) {
-        for (kept, lexicon) in self.columns.iter_mut().enumerate() {
+    /// Adds the strings of batches, the columns in parallel.
+    fn add(&mut self, batches: &[RecordBatch]) {
+        self.columns.par_iter_mut().enumerate().for_each(|(kept, lexicon)| {
             if let Some(lexicon) = lexicon {
-                lexicon.add(rows.column(kept_column(kept)));
+                batches.iter().for_each(|rows| lexicon.add(rows.column(kept_column(kept))));
             }
-        }
+        });
     }
 
     /// Returns the schema of encoded rows: dictionary keys, or plain strings in columns with too many distinct ones.

@@ -63,7 +63,7 @@ impl SpilledRows {
         let group_of = plan.groups_of(&mut snapshot)?;
         let mut lexicons = Lexicons::new(&snapshot.row_schema());
         let mut assignment = RowAssignment::new(&snapshot, plan, &group_of, |batch| {
-            lexicons.add(batch);
+            lexicons.add(std::slice::from_ref(batch));
             reserve(lexicon_room, lexicons.size(), STRINGS)
         })?;
         let mut classed = ClassedRows::new(&snapshot, plan, &lexicons);

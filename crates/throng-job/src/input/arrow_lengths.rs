@@ -6,12 +6,12 @@
 
 use std::ops::Range;
 
-use arrow::ipc::{Block, CompressionType, Footer, Message, RecordBatch, root_as_message};
+use arrow::ipc::{Block, CompressionType, Footer, Message, MetadataVersion, RecordBatch, root_as_message};
 use bytes::Bytes;
 use object_store::ObjectStore;
 
 use super::InputFile;
-use super::names::read;
+use super::names::{damaged, read};
 use crate::error::{JobError, Kind};
 
 /// Size of a read at the beginning of a message: enough for the metadata of most.
@@ -38,6 +38,14 @@ pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result
             metadata_length(&bytes).and_then(|(prefix, _)| root_as_message(bytes.get(prefix as usize..)?).ok());
         // What is no message is left to the reader, which reports it.
         let Some(message) = message else { continue };
+        // Old files have no version in their footer.
+        if footer.version() != MetadataVersion::V1 && message.version() != footer.version() {
+            let text = format!("{} is not readable: its footer and its batches declare different versions", file.place);
+            return Err(JobError::new(
+                Kind::BadData,
+                format!("{text}; write it in the current version, or as Parquet"),
+            ));
+        }
         largest = largest.max(decoded_bytes(file, message, metadata.end..metadata.end + body_bytes).await?);
     }
     Ok(largest)
@@ -149,8 +157,7 @@ async fn read_ranges(file: &InputFile, ranges: &[Range<u64>]) -> Result<Vec<Byte
 }
 
 fn too_long(file: &InputFile) -> JobError {
-    let text = format!("{} is damaged: it declares more data than the file has", file.place);
-    JobError::new(Kind::BadData, format!("{text}; write the file again"))
+    damaged(file, "it declares more data than the file has")
 }
 
 #[cfg(test)]

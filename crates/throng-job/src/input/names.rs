@@ -65,21 +65,12 @@ pub(super) async fn check_csv(file: &InputFile, options: CsvOptions) -> Result<u
     }
 }
 
-/// Checks the schema of an Arrow file or stream, and the lengths that it declares. Returns the size of its largest batch. The engine
-/// takes for a file what begins as one, so the same is checked here.
-pub(super) async fn check_arrow(file: &InputFile) -> Result<u64, JobError> {
+/// Checks the schema of an Arrow file or stream, and the lengths that it declares. Returns the schema, and the size of the largest
+/// batch. The engine takes for a file what begins as one, so the same is checked here.
+pub(super) async fn check_arrow(file: &InputFile) -> Result<(Schema, u64), JobError> {
     let beginning = read(file, 0, file.meta.size.min(BEGINNING)).await?;
     let is_file = beginning.starts_with(ARROW_MAGIC);
-    let bytes = match is_file {
-        true => read_arrow_footer(file).await?,
-        false => Some(beginning.clone()),
-    };
-    let Some(bytes) = bytes else { return Ok(0) };
-    let largest_batch = match (is_file, root_as_footer(&bytes)) {
-        (true, Ok(footer)) => arrow_lengths::check_blocks(file, footer).await?,
-        (true, Err(_)) => 0,
-        (false, _) => arrow_lengths::check_messages(file).await?,
-    };
+    let bytes = if is_file { read_arrow_footer(file).await? } else { beginning };
     let decoded = catch_decode_panic(async {
         Ok(match is_file {
             true => root_as_footer(&bytes).ok().and_then(|footer| footer.schema()).map(declared),
@@ -87,15 +78,19 @@ pub(super) async fn check_arrow(file: &InputFile) -> Result<u64, JobError> {
                 .and_then(|message| root_as_message(message).ok()?.header_as_schema().map(declared)),
         })
     });
-    match decoded.await.map_err(|error| JobError::reading(&file.place.to_string(), &error))? {
-        Some((Endianness::Little, schema)) => check_schema(file, &schema).map(|()| largest_batch),
-        Some(_) => {
-            let text = format!("{} is not readable: its numbers are big-endian, which is not supported", file.place);
-            Err(JobError::new(Kind::BadData, format!("{text}; write it on a little-endian machine, or as Parquet")))
-        }
-        // The reader of the file reports the fault.
-        None => Ok(largest_batch),
+    let decoded = decoded.await.map_err(|error| JobError::reading(&file.place.to_string(), &error))?;
+    let (endianness, schema) = decoded.ok_or_else(|| damaged(file, "its schema is not readable"))?;
+    if endianness != Endianness::Little {
+        let text = format!("{} is not readable: its numbers are big-endian, which is not supported", file.place);
+        let text = format!("{text}; write it on a little-endian machine, or as Parquet");
+        return Err(JobError::new(Kind::BadData, text));
     }
+    check_schema(file, &schema)?;
+    let largest_batch = match (is_file, root_as_footer(&bytes)) {
+        (true, Ok(footer)) => arrow_lengths::check_blocks(file, footer).await?,
+        _ => arrow_lengths::check_messages(file).await?,
+    };
+    Ok((schema, largest_batch))
 }
 
 /// The order of bytes and the columns that an Arrow file or stream declares.
@@ -103,20 +98,22 @@ fn declared(schema: ArrowSchema<'_>) -> (Endianness, Schema) {
     (schema.endianness(), fb_to_schema(schema))
 }
 
-async fn read_arrow_footer(file: &InputFile) -> Result<Option<Bytes>, JobError> {
+async fn read_arrow_footer(file: &InputFile) -> Result<Bytes, JobError> {
     let size = file.meta.size;
     let tail = read(file, size.saturating_sub(ARROW_TAIL), size).await?;
-    let [l0, l1, l2, l3, magic @ ..] = tail.as_ref() else { return Ok(None) };
+    let cut_off = || damaged(file, "its end is missing");
+    let (length, magic) = tail.split_first_chunk().ok_or_else(cut_off)?;
     if magic != ARROW_MAGIC {
-        return Ok(None);
+        return Err(cut_off());
     }
-    let length = u64::from(u32::from_le_bytes([*l0, *l1, *l2, *l3]));
-    let start = (size - ARROW_TAIL).checked_sub(length);
-    let start = start.ok_or_else(|| {
-        let text = format!("{} is damaged: its footer claims to be longer than the file", file.place);
-        JobError::new(Kind::BadData, format!("{text}; write the file again"))
-    })?;
-    read(file, start, size - ARROW_TAIL).await.map(Some)
+    let start = (size - ARROW_TAIL).checked_sub(u64::from(u32::from_le_bytes(*length)));
+    let start = start.ok_or_else(|| damaged(file, "its footer claims to be longer than the file"))?;
+    read(file, start, size - ARROW_TAIL).await
+}
+
+/// Returns the error for a file that no reader can read.
+pub(super) fn damaged(file: &InputFile, why: &str) -> JobError {
+    JobError::new(Kind::BadData, format!("{} is damaged: {why}; write the file again", file.place))
 }
 
 /// The metadata of the first message of a stream.

@@ -48,7 +48,11 @@ pub(super) async fn read_schemas(
             let (rows, demand) = match kind {
                 Format::Parquet => check_footer(session, &file).await.map(|(rows, demand)| (Some(rows), demand))?,
                 Format::Csv => (None, ReadDemand::of_rows(names::check_csv(&file, csv).await?)),
-                Format::Arrow => (None, ReadDemand::of_batches(names::check_arrow(&file).await?)),
+                // The engine reads a damaged file once more as a stream, and its first letters as a length.
+                Format::Arrow => {
+                    let (schema, batch_bytes) = names::check_arrow(&file).await?;
+                    return Ok(((file, Arc::new(schema)), (None, ReadDemand::of_batches(batch_bytes))));
+                }
             };
             let schema = format.infer_schema(&state, &file.place.store, std::slice::from_ref(&file.meta));
             let schema =
