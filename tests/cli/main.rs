@@ -35,6 +35,7 @@ mod cluster;
 mod configs;
 mod cover;
 mod csv;
+mod data_folder;
 mod delta;
 mod deploy;
 mod determinism;

@@ -105,7 +105,7 @@ impl DeltaSite {
 
     pub(super) fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
         match &self.staging {
-            DeltaStaging::Local(site) => site.take(attempts),
+            DeltaStaging::Local(site) => site.take(attempts, None),
             DeltaStaging::Remote(_) => Ok(attempts),
         }
     }

@@ -85,7 +85,7 @@ pub(super) async fn run_with_key(
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
         // The staging remembers which release it saw. It is committed only if that one still stands, so the ledger that is
         // read from here on is that of the release which this one follows.
-        let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
+        let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let night = async {
             let standing = standing_release(&output).await?;
