@@ -90,3 +90,4 @@ mod types;
 mod units;
 mod verify;
 mod web_inputs;
+mod widths;
