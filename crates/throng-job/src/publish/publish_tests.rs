@@ -65,7 +65,7 @@ fn sidecar(run_id: &str) -> Sidecar {
     let release = ReleaseFacts {
         input: InputFacts { rows: 2, files: 1, bytes: 8, version: None },
         output: OutputFacts { rows: 2, files: 2, bytes: 8, ..OutputFacts::default() },
-        columns: ColumnCounts { dropped: 0, quasi: 0, sensitive: 0, unchanged: 1 },
+        columns: ColumnCounts { unchanged: 1, ..ColumnCounts::default() },
         counts: PrivacyUnit::Rows,
         algorithm: AlgorithmFacts {
             partition: "mondrian".into(),
