@@ -103,6 +103,17 @@ pub(crate) struct Staged {
     data_folder: Option<String>,
 }
 
+/// What a release follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StandingRelease {
+    /// There is no release.
+    Nothing,
+    /// The release of this run.
+    OfRun(String),
+    /// Files that another program has written.
+    OfOthers,
+}
+
 /// A release that was read back and satisfies its promise, and is not visible yet.
 #[derive(Debug)]
 pub(crate) struct Verified {
@@ -163,6 +174,15 @@ impl Staged {
     pub(crate) fn table_version(&self) -> Option<(u64, u64)> {
         match &self.site {
             Site::Delta(site) => Some(site.version()),
+            Site::Local(_) | Site::Remote(_) => None,
+        }
+    }
+
+    /// Returns the release that a version of a table replaces, and the number of earlier ones that stay readable; `None` where the
+    /// release is no table.
+    pub(crate) fn table_before(&self) -> Option<(StandingRelease, u64)> {
+        match &self.site {
+            Site::Delta(site) => Some(site.before()),
             Site::Local(_) | Site::Remote(_) => None,
         }
     }

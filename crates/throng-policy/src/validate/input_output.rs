@@ -119,9 +119,6 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
     let (mode, commit) = (raw.mode.unwrap_or_default(), raw.commit.unwrap_or_default());
     let format = raw.format.unwrap_or_default();
     if format == OutputFormat::Delta {
-        if mode == Mode::Series {
-            report.value(&table.key("mode"), "a series of releases is not written as a Delta table yet; use `parquet`");
-        }
         if mode == Mode::Append {
             report.value(&table.key("mode"), "rows are not appended to a Delta table yet; use `format = \"parquet\"`");
         }
