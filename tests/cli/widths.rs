@@ -150,6 +150,18 @@ fn an_external_table_has_one_width_or_columns_of_its_own() {
     assert_eq!(refused.code, Some(65), "{refused:?}");
     let types = "column `row` is Int32 in the first and Int64 in the second";
     assert_says(&refused.stderr, &["input/0.parquet", "input/1.parquet", types, "list the columns with their types"]);
+    // A message does not show the values of folders.
+    for number in 0..3 {
+        let rows = std::fs::read(workshop.path(&format!("input/{number}.parquet"))).unwrap();
+        let folder = format!("years/year={}", 1990 + number);
+        std::fs::create_dir_all(workshop.path(&folder)).unwrap();
+        workshop.write(&format!("{folder}/people.parquet"), rows);
+    }
+    let create = "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'years/'";
+    let refused = workshop.throng(&["sql", "-c", create]);
+    assert_eq!(refused.code, Some(65), "{refused:?}");
+    assert_says(&refused.stderr, &["year=…/people.parquet", types]);
+    assert!(!refused.stderr.contains("year=1"), "{refused:?}");
     let declared = sql("(row BIGINT)");
     let sum: i64 = (0..ROWS as i64).map(|row| 1_000_000 + row).sum();
     assert_eq!((declared.code, declared.stdout.as_str()), (Some(0), format!("n\n{sum}\n").as_str()), "{declared:?}");

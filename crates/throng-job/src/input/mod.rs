@@ -200,6 +200,7 @@ pub(crate) async fn check_external_files(
     };
     let options = CsvOptions::default();
     let file_format = file_input::file_format(format, options);
-    let read = schema::read_schemas(session, &found.files, &file_format, format, options).await?;
-    if has_columns { Ok(()) } else { schema::check_widths(&read.schemas) }
+    let read = schema::read_schemas(session, &found.files, &file_format, format, options).await;
+    let checked = read.and_then(|read| if has_columns { Ok(()) } else { schema::check_widths(&read.schemas) });
+    checked.map_err(|error| partitions::without_folder_values(error, &found.files))
 }
