@@ -125,8 +125,25 @@ fn the_figures_are_those_that_a_reader_counts_in_the_released_file() {
     // A released age is exact unless it is an interval.
     let exact = released.column("age").iter().flatten().filter(|age| !age.starts_with('[')).count();
     assert_eq!(metrics["utility"]["columns"]["age"]["detail"][0]["rows"], exact);
-    let counts = serde_json::json!({ "dropped": 1, "quasi": 4, "sensitive": 1, "unchanged": 2 });
-    assert_eq!(metrics["columns"], counts);
+    let of = |column: &str, role: &str| serde_json::json!({ "column": column, "role": role });
+    let quasi =
+        |column: &str, release: &str| serde_json::json!({ "column": column, "role": "quasi", "release": release });
+    let columns = serde_json::json!({
+        "dropped": 1, "quasi": 4, "sensitive": 1, "unchanged": 2,
+        "released": [
+            of("row", "insensitive"),
+            quasi("age", "interval"),
+            quasi("sex", "set"),
+            quasi("country", "ancestor"),
+            quasi("zip", "ancestor"),
+            of("diagnosis", "sensitive"),
+            of("hours", "insensitive"),
+        ],
+    });
+    assert_eq!(metrics["columns"], columns);
+    let page = page(&workshop);
+    assert!(page.contains("age (interval), sex (set), country (ancestor) and zip (ancestor)"), "{page}");
+    assert!(!page.contains("name</td>") && !page.contains("One value stands for all rows"));
 }
 
 #[test]

@@ -15,13 +15,23 @@ use crate::trial::{Run, Trial, listed, wait};
 
 const JOBS: usize = 6;
 
-/// Holds back the manifests of all runs, and releases them at the same moment.
-pub struct Gate(pub Barrier);
+/// Holds back the objects by which runs commit, and releases them at the same moment.
+pub struct Gate {
+    runs: Barrier,
+    /// What the name of such an object contains.
+    commit: &'static str,
+}
+
+impl Gate {
+    pub fn new(runs: usize, commit: &'static str) -> Self {
+        Self { runs: Barrier::new(runs), commit }
+    }
+}
 
 impl FaultPolicy for Gate {
     fn before(&self, request: &Request) -> WireFault {
-        if request.method == "PUT" && request.target.contains("manifest.json") {
-            self.0.wait();
+        if request.method == "PUT" && request.target.contains(self.commit) {
+            self.runs.wait();
         }
         WireFault::Pass(Duration::ZERO)
     }
@@ -68,7 +78,7 @@ impl Drop for End<'_> {
 
 /// All runs of a round begin before one of them commits, so exactly one can commit.
 fn one_wins(server: &Server, trial: &Trial, bucket: &Bucket, output: &str, round: u64) {
-    let proxy = Proxy::start(server.address(), Arc::new(Gate(Barrier::new(JOBS))));
+    let proxy = Proxy::start(server.address(), Arc::new(Gate::new(JOBS, "manifest.json")));
     let run = |release| Run { input: "input", output, release, overwrite: round > 0 };
     let started: Vec<_> = (0..JOBS).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
     let ended: Vec<(usize, Ended)> = started.into_iter().map(|(release, run)| (release, wait(run))).collect();

@@ -1,29 +1,17 @@
 //! Delta tables on S3: concurrent runs, and faults of the store.
 
-use std::sync::{Arc, Barrier};
-use std::time::Duration;
+use std::sync::Arc;
 
-use throng_testkit::s3::{FaultPolicy, FaultSchedule, Proxy, Request, WireFault};
+use throng_testkit::s3::{FaultSchedule, Proxy};
 
 use crate::bucket::Bucket;
+use crate::concurrent::Gate;
 use crate::delta_state::{latest, unlisted, versions};
 use crate::sandbox::Ended;
 use crate::setting::{number, say, seed, server};
 use crate::trial::{PATIENCE, Run, Trial, wait};
 
 const JOBS: usize = 4;
-
-/// Holds back the log entries of all runs, and releases them at the same moment.
-struct EntryGate(Barrier);
-
-impl FaultPolicy for EntryGate {
-    fn before(&self, request: &Request) -> WireFault {
-        if request.method == "PUT" && request.target.contains("_delta_log") {
-            self.0.wait();
-        }
-        WireFault::Pass(Duration::ZERO)
-    }
-}
 
 #[test]
 fn of_several_runs_on_one_table_one_makes_the_next_version() {
@@ -34,7 +22,7 @@ fn of_several_runs_on_one_table_one_makes_the_next_version() {
     let bucket = Bucket::new(server, "contested-table");
     let output = bucket.url("release");
     for round in 0..2 {
-        let proxy = Proxy::start(server.address(), Arc::new(EntryGate(Barrier::new(JOBS))));
+        let proxy = Proxy::start(server.address(), Arc::new(Gate::new(JOBS, "_delta_log")));
         let run = |release| Run { input: "input", output: &output, release, overwrite: round > 0 };
         let started: Vec<_> = (0..JOBS).map(|job| (job % 2, trial.start(proxy.address(), &run(job % 2)))).collect();
         let ended: Vec<(usize, Ended)> = started.into_iter().map(|(release, run)| (release, wait(run))).collect();

@@ -30,6 +30,14 @@ pub fn unlisted(objects: &Objects) -> Vec<String> {
     files.filter(|name| !listed.contains(name)).cloned().collect()
 }
 
+/// Returns the run that made the latest version, and its files; `None` if there is no table.
+pub fn latest_files(objects: &Objects) -> Option<(String, Vec<String>)> {
+    let entries = entries(objects);
+    let entry = entries.last()?;
+    let run = entry.iter().find_map(|line| line["commitInfo"]["throngRunId"].as_str());
+    Some((run.expect("an entry names its run").to_owned(), paths(entry, "add")))
+}
+
 /// Returns the number of versions.
 pub fn versions(objects: &Objects) -> usize {
     entries(objects).len()

@@ -46,7 +46,7 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
     let mut draws = TestRng::of(seed, "local kills");
     let moments = moments(&CALLS, time, can_trace(), &mut draws);
     let (mut killed, mut late, mut stood, mut left) = (0, 0, 0, 0);
-    for (has_old, moment) in moments.into_iter().cycle() {
+    for (turn, (has_old, moment)) in moments.into_iter().cycle().enumerate() {
         if killed == kills {
             break;
         }
@@ -54,6 +54,8 @@ fn a_run_on_local_files_that_is_killed_leaves_the_old_state_or_the_whole_new_rel
         if has_old {
             trial.workshop.throng(&strs(&run(1, false).arguments())).done();
         }
+        // The release that stands may have another layout than the one that is killed.
+        trial.lay_out(turn + turn / 2);
         let was_killed = kill(&trial, &run(0, has_old), moment);
         let wrong = |wrong: String| panic!("{moment:?}, seed {seed}: {wrong}");
         let state = look_at_folder(&trial, &release).unwrap_or_else(wrong);

@@ -109,6 +109,8 @@ pub fn kill_runs(server: &Server, trial: &Trial, input: &str, prefix: &str) {
         if has_old {
             trial.run(server.address(), &run(1, false)).done();
         }
+        // The release that stands may have another layout than the one that is killed.
+        trial.lay_out(number + number / 2);
         let was_killed = kill(server, trial, &run(0, has_old), moment);
         let state =
             look(trial, &bucket.objects("release")).unwrap_or_else(|wrong| panic!("{moment:?}, seed {seed}: {wrong}"));

@@ -1,7 +1,7 @@
 //! Appends and nights on S3 that are killed, that run at the same time, and whose store fails.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use throng_testkit::TestRng;
@@ -24,10 +24,20 @@ const AROUND_THE_COMMIT: [Moment; 6] = [
     Moment::AfterPut("_SUCCESS"),
 ];
 
+/// The same around the entry of a table, which is the commit there.
+const AROUND_THE_ENTRY: [Moment; 6] = [
+    Moment::BeforePut("/ledger-"),
+    Moment::AfterPut("/ledger-"),
+    Moment::BeforePut("_delta_log/"),
+    Moment::AfterPut("_delta_log/"),
+    Moment::AfterPut("manifest.json"),
+    Moment::AfterPut("metrics.json"),
+];
+
 fn is_old_or_new(growth: Growth, seen: Seen) -> bool {
     let is_new = match growth {
         Growth::Append => seen == Seen { rows: BOTH, times: 2 },
-        Growth::Series => seen.times == 2 && seen.rows > FIRST && seen.rows <= BOTH,
+        Growth::Series | Growth::Table => seen.times == 2 && seen.rows > FIRST && seen.rows <= BOTH,
     };
     is_new || seen == Seen { rows: FIRST, times: 1 }
 }
@@ -42,6 +52,11 @@ fn a_night_that_is_killed_leaves_the_old_state_or_the_new_one() {
     killed(Growth::Series, "night");
 }
 
+#[test]
+fn a_night_of_a_table_that_is_killed_leaves_the_old_version_or_the_new_one() {
+    killed(Growth::Table, "table-night");
+}
+
 fn killed(growth: Growth, name: &str) {
     let Some(server) = server() else { return };
     let (seed, kills) = (seed(), number("THRONG_KILLS", 8));
@@ -50,15 +65,18 @@ fn killed(growth: Growth, name: &str) {
     let others = others.into_iter().map(|(_, moment)| moment).take(kills as usize);
     let (mut killed, mut stood) = (0, 0);
     let is_of_ledger = |moment: &Moment| matches!(moment, Moment::BeforePut("/ledger-") | Moment::AfterPut("/ledger-"));
-    let around = AROUND_THE_COMMIT.into_iter().filter(|moment| growth == Growth::Series || !is_of_ledger(moment));
+    let around = if growth == Growth::Table { AROUND_THE_ENTRY } else { AROUND_THE_COMMIT };
+    let around = around.into_iter().filter(|moment| growth != Growth::Append || !is_of_ledger(moment));
     for (number, moment) in around.chain(others).enumerate() {
         let nights = Nights::begun(server, growth, &format!("{name}-killed-{number}"));
         killed += u64::from(kill_at(server, moment, |endpoint| nights.start(endpoint)));
         let seen = nights.look().unwrap();
         assert!(is_old_or_new(growth, seen), "{moment:?}, seed {seed}: {seen:?}");
-        // The manifest is the commit.
+        // The manifest is the commit, and that of a table its entry.
         match moment {
-            Moment::BeforePut("/ledger-" | "manifest.json") | Moment::AfterPut("/ledger-") => assert_eq!(seen.times, 1),
+            Moment::BeforePut("/ledger-" | "manifest.json" | "_delta_log/") | Moment::AfterPut("/ledger-") => {
+                assert_eq!(seen.times, 1, "{moment:?}");
+            }
             Moment::BeforePut(_) | Moment::AfterPut(_) => assert_eq!(seen.times, 2, "{moment:?}"),
             _ => {}
         }
@@ -80,10 +98,11 @@ fn requests(server: &Server, growth: Growth, name: &str) -> (usize, Duration) {
 #[test]
 fn of_two_at_once_one_wins_and_the_other_is_told() {
     let Some(server) = server() else { return };
-    for (growth, name) in [(Growth::Append, "append"), (Growth::Series, "night")] {
+    for (growth, name) in [(Growth::Append, "append"), (Growth::Series, "night"), (Growth::Table, "table-night")] {
         let nights = Nights::begun(server, growth, &format!("{name}-twice"));
         nights.change_policy("timeout = \"1s\"", "timeout = \"10min\"");
-        let proxy = Proxy::start(server.address(), Arc::new(Gate(Barrier::new(2))));
+        let commit = if growth == Growth::Table { "_delta_log/" } else { "manifest.json" };
+        let proxy = Proxy::start(server.address(), Arc::new(Gate::new(2, commit)));
         let started = [nights.start(proxy.address()), nights.start(proxy.address())];
         let ended: Vec<Ended> = started.into_iter().map(wait).collect();
         let (won, lost): (Vec<_>, Vec<_>) = ended.into_iter().partition(|ended| ended.code == Some(0));
@@ -103,7 +122,7 @@ fn faults_of_the_store_leave_the_old_state_or_the_new_one() {
     let (first, runs) = (seed(), number("THRONG_FAULT_RUNS", 4));
     let (mut done, mut failed, mut unknown) = (0, 0, 0);
     for seed in first..first + runs {
-        for (growth, name) in [(Growth::Append, "append"), (Growth::Series, "night")] {
+        for (growth, name) in [(Growth::Append, "append"), (Growth::Series, "night"), (Growth::Table, "table-night")] {
             let nights = Nights::begun(server, growth, &format!("{name}-weather-{seed}"));
             let weather = Arc::new(FaultSchedule::new(seed, PATIENCE));
             let proxy = Proxy::start(server.address(), weather);

@@ -12,9 +12,11 @@ use serde_json::Value;
 use throng_testkit::s3::Server;
 
 use crate::bucket::Bucket;
+use crate::delta_state::{latest_files, unlisted};
 use crate::fixture_table::{COLUMNS, QUASI, people};
 use crate::release_files::{Rows, multiset, read_file};
 use crate::sandbox::{Ended, Workshop};
+use crate::state::Objects;
 use crate::tables::write_parquet;
 use crate::trial::{STORE, Trial, digest, wait};
 
@@ -30,6 +32,8 @@ pub const BOTH: usize = 500;
 pub enum Growth {
     Append,
     Series,
+    /// A series whose releases are versions of a Delta table.
+    Table,
 }
 
 /// A release that grows, in buckets of its own.
@@ -64,6 +68,11 @@ impl<'a> Nights<'a> {
             Growth::Series => {
                 ("series", "unit = \"row\"\n", format!("[series]\nledger = \"{}\"\n", ledger.url("ledger")))
             }
+            Growth::Table => (
+                "series\"\nformat = \"delta",
+                "unit = \"row\"\n",
+                format!("[series]\nledger = \"{}\"\n", ledger.url("ledger")),
+            ),
         };
         let trial = Trial { workshop: Workshop::new(), known: [Vec::new(), Vec::new()] };
         let (from, to) = (input.url("input/"), release.url("release"));
@@ -120,12 +129,17 @@ impl<'a> Nights<'a> {
     /// night, satisfy the policy on their own. A series has the ledger of the release.
     pub fn look(&self) -> Option<Seen> {
         let objects = self.release.objects("release");
-        let manifest: Value = serde_json::from_slice(objects.get("_throng/manifest.json")?).unwrap();
+        let mut manifest = Value::Null;
+        let (run, files) = match self.growth {
+            Growth::Table => latest_files(&objects)?,
+            Growth::Append | Growth::Series => {
+                manifest = serde_json::from_slice(objects.get("_throng/manifest.json")?).unwrap();
+                (manifest["run_id"].as_str().unwrap().to_owned(), listed_files(&objects, &manifest))
+            }
+        };
         let mut appends: BTreeMap<String, Vec<RecordBatch>> = BTreeMap::new();
-        for file in manifest["files"].as_array().unwrap() {
-            let name = file["path"].as_str().unwrap();
+        for name in &files {
             let bytes = objects.get(name).unwrap_or_else(|| panic!("{name} is listed and missing"));
-            assert_eq!(file["sha256"], digest(bytes).as_str(), "{name}");
             let path = self.trial.workshop.path(name);
             fs::write(&path, bytes).unwrap();
             appends.entry(name.rsplit_once('-').unwrap().0.to_owned()).or_default().extend(read_file(&path));
@@ -144,10 +158,9 @@ impl<'a> Nights<'a> {
                 assert_eq!(manifest["appended"]["appends"], appends.len());
                 appends.len() as u64
             }
-            Growth::Series => {
-                let run = manifest["run_id"].as_str().unwrap();
+            Growth::Series | Growth::Table => {
                 assert!(self.ledger.get(&format!("ledger/ledger-{run}.throng")).is_some(), "the ledger is another one");
-                1 + u64::from(*self.first_run.get_or_init(|| run.to_owned()) != run)
+                1 + u64::from(*self.first_run.get_or_init(|| run.clone()) != run)
             }
         };
         Some(Seen { rows, times })
@@ -155,7 +168,8 @@ impl<'a> Nights<'a> {
 
     /// Verifies the release that stands, which must satisfy the policy.
     pub fn verify(&self, more: &[&str]) -> Value {
-        let location = self.release.url("release");
+        let prefix = if self.growth == Growth::Table { "delta+" } else { "" };
+        let location = format!("{prefix}{}", self.release.url("release"));
         let arguments = [&["verify", location.as_str(), "--policy", "policy.toml"], more].concat();
         let verified = Ended::from(self.trial.command(self.server.address(), &arguments).output().unwrap()).done();
         assert_eq!(verified["satisfied"], true, "{verified}");
@@ -169,10 +183,14 @@ impl<'a> Nights<'a> {
         let seen = self.look().unwrap();
         match self.growth {
             Growth::Append => assert_eq!(seen, Seen { rows: BOTH, times: 2 }),
-            Growth::Series => assert!(seen.rows >= BOTH - 4 && seen.rows <= BOTH, "{seen:?}"),
+            Growth::Series | Growth::Table => assert!(seen.rows >= BOTH - 4 && seen.rows <= BOTH, "{seen:?}"),
         }
-        self.verify(if self.growth == Growth::Series { &["--ledger"] } else { &[] });
+        self.verify(if self.growth == Growth::Append { &[] } else { &["--ledger"] });
         let objects = self.release.objects("release");
+        if self.growth == Growth::Table {
+            assert_eq!(unlisted(&objects), Vec::<String>::new(), "files that no version names stay");
+            return;
+        }
         let manifest: Value = serde_json::from_slice(&objects["_throng/manifest.json"]).unwrap();
         let listed: Vec<&str> =
             manifest["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
@@ -180,4 +198,16 @@ impl<'a> Nights<'a> {
             objects.keys().filter(|name| !name.starts_with('_') && !listed.contains(&name.as_str())).collect();
         assert!(others.is_empty() && objects.contains_key("_SUCCESS"), "{others:?}");
     }
+}
+
+/// Returns the files that a manifest lists, which must have their digests.
+fn listed_files(objects: &Objects, manifest: &Value) -> Vec<String> {
+    let mut files = Vec::new();
+    for file in manifest["files"].as_array().unwrap() {
+        let name = file["path"].as_str().unwrap();
+        let bytes = objects.get(name).unwrap_or_else(|| panic!("{name} is listed and missing"));
+        assert_eq!(file["sha256"], digest(bytes).as_str(), "{name}");
+        files.push(name.to_owned());
+    }
+    files
 }

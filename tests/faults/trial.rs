@@ -104,6 +104,16 @@ impl Trial {
         Self { workshop, known }
     }
 
+    /// Gives later runs another layout in every other turn: data files beside the documents, or in a folder of their own. Tables
+    /// that are released together have folders in any case.
+    pub fn lay_out(&self, turn: usize) {
+        const FOLDER: &str = "[output]\ndata_folder = \"data\"\n";
+        let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();
+        let plain = text.replace(FOLDER, "[output]\n");
+        let has_folder = turn % 2 == 1 && !plain.contains("[tables.");
+        self.workshop.write("policy.toml", if has_folder { plain.replace("[output]\n", FOLDER) } else { plain });
+    }
+
     /// Makes later runs write Delta tables.
     pub fn release_tables(&self) {
         let text = fs::read_to_string(self.workshop.path("policy.toml")).unwrap();

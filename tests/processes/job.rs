@@ -120,6 +120,21 @@ fn millions_of_rows_have_the_bytes_of_one_process() {
 }
 
 #[test]
+fn data_files_go_to_a_folder() {
+    let Some(server) = server() else { return };
+    let census = Census::new(Bucket::new(server, "apart"), 3_000, 1_000);
+    let text = std::fs::read_to_string(census.policy()).unwrap();
+    std::fs::write(census.policy(), text.replace("[output]", "[output]\ndata_folder = \"data\"")).unwrap();
+    let cluster = Cluster::start(&census.bucket, 1);
+    let ended = cluster.client(&self::text(&census.arguments("released")));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    census.assert_released("released");
+    let files = census.bucket.list("released/data");
+    assert_eq!(files.len(), 3, "{files:?}");
+    assert_eq!(census.staged("released"), Vec::<String>::new());
+}
+
+#[test]
 fn what_can_t_be_promised_ends_with_its_code() {
     let Some(server) = server() else { return };
     let census = Census::new(Bucket::new(server, "infeasible"), 300, 1_000);

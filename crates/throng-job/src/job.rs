@@ -18,9 +18,10 @@ use futures::Stream;
 use throng_core::columns::BLOCK_COLUMN;
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
-use throng_policy::{Binding, Mode, OutputFormat, Policy, PopulationSource, delta_table};
+use throng_policy::{Binding, ColumnRole, Mode, OutputFormat, Policy, PopulationSource, delta_table};
 use throng_report::document::{
-    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ResourceFacts, RunFacts, Sidecar,
+    AlgorithmFacts, ColumnCounts, InputFacts, OutputFacts, PrivacyUnit, ReleaseFacts, ReleasedColumnFacts,
+    ResourceFacts, RunFacts, Sidecar,
 };
 use tracing::Instrument;
 
@@ -428,7 +429,12 @@ pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
         quasi: binding.quasi.iter().filter(|quasi| !quasi.spec.is_hidden()).count() as u64,
         sensitive: binding.sensitive.len() as u64,
         unchanged: binding.insensitive.len() as u64,
+        released: binding.released_roles().into_iter().map(released_column).collect(),
     }
+}
+
+fn released_column(of: ColumnRole<'_>) -> ReleasedColumnFacts {
+    ReleasedColumnFacts { column: of.column.to_owned(), role: of.role.into(), release: of.release.map(Into::into) }
 }
 
 /// A policy bound to its input, before any row is read.

@@ -81,9 +81,14 @@ impl Manifest {
         is_known.then_some(manifest)
     }
 
-    /// Returns the names of the folders of the release that have files: one for each of several tables.
+    /// Returns the names of the folders of the release that have files: one for each of several tables, or that of all data files.
     pub(crate) fn folders(&self) -> BTreeSet<&str> {
         self.files.iter().filter_map(|file| Some(file.path.split_once('/')?.0)).collect()
+    }
+
+    /// Whether all files of one table lie in this folder of the release; `None` is the release itself.
+    pub(crate) fn is_in(&self, data_folder: Option<&str>) -> bool {
+        self.files.iter().all(|file| file.path.split_once('/').map(|(folder, _)| folder) == data_folder)
     }
 
     /// Whether the release has a file of this name.

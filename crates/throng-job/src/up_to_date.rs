@@ -55,6 +55,9 @@ async fn difference(
     if manifest.policy_digest != policy_digest(policy)? {
         return Ok(Some("the release is of another policy"));
     }
+    if !policy.has_tables() && !manifest.is_in(policy.output.data_folder.as_deref()) {
+        return Ok(Some("the data files of the release are in another folder"));
+    }
     let report = output.child(REPORT);
     if policy.output.report && report.store.head(&report.path).await.is_err() {
         return Ok(Some("the report of the release is missing"));

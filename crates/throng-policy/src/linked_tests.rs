@@ -57,3 +57,11 @@ fn problems_of_a_table_have_its_path_and_place() {
     let found = complaints(&two_tables("columns = { id.role = 'identifier', day.role = 'quasi' }\n"));
     assert!(found[0].contains("tables.two.columns: column `id` joins this table"), "{found:?}");
 }
+
+#[test]
+fn tables_have_folders_of_their_own_already() {
+    let text = two_tables("columns = { id = { role = 'identifier', release = 'pseudonym' }, day.role = 'quasi' }\n");
+    let found = complaints(&text.replace(HEAD, &format!("{HEAD}output.data_folder = 'data'\n")));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("output.data_folder: is for one table"), "{found:?}");
+}

@@ -148,6 +148,8 @@ pub struct Output {
     pub report: bool,
     /// Maximum number of rows per file; at least one.
     pub rows_per_file: u64,
+    /// Folder of the release for its data files; `None` if they lie beside its documents.
+    pub data_folder: Option<String>,
     /// How a release becomes visible on an object store.
     pub commit: Commit,
 }

@@ -17,7 +17,10 @@ fn the_schema_lists_the_fields_of_every_table() {
     assert_eq!(names(&schema["$defs"]["Table"]), ["input", "unit", "columns"]);
     let definitions = &schema["$defs"];
     assert_eq!(names(&definitions["Input"]), ["location", "version", "as_of", "format", "delimiter", "header"]);
-    assert_eq!(names(&definitions["Output"]), ["location", "format", "mode", "report", "rows_per_file", "commit"]);
+    assert_eq!(
+        names(&definitions["Output"]),
+        ["location", "format", "mode", "report", "rows_per_file", "data_folder", "commit"]
+    );
     assert_eq!(
         names(&definitions["Store"]),
         ["endpoint", "region", "allow_http", "timeout", "connect_timeout", "retries", "retry_timeout"]

@@ -38,7 +38,19 @@ fn output(location: &str, mode: Mode) -> Output {
         mode,
         report: false,
         rows_per_file: 2 * 1024 * 1024,
+        data_folder: None,
         commit: Commit::Conditional,
+    }
+}
+
+#[test]
+fn a_folder_for_data_files_has_a_plain_name() {
+    let with = |name: &str| read(&format!("{HEAD}output.data_folder = '{name}'\n[columns.age]\nrole = 'quasi'\n"));
+    assert_eq!(with("data").unwrap().output.data_folder.as_deref(), Some("data"));
+    assert_eq!(read(&format!("{HEAD}[columns.age]\nrole = 'quasi'\n")).unwrap().output.data_folder, None);
+    for name in ["", "_data", ".data", "a/b", "a\\\\b", "..", "year=2024", "é"] {
+        let refused = with(name).unwrap_err().to_string();
+        assert!(refused.contains("output.data_folder: is the name of one folder"), "{name}: {refused}");
     }
 }
 

@@ -39,6 +39,15 @@ def test_a_location_that_is_taken_is_not_replaced(census, policy, tmp_path):
     assert (tmp_path / "out" / "_throng" / "report.html").exists()
 
 
+def test_data_files_go_to_a_folder_that_polars_reads(census, policy, tmp_path):
+    apart = {**policy, "output": {"location": "unused", "data_folder": "data"}}
+    release = throng.anonymize(census, apart)
+    release.write(tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_SUCCESS", "_throng", "data"]
+    assert pl.read_parquet(tmp_path / "out" / "data").height == 3000
+    assert throng.verify(tmp_path / "out", apart).rows == 3000
+
+
 def test_the_report_is_a_page_and_a_fragment(census, policy, tmp_path):
     release = throng.anonymize(census, policy)
     page = release.report(tmp_path / "report.html")

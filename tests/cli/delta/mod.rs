@@ -11,3 +11,4 @@ mod hand_made;
 mod input;
 mod output;
 mod python;
+mod series;

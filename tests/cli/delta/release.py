@@ -7,6 +7,7 @@ import duckdb
 import duckdb_extension_delta
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
@@ -105,4 +106,20 @@ plain = folder / "plain"
 expected = known[0]
 assert rows(pl.read_parquet(f"{plain}/*.parquet").to_arrow()) == expected
 assert rows(pq.read_table(plain)) == expected
+try:
+    pl.read_parquet(plain)
+    raise SystemExit("polars reads the folder of a release: the guide says that it does not")
+except pl.exceptions.InvalidOperationError:
+    pass
+
+# With a folder for data files alone, every reader takes the folder.
+text = text.replace("[privacy]", 'data_folder = "data"\n[privacy]').replace(str(plain), str(folder / "apart"))
+(folder / "policy.toml").write_text(text)
+run("--seed", "0")
+data = folder / "apart" / "data"
+assert rows(pl.read_parquet(data).to_arrow()) == rows(pl.scan_parquet(f"{data}/").collect().to_arrow()) == expected
+assert rows(pq.read_table(data)) == rows(pq.read_table(folder / "apart")) == expected
+assert rows(pa.dataset.dataset(data).to_table()) == expected
+for pattern in (data / "*.parquet", folder / "apart" / "**" / "*.parquet"):
+    assert rows(db.sql(f"SELECT * FROM '{pattern}'").to_arrow_table()) == expected
 print("versions", len(known), "rows", len(known[0]))

@@ -7,14 +7,14 @@ use throng_job::{
     JobError, JobOptions, Kind, LinkedFindings, plural, verify_against, verify_ledger, verify_linked,
     verify_release_with,
 };
-use throng_policy::{Overrides, Policy, Store};
+use throng_policy::{Overrides, Policy, Store, delta_table};
 
 use crate::args::VerifyArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcome, JobError> {
     // The ledger is that of the release at hand.
-    let output = args.ledger.then(|| args.path.clone());
+    let output = args.ledger.then(|| delta_table(&args.path).unwrap_or(&args.path).to_owned());
     let overrides = Overrides { output, ..Overrides::default() };
     let policy = args.policy.as_ref().map(|policy| Policy::load(policy, &overrides)).transpose()?;
     let promised = match &policy {

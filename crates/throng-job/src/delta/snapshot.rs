@@ -38,6 +38,8 @@ pub(crate) struct DeltaHistory {
     pub(crate) removed: BTreeMap<String, i64>,
     /// Run of Throng that wrote the latest version; `None` if another program did.
     pub(crate) latest_run: Option<String>,
+    /// Run of Throng that wrote the files of the latest version; `None` if another program did, or the log no longer tells.
+    pub(crate) files_run: Option<String>,
 }
 
 impl DeltaSnapshot {
@@ -64,16 +66,20 @@ impl DeltaHistory {
         let segment = log.longest_segment(version)?;
         let mut state = ReplayState::default();
         let mut versions: Vec<Vec<String>> = Vec::new();
-        let mut latest_run = None;
+        let (mut latest_run, mut files_run) = (None, None);
         replay(session, log, &segment, |_, actions| {
             latest_run = actions.iter().find_map(|action| action.commit_info.as_ref()?.throng_run_id.clone());
+            // Some programs record in entries of their own that they have removed files which no version needs.
+            if actions.iter().any(|action| action.add.is_some() || action.remove.is_some()) {
+                files_run.clone_from(&latest_run);
+            }
             state.apply(actions);
             versions.push(state.files.keys().map(|(path, _)| path.clone()).collect());
         })
         .await?;
         versions.pop();
         let removed = std::mem::take(&mut state.removed);
-        Ok(Self { latest: state.snapshot(log, version)?, earlier: versions, removed, latest_run })
+        Ok(Self { latest: state.snapshot(log, version)?, earlier: versions, removed, latest_run, files_run })
     }
 }
 

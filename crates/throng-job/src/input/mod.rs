@@ -33,6 +33,7 @@ mod read_demand;
 mod schema;
 mod table_input;
 mod thrift;
+mod wider_type;
 
 use std::fmt;
 use std::sync::Arc;
@@ -185,17 +186,21 @@ pub(crate) async fn open_locations(
     Ok(Arc::new(FileInput::open(session, locations, settings).await?))
 }
 
-/// Checks the files at these locations, which the engine is to open by itself. No files are no error.
+/// Checks the files at these locations, which the engine is to open by itself: with the columns that a statement declares, if
+/// `has_columns`, or with those of the files, in which a number must then have one width. No files are no error.
 pub(crate) async fn check_external_files(
     session: &SessionContext,
     locations: &[String],
     format: Format,
+    has_columns: bool,
 ) -> Result<(), JobError> {
     let found = match find::find(locations, Some(format), &Store::default()).await {
         Err(error) if error.kind() == Kind::NoInput => return Ok(()),
         found => found?,
     };
     let options = CsvOptions::default();
-    schema::read_schemas(session, &found.files, &file_input::file_format(format, options), format, options).await?;
-    Ok(())
+    let file_format = file_input::file_format(format, options);
+    let read = schema::read_schemas(session, &found.files, &file_format, format, options).await;
+    let checked = read.and_then(|read| if has_columns { Ok(()) } else { schema::check_widths(&read.schemas) });
+    checked.map_err(|error| partitions::without_folder_values(error, &found.files))
 }

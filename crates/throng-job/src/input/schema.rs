@@ -1,17 +1,18 @@
 //! The common schema of all files of an input, or an error that names the file and column where they differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::prelude::SessionContext;
 use futures::{StreamExt, TryStreamExt};
 use throng_datafusion::catch_decode_panic;
-use throng_policy::{CsvOptions, Format};
+use throng_policy::{CsvOptions, Format, describe_type};
 
 use super::footer::check_footer;
 use super::read_demand::ReadDemand;
+use super::wider_type::wider_type;
 use super::{InputFile, names};
 use crate::error::{JobError, Kind};
 
@@ -84,7 +85,7 @@ pub(super) async fn common_schema(
     let FileSchemas { schemas, rows, demand } = read_schemas(session, files, format, kind, csv).await?;
     let Some((first, rest)) = schemas.split_first() else { return Err(JobError::internal("an input without files")) };
     for other in rest {
-        compare(first, other, kind)?;
+        compare_columns(first, other, kind)?;
     }
     if kind == Format::Csv {
         return Ok((merged_types(&schemas), rows, demand));
@@ -92,10 +93,70 @@ pub(super) async fn common_schema(
     let nullable =
         |name: &str| schemas.iter().any(|(_, schema)| schema.field_with_name(name).is_ok_and(Field::is_nullable));
     let fields = first.1.fields().iter().map(|field| {
-        Field::new(field.name(), field.data_type().clone(), nullable(field.name()))
-            .with_metadata(field.metadata().clone())
+        let data_type = common_type(field.name(), &schemas, kind)?;
+        Ok(Field::new(field.name(), data_type, nullable(field.name())).with_metadata(field.metadata().clone()))
     });
-    Ok((Arc::new(Schema::new(fields.collect::<Vec<_>>())), rows, demand))
+    Ok((Arc::new(Schema::new(fields.collect::<Result<Vec<_>, JobError>>()?)), rows, demand))
+}
+
+/// Returns the type of a column that all files have. Numbers of several widths are read as the widest from Parquet, whose reader
+/// casts them; that of Arrow files does not.
+fn common_type(name: &str, schemas: &[(InputFile, SchemaRef)], kind: Format) -> Result<DataType, JobError> {
+    let types =
+        || schemas.iter().filter_map(|(file, schema)| Some((file, schema.field_with_name(name).ok()?.data_type())));
+    let both = |a: &DataType, b: &DataType| match kind {
+        Format::Parquet => wider_type(a, b),
+        Format::Arrow | Format::Csv => (a == b).then(|| a.clone()),
+    };
+    let mut common: Option<DataType> = None;
+    for (file, found) in types() {
+        common = match common {
+            None => Some(found.clone()),
+            Some(common) => match both(&common, found) {
+                Some(wider) => Some(wider),
+                None => {
+                    // Where no type holds all values, the types of two files show it.
+                    let mut earlier = types().filter(|(_, earlier)| both(earlier, found).is_none());
+                    let (first, other) =
+                        earlier.next().ok_or_else(|| JobError::internal("types that fit do not fit"))?;
+                    let (other, found) = (type_name(other, found), type_name(found, other));
+                    let what = format!("column `{name}` is {other} in the first and {found} in the second");
+                    return Err(drift(first, file, what));
+                }
+            },
+        };
+    }
+    common.ok_or_else(|| JobError::internal("a column of no file"))
+}
+
+/// Rejects numbers of several widths in one column, which the engine does not read by itself.
+pub(super) fn check_widths(schemas: &[(InputFile, SchemaRef)]) -> Result<(), JobError> {
+    let mut known: BTreeMap<&str, (&InputFile, &DataType)> = BTreeMap::new();
+    for (file, schema) in schemas {
+        for field in schema.fields() {
+            let (first, data_type) = *known.entry(field.name()).or_insert((file, field.data_type()));
+            if data_type != field.data_type() && data_type.is_numeric() && field.data_type().is_numeric() {
+                let text = format!(
+                    "{} and {} do not have the same schema: column `{}` is {data_type} in the first and {} in the second",
+                    first.place,
+                    file.place,
+                    field.name(),
+                    field.data_type()
+                );
+                let advice = "list the columns with their types after the name of the table, or name the location in the query in \
+                              place of a table";
+                return Err(JobError::new(Kind::BadData, format!("{text}; {advice}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the name of a type beside another one: that of the policy file if it tells them apart, except for numbers, whose width
+/// matters.
+fn type_name(data_type: &DataType, other: &DataType) -> String {
+    let words = describe_type(data_type);
+    if data_type.is_numeric() || words == describe_type(other) { data_type.to_string() } else { words.to_owned() }
 }
 
 /// CSV has no types: each column gets one that fits all inferred types of its files.
@@ -116,25 +177,20 @@ fn merged_types(schemas: &[(InputFile, SchemaRef)]) -> SchemaRef {
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
 }
 
-fn compare(first: &(InputFile, SchemaRef), other: &(InputFile, SchemaRef), kind: Format) -> Result<(), JobError> {
-    let columns = |schema: &SchemaRef| -> BTreeMap<String, String> {
-        schema.fields().iter().map(|field| (field.name().clone(), field.data_type().to_string())).collect()
-    };
+/// Checks that two files have the same columns.
+fn compare_columns(
+    first: &(InputFile, SchemaRef),
+    other: &(InputFile, SchemaRef),
+    kind: Format,
+) -> Result<(), JobError> {
+    let columns =
+        |schema: &SchemaRef| -> BTreeSet<String> { schema.fields().iter().map(|field| field.name().clone()).collect() };
     let (expected, found) = (columns(&first.1), columns(&other.1));
-    let drift = |what: String| {
-        let text = format!("{} and {} do not have the same schema: {what}", first.0.place, other.0.place);
-        Err(JobError::new(Kind::BadData, format!("{text}; give all input files the same columns and types")))
-    };
-    for (name, data_type) in &expected {
-        match found.get(name) {
-            None => return drift(format!("column `{name}` is only in the first")),
-            Some(other) if kind != Format::Csv && other != data_type => {
-                return drift(format!("column `{name}` is {data_type} in the first and {other} in the second"));
-            }
-            Some(_) => {}
-        }
+    let drift = |what: String| Err(drift(&first.0, &other.0, what));
+    if let Some(name) = expected.difference(&found).next() {
+        return drift(format!("column `{name}` is only in the first"));
     }
-    if let Some(name) = found.keys().find(|name| !expected.contains_key(*name)) {
+    if let Some(name) = found.difference(&expected).next() {
         return drift(format!("column `{name}` is only in the second"));
     }
     // Only Parquet is read by name; in the other formats columns are matched by position.
@@ -143,4 +199,11 @@ fn compare(first: &(InputFile, SchemaRef), other: &(InputFile, SchemaRef), kind:
         Some((a, b)) if kind != Format::Parquet => drift(format!("column `{}` is where `{}` was", b.name(), a.name())),
         _ => Ok(()),
     }
+}
+
+fn drift(first: &InputFile, other: &InputFile, what: String) -> JobError {
+    let text = format!("{} and {} do not have the same schema: {what}", first.place, other.place);
+    let advice = "give all input files the same columns and types (in Parquet files, integers of several widths are read as the \
+                  widest, and so are floating-point numbers)";
+    JobError::new(Kind::BadData, format!("{text}; {advice}"))
 }

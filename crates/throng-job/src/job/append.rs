@@ -123,7 +123,7 @@ impl Append<'_> {
     async fn run(&self, found: AppendCandidates, run_id: String) -> Result<AppendOutcome, JobError> {
         let Self { policy, options, output, .. } = *self;
         let young = found.young;
-        let staged = Staged::begin(output, Mode::Append, policy.output.commit, &run_id).await?;
+        let staged = Staged::begin_for(output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let prepared = tokio::select! {
             biased;

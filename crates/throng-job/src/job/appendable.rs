@@ -52,6 +52,12 @@ pub(super) async fn appendable(output: &StorePath, policy: &Policy) -> Result<Op
              have one promise; take the change back, or choose another location"
         )));
     }
+    if !manifest.is_in(policy.output.data_folder.as_deref()) {
+        return Err(refused(format!(
+            "the files of {output} are not in the `data_folder` of the policy, and all files of a release lie in one folder; take \
+             the change back, or choose another location"
+        )));
+    }
     Ok(Some(manifest))
 }
 

@@ -30,7 +30,8 @@ pub async fn verify_linked(
             (Some(name), Some((folder, path))) if folder == name => {
                 Some(FileEntry { path: path.to_owned(), ..file.clone() })
             }
-            (None, None) => Some(file.clone()),
+            // The files of one table may lie in a folder.
+            (None, _) if manifest.folders().len() <= 1 => Some(file.clone()),
             _ => None,
         });
         files.collect()

@@ -20,7 +20,9 @@ use super::local::{LocalSite, make_readable, sync, without_link, write_synced};
 use super::orphans::{LIFETIME, remove_all};
 use super::probe::check_conditional_puts;
 use super::remote::{CONCURRENT_COPIES, CommitFailure, RemoteSite};
-use super::{Documents, Finish, METRICS, REPORT, already_there, json, lost, not_ours, without_attempt, writing};
+use super::{
+    Documents, Finish, METRICS, REPORT, StandingRelease, already_there, json, lost, not_ours, without_attempt, writing,
+};
 use crate::delta::entry::release_entry;
 use crate::delta::{DeltaSnapshot, LOG, entry_name, is_of_throng, run_id_of};
 use crate::error::{JobError, store_reason};
@@ -45,8 +47,12 @@ pub(super) struct DeltaSite {
     staging: DeltaStaging,
     /// The version that is replaced.
     replaced: Option<DeltaSnapshot>,
+    /// Run of Throng that wrote its files; `None` if another program did.
+    replaced_run: Option<String>,
     /// Number of earlier versions that stay readable.
     earlier: u64,
+    /// Number of releases among these.
+    earlier_releases: u64,
     /// Files to remove after the commit.
     leftovers: Vec<Path>,
 }
@@ -85,8 +91,27 @@ impl DeltaSite {
         let mut leftovers: Vec<Path> = dead.into_iter().map(|object| object.location).collect();
         leftovers.extend(around.unlisted.into_iter().map(|object| object.location));
         leftovers.extend(around.expired);
-        let (replaced, earlier) = (around.table.map(|table| table.latest), around.readable_versions);
-        Ok(Self { output, run_id: run_id.to_owned(), staging, replaced, earlier, leftovers })
+        let (replaced, replaced_run) = around.table.map(|table| (table.latest, table.files_run)).unzip();
+        Ok(Self {
+            output,
+            run_id: run_id.to_owned(),
+            staging,
+            replaced,
+            replaced_run: replaced_run.flatten(),
+            earlier: around.readable_versions,
+            earlier_releases: around.readable_releases,
+            leftovers,
+        })
+    }
+
+    /// Returns the release that is replaced, and the number of earlier ones that stay readable.
+    pub(super) fn before(&self) -> (StandingRelease, u64) {
+        let standing = match (&self.replaced, &self.replaced_run) {
+            (None, _) => StandingRelease::Nothing,
+            (Some(_), Some(run_id)) => StandingRelease::OfRun(run_id.clone()),
+            (Some(_), None) => StandingRelease::OfOthers,
+        };
+        (standing, self.earlier_releases)
     }
 
     pub(super) fn place(&self) -> Result<StorePath, JobError> {
@@ -105,7 +130,7 @@ impl DeltaSite {
 
     pub(super) fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
         match &self.staging {
-            DeltaStaging::Local(site) => site.take(attempts),
+            DeltaStaging::Local(site) => site.take(attempts, None),
             DeltaStaging::Remote(_) => Ok(attempts),
         }
     }

@@ -38,6 +38,8 @@ pub(crate) struct DeltaFiles {
     /// Number of versions, including the latest, that will be readable by time travel after another was committed and expired files
     /// were removed.
     pub(super) readable_versions: u64,
+    /// Number of releases among these: versions with different files.
+    pub(super) readable_releases: u64,
 }
 
 impl DeltaFiles {
@@ -83,8 +85,10 @@ impl DeltaFiles {
             table.earlier.iter().cloned().chain([latest])
         });
         let readable = versions.filter(|files: &Vec<String>| files.iter().any(|file| kept.contains(file)));
-        let readable_versions = readable.count() as u64;
-        Ok(Self { expired, unlisted, hidden, has_files_of_others, readable_versions, table })
+        let readable: Vec<Vec<String>> = readable.collect();
+        let readable_versions = readable.len() as u64;
+        let readable_releases = readable.iter().collect::<BTreeSet<_>>().len() as u64;
+        Ok(Self { expired, unlisted, hidden, has_files_of_others, readable_versions, readable_releases, table })
     }
 
     /// Returns everything that dead runs have left, and the number of runs that may be alive. A run is dead when all of its objects

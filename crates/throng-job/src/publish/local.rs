@@ -109,13 +109,15 @@ impl LocalSite {
         StorePath::local(&self.attempts.get_or_init(|| (folder, guard)).0)
     }
 
-    /// Moves attempts to the folder that is published.
-    pub(super) fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
+    /// Moves attempts to the folder that is published, or to a folder below it.
+    pub(super) fn take(&self, attempts: Vec<FileEntry>, below: Option<&str>) -> Result<Vec<FileEntry>, JobError> {
         let failed = |error: io::Error| JobError::file_system(format!("staging {}", self.output.display()), &error);
         let Some((folder, _)) = self.attempts.get() else { return Ok(attempts) };
+        let into = below.map_or_else(|| self.folder.clone(), |below| self.folder.join(below));
+        fs::create_dir_all(&into).map_err(failed)?;
         let take = |file: FileEntry| {
             let path = without_attempt(&file.path);
-            fs::rename(folder.join(&file.path), self.folder.join(&path)).map_err(failed)?;
+            fs::rename(folder.join(&file.path), into.join(&path)).map_err(failed)?;
             Ok(FileEntry { path, ..file })
         };
         attempts.into_iter().map(take).collect()

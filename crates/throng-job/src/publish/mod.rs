@@ -97,7 +97,22 @@ enum Site {
 /// Dropping it removes the staging on the local file system. On an object store [`abandon`](Self::abandon) must be
 /// awaited instead.
 #[derive(Debug)]
-pub(crate) struct Staged(Site);
+pub(crate) struct Staged {
+    site: Site,
+    /// Folder of the release for its data files, if they do not lie beside its documents.
+    data_folder: Option<String>,
+}
+
+/// What a release follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum StandingRelease {
+    /// There is no release.
+    Nothing,
+    /// The release of this run.
+    OfRun(String),
+    /// Files that another program has written.
+    OfOthers,
+}
 
 /// A release that was read back and satisfies its promise, and is not visible yet.
 #[derive(Debug)]
@@ -140,28 +155,41 @@ impl Staged {
     pub(crate) async fn begin_for(place: &StorePath, policy: &Policy, run_id: &str) -> Result<Self, JobError> {
         let output = &policy.output;
         let tables = policy.linked_tables().into_iter().filter_map(|(name, _)| name);
-        match output.format {
-            OutputFormat::Parquet => Self::begin_at(place, output.mode, output.commit, tables.collect(), run_id).await,
-            OutputFormat::Delta => Self::begin_table(place, output.mode, run_id).await,
-        }
+        let folders = tables.chain(output.data_folder.clone()).collect();
+        let staged = match output.format {
+            OutputFormat::Parquet => Self::begin_at(place, output.mode, output.commit, folders, run_id).await?,
+            OutputFormat::Delta => Self::begin_table(place, output.mode, run_id).await?,
+        };
+        Ok(Self { data_folder: output.data_folder.clone(), ..staged })
     }
 
     /// Creates the staging for a version of a Delta table.
     async fn begin_table(output: &StorePath, mode: Mode, run_id: &str) -> Result<Self, JobError> {
         check_not_web(output)?;
-        Ok(Self(Site::Delta(Box::new(DeltaSite::begin(output, mode, run_id).await?))))
+        let site = DeltaSite::begin(output, mode, run_id).await?;
+        Ok(Self { site: Site::Delta(Box::new(site)), data_folder: None })
     }
 
     /// Returns the version of the table that a commit makes, and the number of earlier ones that stay readable.
     pub(crate) fn table_version(&self) -> Option<(u64, u64)> {
-        match &self.0 {
+        match &self.site {
             Site::Delta(site) => Some(site.version()),
             Site::Local(_) | Site::Remote(_) => None,
         }
     }
 
+    /// Returns the release that a version of a table replaces, and the number of earlier ones that stay readable; `None` where the
+    /// release is no table.
+    pub(crate) fn table_before(&self) -> Option<(StandingRelease, u64)> {
+        match &self.site {
+            Site::Delta(site) => Some(site.before()),
+            Site::Local(_) | Site::Remote(_) => None,
+        }
+    }
+
     /// Creates the staging for a release of one table, after checking that the output may be written.
-    pub(crate) async fn begin(output: &StorePath, mode: Mode, commit: Commit, run_id: &str) -> Result<Self, JobError> {
+    #[cfg(test)]
+    async fn begin(output: &StorePath, mode: Mode, commit: Commit, run_id: &str) -> Result<Self, JobError> {
         Self::begin_at(output, mode, commit, Vec::new(), run_id).await
     }
 
@@ -169,24 +197,28 @@ impl Staged {
         output: &StorePath,
         mode: Mode,
         commit: Commit,
-        tables: Vec<String>,
+        folders: Vec<String>,
         run_id: &str,
     ) -> Result<Self, JobError> {
         check_not_web(output)?;
         let site = match output.local_path() {
             Some(path) => Site::Local(LocalSite::begin(path, mode, run_id)?),
-            None => Site::Remote(Box::new(RemoteSite::begin(output, mode, commit, tables, run_id).await?)),
+            None => Site::Remote(Box::new(RemoteSite::begin(output, mode, commit, folders, run_id).await?)),
         };
-        Ok(Self(site))
+        Ok(Self { site, data_folder: None })
     }
 
     /// Returns where data files are staged.
     pub(crate) fn place(&self) -> Result<StorePath, JobError> {
-        match &self.0 {
-            Site::Local(site) => site.place(),
-            Site::Remote(site) => Ok(site.place()),
-            Site::Delta(site) => site.place(),
-        }
+        let place = match &self.site {
+            Site::Local(site) => site.place()?,
+            Site::Remote(site) => site.place(),
+            Site::Delta(site) => site.place()?,
+        };
+        Ok(match &self.data_folder {
+            Some(folder) => place.child(folder),
+            None => place,
+        })
     }
 
     /// Returns where executors stage files, each under the name of its attempt.
@@ -194,17 +226,17 @@ impl Staged {
     /// On a local file system the published folder must hold verified files only, and an abandoned attempt may still
     /// write. So attempts have their own folder.
     pub(crate) fn attempts(&self) -> Result<StorePath, JobError> {
-        match &self.0 {
+        match &self.site {
             Site::Local(site) => site.attempts(),
-            Site::Remote(site) => Ok(site.place()),
+            Site::Remote(_) => self.place(),
             Site::Delta(site) => site.attempts(),
         }
     }
 
     /// Converts successful attempts to files of the staging.
     pub(crate) async fn take(&self, attempts: Vec<FileEntry>) -> Result<Vec<FileEntry>, JobError> {
-        match &self.0 {
-            Site::Local(site) => site.take(attempts),
+        match &self.site {
+            Site::Local(site) => site.take(attempts, self.data_folder.as_deref()),
             // The commit copies them to other names in any case.
             Site::Remote(_) => Ok(attempts),
             Site::Delta(site) => site.take(attempts),
@@ -214,12 +246,17 @@ impl Staged {
     /// Converts to a verified release; `read_back` must be of the staged files.
     pub(crate) fn verified(self, read_back: ReadBack) -> Verified {
         let (files, schema) = read_back.into_parts();
-        Verified { site: self.0, files, schema, onto: None }
+        let in_folder = |file: FileEntry| match &self.data_folder {
+            Some(folder) => FileEntry { path: format!("{folder}/{}", file.path), ..file },
+            None => file,
+        };
+        let files = files.into_iter().map(in_folder).collect();
+        Verified { site: self.site, files, schema, onto: None }
     }
 
     /// Removes the staging.
     pub(crate) async fn abandon(self) {
-        match self.0 {
+        match self.site {
             Site::Local(site) => drop(site),
             Site::Remote(site) => site.abandon_writing().await,
             Site::Delta(site) => site.abandon_writing().await,

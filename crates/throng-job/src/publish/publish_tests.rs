@@ -65,7 +65,7 @@ fn sidecar(run_id: &str) -> Sidecar {
     let release = ReleaseFacts {
         input: InputFacts { rows: 2, files: 1, bytes: 8, version: None },
         output: OutputFacts { rows: 2, files: 2, bytes: 8, ..OutputFacts::default() },
-        columns: ColumnCounts { dropped: 0, quasi: 0, sensitive: 0, unchanged: 1 },
+        columns: ColumnCounts { unchanged: 1, ..ColumnCounts::default() },
         counts: PrivacyUnit::Rows,
         algorithm: AlgorithmFacts {
             partition: "mondrian".into(),
@@ -694,4 +694,56 @@ async fn leftovers_in_folders_of_tables_go_and_folders_of_others_are_never_touch
     let found = super::orphans::StoreOrphans::look(&output, None, &["people".to_owned()]).await.unwrap();
     assert!(found.unlisted.is_empty() && found.has_files_of_others, "{found:?}");
     assert_eq!(objects(&output).await, before);
+}
+
+/// Stages a release whose data files lie in a folder.
+async fn stage_in_folder(output: &StorePath, mode: Mode, run_id: &str) -> Result<Staged, JobError> {
+    let staged = Staged::begin_at(output, mode, Commit::Conditional, vec!["data".to_owned()], run_id).await?;
+    let staged = Staged { data_folder: Some("data".to_owned()), ..staged };
+    for file in files() {
+        let place = staged.place()?.child(&file.path);
+        place.store.put(&place.path, "data".into()).await.unwrap();
+    }
+    Ok(staged)
+}
+
+#[tokio::test]
+async fn data_files_in_a_folder_are_replaced_with_those_beside_the_documents_and_back() {
+    let data = |names: Vec<String>| names.into_iter().filter(|name| name.ends_with(".parquet")).collect::<Vec<_>>();
+    let named = |folder: &str, run_id: &str| -> Vec<String> {
+        let name = |file: FileEntry| format!("out/{folder}{}", super::named_after_run(file, run_id).path);
+        files().into_iter().map(name).collect()
+    };
+    let output = memory();
+    put(&output, &format!("data/part-{R3}-00000.parquet")).await;
+    let listed = commit(stage_in_folder(&output, Mode::Error, R1).await.unwrap(), R1).await.unwrap();
+    assert!(listed.iter().all(|file| file.path.starts_with("data/part-")), "{listed:?}");
+    assert_eq!(data(objects(&output).await), named("data/", R1), "what a dead run left in the folder is removed");
+    publish(&output, Mode::Overwrite, R2).await.unwrap();
+    assert_eq!(data(objects(&output).await), named("", R2));
+    commit(stage_in_folder(&output, Mode::Overwrite, R3).await.unwrap(), R3).await.unwrap();
+    assert_eq!(data(objects(&output).await), named("data/", R3));
+    stage_in_folder(&output, Mode::Overwrite, R1).await.unwrap().abandon().await;
+    assert_eq!(data(objects(&output).await), named("data/", R3), "an abandoned release leaves nothing");
+    // A folder with files of others is left alone.
+    put(&output, "data/notes.txt").await;
+    let before = objects(&output).await;
+    assert_eq!(stage_in_folder(&output, Mode::Overwrite, R1).await.unwrap_err().kind(), Kind::BadPolicy);
+    assert_eq!(objects(&output).await, before);
+}
+
+#[tokio::test]
+async fn attempts_are_moved_into_the_folder_for_data_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = StorePath::local(&folder.path().join("out")).unwrap();
+    let staged = Staged::begin_at(&output, Mode::Error, Commit::Conditional, Vec::new(), R1).await.unwrap();
+    let staged = Staged { data_folder: Some("data".to_owned()), ..staged };
+    let attempt = FileEntry { path: format!("part-00000-{R2}.parquet"), bytes: 4, ..FileEntry::default() };
+    let place = staged.attempts().unwrap().child(&attempt.path);
+    place.store.put(&place.path, "data".into()).await.unwrap();
+    let taken = staged.take(vec![attempt]).await.unwrap();
+    assert_eq!(taken[0].path, "part-00000.parquet");
+    let verified = staged.verified(ReadBack::of_test(taken));
+    verified.commit(&run_facts(R1), InputIdentity::default(), &mut || sidecar(R1)).await.unwrap().clean().await;
+    assert_eq!(std::fs::read(folder.path().join("out/data/part-00000.parquet")).unwrap(), b"data");
 }

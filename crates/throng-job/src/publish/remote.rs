@@ -38,8 +38,8 @@ pub(super) struct RemoteSite {
     how: Commit,
     /// Version of the manifest that will be replaced, and its content.
     replaced: Option<(UpdateVersion, Manifest)>,
-    /// Names of the tables of the release, if it has several.
-    tables: Vec<String>,
+    /// Names of the folders of the release that hold data files: of its tables, if it has several, or of all of its files.
+    folders: Vec<String>,
     /// Orphans of dead runs, listed before the commit: a run that might still need one of them started from a manifest
     /// that the commit replaces, and can't commit any more.
     leftovers: Vec<Path>,
@@ -58,7 +58,7 @@ impl RemoteSite {
         output: &StorePath,
         mode: Mode,
         how: Commit,
-        tables: Vec<String>,
+        folders: Vec<String>,
         run_id: &str,
     ) -> Result<Self, JobError> {
         let failed = |error| writing(format!("looking at {output}"), &error);
@@ -71,7 +71,7 @@ impl RemoteSite {
             }
             None => None,
         };
-        let around = StoreOrphans::look(output, replaced.as_ref().map(|(_, manifest)| manifest), &tables).await?;
+        let around = StoreOrphans::look(output, replaced.as_ref().map(|(_, manifest)| manifest), &folders).await?;
         match mode {
             _ if !around.has_files_of_others => {}
             Mode::Error => return Err(already_there(output)),
@@ -88,7 +88,7 @@ impl RemoteSite {
             run_id: run_id.to_owned(),
             how,
             replaced,
-            tables,
+            folders,
             leftovers: leftovers.into_iter().map(|object| object.location).collect(),
         })
     }
@@ -101,7 +101,7 @@ impl RemoteSite {
             run_id: run_id.to_owned(),
             how: Commit::Conditional,
             replaced: None,
-            tables: Vec::new(),
+            folders: Vec::new(),
             leftovers: Vec::new(),
         }
     }
@@ -319,7 +319,7 @@ impl RemoteSite {
             let found = read(&self.output.child(MANIFEST)).await.ok()??;
             let manifest = Manifest::parse(&found.bytes().await.ok()?)?;
             let metrics = self.run_id_in(METRICS).await.ok()?;
-            let around = StoreOrphans::look(&self.output, Some(&manifest), &self.tables).await.ok()?;
+            let around = StoreOrphans::look(&self.output, Some(&manifest), &self.folders).await.ok()?;
             let is_alone = around.unlisted.is_empty() && !around.has_files_of_others;
             Some(is_alone && metrics.as_ref() == Some(&manifest.run_id))
         };

@@ -6,7 +6,8 @@
 //!
 //! The manifest of the release is the commit of both: the ledger in effect is the one of the run that the manifest names.
 //! A run that is killed before the commit leaves a ledger that no manifest names, and the old release with its old ledger;
-//! killed after it, the new release with its new ledger, and older ones that the next run removes.
+//! killed after it, the new release with its new ledger, and older ones that the next run removes. Where the release is a Delta
+//! table, its log entry takes the place of the manifest.
 
 use std::time::{Duration, SystemTime};
 

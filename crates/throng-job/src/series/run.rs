@@ -28,7 +28,7 @@ use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
 use crate::progress::Stage;
-use crate::publish::{InputIdentity, Staged};
+use crate::publish::{InputIdentity, Staged, StandingRelease};
 use crate::readback::{ReadBack, StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::session::session;
@@ -85,20 +85,35 @@ pub(super) async fn run_with_key(
         let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
         // The staging remembers which release it saw. It is committed only if that one still stands, so the ledger that is
         // read from here on is that of the release which this one follows.
-        let staged = Staged::begin(&output, policy.output.mode, policy.output.commit, &run_id).await?;
+        let staged = Staged::begin_for(&output, policy, &run_id).await?;
         let run = run_facts(policy, run_id)?;
         let night = async {
-            let standing = standing_release(&output).await?;
+            // The entry of a table is its commit, and its manifest may be older.
+            let (standing, earlier) = match staged.table_before() {
+                Some((standing, earlier)) => (standing, Some(earlier)),
+                None => match standing_release(&output).await? {
+                    Some(release) => (StandingRelease::OfRun(release.run_id), None),
+                    None => (StandingRelease::Nothing, None),
+                },
+            };
             let ledger = match &standing {
                 _ if is_rebase => None,
-                Some(release) => Some(place.read(&release.run_id, &series_digest(policy, settings)?).await?),
-                None => {
+                StandingRelease::OfRun(run_id) => Some(place.read(run_id, &series_digest(policy, settings)?).await?),
+                StandingRelease::OfOthers => return Err(of_others(&output)),
+                StandingRelease::Nothing => {
                     place.check_unused(&output).await?;
                     None
                 }
             };
+            if let (Some(ledger), Some(earlier)) = (&ledger, earlier) {
+                check_remembered(&output, earlier, ledger.state.releases.min(settings.remember))?;
+            }
             let night = stage(policy, settings, options, &place, ledger, &staged, &run).await?;
-            Ok((standing.map(|release| release.run_id), night))
+            let replaced = match standing {
+                StandingRelease::OfRun(run_id) => Some(run_id),
+                StandingRelease::Nothing | StandingRelease::OfOthers => None,
+            };
+            Ok((replaced, night))
         };
         let night = tokio::select! {
             biased;
@@ -115,6 +130,28 @@ pub(super) async fn run_with_key(
     }
     .instrument(span)
     .await
+}
+
+/// Returns an error if time travel reaches releases that the series does not remember.
+fn check_remembered(output: &StorePath, readable: u64, remembered: u64) -> Result<(), JobError> {
+    if readable <= remembered {
+        return Ok(());
+    }
+    let text = format!(
+        "{readable} earlier releases of {output} can still be read by time travel, and the series remembers {remembered}, so what \
+         they show together is not known; their files expire an hour after they were replaced: try again then"
+    );
+    Err(JobError::new(Kind::TemporaryIo, text))
+}
+
+/// Returns the error for a table whose files another program has written.
+pub(super) fn of_others(output: &StorePath) -> JobError {
+    let text = format!(
+        "another program has written the files of the latest version of {output}, so the release that the ledger knows no longer \
+         stands; restore it from a backup, or begin a new series with `throng run --rebase`, whose releases are not checked against \
+         the earlier ones"
+    );
+    JobError::new(Kind::BadPolicy, text)
 }
 
 /// Returns the digest of the policy and of the unit, under which a series stays the same.
@@ -189,6 +226,7 @@ async fn stage(
     let examined = gate.examine_files(&staging, &staged_files).await?;
 
     let described = input.describe();
+    let (version, earlier_versions) = staged.table_version().unzip();
     let counts = prepared.counts;
     let waiting = counts.held + counts.outdated + counts.suppressed;
     let release = ReleaseFacts {
@@ -203,7 +241,8 @@ async fn stage(
             files: count,
             bytes,
             suppressed_rows: waiting,
-            ..OutputFacts::default()
+            version,
+            earlier_versions,
         },
         columns: column_counts(anonymizer.binding()),
         counts: privacy_unit(policy),

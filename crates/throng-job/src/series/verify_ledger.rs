@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::ArrayRef;
+use datafusion::prelude::SessionContext;
 use throng_core::key::ReleaseKey;
 use throng_core::series::{ABSENT, Crowd};
 use throng_datafusion::{catch_decode_panic, to_canonical_array};
-use throng_policy::Policy;
+use throng_policy::{OutputFormat, Policy};
 
+use crate::delta::{DeltaHistory, DeltaLog};
 use crate::error::{JobError, Kind};
-use crate::input::{FileInput, JobInput};
+use crate::input::{FileInput, JobInput, open_locations};
 use crate::job::JobOptions;
 use crate::session::session;
 use crate::store_path::StorePath;
@@ -18,7 +20,7 @@ use crate::verify::listed_files;
 
 use super::place::{LedgerPlace, ledger_key};
 use super::rows::{codes, fingerprints};
-use super::run::{series_digest, standing_release};
+use super::run::{of_others, series_digest, standing_release};
 
 /// What a ledger says about the release that stands, and whether it is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +61,12 @@ pub(super) async fn verify_with_key(
     };
     let output = StorePath::parse_with(&policy.output.location, &policy.store)?;
     let place = LedgerPlace::open(settings, &policy.store, &output, key)?;
-    let Some(manifest) = standing_release(&output).await? else {
-        return Err(JobError::new(Kind::NoInput, format!("{output} has no release")));
-    };
-    let ledger = place.read(&manifest.run_id, &series_digest(policy, settings)?).await?;
     let session = session(options)?;
-    let input = FileInput::of_release(&session, listed_files(&output, &manifest).await?).await?;
+    let (run_id, input) = match policy.output.format {
+        OutputFormat::Parquet => standing_files(&session, &output).await?,
+        OutputFormat::Delta => latest_version(&session, &output, policy).await?,
+    };
+    let ledger = place.read(&run_id, &series_digest(policy, settings)?).await?;
     let (mut promise, _) = policy.promise();
     // The ledger has columns in the order of the input, which is that of the release.
     let place_of = |name: &str| input.schema().index_of(name).unwrap_or(usize::MAX);
@@ -112,4 +114,27 @@ pub(super) async fn verify_with_key(
         broken_blocks: blocks.iter().filter(|rows| is_broken(rows)).count() as u64,
         unknown_rows: balance.values().map(|surplus| surplus.unsigned_abs()).sum(),
     })
+}
+
+/// Returns the files of the release that stands, and the run that made it.
+async fn standing_files(session: &SessionContext, output: &StorePath) -> Result<(String, Arc<dyn JobInput>), JobError> {
+    let Some(manifest) = standing_release(output).await? else { return Err(nothing(output)) };
+    let input = FileInput::of_release(session, listed_files(output, &manifest).await?).await?;
+    Ok((manifest.run_id, Arc::new(input)))
+}
+
+/// Returns the latest version of a table, and the run that made it.
+async fn latest_version(
+    session: &SessionContext,
+    output: &StorePath,
+    policy: &Policy,
+) -> Result<(String, Arc<dyn JobInput>), JobError> {
+    let Some(log) = DeltaLog::list(output).await? else { return Err(nothing(output)) };
+    let run = DeltaHistory::read(session, &log).await?.files_run.ok_or_else(|| of_others(output))?;
+    let table = format!("delta+{}", policy.output.location);
+    Ok((run, open_locations(session, &[table], &policy.store).await?))
+}
+
+fn nothing(output: &StorePath) -> JobError {
+    JobError::new(Kind::NoInput, format!("{output} has no release"))
 }

@@ -97,9 +97,10 @@ pub(super) fn check_locations(plan: &LogicalPlan) -> Result<(), JobError> {
 /// sound.
 pub(super) async fn check_files(plan: &LogicalPlan, session: &SessionContext) -> Result<(), JobError> {
     let LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table)) = plan else { return Ok(()) };
+    let has_columns = !table.schema.fields().is_empty();
     match table.file_type.to_ascii_lowercase().as_str() {
-        "arrow" => check_external_files(session, &table.locations, Format::Arrow).await,
-        "parquet" => check_external_files(session, &table.locations, Format::Parquet).await,
+        "arrow" => check_external_files(session, &table.locations, Format::Arrow, has_columns).await,
+        "parquet" => check_external_files(session, &table.locations, Format::Parquet, has_columns).await,
         _ => Ok(()),
     }
 }

@@ -21,7 +21,7 @@ use crate::declared_type::{TypeMismatch, describe_type, mismatches};
 use crate::field_path::FieldPath;
 use crate::policy::{Policy, Role, Sensitive};
 use crate::problem::{PolicyError, Report};
-use crate::raw::{Borrow, UnitNulls};
+use crate::raw::{Borrow, RawRelease, RawRole, UnitNulls};
 use crate::settings::ClusterSetting;
 
 pub use sensitive::BoundSensitive;
@@ -84,7 +84,41 @@ pub struct BoundQuasi {
     pub spec: QuasiSpec,
 }
 
+/// Role and released form of an input column that is released, in the words of the policy file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnRole<'a> {
+    /// Name of the column in the input.
+    pub column: &'a str,
+    /// Role.
+    pub role: &'static str,
+    /// Released form; `None` for a column that is released as it is.
+    pub release: Option<&'static str>,
+}
+
 impl Binding {
+    /// Returns the role of each input column that is released, in schema order.
+    pub fn released_roles(&self) -> Vec<ColumnRole<'_>> {
+        let quasi = self.quasi.iter().filter(|quasi| !quasi.spec.is_hidden());
+        let quasi = quasi.map(|quasi| (&quasi.column, RawRole::Quasi, Some(RawRelease::from(quasi.spec.release))));
+        let sensitive = self.sensitive.iter().map(|bound| {
+            let release = bound.categories.as_ref().map(|_| RawRelease::from(bound.release));
+            (&bound.column, RawRole::Sensitive, release)
+        });
+        let insensitive = self.insensitive.iter().map(|column| (column, RawRole::Insensitive, None));
+        let pseudonym = self.pseudonym.iter();
+        let pseudonym = pseudonym.map(|column| (column, RawRole::Identifier, Some(RawRelease::Pseudonym)));
+        let mut roles: Vec<_> = quasi.chain(sensitive).chain(insensitive).chain(pseudonym).collect();
+        roles.sort_by_key(|(column, ..)| column.index);
+        let roles = roles.into_iter();
+        roles
+            .map(|(column, role, release)| ColumnRole {
+                column: &column.name,
+                role: role.as_str(),
+                release: release.map(RawRelease::as_str),
+            })
+            .collect()
+    }
+
     /// Returns the released names of the quasi-identifiers, in schema order.
     pub fn released_quasi_names(&self) -> Vec<String> {
         self.quasi.iter().flat_map(|quasi| quasi.spec.released_names()).collect()

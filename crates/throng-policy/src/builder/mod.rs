@@ -207,6 +207,11 @@ impl PolicyBuilder {
         self.with("output", "format", text(format.as_str()))
     }
 
+    /// Sets `output.data_folder`: a folder of the release for its data files alone.
+    pub fn with_data_folder(self, name: impl Into<String>) -> Self {
+        self.with("output", "data_folder", text(name))
+    }
+
     /// Sets `output.location`, for a job that writes files. A policy for a table at hand needs none.
     pub fn with_output(self, location: impl Into<String>) -> Self {
         self.with("output", "location", text(location))

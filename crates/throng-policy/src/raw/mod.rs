@@ -163,6 +163,9 @@ pub struct RawOutput {
     /// Maximum number of rows per file of the release. By default 2097152.
     #[schemars(range(min = MIN_ROWS_PER_FILE), extend("default" = DEFAULT_ROWS_PER_FILE))]
     pub rows_per_file: Option<u64>,
+    /// A folder of the release that holds its data files and nothing else, for readers that do not pass over the documents in
+    /// `_throng/`, such as polars: `data_folder = "data"`. By default data files lie beside them.
+    pub data_folder: Option<String>,
     /// How a release on an object store becomes visible. By default `conditional`.
     #[schemars(extend("default" = Commit::Conditional.as_str()))]
     pub commit: Option<Commit>,

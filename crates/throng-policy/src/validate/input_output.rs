@@ -119,9 +119,6 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
     let (mode, commit) = (raw.mode.unwrap_or_default(), raw.commit.unwrap_or_default());
     let format = raw.format.unwrap_or_default();
     if format == OutputFormat::Delta {
-        if mode == Mode::Series {
-            report.value(&table.key("mode"), "a series of releases is not written as a Delta table yet; use `parquet`");
-        }
         if mode == Mode::Append {
             report.value(&table.key("mode"), "rows are not appended to a Delta table yet; use `format = \"parquet\"`");
         }
@@ -132,7 +129,30 @@ pub fn output(raw: &raw::RawOutput, environment: Environment<'_>, report: &mut R
             );
         }
     }
-    Output { location, format, mode, report: raw.report.unwrap_or(raw::DEFAULT_REPORT), rows_per_file, commit }
+    let (report_page, data_folder) = (raw.report.unwrap_or(raw::DEFAULT_REPORT), data_folder(raw, format, report));
+    Output { location, format, mode, report: report_page, rows_per_file, data_folder, commit }
+}
+
+/// Validates `data_folder`.
+fn data_folder(raw: &raw::RawOutput, format: OutputFormat, report: &mut Report<'_>) -> Option<String> {
+    let path = FieldPath::of(&["output", "data_folder"]);
+    let name = raw.data_folder.as_ref()?;
+    if !is_folder_name(name) {
+        report.value(&path, "is the name of one folder: use letters, digits, `-` and `_`, and no `_` first");
+    }
+    if format == OutputFormat::Delta {
+        report.field(
+            &path,
+            "is for plain Parquet files, and readers of a Delta table find its files by the log; remove it",
+        );
+    }
+    Some(name.clone())
+}
+
+/// Whether a name can be that of a folder of a release, which readers do not take for hidden or for a partition.
+pub fn is_folder_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    !name.is_empty() && !name.starts_with('_') && name.chars().all(is_plain)
 }
 
 /// Expands the environment variables of a location and checks it. Locations set by a flag are not expanded.

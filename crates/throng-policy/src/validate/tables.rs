@@ -10,7 +10,7 @@ use crate::raw;
 use crate::settings::OutputFormat;
 
 use super::columns::columns;
-use super::input_output::input;
+use super::input_output::{input, is_folder_name};
 use super::privacy::check_sensitive;
 
 /// Validates the tables beside that of `[input]`, of which `first` has the columns. Returns the name of the first table too, if
@@ -42,6 +42,10 @@ pub fn tables(
     if raw.output.format == Some(OutputFormat::Delta) {
         let path = FieldPath::of(&["output", "format"]);
         report.value(&path, "several tables are released as one folder of Parquet files; use `parquet`");
+    }
+    if raw.output.data_folder.is_some() {
+        let path = FieldPath::of(&["output", "data_folder"]);
+        report.field(&path, "is for one table, and each of several has a folder of its own already; remove it");
     }
     if privacy.guards.max_rows_change.is_some() {
         let path = FieldPath::of(&["privacy", "max_rows_change"]);
@@ -86,8 +90,7 @@ fn check_unit(unit: &String, columns: &Columns, report: &mut Report<'_>) {
 
 /// Checks that a name can be that of a folder of a release.
 fn check_name(name: &str, path: &FieldPath, report: &mut Report<'_>) {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || name.starts_with('_') || !name.chars().all(is_plain) {
+    if !is_folder_name(name) {
         let text = "the name of a table is a folder of the release: use letters, digits, `-` and `_`, and no `_` first";
         report.field(path, text);
     }

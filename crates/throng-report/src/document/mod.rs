@@ -144,8 +144,8 @@ pub struct OutputFacts {
     pub earlier_versions: Option<u64>,
 }
 
-/// Numbers of input columns by treatment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Input columns by treatment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnCounts {
     /// Not released: identifiers, and columns that the policy drops.
     pub dropped: u64,
@@ -155,6 +155,22 @@ pub struct ColumnCounts {
     pub sensitive: u64,
     /// Released unchanged.
     pub unchanged: u64,
+    /// The columns that are released, in the order of the input; empty in sidecars of earlier versions. Names of the others are
+    /// not published.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub released: Vec<ReleasedColumnFacts>,
+}
+
+/// A column that is released.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReleasedColumnFacts {
+    /// Its name in the input.
+    pub column: String,
+    /// Its role in the policy.
+    pub role: Cow<'static, str>,
+    /// Its released form; absent for a column that is released as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Cow<'static, str>>,
 }
 
 /// Required and achieved privacy.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::document::{ColumnFacts, DistributionFacts, Sidecar, UtilityFacts};
-use crate::numbers::{cell, count, figure, percent};
+use crate::numbers::{cell, count, figure, list, percent};
 use crate::page::{captioned, head, row_head};
 use crate::plot::{Bar, Caption, ShareBar, SliceBar, bars, shares, slices};
 
@@ -23,12 +23,27 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                 "To hide people, values became less exact. A value loses the share of its column's range that the released \
                  value covers: nothing where it is exact, everything where it could be any (NCP)."
             }
+            @let ranges = ranges(sidecar);
+            @if !ranges.is_empty() {
+                p {
+                    "Do not count rows by the middle of an interval, or by a mean, in parts of the range of " (list(&ranges)) ", such \
+                     as decades: a class can reach over several of them, and all of its rows would fall into one. Of an interval, \
+                     count in each part the share that lies in it."
+                }
+            }
             (loss(&columns))
             (detail(&columns))
             (distributions(&columns))
             (table(&sidecar.utility, &columns))
         }
     }
+}
+
+/// Returns the columns that show numbers or dates less exactly.
+fn ranges(sidecar: &Sidecar) -> Vec<String> {
+    let released = sidecar.columns.iter().flat_map(|columns| &columns.released);
+    let is_range = |form: &str| ["interval", "bounds", "mean", "median"].contains(&form);
+    released.filter(|of| of.release.as_deref().is_some_and(is_range)).map(|of| of.column.clone()).collect()
 }
 
 fn loss(columns: &[Named<'_>]) -> Markup {

@@ -3,16 +3,14 @@
 use maud::{Markup, html};
 use throng_core::model::limits_frequencies;
 
-use crate::document::Sidecar;
-use crate::numbers::counted;
+use crate::document::{ReleasedColumnFacts, Sidecar};
+use crate::numbers::{counted, list};
 
 /// What no release promises.
-const NOT_PROMISED: [&str; 4] = [
+const NOT_PROMISED: [&str; 3] = [
     "What an intruder knows beyond the quasi-identifiers is not considered. A column that singles people out and was not \
      named as a quasi-identifier is a way to find them.",
     "An intruder who knows the algorithm may learn something from what was not generalized.",
-    "Means, medians and modes stand for a class and need not be true of any row; a mean of few rows discloses something of each \
-     of them to an intruder who knows the others.",
     "No law is claimed to be complied with. Whether k and p are enough is a judgement about the data and its readers.",
 ];
 
@@ -42,8 +40,24 @@ fn intersection(sidecar: &Sidecar) -> &'static str {
     }
 }
 
+/// Returns the columns that show a mean, a median or a mode in place of values, with its name.
+fn aggregates(sidecar: &Sidecar) -> Vec<String> {
+    let released = sidecar.columns.as_ref().map_or(&[][..], |columns| &columns.released);
+    if released.is_empty() {
+        // A sidecar of an earlier version has a measure for means and medians only.
+        let columns = sidecar.utility.columns.iter().filter(|(_, column)| column.sse_sst.is_some());
+        return columns.map(|(name, _)| name.clone()).collect();
+    }
+    let aggregate = |column: &ReleasedColumnFacts| {
+        let form = column.release.as_deref().filter(|form| ["mean", "median", "mode"].contains(form))?;
+        Some(format!("{} ({form})", column.column))
+    };
+    released.iter().filter_map(aggregate).collect()
+}
+
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
-    let unchanged = sidecar.columns.map_or(0, |columns| columns.unchanged);
+    let unchanged = sidecar.columns.as_ref().map_or(0, |columns| columns.unchanged);
+    let aggregates = aggregates(sidecar);
     html! {
         section {
             h2 { "What this does not protect against" }
@@ -53,6 +67,12 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                         (counted(unchanged, "column is", "columns are"))
                         " released exactly as in the original, because the policy says that they disclose nothing. If they do, \
                          they were quasi-identifiers."
+                    }
+                }
+                @if !aggregates.is_empty() {
+                    li {
+                        "One value stands for all rows of a class in " (list(&aggregates)) ". It need not be true of any row, and a \
+                         mean of few rows discloses something of each of them to an intruder who knows the others."
                     }
                 }
                 @if let Some(pseudonyms) = &sidecar.privacy.pseudonyms {

@@ -7,6 +7,7 @@ mod append;
 mod attacks;
 mod borrowed;
 mod classes;
+mod columns;
 mod detail;
 mod diversity;
 mod guards;
@@ -30,6 +31,7 @@ pub fn report(sidecar: &Sidecar) -> String {
     let sections = [
         promise::section,
         requirements::section,
+        columns::section,
         risk::section,
         classes::section,
         diversity::section,

@@ -191,3 +191,67 @@ fn a_limit_on_frequencies_is_no_longer_listed_as_missing() {
     let page = page_of(&sidecar);
     assert!(page.contains("similar in meaning") && !page.contains("far more frequent than the others"));
 }
+
+/// The current sidecar with the names of its columns.
+fn with_columns(forms: [&str; 2]) -> Value {
+    let mut sidecar = sidecar();
+    sidecar["columns"]["released"] = json!([
+        { "column": "age", "role": "quasi", "release": forms[0] },
+        { "column": "illness", "role": "sensitive" },
+        { "column": "town", "role": "quasi", "release": forms[1] },
+        { "column": "note", "role": "insensitive" },
+    ]);
+    sidecar
+}
+
+#[test]
+fn columns_are_listed_by_role_and_those_left_out_are_counted() {
+    let page = page_of(&with_columns(["interval", "set"]));
+    let rows = ["<td>age (interval) and town (set)</td>", "<td>illness</td>", "<td>note</td>", ">1 column</data>"];
+    for row in rows {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+    assert!(!page.contains("Pseudonym") && !page_of(&sidecar()).contains("Columns by role"));
+}
+
+#[test]
+fn means_are_warned_of_where_a_column_has_them() {
+    let warned = |forms| {
+        let page = page_of(&with_columns(forms));
+        let of_class = page.split("One value stands for all rows of a class in ").nth(1);
+        let of_ranges = page.split("in parts of the range of ").nth(1);
+        [of_class, of_ranges].map(|rest| rest.map(|rest| rest.split([',', '.']).next().unwrap().to_owned()))
+    };
+    let text = |words: &str| Some(words.to_owned());
+    assert_eq!(warned(["interval", "set"]), [None, text("age")]);
+    assert_eq!(warned(["mean", "mode"]), [text("age (mean) and town (mode)"), text("age")]);
+    assert_eq!(warned(["ancestor", "median"]), [text("town (median)"), text("town")]);
+    assert_eq!(warned(["ancestor", "set"]), [None, None]);
+    // An earlier version tells by its measure that there is a mean or a median.
+    assert!(page_of(&early()).contains("One value stands for all rows of a class in pay."));
+}
+
+#[test]
+fn a_threshold_that_k_allows_does_not_alarm() {
+    let mut sidecar = sidecar();
+    for table in ["before", "after"] {
+        let at_risk =
+            json!([{ "above": 0.2, "share": 0.0 }, { "above": 0.1, "share": 0.0 }, { "above": 0.09, "share": 0.801 }]);
+        for attacker in ["prosecutor", "journalist"] {
+            sidecar["risk"][table][attacker]["at_risk"] = at_risk.clone();
+        }
+    }
+    let with_k = |k: u64| {
+        let mut sidecar = sidecar.clone();
+        sidecar["privacy"]["requirements"][0]["required"] = k.into();
+        page_of(&sidecar)
+    };
+    let page = with_k(10);
+    assert!(page.contains("rows with a risk above 9%, which k = 10 allows"), "{page}");
+    assert!(!page.contains("above 10%, which") && !page.contains("above 20%, which"));
+    let words = "k = 10 allows a risk of up to 10%. The share of rows above 9% then only says how many are in classes of fewer than 12 \
+                 rows; where that matters, the policy needs k = 12.";
+    assert!(page.contains(words), "{page}");
+    assert!(!with_k(12).contains("allows a risk"), "1/12 is below 9%");
+    assert!(with_k(11).contains("the policy needs k = 12"));
+}

@@ -4,13 +4,18 @@ use maud::{Markup, html};
 
 use throng_core::risk::PeopleSource;
 
-use crate::document::{AttackerRisk, MatchedPeople, PopulationFacts, RiskFacts, Sidecar};
+use crate::document::{AttackerRisk, MatchedPeople, PopulationFacts, Quantity, RiskFacts, Sidecar};
 use crate::numbers::{cell, count, figure, percent};
 use crate::page::{captioned, head, row_head};
 use crate::plot::{Caption, PairedBar, paired_bars};
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
     let Some(risk) = &sidecar.risk else { return Markup::default() };
+    let required = sidecar.privacy.requirements.iter().find(|requirement| requirement.column.is_none());
+    let k = required.and_then(|requirement| match requirement.required {
+        Quantity::Count(k) => Some(k),
+        Quantity::Weight(_) => None,
+    });
     html! {
         section {
             h2 { "The risk of being found" }
@@ -20,10 +25,41 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                  nothing about smaller groups."
             }
             (plot(risk))
-            (table(risk))
+            @for words in allowed(risk, k) { p { (words) } }
+            (table(risk, k))
             @if let Some(population) = &risk.population { (in_population(population)) }
         }
     }
+}
+
+/// Whether every release with this k may have rows with a risk above a threshold.
+fn is_allowed(above: f64, k: Option<u64>) -> bool {
+    // Shares are rounded to six digits.
+    k.is_some_and(|k| above + 1e-6 < 1.0 / k as f64)
+}
+
+/// Returns what rows above a threshold are called, with whether k allows them.
+fn above_threshold(above: f64, k: Option<u64>) -> String {
+    let words = format!("rows with a risk above {}", percent(above));
+    match k.filter(|_| is_allowed(above, k)) {
+        Some(k) => format!("{words}, which k = {k} allows"),
+        None => words,
+    }
+}
+
+/// Returns what rows above thresholds mean that the policy does not ask to keep.
+fn allowed(risk: &RiskFacts, k: Option<u64>) -> Vec<String> {
+    let words = |above: f64| {
+        let (k, needed) = (k?, (1.0 / above - 1e-6).ceil());
+        let highest = percent(1.0 / k as f64);
+        Some(format!(
+            "k = {k} allows a risk of up to {highest}. The share of rows above {} then only says how many are in classes of fewer than \
+             {needed} rows; where that matters, the policy needs k = {needed}.",
+            percent(above)
+        ))
+    };
+    let thresholds = risk.after.prosecutor.at_risk.iter().filter(|at| is_allowed(at.above, k) && at.share > 0.0);
+    thresholds.filter_map(|at| words(at.above)).collect()
 }
 
 fn plot(risk: &RiskFacts) -> Markup {
@@ -36,7 +72,7 @@ fn plot(risk: &RiskFacts) -> Markup {
     };
     let mut bars = vec![bar("rows that are alone".to_owned(), before.sample_uniques, after.sample_uniques)];
     for (was, is) in before.prosecutor.at_risk.iter().zip(&after.prosecutor.at_risk) {
-        bars.push(bar(format!("rows with a risk above {}", percent(was.above)), was.share, is.share));
+        bars.push(bar(above_threshold(was.above, None), was.share, is.share));
     }
     let words = "Share of all rows. The thin bar is the original, the thick bar is the release.";
     let shares: Vec<String> = bars.iter().map(|bar| format!("{}: {}", bar.label, bar.value)).collect();
@@ -45,7 +81,7 @@ fn plot(risk: &RiskFacts) -> Markup {
     captioned(caption.title, words, &paired_bars(caption, &bars))
 }
 
-fn table(risk: &RiskFacts) -> Markup {
+fn table(risk: &RiskFacts, k: Option<u64>) -> Markup {
     let (before, after) = (&risk.before, &risk.after);
     let journalist = match &risk.population {
         Some(PopulationFacts { matched: Some(matched), .. }) if matched.source == PeopleSource::Table.as_str() => {
@@ -65,9 +101,9 @@ fn table(risk: &RiskFacts) -> Markup {
             (head("Risk by attacker", &[("Attacker", false), ("Original", true), ("Release", true)]))
             tbody {
                 (group("Prosecutor", "knows that the person is in the table"))
-                (attacker("prosecutor", &before.prosecutor, &after.prosecutor))
+                (attacker("prosecutor", &before.prosecutor, &after.prosecutor, k))
                 (group("Journalist", journalist))
-                (attacker("journalist", &before.journalist, &after.journalist))
+                (attacker("journalist", &before.journalist, &after.journalist, k))
                 (group("Marketer", "looks for anybody, and is content with the average"))
                 (pair("rows found on average", "marketer.average", before.marketer.average, after.marketer.average, ""))
                 (group("All of them", ""))
@@ -158,13 +194,13 @@ fn group(name: &str, words: &str) -> Markup {
     }
 }
 
-fn attacker(name: &str, before: &AttackerRisk, after: &AttackerRisk) -> Markup {
+fn attacker(name: &str, before: &AttackerRisk, after: &AttackerRisk, k: Option<u64>) -> Markup {
     let key = |field: &str| format!("{name}.{field}");
     html! {
         (pair("highest risk of a row", &key("highest"), before.highest, after.highest, "≤ "))
         (pair("average risk of a row", &key("average"), before.average, after.average, ""))
         @for (at, (was, is)) in before.at_risk.iter().zip(&after.at_risk).enumerate() {
-            @let label = format!("rows with a risk above {}", percent(was.above));
+            @let label = above_threshold(was.above, k);
             (pair(&label, &key(&format!("at_risk.{at}.share")), was.share, is.share, "≤ "))
         }
     }
