@@ -170,7 +170,7 @@ async fn release_in_parts(
     let context = context(partitions, batch_rows, runtime);
     let table = table(rows, partitions, batch_rows);
     let input = table.plan(&context.state()).await.unwrap().input().clone();
-    let sizes = PartSizes { most_groups: 300, part_cells: 400 };
+    let sizes = PartSizes { most_groups: 300, part_cells: 400, between_blocks: false };
     let anonymizer = Anonymizer::clone(table.anonymizer()).with_part_sizes(sizes);
     let plan: Arc<dyn ExecutionPlan> = Arc::new(AnonymizeExec::new(Arc::new(anonymizer), input));
     let schema = plan.schema();

@@ -62,7 +62,7 @@ proptest! {
         let sampled: Vec<u32> = (0..table.cell_count() as u32).step_by(2).collect();
         let mut parts = RoutingTree { nodes: Vec::new(), parts: 0 };
         let region = table.quasi().iter().map(|quasi| (0, quasi.domain.len() as u32 - 1)).collect();
-        parts.grow(sampled, region, table, &privacy, part_cells);
+        parts.grow(sampled, region, table, Some(&privacy), part_cells);
 
         let mut cells = vec![Vec::new(); parts.len()];
         for cell in 0..table.cell_count() as u32 {
