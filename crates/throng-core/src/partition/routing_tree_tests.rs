@@ -85,5 +85,14 @@ proptest! {
             }
         }
         prop_assert_eq!(suppressed, whole.suppressed_rows(table));
+
+        // Between blocks, every class of the maximum allowed microdata is in one part as a whole.
+        let parts = RoutingTree::between_blocks(table, part_cells);
+        for class in &whole.classes {
+            let mut found: Vec<u32> = class.iter().map(|cell| parts.part(table.positions(*cell))).collect();
+            found.dedup();
+            prop_assert_eq!(found.len(), 1);
+        }
+        prop_assert!(is_limited || parts.len() == 1);
     }
 }

@@ -213,7 +213,7 @@ async fn releases_do_not_depend_on_the_memory_limit() {
 async fn newcomers_that_do_not_fit_into_memory_are_refused_with_the_limit_that_would_do() {
     let mut town = Town::new(40);
     town.night().await.unwrap();
-    town.come(90_000);
+    town.come(150_000);
     let before = fs::read(town.path("out/_throng/manifest.json")).unwrap();
     let error = town.night_within(Some(crate::memory::LEAST_MEMORY_LIMIT)).await.unwrap_err();
     assert_eq!(error.kind(), Kind::BadPolicy, "{error}");
