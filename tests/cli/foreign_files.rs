@@ -128,6 +128,14 @@ fn arrow_data_that_declares_more_than_the_file_has_is_refused_before_memory_is_a
             let parts = ["input/people.arrow is damaged", "more data than the file has"];
             assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
         }
+        if whole.starts_with(b"ARROW1") {
+            // The length of the metadata precedes that of the values.
+            let mut damaged = whole.clone();
+            damaged[at - 8..at].fill(0);
+            fs::write(&path, damaged).unwrap();
+            let parts = ["input/people.arrow is damaged", "has no description"];
+            assert_refused_everywhere(&workshop, "input/people.arrow", "age", &parts);
+        }
     }
 }
 

@@ -51,6 +51,12 @@ impl Anonymizer {
         Self { expected_rows, ..self }
     }
 
+    /// Lets a table whose blocks are its classes be cut into parts between them, so that memory follows the largest part. Cells
+    /// and borrowed rows are counted part by part then.
+    pub(crate) fn cut_between_blocks(self) -> Self {
+        Self { part_sizes: PartSizes { between_blocks: true, ..self.part_sizes }, ..self }
+    }
+
     /// Overrides the part sizes, so that tests cut small tables into parts too.
     #[cfg(test)]
     pub(crate) fn with_part_sizes(self, part_sizes: PartSizes) -> Self {

@@ -40,11 +40,13 @@ pub(crate) struct PartSizes {
     pub(crate) most_groups: usize,
     /// Approximate number of cells per part.
     pub(crate) part_cells: usize,
+    /// Whether blocks are classes, so that the table is cut between them, and nowhere else.
+    pub(crate) between_blocks: bool,
 }
 
 impl Default for PartSizes {
     fn default() -> Self {
-        Self { most_groups: 1 << 20, part_cells: 1 << 17 }
+        Self { most_groups: 1 << 20, part_cells: 1 << 17, between_blocks: false }
     }
 }
 
@@ -111,8 +113,9 @@ impl Groups {
     ) -> Result<Self, AnonymizeError> {
         let reservation = snapshot.workspace.reservation("groups");
         // Only Mondrian starts with cuts that can be made on a sample, and only for models that further rows can't break.
-        // Everything else needs the whole table.
-        let is_cut = method.partition == PartitionChoice::Mondrian && privacy.is_closed_under_adding_rows();
+        // Everything else needs the whole table, unless its classes are given.
+        let starts_with_cuts = method.partition == PartitionChoice::Mondrian || sizes.between_blocks;
+        let is_cut = starts_with_cuts && privacy.is_closed_under_adding_rows();
         let most = if is_cut && !privacy.needs_release() { sizes.most_groups } else { usize::MAX };
         if let Some(grouped) = gathered(snapshot, &domains, most, &reservation)? {
             return Self::new(snapshot, domains, grouped, privacy, sizes, reservation);
@@ -173,7 +176,11 @@ impl Groups {
             });
         }
         let part_cells = (sizes.part_cells as f64 * share).max(table.cell_count() as f64 / MOST_PARTS);
-        let parts = RoutingTree::of(&table, privacy, part_cells as usize).in_whole(&table);
+        let parts = match sizes.between_blocks {
+            true => RoutingTree::between_blocks(&table, part_cells as usize),
+            false => RoutingTree::of(&table, privacy, part_cells as usize),
+        };
+        let parts = parts.in_whole(&table);
         drop(table);
         tracing::info!(parts = parts.len(), "too many combinations to be looked at as a whole; cut into parts");
         reserve(&reservation, WAITING_GROUPS * (domains.width() + 2 * snapshot.spilled().len() + 1) * 8, WHAT)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, UInt32Array};
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::{concat_batches, take_record_batch};
 use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema};
 use datafusion::datasource::MemTable;
@@ -12,6 +12,7 @@ use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
+use throng_core::columns::BLOCK_COLUMN;
 use throng_core::verify::{Promise, SensitivePromise, Verifier};
 use throng_policy::{Overrides, Policy, Secret};
 
@@ -170,12 +171,38 @@ async fn release_in_parts(
     let context = context(partitions, batch_rows, runtime);
     let table = table(rows, partitions, batch_rows);
     let input = table.plan(&context.state()).await.unwrap().input().clone();
-    let sizes = PartSizes { most_groups: 300, part_cells: 400 };
+    let sizes = PartSizes { most_groups: 300, part_cells: 400, between_blocks: false };
     let anonymizer = Anonymizer::clone(table.anonymizer()).with_part_sizes(sizes);
     let plan: Arc<dyn ExecutionPlan> = Arc::new(AnonymizeExec::new(Arc::new(anonymizer), input));
     let schema = plan.schema();
     let batches = collect(plan, context.task_ctx()).await.unwrap();
     concat_batches(&schema, &batches).unwrap()
+}
+
+/// Every block is a class, whether the table is cut between them or not.
+#[tokio::test]
+async fn a_table_that_is_cut_between_blocks_has_the_release_of_the_whole_table() {
+    let rows = people(8_000);
+    let mut fields: Vec<Field> = rows.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
+    fields.push(Field::new(BLOCK_COLUMN, DataType::UInt64, false));
+    let mut columns = rows.columns().to_vec();
+    let ages = columns[0].as_primitive::<Int64Type>().values().iter();
+    columns.push(Arc::new(ages.zip(0..).map(|(age, row)| *age as u64 * 4 + row % 4).collect::<UInt64Array>()));
+    let rows = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).unwrap();
+    let table = MemTable::try_new(rows.schema(), vec![vec![rows]]).unwrap();
+    let table = AnonymizedTable::new(Arc::new(table), Arc::new(policy().for_blocks())).unwrap();
+    let context = context(1, 8192, unlimited());
+    let input = table.plan(&context.state()).await.unwrap().input().clone();
+    let mut releases = Vec::new();
+    for sizes in [PartSizes::default(), PartSizes { most_groups: 300, part_cells: 400, between_blocks: true }] {
+        let anonymizer = Anonymizer::clone(table.anonymizer()).with_part_sizes(sizes);
+        let plan = AnonymizeExec::new(Arc::new(anonymizer), Arc::clone(&input));
+        let facts = plan.release(context.task_ctx()).await.unwrap().facts().clone();
+        let batches = collect(Arc::new(plan), context.task_ctx()).await.unwrap();
+        releases.push((batches, facts.utility.classes, facts.utility.ncp, facts.suppressed, facts.leaves));
+    }
+    assert!(releases[0].1 > 20, "{} classes", releases[0].1);
+    assert_eq!(releases[0], releases[1]);
 }
 
 #[tokio::test]

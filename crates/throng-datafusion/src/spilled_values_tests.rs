@@ -104,7 +104,7 @@ async fn assert_alike(quasi: &str, mebibytes: usize, sizes: Option<PartSizes>) {
     assert_eq!(found_facts.leaves, facts.leaves);
 }
 
-const PARTS: PartSizes = PartSizes { most_groups: 9000, part_cells: 8000 };
+const PARTS: PartSizes = PartSizes { most_groups: 9000, part_cells: 8000, between_blocks: false };
 
 #[tokio::test]
 async fn a_table_of_several_parts_has_the_same_release_when_values_are_spilled() {

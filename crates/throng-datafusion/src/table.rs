@@ -68,6 +68,13 @@ impl AnonymizedTable {
         Self { anonymizer: Arc::new(anonymizer), ..self }
     }
 
+    /// Lets the table be cut into parts between its blocks, under a policy that makes every block a class
+    /// ([`Policy::for_blocks`]). In [`Facts`](crate::Facts), cells and borrowed rows are counted part by part then.
+    pub fn with_parts_between_blocks(self) -> Self {
+        let anonymizer = self.anonymizer.as_ref().clone().cut_between_blocks();
+        Self { anonymizer: Arc::new(anonymizer), ..self }
+    }
+
     /// Skips the built-in verification. The caller must verify the rows before exposing them, and examine the release if the
     /// policy limits what attacks gain or how people hide in the population. By default a release is verified before its first
     /// row is emitted, and a policy with such a limit is refused, unless the session has a

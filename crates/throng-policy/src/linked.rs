@@ -1,4 +1,4 @@
-//! Policies for rows that a pseudonym links.
+//! Policies for rows that a pseudonym links, and for rows of a series.
 //!
 //! A pseudonym shows which rows are of one person, so what these rows show adds up. The job that releases pseudonyms therefore
 //! puts people into groups first, and then releases the rows of a group together. Both steps run under the policies here, on
@@ -81,6 +81,19 @@ impl Policy {
             ..self.algorithm
         };
         Self { algorithm, has_blocks: true, ..self.clone() }
+    }
+
+    /// Returns the policy that forms the classes of the first release of a series, with `reserve` units more than k. The input
+    /// has a key of each row in the columns `key`, and its unit in the columns `unit`, if it counts units. Rows that fit into no
+    /// class are left out, however many they are.
+    #[must_use]
+    pub fn for_first_classes(&self, key: &[&str], unit: &[&str], reserve: u64) -> Self {
+        let grouping = self.for_grouping();
+        let mut policy = Self { has_blocks: false, ..grouping };
+        policy.columns.by_name.extend(key.iter().map(|name| ((*name).to_owned(), Role::Insensitive)));
+        policy.privacy.unit = unit.iter().map(|name| (*name).to_owned()).collect();
+        policy.privacy.k = policy.privacy.k.saturating_add(reserve);
+        policy
     }
 
     /// Returns the policy with the identifier left out in place of its pseudonym, for figures that need no links.

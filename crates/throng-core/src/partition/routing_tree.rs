@@ -42,6 +42,15 @@ impl RoutingTree {
 
     /// Builds a tree from a sample of the table, with about `part_cells` sampled cells per part.
     pub fn of(sample: &Table, privacy: &Privacy, part_cells: usize) -> Self {
+        Self::grown(sample, Some(privacy), part_cells)
+    }
+
+    /// Like [`RoutingTree::of`], but no class of the maximum allowed microdata is cut, however large it is.
+    pub fn between_blocks(sample: &Table, part_cells: usize) -> Self {
+        Self::grown(sample, None, part_cells)
+    }
+
+    fn grown(sample: &Table, privacy: Option<&Privacy>, part_cells: usize) -> Self {
         let mut parts = Self { nodes: Vec::new(), parts: 0 };
         let region = sample.quasi().iter().map(|quasi| (0, (quasi.domain.len() as u32).saturating_sub(1))).collect();
         let cells = (0..sample.cell_count() as u32).collect();
@@ -83,7 +92,14 @@ impl RoutingTree {
     }
 
     /// Adds the subtree of these cells and returns the index of its root.
-    fn grow(&mut self, cells: Vec<u32>, region: Region, table: &Table, privacy: &Privacy, part_cells: usize) -> u32 {
+    fn grow(
+        &mut self,
+        cells: Vec<u32>,
+        region: Region,
+        table: &Table,
+        privacy: Option<&Privacy>,
+        part_cells: usize,
+    ) -> u32 {
         let number = self.nodes.len() as u32;
         let cut = if cells.len() > part_cells { cut(&cells, &region, table, privacy) } else { None };
         let Some(cut) = cut else {
@@ -104,11 +120,13 @@ impl RoutingTree {
     }
 }
 
-fn cut(cells: &[u32], region: &Region, table: &Table, privacy: &Privacy) -> Option<Cut> {
+/// Returns the next cut; only one between blocks without the models that cut parts must satisfy.
+fn cut(cells: &[u32], region: &Region, table: &Table, privacy: Option<&Privacy>) -> Option<Cut> {
     let mut divided = (0..region.len()).filter(|column| is_divided(region[*column], table, *column)).peekable();
     if divided.peek().is_some() {
         return divided.find_map(|column| block_cut(cells, table, column, region[column]));
     }
+    let privacy = privacy?;
     let spreads = spreads(cells, table);
     [CategoryCuts::BetweenChildren, CategoryCuts::Any]
         .iter()

@@ -62,7 +62,7 @@ proptest! {
         let sampled: Vec<u32> = (0..table.cell_count() as u32).step_by(2).collect();
         let mut parts = RoutingTree { nodes: Vec::new(), parts: 0 };
         let region = table.quasi().iter().map(|quasi| (0, quasi.domain.len() as u32 - 1)).collect();
-        parts.grow(sampled, region, table, &privacy, part_cells);
+        parts.grow(sampled, region, table, Some(&privacy), part_cells);
 
         let mut cells = vec![Vec::new(); parts.len()];
         for cell in 0..table.cell_count() as u32 {
@@ -85,5 +85,14 @@ proptest! {
             }
         }
         prop_assert_eq!(suppressed, whole.suppressed_rows(table));
+
+        // Between blocks, every class of the maximum allowed microdata is in one part as a whole.
+        let parts = RoutingTree::between_blocks(table, part_cells);
+        for class in &whole.classes {
+            let mut found: Vec<u32> = class.iter().map(|cell| parts.part(table.positions(*cell))).collect();
+            found.dedup();
+            prop_assert_eq!(found.len(), 1);
+        }
+        prop_assert!(is_limited || parts.len() == 1);
     }
 }

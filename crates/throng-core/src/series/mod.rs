@@ -24,7 +24,10 @@ mod state;
 
 pub use audit::{AuditFindings, audit};
 pub use crowd::{Crowd, UNCOUNTED};
-pub use night::{ClosedNight, Leavers, NightCounts, OpenNight, PoolClass, SeriesRules, ShownRow};
+pub use night::{
+    CarriedRows, ClosedNight, Leavers, Newcomers, NightCounts, OpenNight, Pool, PoolClass, SeriesRules, ShownRow,
+    next_state,
+};
 pub use state::{ABSENT, RememberedRow, RowKey, SeriesState, WaitingRow};
 
 #[cfg(test)]

@@ -2,14 +2,17 @@
 //!
 //! ```text
 //!  SeriesState ─┐                    ┌─ carried: blocks shown again as they were, also rows that have left
-//!               ├─► OpenNight ───────┤
-//!  tonight ─────┘       │            └─ dropped: rows that have left and may be seen to leave
-//!                       ▼ pool: rows that no remembered release showed
-//!                 the caller forms classes of the pool
+//!               ├─► CarriedRows ─────┤
+//!  who is here ─┘                    └─ dropped: rows that have left and may be seen to leave
+//!                 Pool: rows that no remembered release showed ─► the caller forms classes ─► Pool::choose
 //!                       │
 //!                       ▼
-//!                 OpenNight::close ─► ClosedNight: classes of tonight, who waits, next SeriesState
+//!                 next_state ─► rows of the release with their classes, and the next SeriesState
 //! ```
+//!
+//! What becomes of a block depends on its own rows alone, and two blocks whose trails become equal were last shown in one
+//! class. So a memory may be divided by [`SeriesState::class_of`], and each part handled on its own: the parts of the
+//! next memory are what they would be in one. [`OpenNight`] handles a memory that is not divided.
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
@@ -81,54 +84,50 @@ pub struct NightCounts {
     pub suppressed: u64,
 }
 
-/// The rows of one night, before the pool has classes.
-#[derive(Debug)]
-pub struct OpenNight<'a> {
-    state: &'a SeriesState,
-    rules: &'a SeriesRules,
-    keys: &'a [RowKey],
-    codes: &'a [u64],
+impl NightCounts {
+    /// Adds the counts of another part of the night.
+    pub fn add(&mut self, other: &Self) {
+        self.shown += other.shown;
+        self.shown_on += other.shown_on;
+        self.come += other.come;
+        self.gone += other.gone;
+        self.held += other.held;
+        self.outdated += other.outdated;
+        self.suppressed += other.suppressed;
+    }
+}
+
+/// What becomes of the remembered rows.
+#[derive(Clone, Debug)]
+pub struct CarriedRows {
     /// Per remembered row: the first release whose input lacked it.
     left_at: Vec<u64>,
     /// Per remembered row: whether tonight's release shows it.
     is_shown: Vec<bool>,
-    pool: Vec<u32>,
     /// Tonight's rows that were shown and dropped, and are not yet forgotten.
-    barred: Vec<u32>,
+    barred: u64,
 }
 
-/// The end of a night.
-#[derive(Clone, Debug)]
-pub struct ClosedNight {
-    /// Rows of the release and their classes.
-    pub shown: Vec<(ShownRow, u64)>,
-    /// Memory for the next night.
-    pub state: SeriesState,
-    /// Counts.
-    pub counts: NightCounts,
-}
-
-impl<'a> OpenNight<'a> {
-    /// Matches tonight's rows, whose keys must be distinct, with the memory. `codes` are those of each row, one after
-    /// the other.
-    pub fn new(state: &'a SeriesState, rules: &'a SeriesRules, keys: &'a [RowKey], codes: &'a [u64]) -> Self {
-        let present = matched(state, keys);
+impl CarriedRows {
+    /// Decides which remembered rows are shown again, given which of them tonight's input has.
+    pub fn decide(state: &SeriesState, rules: &SeriesRules, is_present: &[bool]) -> Self {
         let number = state.releases + 1;
-        let left_at: Vec<u64> = present
+        let left_at: Vec<u64> = is_present
             .iter()
             .zip(&state.rows)
-            .map(|(tonight, row)| match tonight {
-                Some(_) => 0,
-                None if row.left_at > 0 => row.left_at,
-                None => number,
+            .map(|(is_present, row)| match is_present {
+                true => 0,
+                false if row.left_at > 0 => row.left_at,
+                false => number,
             })
             .collect();
-        let mut barred = Vec::new();
+        let present = |rows: &[u32]| rows.iter().filter(|row| is_present[**row as usize]).count() as u64;
+        let mut barred = 0;
         let mut is_shown: Vec<bool> = state.rows.iter().map(|row| state.last_class(row.block) != ABSENT).collect();
         for rows in state.blocks() {
             let Some(first) = rows.first() else { continue };
             if !is_shown[*first as usize] {
-                barred.extend(rows.iter().filter_map(|row| present[*row as usize]));
+                barred += present(&rows);
                 continue;
             }
             let (left, stayed): (Vec<u32>, Vec<u32>) = rows.iter().partition(|row| left_at[**row as usize] > 0);
@@ -145,114 +144,67 @@ impl<'a> OpenNight<'a> {
                 left.iter().for_each(|row| is_shown[*row as usize] = false);
             } else if rules.leavers == Leavers::DropBlock {
                 rows.iter().for_each(|row| is_shown[*row as usize] = false);
-                barred.extend(stayed.iter().filter_map(|row| present[*row as usize]));
+                barred += present(&stayed);
             }
         }
-        let mut is_known = vec![false; keys.len()];
-        present.iter().flatten().for_each(|row| is_known[*row as usize] = true);
-        let pool = is_known.iter().zip(0..).filter(|(is_known, _)| !**is_known).map(|(_, row)| row).collect();
-        barred.sort_unstable();
-        Self { state, rules, keys, codes, left_at, is_shown, pool, barred }
+        Self { left_at, is_shown, barred }
     }
 
-    /// Returns tonight's rows that no remembered release showed.
-    pub fn pool(&self) -> &[u32] {
-        &self.pool
+    /// Returns the units that are shown again, of those in `units`. All of them would be as many as the memory has.
+    pub fn shown_units<'a>(
+        &'a self,
+        state: &'a SeriesState,
+        units: &'a FxHashSet<u128>,
+    ) -> impl Iterator<Item = u128> + 'a {
+        let shown = self.is_shown.iter().zip(&state.rows).filter(|(is_shown, _)| **is_shown);
+        shown.map(|(_, row)| row.key.unit).filter(|unit| units.contains(unit))
     }
+}
 
-    /// Returns the remembered rows that tonight's release shows again.
-    pub fn carried(&self) -> impl Iterator<Item = u32> {
-        self.is_shown.iter().zip(0..).filter(|(is_shown, _)| **is_shown).map(|(_, row)| row)
-    }
+/// Tonight's rows that no remembered release showed.
+#[derive(Debug)]
+pub struct Pool<'a> {
+    /// Rules of the series.
+    pub rules: &'a SeriesRules,
+    /// Number of earlier releases.
+    pub releases: u64,
+    /// Rows that waited in the last release, in ascending order of their keys.
+    pub waiting: &'a [WaitingRow],
+    /// Keys of all rows of tonight.
+    pub keys: &'a [RowKey],
+    /// Codes of each of them, one after the other.
+    pub codes: &'a [u64],
+    /// The rows of the pool.
+    pub rows: &'a [u32],
+    /// Units of the pool that are shown again.
+    pub shown_units: &'a FxHashSet<u128>,
+}
 
-    /// Ends the night: shows the best classes of the pool, and returns the next memory. Classes that don't satisfy the
-    /// requirements on their own are not shown. In the first release no row waits for a better class.
-    pub fn close(self, classes: &[PoolClass]) -> ClosedNight {
-        let number = self.state.releases + 1;
-        let chosen = self.choose(classes, number);
-        let width = self.rules.crowd.width();
-
-        let length = self.state.trails.first().map_or(0, Vec::len).max(self.remembered());
-        let keep = |mut trail: Vec<u64>, class: u64| {
-            trail.push(class);
-            let surplus = trail.len().saturating_sub(self.rules.remember.max(1));
-            trail.drain(..surplus);
-            trail
-        };
-        let mut numbers = TrailNumbers::default();
-        // A block goes on in at most two: the rows that are shown, and those that are not.
-        let mut next_blocks: Vec<[Option<Option<u32>>; 2]> = vec![[None; 2]; self.state.trails.len()];
-        let mut rows: Vec<RememberedRow> = Vec::with_capacity(self.state.rows.len());
-        let mut sources: Vec<ShownRow> = Vec::with_capacity(self.state.rows.len());
-        let mut shown = Vec::new();
-        let mut counts = NightCounts::default();
-        for (index, row) in self.state.rows.iter().enumerate() {
-            let last = self.state.last_class(row.block);
-            let class = if self.is_shown[index] { last } else { ABSENT };
-            if class != ABSENT {
-                shown.push((ShownRow::Again(index as u32), class));
-                counts.shown_on += u64::from(self.left_at[index] > 0);
-            }
-            counts.gone += u64::from(class == ABSENT && last != ABSENT);
-            let next = &mut next_blocks[row.block as usize][usize::from(class != ABSENT)];
-            let block =
-                *next.get_or_insert_with(|| numbers.block(keep(self.state.trails[row.block as usize].clone(), class)));
-            if let Some(block) = block {
-                rows.push(RememberedRow { key: row.key, block, left_at: self.left_at[index] });
-                sources.push(ShownRow::Again(index as u32));
-            }
-        }
-        let mut is_new = vec![false; self.keys.len()];
-        let mut come: Vec<(RowKey, u32, u32)> = Vec::new();
-        for class in chosen {
-            let block = numbers.block(keep(vec![ABSENT; length], class.class));
-            for row in &class.rows {
-                is_new[*row as usize] = true;
-                shown.push((ShownRow::New(*row), class.class));
-                counts.come += 1;
-                come.extend(block.map(|block| (self.keys[*row as usize], block, *row)));
-            }
-        }
-        counts.shown = shown.len() as u64;
-        come.sort_unstable_by_key(|(key, _, _)| *key);
-        let (rows, sources) = merged(rows, sources, &come);
-
-        let waiting = self.wait(&is_new, number, &mut counts);
-        let mut codes = Vec::with_capacity(rows.len() * width);
-        for source in sources {
-            codes.extend_from_slice(match source {
-                ShownRow::Again(row) => self.state.codes(row as usize, width),
-                ShownRow::New(row) => &self.codes[row as usize * width..(row as usize + 1) * width],
-            });
-        }
-        let state = SeriesState { releases: number, rows, codes, trails: numbers.into_trails(), waiting };
-        ClosedNight { shown, state, counts }
-    }
-
-    /// Returns the number of releases that the memory holds.
-    fn remembered(&self) -> usize {
-        usize::try_from(self.state.releases).unwrap_or(usize::MAX).min(self.rules.remember)
+impl Pool<'_> {
+    /// Returns the units of rows of tonight.
+    pub fn units_of(keys: &[RowKey], rows: impl IntoIterator<Item = u32>) -> FxHashSet<u128> {
+        rows.into_iter().map(|row| keys[row as usize].unit).collect()
     }
 
     /// Returns the release since which a row waits.
-    fn since(&self, key: &RowKey, number: u64) -> u64 {
-        let found = self.state.waiting.binary_search_by_key(key, |row| row.key);
-        found.map_or(number, |at| self.state.waiting[at].since)
+    fn since(&self, key: &RowKey) -> u64 {
+        let found = self.waiting.binary_search_by_key(key, |row| row.key);
+        found.map_or(self.releases + 1, |at| self.waiting[at].since)
     }
 
     /// Chooses the classes of the pool to show: all with a row that has waited long enough, and the ones that lose least
-    /// until few enough rows wait.
-    fn choose<'c>(&self, classes: &'c [PoolClass], number: u64) -> Vec<&'c PoolClass> {
-        let width = self.rules.crowd.width();
+    /// until few enough rows wait. Classes that don't satisfy the requirements on their own are not shown. In the first
+    /// release no row waits for a better class.
+    pub fn choose<'c>(&self, classes: &'c [PoolClass]) -> Vec<&'c PoolClass> {
+        let (width, number) = (self.rules.crowd.width(), self.releases + 1);
         let row = |row: &u32| (self.keys[*row as usize].unit, &self.codes[*row as usize * width..][..width]);
         let mut usable: Vec<&PoolClass> =
             classes.iter().filter(|class| self.rules.crowd.is_satisfied(class.rows.iter().map(row))).collect();
         usable.sort_by(|a, b| a.loss.total_cmp(&b.loss).then_with(|| a.rows.cmp(&b.rows)));
-        let shown_units = self.carried_units(self.pool.iter().copied());
-        let is_missing = |row: &u32| !shown_units.contains(&self.keys[*row as usize].unit);
-        let mut waiting = self.pool.iter().filter(|row| is_missing(row)).count();
-        let is_first = self.state.releases == 0;
-        let is_due = |row: &u32| number - self.since(&self.keys[*row as usize], number) >= self.rules.max_delay;
+        let is_missing = |row: &u32| !self.shown_units.contains(&self.keys[*row as usize].unit);
+        let mut waiting = self.rows.iter().filter(|row| is_missing(row)).count();
+        let is_first = self.releases == 0;
+        let is_due = |row: &u32| number - self.since(&self.keys[*row as usize]) >= self.rules.max_delay;
         let mut chosen = Vec::new();
         for class in usable {
             let missing = class.rows.iter().filter(|row| is_missing(row)).count();
@@ -264,39 +216,167 @@ impl<'a> OpenNight<'a> {
         chosen
     }
 
-    /// Returns those units of these rows of tonight that are shown again. A set of all units that are shown would be as large as
-    /// the memory.
-    fn carried_units(&self, rows: impl Iterator<Item = u32>) -> FxHashSet<u128> {
-        if self.state.rows.is_empty() {
-            return FxHashSet::default();
-        }
-        let units: FxHashSet<u128> = rows.map(|row| self.keys[row as usize].unit).collect();
-        let carried = self.carried().map(|row| self.state.rows[row as usize].key.unit);
-        carried.filter(|unit| units.contains(unit)).collect()
-    }
-
-    /// Returns the rows that wait, and counts them.
-    fn wait(&self, is_new: &[bool], number: u64, counts: &mut NightCounts) -> Vec<WaitingRow> {
-        let rows = || self.pool.iter().copied().filter(|row| !is_new[*row as usize]);
-        let mut shown = self.carried_units(rows());
-        let units: FxHashSet<u128> = rows().map(|row| self.keys[row as usize].unit).collect();
+    /// Returns the rows that wait, in ascending order of their keys, and counts them. `is_new` tells which of tonight's
+    /// rows are shown for the first time.
+    pub fn wait(&self, is_new: &[bool], counts: &mut NightCounts) -> Vec<WaitingRow> {
+        let number = self.releases + 1;
+        let rows = || self.rows.iter().copied().filter(|row| !is_new[*row as usize]);
+        let units = Self::units_of(self.keys, rows());
         let new = is_new.iter().zip(self.keys).filter(|(is_new, _)| **is_new).map(|(_, key)| key.unit);
-        shown.extend(new.filter(|unit| units.contains(unit)));
+        let new: FxHashSet<u128> = new.filter(|unit| units.contains(unit)).collect();
         let mut waiting = Vec::new();
         for row in rows() {
             let key = self.keys[row as usize];
-            let since = self.since(&key, number);
+            let since = self.since(&key);
             waiting.push(WaitingRow { key, since });
-            let count = match (number - since >= self.rules.max_delay.max(1), shown.contains(&key.unit)) {
+            let is_unit_shown = self.shown_units.contains(&key.unit) || new.contains(&key.unit);
+            let count = match (number - since >= self.rules.max_delay.max(1), is_unit_shown) {
                 (true, _) => &mut counts.suppressed,
                 (false, true) => &mut counts.outdated,
                 (false, false) => &mut counts.held,
             };
             *count += 1;
         }
-        counts.suppressed += self.barred.len() as u64;
         waiting.sort_unstable_by_key(|row| row.key);
         waiting
+    }
+}
+
+/// Rows that are shown for the first time.
+#[derive(Clone, Copy, Debug)]
+pub struct Newcomers<'a> {
+    /// Key and class of each, in ascending order of their keys.
+    pub rows: &'a [(RowKey, u64)],
+    /// Codes of each, one after the other.
+    pub codes: &'a [u64],
+}
+
+/// The end of a night, of a memory or a part of it.
+#[derive(Clone, Debug)]
+pub struct ClosedNight {
+    /// Rows of the release and their classes; a new one as an index into the newcomers. Remembered rows come first.
+    pub shown: Vec<(ShownRow, u64)>,
+    /// Memory for the next night. Of a part it has no rows that wait.
+    pub state: SeriesState,
+    /// Counts.
+    pub counts: NightCounts,
+}
+
+/// Returns the rows of the release, and the next memory.
+pub fn next_state(
+    state: &SeriesState,
+    rules: &SeriesRules,
+    carried: &CarriedRows,
+    newcomers: Newcomers<'_>,
+) -> ClosedNight {
+    let number = state.releases + 1;
+    let width = rules.crowd.width();
+    let remembered = usize::try_from(state.releases).unwrap_or(usize::MAX).min(rules.remember);
+    let length = state.trails.first().map_or(0, Vec::len).max(remembered);
+    let keep = |mut trail: Vec<u64>, class: u64| {
+        trail.push(class);
+        let surplus = trail.len().saturating_sub(rules.remember.max(1));
+        trail.drain(..surplus);
+        trail
+    };
+    let mut numbers = TrailNumbers::default();
+    // A block goes on in at most two: the rows that are shown, and those that are not.
+    let mut next_blocks: Vec<[Option<Option<u32>>; 2]> = vec![[None; 2]; state.trails.len()];
+    let mut rows: Vec<RememberedRow> = Vec::with_capacity(state.rows.len());
+    let mut sources: Vec<ShownRow> = Vec::with_capacity(state.rows.len());
+    let mut shown = Vec::new();
+    let mut counts = NightCounts { suppressed: carried.barred, ..NightCounts::default() };
+    for (index, row) in state.rows.iter().enumerate() {
+        let last = state.last_class(row.block);
+        let class = if carried.is_shown[index] { last } else { ABSENT };
+        if class != ABSENT {
+            shown.push((ShownRow::Again(index as u32), class));
+            counts.shown_on += u64::from(carried.left_at[index] > 0);
+        }
+        counts.gone += u64::from(class == ABSENT && last != ABSENT);
+        let next = &mut next_blocks[row.block as usize][usize::from(class != ABSENT)];
+        let block = *next.get_or_insert_with(|| numbers.block(keep(state.trails[row.block as usize].clone(), class)));
+        if let Some(block) = block {
+            rows.push(RememberedRow { key: row.key, block, left_at: carried.left_at[index] });
+            sources.push(ShownRow::Again(index as u32));
+        }
+    }
+    let mut come: Vec<(RowKey, u32, u32)> = Vec::with_capacity(newcomers.rows.len());
+    for (row, (key, class)) in (0..).zip(newcomers.rows) {
+        let block = numbers.block(keep(vec![ABSENT; length], *class));
+        shown.push((ShownRow::New(row), *class));
+        counts.come += 1;
+        come.extend(block.map(|block| (*key, block, row)));
+    }
+    counts.shown = shown.len() as u64;
+    let (rows, sources) = merged(rows, sources, &come);
+    let mut codes = Vec::with_capacity(rows.len() * width);
+    for source in sources {
+        codes.extend_from_slice(match source {
+            ShownRow::Again(row) => state.codes(row as usize, width),
+            ShownRow::New(row) => &newcomers.codes[row as usize * width..(row as usize + 1) * width],
+        });
+    }
+    let state = SeriesState { releases: number, rows, codes, trails: numbers.into_trails(), waiting: Vec::new() };
+    ClosedNight { shown, state, counts }
+}
+
+/// The rows of one night and a memory that is not divided, before the pool has classes.
+#[derive(Debug)]
+pub struct OpenNight<'a> {
+    state: &'a SeriesState,
+    rules: &'a SeriesRules,
+    keys: &'a [RowKey],
+    codes: &'a [u64],
+    carried: CarriedRows,
+    pool: Vec<u32>,
+}
+
+impl<'a> OpenNight<'a> {
+    /// Matches tonight's rows, whose keys must be distinct, with the memory. `codes` are those of each row, one after
+    /// the other.
+    pub fn new(state: &'a SeriesState, rules: &'a SeriesRules, keys: &'a [RowKey], codes: &'a [u64]) -> Self {
+        let present = matched(state, keys);
+        let is_present: Vec<bool> = present.iter().map(Option::is_some).collect();
+        let carried = CarriedRows::decide(state, rules, &is_present);
+        let mut is_known = vec![false; keys.len()];
+        present.iter().flatten().for_each(|row| is_known[*row as usize] = true);
+        let pool = is_known.iter().zip(0..).filter(|(is_known, _)| !**is_known).map(|(_, row)| row).collect();
+        Self { state, rules, keys, codes, carried, pool }
+    }
+
+    /// Returns tonight's rows that no remembered release showed.
+    pub fn pool(&self) -> &[u32] {
+        &self.pool
+    }
+
+    /// Ends the night: shows the best classes of the pool, and returns the next memory.
+    pub fn close(self, classes: &[PoolClass]) -> ClosedNight {
+        let Self { state, rules, keys, codes, carried, pool } = self;
+        let units = Pool::units_of(keys, pool.iter().copied());
+        let shown_units = carried.shown_units(state, &units).collect();
+        let (releases, waiting) = (state.releases, state.waiting.as_slice());
+        let pool = Pool { rules, releases, waiting, keys, codes, rows: &pool, shown_units: &shown_units };
+        let mut is_new = vec![false; keys.len()];
+        let mut come: Vec<(RowKey, u64, u32)> = Vec::new();
+        for class in pool.choose(classes) {
+            class.rows.iter().for_each(|row| is_new[*row as usize] = true);
+            come.extend(class.rows.iter().map(|row| (keys[*row as usize], class.class, *row)));
+        }
+        come.sort_unstable_by_key(|(key, _, _)| *key);
+        let rows: Vec<(RowKey, u64)> = come.iter().map(|(key, class, _)| (*key, *class)).collect();
+        let width = rules.crowd.width();
+        let of_row = |(_, _, row): &(RowKey, u64, u32)| &codes[*row as usize * width..][..width];
+        let new_codes: Vec<u64> = come.iter().flat_map(of_row).copied().collect();
+        let mut closed = next_state(state, rules, &carried, Newcomers { rows: &rows, codes: &new_codes });
+        // From newcomers to rows of tonight.
+        for (shown, _) in &mut closed.shown {
+            if let ShownRow::New(row) = shown {
+                *row = come[*row as usize].2;
+            }
+        }
+        closed.state.waiting = pool.wait(&is_new, &mut closed.counts);
+        closed
     }
 }
 

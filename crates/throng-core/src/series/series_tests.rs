@@ -31,8 +31,25 @@ fn code(value: u8) -> u64 {
     if value == 0 { UNCOUNTED } else { u64::from(value) }
 }
 
+/// Clusters the pool. Any clustering must be safe, also one whose classes are too small or share their values with older ones.
+fn classes_of(pool: &[u32], dice: &[u8]) -> Vec<PoolClass> {
+    let mut clusters: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
+    for (row, dice) in pool.iter().zip(dice.iter().cycle()) {
+        clusters.entry(dice % 3).or_default().push(*row);
+    }
+    let class =
+        |(number, rows): (u8, Vec<u32>)| PoolClass { rows, class: 1 + u64::from(number % 2), loss: f64::from(number) };
+    clusters.into_iter().map(class).collect()
+}
+
 /// Runs a history. Returns what each release showed.
 fn run(nights: &[Night], rules: &SeriesRules) -> Vec<BTreeMap<Row, u64>> {
+    run_with_memory(nights, rules).0
+}
+
+/// Runs a history. Returns what each release showed, the counts of each night, and the memory.
+fn run_with_memory(nights: &[Night], rules: &SeriesRules) -> (Vec<BTreeMap<Row, u64>>, Vec<NightCounts>, Memory) {
+    let mut counts = Vec::new();
     let mut state = SeriesState::default();
     let mut releases: Vec<BTreeMap<Row, u64>> = Vec::new();
     for night in nights {
@@ -40,15 +57,7 @@ fn run(nights: &[Night], rules: &SeriesRules) -> Vec<BTreeMap<Row, u64>> {
         let keys: Vec<RowKey> = rows.iter().copied().map(key).collect();
         let codes: Vec<u64> = rows.iter().map(|(_, value)| code(*value)).collect();
         let open = OpenNight::new(&state, rules, &keys, &codes);
-        // Any clustering must be safe, also one whose classes are too small or share their values with older ones.
-        let mut clusters: BTreeMap<u8, Vec<u32>> = BTreeMap::new();
-        for (row, dice) in open.pool().iter().zip(night.dice.iter().cycle()) {
-            clusters.entry(dice % 3).or_default().push(*row);
-        }
-        let classes: Vec<PoolClass> = clusters
-            .into_iter()
-            .map(|(number, rows)| PoolClass { rows, class: 1 + u64::from(number % 2), loss: f64::from(number) })
-            .collect();
+        let classes = classes_of(open.pool(), &night.dice);
         let closed = open.close(&classes);
         let of = |shown: &ShownRow| match shown {
             ShownRow::Again(at) => row(&state.rows[*at as usize].key),
@@ -61,9 +70,10 @@ fn run(nights: &[Night], rules: &SeriesRules) -> Vec<BTreeMap<Row, u64>> {
         let audited = release.iter().map(|(row, class)| (key(*row), &shown_codes[row][..], *class));
         assert!(audit(&state, &rules.crowd, audited).holds());
         releases.push(release);
+        counts.push(closed.counts);
         state = closed.state;
     }
-    releases
+    (releases, counts, memory(&state))
 }
 
 /// Every row of the input is shown or waits, and every other row was shown before in the same class.
@@ -78,6 +88,80 @@ fn check_rows(table: &Table, release: &BTreeMap<Row, u64>, last: Option<&BTreeMa
     for row in stale {
         assert_eq!(last.and_then(|last| last.get(row)), Some(&release[row]), "a row that left is shown as before");
     }
+}
+
+/// Runs a history with a memory that is divided by classes. Returns what each release showed, and the memory.
+fn run_divided(nights: &[Night], rules: &SeriesRules) -> (Vec<BTreeMap<Row, u64>>, Vec<NightCounts>, Memory) {
+    const PARTS: u64 = 2;
+    let mut parts = vec![SeriesState::default(); PARTS as usize];
+    let (mut waiting, mut releases, mut all_counts) = (Vec::new(), Vec::new(), Vec::new());
+    for night in nights {
+        let keys: Vec<RowKey> = night.table.iter().map(|(person, value)| key((*person, *value))).collect();
+        let codes: Vec<u64> = night.table.values().map(|value| code(*value)).collect();
+        let is_present = |row: &RememberedRow| keys.contains(&row.key);
+        let carried: Vec<CarriedRows> = parts
+            .iter()
+            .map(|part| CarriedRows::decide(part, rules, &part.rows.iter().map(is_present).collect::<Vec<_>>()))
+            .collect();
+        let is_known = |key: &RowKey| parts.iter().any(|part| part.rows.iter().any(|row| row.key == *key));
+        let pool: Vec<u32> = (0..).zip(&keys).filter(|(_, key)| !is_known(key)).map(|(row, _)| row).collect();
+        let units = Pool::units_of(&keys, pool.iter().copied());
+        let shown_units =
+            carried.iter().zip(&parts).flat_map(|(carried, part)| carried.shown_units(part, &units)).collect();
+        let releases_before = parts[0].releases;
+        let pool = Pool {
+            rules,
+            releases: releases_before,
+            waiting: &waiting,
+            keys: &keys,
+            codes: &codes,
+            rows: &pool,
+            shown_units: &shown_units,
+        };
+        let classes = classes_of(pool.rows, &night.dice);
+        let mut is_new = vec![false; keys.len()];
+        let mut come: Vec<(RowKey, u64)> = Vec::new();
+        for class in pool.choose(&classes) {
+            class.rows.iter().for_each(|row| is_new[*row as usize] = true);
+            come.extend(class.rows.iter().map(|row| (keys[*row as usize], class.class)));
+        }
+        come.sort_unstable();
+        let mut counts = NightCounts::default();
+        let next_waiting = pool.wait(&is_new, &mut counts);
+        let mut release = BTreeMap::new();
+        let mut next = Vec::new();
+        for (number, (part, carried)) in (0..).zip(parts.iter().zip(&carried)) {
+            let rows: Vec<(RowKey, u64)> = come.iter().copied().filter(|(_, class)| class % PARTS == number).collect();
+            let codes: Vec<u64> = rows.iter().map(|(key, _)| code(row(key).1)).collect();
+            let closed = next_state(part, rules, carried, Newcomers { rows: &rows, codes: &codes });
+            counts.add(&closed.counts);
+            for (shown, class) in &closed.shown {
+                let key = match shown {
+                    ShownRow::Again(at) => part.rows[*at as usize].key,
+                    ShownRow::New(at) => rows[*at as usize].0,
+                };
+                assert_eq!(class % PARTS, number, "a row is shown in the part of its class");
+                release.insert(row(&key), *class);
+            }
+            next.push(closed.state);
+        }
+        (parts, waiting) = (next, next_waiting);
+        releases.push(release);
+        all_counts.push(counts);
+    }
+    let mut memory: Memory = parts.iter().flat_map(memory).collect();
+    memory.sort();
+    (releases, all_counts, memory)
+}
+
+/// Rows of a memory with their trails and since when they are gone, and their codes.
+type Memory = Vec<(RowKey, Vec<u64>, u64, Vec<u64>)>;
+
+fn memory(state: &SeriesState) -> Memory {
+    let of_row = |(at, row): (usize, &RememberedRow)| {
+        (row.key, state.trails[row.block as usize].clone(), row.left_at, state.codes(at, 1).to_vec())
+    };
+    state.rows.iter().enumerate().map(of_row).collect()
 }
 
 fn satisfies(rows: &BTreeSet<Row>, crowd: &Crowd) -> bool {
@@ -160,6 +244,11 @@ proptest! {
     #[test]
     fn nothing_that_releases_single_out_is_too_small(nights in nights(), rules in rules()) {
         check(&run(&nights, &rules), &rules);
+    }
+
+    #[test]
+    fn a_memory_may_be_divided_by_classes(nights in nights(), rules in rules()) {
+        prop_assert_eq!(run_divided(&nights, &rules), run_with_memory(&nights, &rules));
     }
 }
 

@@ -66,6 +66,13 @@ impl SeriesState {
         self.trails[block as usize].last().copied().unwrap_or(ABSENT)
     }
 
+    /// Returns the class that a block was last shown in. A memory may be divided by it, since it never changes: blocks are
+    /// shown in the class that they were in, or not at all.
+    pub fn class_of(&self, block: u32) -> u64 {
+        let shown = self.trails[block as usize].iter().rev().find(|class| **class != ABSENT);
+        shown.copied().unwrap_or(ABSENT)
+    }
+
     /// Returns the rows of each block.
     pub fn blocks(&self) -> Vec<Vec<u32>> {
         let mut blocks = vec![Vec::new(); self.trails.len()];

@@ -184,7 +184,7 @@ proptest! {
         let rows = batch(&people);
         let mut anonymizer = Anonymizer::new(policy(POLICIES[which], k, p), rows.schema()).unwrap();
         if is_cut {
-            anonymizer = anonymizer.with_part_sizes(PartSizes { most_groups: 8, part_cells: 4 });
+            anonymizer = anonymizer.with_part_sizes(PartSizes { most_groups: 8, part_cells: 4, between_blocks: false });
         }
         let anonymizer = Arc::new(anonymizer);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();

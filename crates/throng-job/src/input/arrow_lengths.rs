@@ -28,8 +28,11 @@ const ZSTD_RATIO: u64 = 32 << 10;
 
 /// Checks all blocks of an Arrow file. Returns the size of the largest, decoded.
 pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result<u64, JobError> {
-    let blocks = [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
-    let blocks: Option<Vec<(Range<u64>, u64)>> = blocks.map(|block| parts_of(block, file.meta.size)).collect();
+    let blocks = || [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
+    if blocks().any(|block| block.metaDataLength() == 0) {
+        return Err(damaged(file, "one of its batches has no description"));
+    }
+    let blocks: Option<Vec<(Range<u64>, u64)>> = blocks().map(|block| parts_of(block, file.meta.size)).collect();
     let blocks = blocks.ok_or_else(|| too_long(file))?;
     let metadata: Vec<Range<u64>> = blocks.iter().map(|(metadata, _)| metadata.clone()).collect();
     let mut largest = 0;

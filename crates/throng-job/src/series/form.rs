@@ -1,28 +1,25 @@
-//! Forms the classes of newcomers, and recodes all rows that a release shows.
+//! Forms the classes of newcomers, who are few. Those of the first release are formed by the operator.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::{cast, take};
-use throng_core::cluster::{Class, IgnoreProgress, Portion};
+use throng_core::cluster::IgnoreProgress;
 use throng_core::columns::{SensitiveCoding, SensitiveSpec};
 use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
-use throng_core::metrics::Utility;
+use throng_core::model::CodeMeaning;
 use throng_core::model::{KAnonymity, Model, PSensitive, Privacy, UnitAnonymity, UnitDiversity};
 use throng_core::partition::FeasibleRegions;
 use throng_core::recode::{Recoder, Recoding, released_fields};
-use throng_core::risk::{BorrowedRows, ClassSizes};
-use throng_core::row_hash::{Checksum, RowHasher};
 use throng_core::series::PoolClass;
 use throng_core::survey::{SUPPRESSED, Survey, SurveySpec};
 use throng_core::table::Table;
-use throng_core::{CoreError, model::CodeMeaning};
-use throng_datafusion::{AnonymizeError, Anonymizer, Facts, passthrough_names};
+use throng_datafusion::Anonymizer;
 
 use crate::error::JobError;
 
+use super::kernel;
 use super::rows::fingerprints;
 
 /// Rows with their cells and groups.
@@ -37,16 +34,6 @@ pub(super) struct FormedPool {
     pub(super) classes: Vec<PoolClass>,
     pub(super) leaves: u64,
     pub(super) cycles: u32,
-}
-
-/// A release in canonical order.
-pub(super) struct RecodedRelease {
-    pub(super) batch: RecordBatch,
-    /// For each row of the release, the row that it was made of.
-    pub(super) order: Vec<u32>,
-    /// Fingerprint of the class of each row, in the order of the rows that went in.
-    pub(super) classes: Vec<u64>,
-    pub(super) facts: Facts,
 }
 
 /// Name of the units in errors; no column of an input is counted under it.
@@ -83,18 +70,17 @@ fn survey(anonymizer: &Anonymizer, rows: &RecordBatch, units: Option<ArrayRef>) 
 }
 
 /// Forms classes of newcomers, with `reserve` units more than k. There are none if newcomers alone can't satisfy the
-/// models; in the first release that is an error. `units` has the unit of each row.
+/// models. `units` has the unit of each row.
 pub(super) fn form(
     anonymizer: &Anonymizer,
     rows: &RecordBatch,
     units: &[u128],
     key: ReleaseKey,
     reserve: u64,
-    is_first: bool,
 ) -> Result<FormedPool, JobError> {
-    let none = || FormedPool { classes: Vec::new(), leaves: 0, cycles: 0 };
-    if rows.num_rows() == 0 && !is_first {
-        return Ok(none());
+    let none = FormedPool { classes: Vec::new(), leaves: 0, cycles: 0 };
+    if rows.num_rows() == 0 {
+        return Ok(none);
     }
     // Where every unit has one row, rows are counted: units would make a group of every row.
     let mut distinct: Vec<u128> = units.to_vec();
@@ -104,20 +90,12 @@ pub(super) fn form(
     let counted =
         has_repeated.then(|| Arc::new(units.iter().map(|unit| *unit as u64).collect::<UInt64Array>()) as ArrayRef);
     drop(distinct);
-    let SurveyedRows { table, groups } = match survey(anonymizer, rows, counted) {
-        Ok(surveyed) => surveyed,
-        // All of them are suppressed.
-        Err(_) if !is_first && rows.num_rows() == 0 => return Ok(none()),
-        Err(error) => return Err(error),
-    };
+    let SurveyedRows { table, groups } = survey(anonymizer, rows, counted)?;
     let privacy = with_reserve(anonymizer, reserve, has_repeated);
     let allowed = FeasibleRegions::of(&table, &privacy);
     let feasibility = Feasibility::of(&table, &privacy, &allowed);
     if !feasibility.shortfalls.is_empty() {
-        return match is_first {
-            true => Err(AnonymizeError::from(CoreError::Infeasible(feasibility.shortfalls)).into()),
-            false => Ok(none()),
-        };
+        return Ok(none);
     }
     let (method, _) = anonymizer.method();
     let leaves = method.leaves(&allowed, &table)?;
@@ -189,97 +167,4 @@ fn class_labels(anonymizer: &Anonymizer, recoding: &Recoding) -> Result<Vec<Arra
         }
     }
     Ok(columns)
-}
-
-/// Recodes rows whose classes are given, and orders them. Rows of one class are generalized together.
-pub(super) fn recode(
-    anonymizer: &Anonymizer,
-    rows: &RecordBatch,
-    key: ReleaseKey,
-    classes: &[u64],
-    pool: (u64, u32),
-) -> Result<RecodedRelease, JobError> {
-    let SurveyedRows { table, groups } = survey(anonymizer, rows, None)?;
-    let mut portions: BTreeMap<u64, Vec<Portion>> = BTreeMap::new();
-    for (group, class) in groups.iter().zip(classes) {
-        portions.entry(*class).or_default().push(Portion { group: *group, rows: 1 });
-    }
-    let numbers: BTreeMap<u64, usize> = portions.keys().copied().zip(0..).collect();
-    let clusters: Vec<Class> = portions.into_values().map(Class::of_portions).collect();
-    let mut recoder = Recoder::new(&table);
-    recoder.add(&table, &clusters, &[])?;
-    let (recoding, class_of_cluster) = recoder.finish_with_classes()?;
-    let class_of: Vec<u32> = classes.iter().map(|class| class_of_cluster[numbers[class]]).collect();
-
-    let names = passthrough_names(anonymizer.binding());
-    let kept = names.iter().map(|name| {
-        let field =
-            anonymizer.schema().field_with_name(name).map_err(|_| JobError::internal("a column is not released"))?;
-        let column =
-            rows.column_by_name(name).ok_or_else(|| JobError::internal("a column of the series is missing"))?;
-        cast(column, field.data_type()).map_err(kernel)
-    });
-    let kept = kept.collect::<Result<Vec<ArrayRef>, JobError>>()?;
-    let types: Vec<_> = kept.iter().map(|column| column.data_type().clone()).collect();
-    let hashes = RowHasher::new(&types, anonymizer.content_seed())?.hash(&kept, rows.num_rows())?;
-    let mut checksum = Checksum::default();
-    checksum.add(hashes.iter().copied());
-    let mut order: Vec<u32> = (0..rows.num_rows() as u32).collect();
-    order.sort_unstable_by_key(|row| (class_of[*row as usize], hashes[*row as usize]));
-
-    let labels = class_labels(anonymizer, &recoding)?;
-    let prints = fingerprints(&labels, key)?;
-    let batch = released_batch(anonymizer, &labels, &names, &kept, &class_of, &order)?;
-    let (method, reason) = anonymizer.method();
-    let mut cells = ClassSizes::default();
-    cells.add_cells(&table);
-    let mut borrowed = BorrowedRows::default();
-    borrowed.add(&table, &anonymizer.binding().privacy(), &clusters);
-    let facts = Facts {
-        rows_read: rows.num_rows() as u64,
-        suppressed: 0,
-        leaves: pool.0,
-        cycles: pool.1,
-        method,
-        reason,
-        checksum,
-        utility: Utility::of(&table, &recoding, anonymizer.binding().k),
-        cells,
-        borrowed,
-    };
-    let classes = class_of.iter().map(|class| prints[*class as usize]).collect();
-    Ok(RecodedRelease { batch, order, classes, facts })
-}
-
-fn released_batch(
-    anonymizer: &Anonymizer,
-    labels: &[ArrayRef],
-    names: &[String],
-    kept: &[ArrayRef],
-    class_of: &[u32],
-    order: &[u32],
-) -> Result<RecordBatch, JobError> {
-    let schema = anonymizer.schema();
-    let label_names = anonymizer.binding().released_quasi_names();
-    let of_class: UInt32Array = order.iter().map(|row| class_of[*row as usize]).collect();
-    let of_row = UInt32Array::from(order.to_vec());
-    let columns = schema.fields().iter().map(|field| {
-        let (values, rows) = match names.iter().position(|name| name == field.name()) {
-            Some(at) => (&kept[at], &of_row),
-            None => {
-                let at = label_names.iter().position(|name| name == field.name());
-                (
-                    at.and_then(|at| labels.get(at)).ok_or_else(|| JobError::internal("a column has no source"))?,
-                    &of_class,
-                )
-            }
-        };
-        take(values, rows, None).map_err(kernel)
-    });
-    let columns = columns.collect::<Result<Vec<_>, JobError>>()?;
-    RecordBatch::try_new(Arc::clone(schema), columns).map_err(kernel)
-}
-
-fn kernel(source: datafusion::arrow::error::ArrowError) -> JobError {
-    AnonymizeError::Kernel("series", source).into()
 }

@@ -1,43 +1,42 @@
-//! The ledger: the memory of a series, as bytes.
+//! The ledger: the memory of a series, in a file.
 //!
 //! ```text
-//!  zstd( header as JSON | rows | codes | trails | waiting rows | rows of the last release as Arrow IPC )
+//!  part: zstd( rows | codes | trails ) | zstd( rows of the last release as Arrow IPC )    … once per part
+//!  waiting rows
+//!  directory as JSON: header, where the sections of each part are
 //! ```
 //!
-//! A remembered row takes 40 bytes and 8 per sensitive column before compression, of which pseudonym and content hash, 32
-//! bytes, don't compress. The rows of the last release are kept as they were read, without identifiers, because a row that
-//! leaves the input may have to be shown again.
+//! Parts divide the memory by the classes of its rows, so that a night holds one of them at a time. A remembered row takes
+//! 40 bytes and 8 per sensitive column before compression, of which pseudonym and content hash, 32 bytes, don't compress.
+//! The rows of the last release are kept as they were read, without identifiers, because a row that leaves the input may
+//! have to be shown again.
 
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::fs::File;
+use std::io::Read;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::ipc::reader::StreamReader;
-use datafusion::arrow::ipc::writer::StreamWriter;
 use serde::{Deserialize, Serialize};
 use throng_core::key::ReleaseKey;
 use throng_core::series::{RememberedRow, RowKey, SeriesState, WaitingRow};
 
-use super::sealed;
+use crate::error::JobError;
 
-/// Version of the content of a ledger.
-const VERSION: u32 = 1;
-const ZSTD_LEVEL: i32 = 3;
-const BUFFER: usize = 1 << 16;
+use super::buckets::{BUCKETS, decode, encode};
+use super::sealed::{NotOpened, SealedFile, SealingFile, Section};
 
-/// The memory of a series after one of its releases.
-#[derive(Clone, Debug)]
-pub(super) struct Ledger {
-    pub(super) header: LedgerHeader,
-    pub(super) state: SeriesState,
-    /// Rows of the release, in the order of [`SeriesState::rows`].
-    pub(super) content: RecordBatch,
+const ZSTD_LEVEL: i32 = 1;
+
+/// Memory of the content of a part over its size, while it is decoded and merged with new rows.
+const CONTENT_OVER_BYTES: u64 = 4;
+
+/// Returns the part of the memory that the rows of a class are in.
+pub(super) fn part_of(class: u64) -> u32 {
+    (class >> (u64::BITS - BUCKETS.ilog2())) as u32
 }
 
 /// Facts by which a ledger is recognized.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LedgerHeader {
-    pub(super) version: u32,
     /// Run that published the release.
     pub(super) run_id: String,
     /// Digest of the policy of the series.
@@ -48,125 +47,195 @@ pub(super) struct LedgerHeader {
     pub(super) width: usize,
 }
 
-impl Ledger {
-    pub(super) fn new(
-        run_id: &str,
-        policy_digest: &str,
-        width: usize,
-        state: SeriesState,
-        content: RecordBatch,
-    ) -> Self {
-        let header = LedgerHeader {
-            version: VERSION,
-            run_id: run_id.to_owned(),
-            policy_digest: policy_digest.to_owned(),
-            releases: state.releases,
-            width,
+/// One part of the memory.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct LedgerPart {
+    /// Number of the part, see [`part_of`].
+    pub(super) number: u32,
+    /// Number of remembered rows.
+    pub(super) rows: u64,
+    /// Size of the memory, not compressed.
+    state_bytes: u64,
+    /// Size of the content, not compressed.
+    content_bytes: u64,
+    state: Section,
+    content: Section,
+}
+
+impl LedgerPart {
+    /// Returns the memory to work on the remembered rows.
+    pub(super) fn state_room(&self) -> usize {
+        (3 * self.state_bytes) as usize
+    }
+
+    /// Returns the memory to work on the rows and their content.
+    pub(super) fn room(&self) -> usize {
+        self.state_room() + (CONTENT_OVER_BYTES * self.content_bytes) as usize
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Directory {
+    header: LedgerHeader,
+    parts: Vec<LedgerPart>,
+    waiting: Section,
+}
+
+/// A ledger that is being written.
+pub(super) struct LedgerWriter {
+    sealing: SealingFile,
+    parts: Vec<LedgerPart>,
+}
+
+/// A ledger that is written, and not yet in its place.
+#[derive(Debug)]
+pub(super) struct WrittenLedger {
+    pub(super) file: File,
+    pub(super) size: u64,
+    pub(super) run_id: String,
+    pub(super) rows: u64,
+}
+
+impl LedgerWriter {
+    pub(super) fn create(key: ReleaseKey) -> Result<Self, JobError> {
+        let file = tempfile::tempfile().map_err(|error| JobError::temporary_file(&error))?;
+        let sealing = SealingFile::create(file, key).ok_or_else(unsealed)?;
+        Ok(Self { sealing, parts: Vec::new() })
+    }
+
+    /// Appends a part: its memory, and the rows of the release in the order of [`SeriesState::rows`].
+    pub(super) fn push(&mut self, number: u32, state: &SeriesState, content: &RecordBatch) -> Result<(), JobError> {
+        let plain = state_bytes(state).ok_or_else(|| JobError::internal("too many releases"))?;
+        let content = encode(content)?;
+        let (state_bytes, content_bytes) = (plain.len() as u64, content.len() as u64);
+        let state_section = self.section(&plain)?;
+        let part = LedgerPart {
+            number,
+            rows: state.rows.len() as u64,
+            state_bytes,
+            content_bytes,
+            state: state_section,
+            content: self.section(&content)?,
         };
-        Self { header, state, content }
+        self.parts.push(part);
+        Ok(())
     }
 
-    /// Returns the encrypted ledger.
-    pub(super) fn seal(&self, key: ReleaseKey) -> Option<Vec<u8>> {
-        // The numbers of rows are a few bytes each, and every call of the compressor costs more than these.
-        let mut plain = BufWriter::with_capacity(BUFFER, zstd::stream::Encoder::new(Vec::new(), ZSTD_LEVEL).ok()?);
-        let header = serde_json::to_vec(&self.header).ok()?;
-        write_bytes(&mut plain, &header)?;
-        let state = &self.state;
-        write_number(&mut plain, state.rows.len() as u64)?;
-        for row in &state.rows {
-            write_key(&mut plain, row.key)?;
-            plain.write_all(&row.block.to_le_bytes()).ok()?;
-            plain.write_all(&u32::try_from(row.left_at).ok()?.to_le_bytes()).ok()?;
-        }
-        state.codes.iter().try_for_each(|code| write_number(&mut plain, *code))?;
-        write_number(&mut plain, state.trails.len() as u64)?;
-        write_number(&mut plain, state.trails.first().map_or(0, Vec::len) as u64)?;
-        state.trails.iter().flatten().try_for_each(|class| write_number(&mut plain, *class))?;
-        write_number(&mut plain, state.waiting.len() as u64)?;
-        for row in &state.waiting {
-            write_key(&mut plain, row.key)?;
-            write_number(&mut plain, row.since)?;
-        }
-        let mut content = StreamWriter::try_new(Vec::new(), &self.content.schema()).ok()?;
-        content.write(&self.content).ok()?;
-        write_bytes(&mut plain, &content.into_inner().ok()?)?;
-        sealed::seal(key, &plain.into_inner().ok()?.finish().ok()?)
+    fn section(&mut self, plain: &[u8]) -> Result<Section, JobError> {
+        let compressed = zstd::bulk::compress(plain, ZSTD_LEVEL).map_err(|_| unsealed())?;
+        self.sealing.push(compressed).ok_or_else(unsealed)
     }
 
-    /// Opens an encrypted ledger. `None` if it is damaged, of another version, or sealed with another key.
-    pub(super) fn open(key: ReleaseKey, bytes: &[u8]) -> Option<Self> {
-        let plain = sealed::open(key, bytes)?;
-        let mut plain = BufReader::with_capacity(BUFFER, zstd::stream::Decoder::new(plain.as_slice()).ok()?);
-        let header: LedgerHeader = serde_json::from_slice(&read_bytes(&mut plain)?).ok()?;
-        if header.version != VERSION {
-            return None;
+    pub(super) fn finish(mut self, header: LedgerHeader, waiting: &[WaitingRow]) -> Result<WrittenLedger, JobError> {
+        let mut plain = Vec::with_capacity(waiting.len() * 40);
+        for row in waiting {
+            write_key(&mut plain, row.key);
+            plain.extend(row.since.to_le_bytes());
         }
-        let rows = read_number(&mut plain)?;
-        let rows = (0..rows).map(|_| {
-            let key = read_key(&mut plain)?;
-            let block = u32::from_le_bytes(read(&mut plain)?);
-            let left_at = u64::from(u32::from_le_bytes(read(&mut plain)?));
+        let waiting = self.section(&plain)?;
+        let rows = self.parts.iter().map(|part| part.rows).sum();
+        let run_id = header.run_id.clone();
+        let directory = Directory { header, parts: self.parts, waiting };
+        let directory = serde_json::to_vec(&directory).map_err(|_| unsealed())?;
+        let (file, size) = self.sealing.finish(directory).ok_or_else(unsealed)?;
+        Ok(WrittenLedger { file, size, run_id, rows })
+    }
+}
+
+fn unsealed() -> JobError {
+    JobError::internal("the ledger could not be encrypted, or written to the temporary folder")
+}
+
+/// A ledger.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub(super) header: LedgerHeader,
+    pub(super) parts: Vec<LedgerPart>,
+    /// Rows that wait, in ascending order of their keys.
+    pub(super) waiting: Vec<WaitingRow>,
+    sealed: SealedFile,
+}
+
+impl Ledger {
+    /// Opens a ledger.
+    pub(super) fn open(key: ReleaseKey, file: File) -> Result<Self, NotOpened> {
+        let (sealed, directory) = SealedFile::open(file, key)?;
+        Self::opened(sealed, &directory).ok_or(NotOpened::Damaged)
+    }
+
+    fn opened(sealed: SealedFile, directory: &[u8]) -> Option<Self> {
+        let Directory { header, parts, waiting } = serde_json::from_slice(directory).ok()?;
+        let plain = zstd::decode_all(sealed.read(waiting)?.as_slice()).ok()?;
+        let mut from = plain.as_slice();
+        let mut waiting = Vec::new();
+        while !from.is_empty() {
+            waiting.push(WaitingRow { key: read_key(&mut from)?, since: read_number(&mut from)? });
+        }
+        Some(Self { header, parts, waiting, sealed })
+    }
+
+    /// Reads the memory of a part. `None` if it is damaged.
+    pub(super) fn state(&self, part: &LedgerPart) -> Option<SeriesState> {
+        let plain = zstd::decode_all(self.sealed.read(part.state)?.as_slice()).ok()?;
+        let mut from = plain.as_slice();
+        let rows = (0..part.rows).map(|_| {
+            let key = read_key(&mut from)?;
+            let block = u32::from_le_bytes(read(&mut from)?);
+            let left_at = u64::from(u32::from_le_bytes(read(&mut from)?));
             Some(RememberedRow { key, block, left_at })
         });
         let rows = rows.collect::<Option<Vec<_>>>()?;
-        let codes = (0..rows.len() * header.width).map(|_| read_number(&mut plain)).collect::<Option<Vec<_>>>()?;
-        let (blocks, length) = (read_number(&mut plain)?, read_number(&mut plain)?);
-        let trail = |_| (0..length).map(|_| read_number(&mut plain)).collect::<Option<Vec<_>>>();
+        let codes = (0..rows.len() * self.header.width).map(|_| read_number(&mut from)).collect::<Option<Vec<_>>>()?;
+        let (blocks, length) = (read_number(&mut from)?, read_number(&mut from)?);
+        let trail = |_| (0..length).map(|_| read_number(&mut from)).collect::<Option<Vec<_>>>();
         let trails = (0..blocks).map(trail).collect::<Option<Vec<_>>>()?;
-        let waiting = read_number(&mut plain)?;
-        let waiting =
-            (0..waiting).map(|_| Some(WaitingRow { key: read_key(&mut plain)?, since: read_number(&mut plain)? }));
-        let waiting = waiting.collect::<Option<Vec<_>>>()?;
-        let content = read_bytes(&mut plain)?;
-        let reader = StreamReader::try_new(content.as_slice(), None).ok()?;
-        let schema = reader.schema();
-        let content = concat_batches(&schema, &reader.collect::<Result<Vec<_>, _>>().ok()?).ok()?;
-        let state = SeriesState { releases: header.releases, rows, codes, trails, waiting };
-        let is_whole = state.rows.iter().all(|row| (row.block as usize) < state.trails.len())
-            && content.num_rows() == state.shown();
-        is_whole.then_some(Self { header, state, content })
+        let state = SeriesState { releases: self.header.releases, rows, codes, trails, waiting: Vec::new() };
+        let is_whole = state.rows.iter().all(|row| (row.block as usize) < state.trails.len());
+        (is_whole && from.is_empty()).then_some(state)
+    }
+
+    /// Reads the rows of a part that the last release showed, in the order of its memory. `None` if they are damaged.
+    pub(super) fn content(&self, part: &LedgerPart) -> Option<RecordBatch> {
+        decode(&zstd::decode_all(self.sealed.read(part.content)?.as_slice()).ok()?)
     }
 }
 
-fn write_number(to: &mut impl Write, number: u64) -> Option<()> {
-    to.write_all(&number.to_le_bytes()).ok()
+fn state_bytes(state: &SeriesState) -> Option<Vec<u8>> {
+    let mut plain = Vec::with_capacity(state.rows.len() * 40 + state.codes.len() * 8);
+    for row in &state.rows {
+        write_key(&mut plain, row.key);
+        plain.extend(row.block.to_le_bytes());
+        plain.extend(u32::try_from(row.left_at).ok()?.to_le_bytes());
+    }
+    state.codes.iter().for_each(|code| plain.extend(code.to_le_bytes()));
+    plain.extend((state.trails.len() as u64).to_le_bytes());
+    plain.extend((state.trails.first().map_or(0, Vec::len) as u64).to_le_bytes());
+    state.trails.iter().flatten().for_each(|class| plain.extend(class.to_le_bytes()));
+    Some(plain)
 }
 
-fn write_bytes(to: &mut impl Write, bytes: &[u8]) -> Option<()> {
-    write_number(to, bytes.len() as u64)?;
-    to.write_all(bytes).ok()
+fn write_key(to: &mut Vec<u8>, key: RowKey) {
+    to.extend(key.unit.to_le_bytes());
+    to.extend(key.content.to_le_bytes());
 }
 
-fn write_key(to: &mut impl Write, key: RowKey) -> Option<()> {
-    to.write_all(&key.unit.to_le_bytes()).ok()?;
-    to.write_all(&key.content.to_le_bytes()).ok()
-}
-
-fn read<const N: usize>(from: &mut impl Read) -> Option<[u8; N]> {
+fn read<const N: usize>(from: &mut &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     from.read_exact(&mut bytes).ok()?;
     Some(bytes)
 }
 
-fn read_number(from: &mut impl Read) -> Option<u64> {
+fn read_number(from: &mut &[u8]) -> Option<u64> {
     read(from).map(u64::from_le_bytes)
 }
 
-/// Reads a length and as many bytes. A length beyond the end is no reason to reserve memory for it.
-fn read_bytes(from: &mut impl Read) -> Option<Vec<u8>> {
-    let length = read_number(from)?;
-    let mut bytes = Vec::new();
-    from.take(length).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 == length).then_some(bytes)
-}
-
-fn read_key(from: &mut impl Read) -> Option<RowKey> {
+fn read_key(from: &mut &[u8]) -> Option<RowKey> {
     Some(RowKey { unit: u128::from_le_bytes(read(from)?), content: u128::from_le_bytes(read(from)?) })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Seek, SeekFrom};
     use std::sync::Arc;
 
     use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray};
@@ -182,17 +251,29 @@ mod tests {
             rows: rows.collect(),
             codes: vec![11, 12, 13],
             trails: vec![vec![5, 6], vec![5, 0]],
-            waiting: vec![WaitingRow { key: key(9), since: 7 }],
+            waiting: Vec::new(),
         };
+        let other = SeriesState { releases: 7, ..SeriesState::default() };
         let columns: [(&str, ArrayRef); 2] = [
             ("age", Arc::new(Int32Array::from(vec![1, 2]))),
             ("illness", Arc::new(StringArray::from(vec![Some("flu"), None]))),
         ];
         let content = RecordBatch::try_from_iter(columns).unwrap();
-        let ledger = Ledger::new("run", "digest", 1, state, content);
-        let sealed = ledger.seal(ReleaseKey::PUBLIC).unwrap();
-        assert!(!sealed.windows(3).any(|bytes| bytes == b"flu" || bytes == b"run"), "nothing can be read in it");
-        let opened = Ledger::open(ReleaseKey::PUBLIC, &sealed).unwrap();
-        assert_eq!((opened.header, opened.state, opened.content), (ledger.header, ledger.state, ledger.content));
+        let header = LedgerHeader { run_id: "run".into(), policy_digest: "digest".into(), releases: 7, width: 1 };
+        let waiting = [WaitingRow { key: key(9), since: 7 }];
+        let mut writer = LedgerWriter::create(ReleaseKey::PUBLIC).unwrap();
+        writer.push(3, &state, &content).unwrap();
+        writer.push(9, &other, &content.slice(0, 0)).unwrap();
+        let mut written = writer.finish(header.clone(), &waiting).unwrap();
+        let mut bytes = Vec::new();
+        written.file.seek(SeekFrom::Start(0)).unwrap();
+        written.file.read_to_end(&mut bytes).unwrap();
+        assert!(!bytes.windows(3).any(|bytes| bytes == b"flu" || bytes == b"run"), "nothing can be read in it");
+        assert_eq!((written.size, written.rows), (bytes.len() as u64, 3));
+        let opened = Ledger::open(ReleaseKey::PUBLIC, written.file).unwrap();
+        assert_eq!((&opened.header, &opened.waiting[..]), (&header, &waiting[..]));
+        assert_eq!(opened.parts.iter().map(|part| part.number).collect::<Vec<_>>(), [3, 9]);
+        assert_eq!((opened.state(&opened.parts[0]), opened.state(&opened.parts[1])), (Some(state), Some(other)));
+        assert_eq!(opened.content(&opened.parts[0]), Some(content));
     }
 }

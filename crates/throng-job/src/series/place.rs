@@ -9,18 +9,21 @@
 //! killed after it, the new release with its new ledger, and older ones that the next run removes. Where the release is a Delta
 //! table, its log entry takes the place of the manifest.
 
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::{ObjectStoreExt, PutPayload};
 use throng_core::key::ReleaseKey;
 use throng_policy::{LEDGER_KEY_VARIABLE, MIN_SECRET_BYTES, SeriesSettings, Store};
 
 use crate::error::{JobError, Kind};
-use crate::publish::writing;
 use crate::store_path::StorePath;
+use crate::write::Upload;
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, WrittenLedger};
+use super::sealed::NotOpened;
 
 /// Names the run of the last release, so that a series whose release was removed is not begun again unnoticed.
 const CURRENT: &str = "current";
@@ -29,6 +32,9 @@ const SUFFIX: &str = ".throng";
 
 /// A ledger that no manifest names is removed at this age; a younger one may belong to a run that is under way.
 const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Size of the pieces in which a ledger is sent.
+const PIECE_BYTES: usize = 4 << 20;
 
 /// How to begin again.
 const BEGIN_AGAIN: &str = "restore it from a backup, or begin a new series with `throng run --rebase`, whose releases are \
@@ -67,8 +73,8 @@ impl LedgerPlace {
     pub(super) async fn read(&self, run_id: &str, policy_digest: &str) -> Result<Ledger, JobError> {
         let place = self.place.child(&Self::name(run_id));
         let failed = |error| JobError::storage(format!("reading the ledger {place}"), &error);
-        let bytes = match place.store.get(&place.path).await {
-            Ok(found) => found.bytes().await.map_err(failed)?,
+        let mut bytes = match place.store.get(&place.path).await {
+            Ok(found) => found.into_stream(),
             Err(object_store::Error::NotFound { .. }) => {
                 return Err(refused(format!(
                     "{} has no ledger of the release that stands: it was lost, is older, or belongs to another series; {BEGIN_AGAIN}",
@@ -77,10 +83,20 @@ impl LedgerPlace {
             }
             Err(error) => return Err(failed(error)),
         };
-        let Some(ledger) = Ledger::open(self.key, &bytes) else {
-            return Err(refused(format!(
-                "the ledger {place} is damaged, or {LEDGER_KEY_VARIABLE} is not the key that it was written with; {BEGIN_AGAIN}"
-            )));
+        // Its parts are read when they are needed, from a copy that is encrypted as the ledger is.
+        let mut file = tempfile::tempfile().map_err(|error| JobError::temporary_file(&error))?;
+        while let Some(piece) = bytes.try_next().await.map_err(failed)? {
+            file.write_all(&piece).map_err(|error| JobError::temporary_file(&error))?;
+        }
+        let ledger = match Ledger::open(self.key, file) {
+            Ok(ledger) => ledger,
+            Err(NotOpened::Damaged) => return Err(damaged(&place)),
+            Err(NotOpened::OtherVersion) => {
+                return Err(refused(format!(
+                    "the ledger {place} was written by another version of Throng, which this one can't read; run that version, or \
+                     begin a new series with `throng run --rebase`, whose releases are not checked against the earlier ones"
+                )));
+            }
         };
         if ledger.header.run_id != run_id {
             return Err(refused(format!("the ledger {place} belongs to another release; {BEGIN_AGAIN}")));
@@ -109,13 +125,24 @@ impl LedgerPlace {
         }
     }
 
-    /// Writes a ledger, before its release is committed. Returns its size.
-    pub(super) async fn write(&self, ledger: &Ledger) -> Result<u64, JobError> {
-        let bytes = ledger.seal(self.key).ok_or_else(|| JobError::internal("the ledger could not be encrypted"))?;
-        let (size, place) = (bytes.len() as u64, self.place.child(&Self::name(&ledger.header.run_id)));
-        let put = place.store.put(&place.path, PutPayload::from(bytes)).await;
-        put.map_err(|error| writing(format!("writing the ledger {place}"), &error))?;
-        Ok(size)
+    /// Puts a ledger in its place, before its release is committed.
+    pub(super) async fn write(&self, ledger: &WrittenLedger) -> Result<(), JobError> {
+        let mut upload = Upload::new(self.place.child(&Self::name(&ledger.run_id)));
+        let mut file = &ledger.file;
+        file.seek(SeekFrom::Start(0)).map_err(|error| JobError::temporary_file(&error))?;
+        loop {
+            let mut piece = Vec::with_capacity(PIECE_BYTES);
+            let read = file.take(PIECE_BYTES as u64).read_to_end(&mut piece);
+            if read.map_err(|error| JobError::temporary_file(&error))? == 0 {
+                return upload.finish().await;
+            }
+            upload.send(Bytes::from(piece)).await?;
+        }
+    }
+
+    /// Returns the error for the ledger of a run, a part of which can't be read.
+    pub(super) fn damaged(&self, run_id: &str) -> JobError {
+        damaged(&self.place.child(&Self::name(run_id)))
     }
 
     /// Completes a release that is committed: names it, and removes older ledgers. Never fails the job.
@@ -155,6 +182,12 @@ pub(super) fn ledger_key() -> Result<ReleaseKey, JobError> {
         ))),
         text => Ok(ReleaseKey::PUBLIC.derive("ledger key", text.as_bytes())),
     }
+}
+
+fn damaged(place: &StorePath) -> JobError {
+    refused(format!(
+        "the ledger {place} is damaged, or {LEDGER_KEY_VARIABLE} is not the key that it was written with; {BEGIN_AGAIN}"
+    ))
 }
 
 fn refused(message: String) -> JobError {

@@ -2,29 +2,132 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, RecordBatch};
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, UInt64Array};
+use datafusion::arrow::compute::take_record_batch;
+use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
 use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
 use rayon::prelude::*;
 use throng_core::key::ReleaseKey;
 use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
-use throng_datafusion::{Anonymizer, catch_decode_panic, to_canonical_array, to_canonical_field};
+use throng_datafusion::{Anonymizer, catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
 use throng_policy::BoundSensitive;
 
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
 
-/// The rows of an input.
+use super::buckets::{BUCKETS, BucketWriter, Buckets};
+use super::kernel;
+
+/// Names of the columns that hold the key of a row: the halves of its unit, and those of its content.
+pub(super) const KEY_COLUMNS: [&str; 4] = ["series key 1", "series key 2", "series key 3", "series key 4"];
+
+/// The rows of an input, on disk, in buckets of units.
 #[derive(Debug)]
-pub(super) struct NightRows {
-    /// The columns that a release needs, in plain types; no identifiers.
-    pub(super) content: RecordBatch,
+pub(super) struct TonightRows {
+    /// Key, codes and content of each row.
+    buckets: Buckets,
+    /// Number of rows.
+    pub(super) rows: u64,
+    /// Number of codes of a row.
+    width: usize,
+    key: ReleaseKey,
+}
+
+/// Rows of some units, in ascending order of their keys.
+#[derive(Debug)]
+pub(super) struct KeyedRows {
     /// Key of each row; distinct.
     pub(super) keys: Vec<RowKey>,
     /// Codes of the sensitive values of each row.
     pub(super) codes: Vec<u64>,
+    /// The columns that a release needs, in plain types; no identifiers.
+    pub(super) content: RecordBatch,
+}
+
+impl TonightRows {
+    /// Returns the columns that a release needs.
+    pub(super) fn content_schema(&self) -> Schema {
+        Schema::new(self.buckets.schema().fields()[KEY_COLUMNS.len() + self.width..].to_vec())
+    }
+
+    /// Returns the memory to work on a bucket.
+    pub(super) fn room(&self, bucket: usize) -> usize {
+        self.buckets.room(bucket)
+    }
+
+    /// Reads a bucket.
+    pub(super) fn read(&self, bucket: usize) -> Result<KeyedRows, JobError> {
+        let batch = self.buckets.read(bucket)?;
+        let (width, first) = (self.width, KEY_COLUMNS.len() + self.width);
+        let content: Vec<usize> = (first..batch.num_columns()).collect();
+        let content = batch.project(&content).map_err(kernel)?;
+        let keys = distinct(keys_of(&batch), &content, self.key)?;
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        order.par_sort_unstable_by_key(|row| keys[*row as usize]);
+        let codes = codes_of(&batch, KEY_COLUMNS.len(), width, &order);
+        let content = take_record_batch(&content, &UInt32Array::from(order.clone())).map_err(kernel)?;
+        Ok(KeyedRows { keys: order.iter().map(|row| keys[*row as usize]).collect(), codes, content })
+    }
+
+    /// Returns whether some unit has several rows.
+    pub(super) fn has_repeated_units(&self) -> Result<bool, JobError> {
+        for bucket in 0..BUCKETS {
+            let mut units: Vec<u128> = keys_of(&self.buckets.read(bucket)?).into_iter().map(|key| key.unit).collect();
+            units.par_sort_unstable();
+            if units.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Returns the bucket of a unit.
+pub(super) fn bucket_of(unit: u128) -> u32 {
+    (unit >> (u128::BITS - BUCKETS.ilog2())) as u32
+}
+
+/// Returns the fields of [`key_columns`].
+pub(super) fn key_fields() -> impl Iterator<Item = Field> {
+    KEY_COLUMNS.into_iter().map(|name| Field::new(name, DataType::UInt64, false))
+}
+
+/// Returns the fields of the codes.
+pub(super) fn code_fields(width: usize) -> impl Iterator<Item = Field> {
+    (0..width).map(|column| Field::new(format!("__throng_code_{column}"), DataType::UInt64, false))
+}
+
+/// Returns keys as columns.
+pub(super) fn key_columns(keys: &[RowKey]) -> Vec<ArrayRef> {
+    let column = |half: fn(&RowKey) -> u64| Arc::new(keys.iter().map(half).collect::<UInt64Array>()) as ArrayRef;
+    vec![
+        column(|key| (key.unit >> 64) as u64),
+        column(|key| key.unit as u64),
+        column(|key| (key.content >> 64) as u64),
+        column(|key| key.content as u64),
+    ]
+}
+
+/// Returns codes as columns.
+pub(super) fn code_columns(codes: &[u64], width: usize) -> impl Iterator<Item = ArrayRef> {
+    let column = move |at| Arc::new(codes.iter().skip(at).step_by(width).copied().collect::<UInt64Array>()) as ArrayRef;
+    (0..width).map(column)
+}
+
+/// Returns the keys in the first columns of a batch.
+pub(super) fn keys_of(batch: &RecordBatch) -> Vec<RowKey> {
+    let half = |column: usize, row: usize| u128::from(batch.column(column).as_primitive::<UInt64Type>().value(row));
+    let whole = |column: usize, row: usize| half(column, row) << 64 | half(column + 1, row);
+    (0..batch.num_rows()).map(|row| RowKey { unit: whole(0, row), content: whole(2, row) }).collect()
+}
+
+/// Returns the codes in `width` columns of a batch, row by row in this order.
+pub(super) fn codes_of(batch: &RecordBatch, first: usize, width: usize, order: &[u32]) -> Vec<u64> {
+    let columns: Vec<&[u64]> =
+        (first..first + width).map(|at| batch.column(at).as_primitive::<UInt64Type>().values().as_ref()).collect();
+    order.iter().flat_map(|row| columns.iter().map(|column| column[*row as usize])).collect()
 }
 
 /// Reads all rows of an input, and replaces the columns of the unit by a pseudonym.
@@ -34,7 +137,7 @@ pub(super) async fn read_rows(
     anonymizer: &Anonymizer,
     unit: &[String],
     key: ReleaseKey,
-) -> Result<NightRows, JobError> {
+) -> Result<TonightRows, JobError> {
     let schema = input.schema();
     let missing: Vec<String> =
         unit.iter().filter(|name| schema.field_with_name(name).is_err()).map(|name| format!("`{name}`")).collect();
@@ -43,44 +146,81 @@ pub(super) async fn read_rows(
         return Err(JobError::new(Kind::BadPolicy, text));
     }
     let kept: Vec<&str> = anonymizer.columns_read().into_iter().map(|at| schema.field(at).name().as_str()).collect();
+    if let Some(name) = kept.iter().find(|name| KEY_COLUMNS.contains(name)) {
+        let text = format!("the input has a column `{name}`, a name that is needed here; rename the column");
+        return Err(JobError::new(Kind::BadData, text));
+    }
     let mut read = kept.clone();
     read.extend(unit.iter().map(String::as_str).filter(|name| !kept.contains(name)));
-    let failed = |error| JobError::reading("the input", &error);
-    let frame = input.rows(session)?.select_columns(&read).map_err(failed)?;
-    let batches = match catch_decode_panic(frame.collect()).await {
-        Ok(batches) => batches,
+    let frame = input.rows(session)?.select_columns(&read);
+    let frame = frame.map_err(|error| JobError::reading("the input", &error))?;
+    let mut stream = match catch_decode_panic(frame.execute_stream()).await {
+        Ok(stream) => catch_decode_panics(stream),
         Err(error) => return Err(input.locate(session, &read, &error).await),
     };
+    let keyed = RowsToKey { anonymizer, kept: &kept, unit, key };
+    let (mut writer, mut rows, mut nulls) = (None, 0, 0);
+    loop {
+        let batch = match stream.try_next().await {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break,
+            Err(error) => return Err(input.locate(session, &read, &error).await),
+        };
+        let (batch, units, without) = keyed.of(&plain(&batch)?)?;
+        (rows, nulls) = (rows + batch.num_rows() as u64, nulls + without);
+        let writer = match &mut writer {
+            Some(writer) => writer,
+            None => writer.insert(BucketWriter::new(batch.schema(), session)?),
+        };
+        writer.push(batch, units.into_iter().map(bucket_of))?;
+    }
     input.check_unchanged().await?;
-    let batches = batches.iter().map(plain).collect::<Result<Vec<_>, _>>()?;
-    let schema = match batches.first() {
-        Some(batch) => batch.schema(),
-        None => return Err(JobError::new(Kind::NoInput, "the input has no rows")),
-    };
-    let all = concat_batches(&schema, &batches).map_err(|_| JobError::internal("batches differ in their columns"))?;
-    input.check_rows(all.num_rows() as u64)?;
-    let column =
-        |name: &str| all.column_by_name(name).cloned().ok_or_else(|| JobError::internal("a column was not read"));
-    let columns = |names: &[&str]| names.iter().map(|name| column(name)).collect::<Result<Vec<ArrayRef>, JobError>>();
-
-    let unit_columns = columns(&unit.iter().map(String::as_str).collect::<Vec<_>>())?;
-    let nulls: usize = unit_columns.iter().map(|column| column.logical_null_count()).sum();
+    let Some(writer) = writer else { return Err(JobError::new(Kind::NoInput, "the input has no rows")) };
+    input.check_rows(rows)?;
     if nulls > 0 {
         let text = format!("the columns of the `unit` have {nulls} nulls, and a series must know whose row is whose");
         return Err(JobError::new(Kind::BadData, text));
     }
-    let binding = anonymizer.binding();
-    let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
-    let secret: Vec<&str> = binding.sensitive.iter().map(|secret| secret.column.name.as_str()).collect();
-    let units = hashes(&unit_columns, key.derive("series unit", &[]))?;
-    let known = columns(&[quasi.as_slice(), &secret].concat())?;
-    let content = hashes(&known, key.derive("series content", &[]))?;
-    let keys = distinct(&units, &content, key);
-    let codes = codes(&counted_columns(&columns(&secret)?, &binding.sensitive)?, key)?;
-    let fields: Vec<Field> = kept.iter().filter_map(|name| schema.field_with_name(name).ok().cloned()).collect();
-    let content = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns(&kept)?)
-        .map_err(|_| JobError::internal("columns of another length"))?;
-    Ok(NightRows { content, keys, codes })
+    Ok(TonightRows { buckets: writer.finish()?, rows, width: anonymizer.binding().sensitive.len(), key })
+}
+
+/// How rows of the input get their keys.
+struct RowsToKey<'a> {
+    anonymizer: &'a Anonymizer,
+    kept: &'a [&'a str],
+    unit: &'a [String],
+    key: ReleaseKey,
+}
+
+impl RowsToKey<'_> {
+    /// Returns key, codes and content of rows, their units, and the number of nulls in the columns of the unit.
+    fn of(&self, rows: &RecordBatch) -> Result<(RecordBatch, Vec<u128>, usize), JobError> {
+        let Self { anonymizer, kept, unit, key } = self;
+        let column =
+            |name: &str| rows.column_by_name(name).cloned().ok_or_else(|| JobError::internal("a column was not read"));
+        let columns =
+            |names: &[&str]| names.iter().map(|name| column(name)).collect::<Result<Vec<ArrayRef>, JobError>>();
+        let unit_columns = columns(&unit.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let nulls = unit_columns.iter().map(|column| column.logical_null_count()).sum();
+        let binding = anonymizer.binding();
+        let quasi: Vec<&str> = binding.quasi.iter().map(|quasi| quasi.column.name.as_str()).collect();
+        let secret: Vec<&str> = binding.sensitive.iter().map(|secret| secret.column.name.as_str()).collect();
+        let units = hashes(&unit_columns, key.derive("series unit", &[]))?;
+        let known = columns(&[quasi.as_slice(), &secret].concat())?;
+        let content = hashes(&known, key.derive("series content", &[]))?;
+        let keys: Vec<RowKey> =
+            units.iter().zip(content).map(|(unit, content)| RowKey { unit: *unit, content }).collect();
+        let codes = codes(&counted_columns(&columns(&secret)?, &binding.sensitive)?, *key)?;
+        let width = secret.len();
+        let schema = rows.schema();
+        let of_content = kept.iter().filter_map(|name| schema.field_with_name(name).ok().cloned());
+        let fields: Vec<Field> = key_fields().chain(code_fields(width)).chain(of_content).collect();
+        let mut all = key_columns(&keys);
+        all.extend(code_columns(&codes, width));
+        all.extend(columns(kept)?);
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), all).map_err(kernel)?;
+        Ok((batch, units, nulls))
+    }
 }
 
 /// Returns a batch in the types that a release has, so that a change of encoding is no change of a row.
@@ -128,13 +268,17 @@ pub(super) fn fingerprints(labels: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u
     Ok(hashes(labels, key.derive("series class", &[]))?.into_iter().map(|hash| (hash as u64).max(1)).collect())
 }
 
-/// Returns keys in which equal rows of one unit are numbered.
-fn distinct(units: &[u128], content: &[u128], key: ReleaseKey) -> Vec<RowKey> {
-    let key = key.derive("series repeated row", &[]);
-    let mut keys: Vec<RowKey> =
-        units.iter().zip(content).map(|(unit, content)| RowKey { unit: *unit, content: *content }).collect();
+/// Returns keys in which equal rows of one unit are numbered, in the order of a hash of all of their content.
+fn distinct(mut keys: Vec<RowKey>, content: &RecordBatch, key: ReleaseKey) -> Result<Vec<RowKey>, JobError> {
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    order.par_sort_unstable_by_key(|row| (keys[*row as usize], *row));
+    order.par_sort_unstable_by_key(|row| keys[*row as usize]);
+    let is_equal = |pair: &[u32]| keys[pair[0] as usize] == keys[pair[1] as usize];
+    if !order.windows(2).any(is_equal) {
+        return Ok(keys);
+    }
+    let key = key.derive("series repeated row", &[]);
+    let hashes = hashes(content.columns(), key)?;
+    order.par_sort_unstable_by_key(|row| (keys[*row as usize], hashes[*row as usize]));
     let mut repeated = Vec::new();
     for equal in order.chunk_by(|a, b| keys[*a as usize] == keys[*b as usize]) {
         repeated.extend(equal.iter().zip(0_u32..).skip(1));
@@ -143,5 +287,5 @@ fn distinct(units: &[u128], content: &[u128], key: ReleaseKey) -> Vec<RowKey> {
         let content = &mut keys[*row as usize].content;
         *content = key.hash(content.wrapping_add(u128::from(number)));
     }
-    keys
+    Ok(keys)
 }

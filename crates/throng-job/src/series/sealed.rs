@@ -1,61 +1,135 @@
 //! Encryption of a ledger at rest.
 //!
 //! ```text
-//!  THRONG-LEDGER 1 | salt, 32 bytes | chunk 0 | chunk 1 | … | last chunk
+//!  THRONG-LEDGER 2 | salt, 32 bytes | section 0 | section 1 | … | directory | length of the directory
 //! ```
 //!
-//! Every file has a key of its own, derived from the ledger key and a random salt. Chunks of up to 1 MiB are sealed with
-//! ChaCha20-Poly1305 under their number; the last one is marked, so that a file that was cut off or reordered is not
-//! opened.
+//! Every file has a key of its own, derived from the ledger key and a random salt. Sections are sealed with
+//! ChaCha20-Poly1305 under their number, and so is the directory, which says where they are: a file that was cut off or
+//! reordered is not opened. A section is read without the others.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
 use throng_core::key::ReleaseKey;
 
 /// First bytes of a ledger: a name and the version of the format.
-const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x01";
+const MAGIC: &[u8; 16] = b"THRONG-LEDGER\0\0\x02";
+/// What ledgers of all versions begin with.
+const NAME: &[u8] = MAGIC.split_at(15).0;
 const SALT_BYTES: usize = 32;
-const CHUNK_BYTES: usize = 1 << 20;
-const TAG_BYTES: usize = 16;
+const LENGTH_BYTES: usize = 8;
+/// Number of the directory. No file has as many sections.
+const DIRECTORY: u64 = u64::MAX;
+/// Largest directory that is read: more sections than any ledger has.
+const MOST_DIRECTORY_BYTES: u64 = 64 << 20;
 
-/// Encrypts a ledger. `None` if the system has no random numbers.
-pub(super) fn seal(key: ReleaseKey, plain: &[u8]) -> Option<Vec<u8>> {
-    let mut salt = [0; SALT_BYTES];
-    SystemRandom::new().fill(&mut salt).ok()?;
-    let key = file_key(key, &salt)?;
-    let mut sealed = [MAGIC.as_slice(), &salt].concat();
-    sealed.reserve(plain.len() + plain.len() / CHUNK_BYTES * TAG_BYTES + TAG_BYTES);
-    let mut chunks = plain.chunks(CHUNK_BYTES).peekable();
-    let mut number = 0;
-    loop {
-        let mut chunk = chunks.next().unwrap_or_default().to_vec();
-        let is_last = chunks.peek().is_none();
-        key.seal_in_place_append_tag(nonce(number), Aad::from([u8::from(is_last)]), &mut chunk).ok()?;
-        sealed.extend_from_slice(&chunk);
-        number += 1;
-        if is_last {
-            return Some(sealed);
-        }
+/// Where a section is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Section {
+    number: u64,
+    offset: u64,
+    sealed: u64,
+    /// Size before it was sealed.
+    pub(super) plain: u64,
+}
+
+/// A file that is being sealed.
+pub(super) struct SealingFile {
+    file: File,
+    key: LessSafeKey,
+    sections: u64,
+    end: u64,
+}
+
+impl SealingFile {
+    /// Begins a file. `None` if the system has no random numbers, or the disk is full.
+    pub(super) fn create(mut file: File, key: ReleaseKey) -> Option<Self> {
+        let mut salt = [0; SALT_BYTES];
+        SystemRandom::new().fill(&mut salt).ok()?;
+        file.write_all(MAGIC).and_then(|()| file.write_all(&salt)).ok()?;
+        Some(Self { file, key: file_key(key, &salt)?, sections: 0, end: (MAGIC.len() + SALT_BYTES) as u64 })
+    }
+
+    /// Appends a section.
+    pub(super) fn push(&mut self, mut bytes: Vec<u8>) -> Option<Section> {
+        let plain = bytes.len() as u64;
+        self.key.seal_in_place_append_tag(nonce(self.sections), Aad::empty(), &mut bytes).ok()?;
+        self.file.write_all(&bytes).ok()?;
+        let section = Section { number: self.sections, offset: self.end, sealed: bytes.len() as u64, plain };
+        self.sections += 1;
+        self.end += section.sealed;
+        Some(section)
+    }
+
+    /// Ends the file with its directory. Returns it and its size.
+    pub(super) fn finish(mut self, mut directory: Vec<u8>) -> Option<(File, u64)> {
+        self.key.seal_in_place_append_tag(nonce(DIRECTORY), Aad::empty(), &mut directory).ok()?;
+        self.file.write_all(&directory).ok()?;
+        self.file.write_all(&(directory.len() as u64).to_le_bytes()).ok()?;
+        Some((self.file, self.end + (directory.len() + LENGTH_BYTES) as u64))
     }
 }
 
-/// Decrypts a ledger. `None` if it is damaged, of another version, or sealed with another key.
-pub(super) fn open(key: ReleaseKey, sealed: &[u8]) -> Option<Vec<u8>> {
-    let rest = sealed.strip_prefix(MAGIC)?;
-    let (salt, mut rest) = rest.split_at_checked(SALT_BYTES)?;
-    let key = file_key(key, salt)?;
-    let mut plain = Vec::with_capacity(rest.len());
-    let mut number = 0;
-    loop {
-        let (chunk, later) = rest.split_at(rest.len().min(CHUNK_BYTES + TAG_BYTES));
-        let mut chunk = chunk.to_vec();
-        let is_last = later.is_empty();
-        let opened = key.open_in_place(nonce(number), Aad::from([u8::from(is_last)]), &mut chunk).ok()?;
-        plain.extend_from_slice(opened);
-        if is_last {
-            return Some(plain);
+/// A sealed file.
+#[derive(Debug)]
+pub(super) struct SealedFile {
+    file: File,
+    key: LessSafeKey,
+}
+
+/// Why a file is not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotOpened {
+    /// It is damaged, no ledger, or sealed with another key.
+    Damaged,
+    /// It has the format of another version.
+    OtherVersion,
+}
+
+impl SealedFile {
+    /// Opens a file. Returns it with its directory.
+    pub(super) fn open(mut file: File, key: ReleaseKey) -> Result<(Self, Vec<u8>), NotOpened> {
+        let mut magic = [0; MAGIC.len()];
+        file.seek(SeekFrom::Start(0)).and_then(|_| file.read_exact(&mut magic)).map_err(|_| NotOpened::Damaged)?;
+        if magic.starts_with(NAME) && magic != *MAGIC {
+            return Err(NotOpened::OtherVersion);
         }
-        (rest, number) = (later, number + 1);
+        if magic != *MAGIC {
+            return Err(NotOpened::Damaged);
+        }
+        Self::opened(file, key).ok_or(NotOpened::Damaged)
+    }
+
+    fn opened(mut file: File, key: ReleaseKey) -> Option<(Self, Vec<u8>)> {
+        let mut salt = [0; SALT_BYTES];
+        file.read_exact(&mut salt).ok()?;
+        let key = file_key(key, &salt)?;
+        let end = file.seek(SeekFrom::End(0)).ok()?.checked_sub(LENGTH_BYTES as u64)?;
+        let mut length = [0; LENGTH_BYTES];
+        file.seek(SeekFrom::Start(end)).and_then(|_| file.read_exact(&mut length)).ok()?;
+        let length = u64::from_le_bytes(length).min(MOST_DIRECTORY_BYTES);
+        let opened = Self { file, key };
+        let directory = opened.unsealed(DIRECTORY, end.checked_sub(length)?, length)?;
+        Some((opened, directory))
+    }
+
+    /// Reads a section. `None` if it is damaged.
+    pub(super) fn read(&self, section: Section) -> Option<Vec<u8>> {
+        self.unsealed(section.number, section.offset, section.sealed)
+    }
+
+    fn unsealed(&self, number: u64, offset: u64, length: u64) -> Option<Vec<u8>> {
+        let mut file = &self.file;
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(offset)).ok()?;
+        file.take(length).read_to_end(&mut bytes).ok()?;
+        let plain = self.key.open_in_place(nonce(number), Aad::empty(), &mut bytes).ok()?.len();
+        bytes.truncate(plain);
+        Some(bytes)
     }
 }
 
@@ -64,7 +138,7 @@ fn file_key(key: ReleaseKey, salt: &[u8]) -> Option<LessSafeKey> {
     Some(LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &key).ok()?))
 }
 
-/// Every chunk of a file has another number, and every file another key.
+/// Every section of a file has another number, and every file another key.
 fn nonce(number: u64) -> Nonce {
     let mut bytes = [0; NONCE_LEN];
     bytes[..8].copy_from_slice(&number.to_le_bytes());
@@ -75,23 +149,52 @@ fn nonce(number: u64) -> Nonce {
 mod tests {
     use super::*;
 
+    fn sealed(key: ReleaseKey, sections: &[&[u8]]) -> (Vec<u8>, Vec<Section>) {
+        let mut sealing = SealingFile::create(tempfile::tempfile().unwrap(), key).unwrap();
+        let places = sections.iter().map(|section| sealing.push(section.to_vec()).unwrap()).collect();
+        let (mut file, size) = sealing.finish(b"directory".to_vec()).unwrap();
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes.len() as u64, size);
+        (bytes, places)
+    }
+
+    fn open(key: ReleaseKey, bytes: &[u8]) -> Result<(SealedFile, Vec<u8>), NotOpened> {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        SealedFile::open(file, key)
+    }
+
     #[test]
     fn a_ledger_is_opened_with_its_key_only_and_only_as_a_whole() {
         let key = ReleaseKey::PUBLIC.derive("test", b"1");
-        for size in [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES] {
-            let plain: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
-            let sealed = seal(key, &plain).unwrap();
-            assert_eq!(open(key, &sealed).as_ref(), Some(&plain));
-            assert_eq!(open(ReleaseKey::PUBLIC, &sealed), None, "another key");
-            for cut in [1, TAG_BYTES, CHUNK_BYTES + TAG_BYTES, sealed.len()] {
-                assert_eq!(open(key, &sealed[..sealed.len().saturating_sub(cut)]), None, "cut off by {cut} of {size}");
-            }
-            for at in [0, 15, 20, sealed.len() - 1] {
-                let mut damaged = sealed.clone();
-                damaged[at] ^= 1;
-                assert_eq!(open(key, &damaged), None, "a flipped bit at {at}");
-            }
+        let (bytes, places) = sealed(key, &[b"first", b"", b"third section"]);
+        let (file, directory) = open(key, &bytes).unwrap();
+        assert_eq!(directory, b"directory");
+        let read: Vec<Vec<u8>> = places.iter().map(|place| file.read(*place).unwrap()).collect();
+        assert_eq!(read, [b"first".to_vec(), b"".to_vec(), b"third section".to_vec()]);
+        assert_eq!(file.read(Section { number: 2, ..places[0] }), None, "a section in place of another");
+        assert_eq!(open(ReleaseKey::PUBLIC, &bytes).unwrap_err(), NotOpened::Damaged, "another key");
+        for cut in [1, 8, 16, bytes.len() - 20, bytes.len()] {
+            assert!(open(key, &bytes[..bytes.len() - cut]).is_err(), "cut off by {cut}");
         }
-        assert_ne!(seal(key, b"same"), seal(key, b"same"), "every file has a key of its own");
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            let is_read =
+                open(key, &damaged).is_ok_and(|(file, _)| places.iter().all(|place| file.read(*place).is_some()));
+            assert!(!is_read, "a flipped bit at {at}");
+        }
+        let (again, _) = sealed(key, &[b"first", b"", b"third section"]);
+        assert_ne!(bytes, again, "every file has a key of its own");
+        assert!(open(key, &[&bytes, &again[..]].concat()).is_err() || bytes == again, "more after the end");
+    }
+
+    #[test]
+    fn another_version_is_told_from_damage() {
+        let mut bytes = sealed(ReleaseKey::PUBLIC, &[]).0;
+        bytes[15] = 1;
+        assert_eq!(open(ReleaseKey::PUBLIC, &bytes).unwrap_err(), NotOpened::OtherVersion);
     }
 }

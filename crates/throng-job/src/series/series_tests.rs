@@ -74,7 +74,13 @@ impl Town {
     }
 
     async fn night(&self) -> Result<PublishedRelease, JobError> {
-        run_with_key(&self.policy("series"), &JobOptions::default(), false, KEY).await
+        self.night_within(None).await
+    }
+
+    /// Runs a night within a memory limit.
+    async fn night_within(&self, memory_limit: Option<u64>) -> Result<PublishedRelease, JobError> {
+        let options = JobOptions { memory_limit, ..JobOptions::default() };
+        run_with_key(&self.policy("series"), &options, false, KEY).await
     }
 
     /// Keeps the release that stands, as an intruder would.
@@ -176,6 +182,58 @@ async fn an_unchanged_input_gives_the_same_release_again() {
     let first = town.night().await.unwrap();
     let again = town.night().await.unwrap();
     assert_eq!(digest(&first), digest(&again));
+}
+
+#[tokio::test]
+async fn releases_do_not_depend_on_the_memory_limit() {
+    let nights = async |limit: Option<u64>| -> Vec<Vec<String>> {
+        let mut town = Town::new(2000);
+        let mut releases = Vec::new();
+        for night in 0..3 {
+            let release = town.night_within(limit).await.unwrap();
+            releases.push(release.files.iter().map(|file| file.sha256.clone()).collect());
+            for id in 0..20 {
+                town.people.remove(&(night * 20 + id));
+                town.people.get_mut(&(1000 + night * 20 + id)).unwrap().2 = "measles";
+            }
+            town.come(50);
+        }
+        assert!(town.verify().await.holds());
+        releases
+    };
+    let unlimited = nights(None).await;
+    assert!(unlimited[0] != unlimited[1] && unlimited[1] != unlimited[2], "nights differ");
+    for limit in [crate::memory::LEAST_MEMORY_LIMIT, 512 << 20] {
+        assert_eq!(nights(Some(limit)).await, unlimited, "{limit}");
+    }
+}
+
+/// The pool of newcomers is held in memory, and refused if it does not fit, before anything is published.
+#[tokio::test]
+async fn newcomers_that_do_not_fit_into_memory_are_refused_with_the_limit_that_would_do() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    town.come(150_000);
+    let before = fs::read(town.path("out/_throng/manifest.json")).unwrap();
+    let error = town.night_within(Some(crate::memory::LEAST_MEMORY_LIMIT)).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::BadPolicy, "{error}");
+    assert_eq!(fs::read(town.path("out/_throng/manifest.json")).unwrap(), before, "the release stands");
+    let text = error.to_string();
+    let least: u64 = text.rsplit_once(' ').unwrap().1.trim_end_matches("MiB").parse().unwrap();
+    assert!(text.contains("--memory-limit") && least << 20 > crate::memory::LEAST_MEMORY_LIMIT, "{text}");
+    town.night_within(Some(least << 20)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_ledger_of_another_version_is_refused() {
+    let mut town = Town::new(40);
+    town.night().await.unwrap();
+    town.come(8);
+    let path = town.ledgers().remove(0);
+    let mut sealed = fs::read(&path).unwrap();
+    sealed[15] = 1;
+    fs::write(&path, &sealed).unwrap();
+    refused(&town, Kind::BadPolicy, "another version of Throng").await;
 }
 
 async fn refused(town: &Town, kind: Kind, text: &str) {

@@ -1,13 +1,15 @@
 //! Checks the release that stands against the ledger of its series.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch, UInt64Array};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
 use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
+use rustc_hash::FxHashMap;
 use throng_core::key::ReleaseKey;
-use throng_core::series::{ABSENT, Crowd};
-use throng_datafusion::{catch_decode_panic, to_canonical_array};
+use throng_core::series::{ABSENT, Crowd, SeriesState};
+use throng_datafusion::{catch_decode_panic, catch_decode_panics};
 use throng_policy::{OutputFormat, Policy};
 
 use crate::delta::{DeltaHistory, DeltaLog};
@@ -18,8 +20,12 @@ use crate::session::session;
 use crate::store_path::StorePath;
 use crate::verify::listed_files;
 
+use super::buckets::{BUCKETS, BucketWriter, reservation, reserve};
+use super::check::canonical;
+use super::kernel;
+use super::ledger::{LedgerPart, part_of};
 use super::place::{LedgerPlace, ledger_key};
-use super::rows::{codes, fingerprints};
+use super::rows::{code_columns, code_fields, codes, codes_of, fingerprints};
 use super::run::{of_others, series_digest, standing_release};
 
 /// What a ledger says about the release that stands, and whether it is true.
@@ -73,47 +79,69 @@ pub(super) async fn verify_with_key(
     promise.quasi.sort_by_key(|name| place_of(name));
     promise.sensitive.sort_by_key(|promised| place_of(&promised.column));
     let sensitive: Vec<String> = promise.sensitive.iter().map(|column| column.column.clone()).collect();
+    let width = sensitive.len();
+    if width != ledger.header.width {
+        return Err(place.damaged(&run_id));
+    }
     let failed = |error| JobError::reading("the release", &error);
-    let batches = catch_decode_panic(input.rows(&session)?.collect()).await.map_err(failed)?;
-    let mut balance: BTreeMap<(u64, Vec<u64>), i64> = BTreeMap::new();
+    let stream = catch_decode_panic(input.rows(&session)?.execute_stream()).await.map_err(failed)?;
+    let mut stream = catch_decode_panics(stream);
+    let class = Field::new("class", DataType::UInt64, false);
+    let schema = Arc::new(Schema::new([class].into_iter().chain(code_fields(width)).collect::<Vec<_>>()));
+    let mut released = BucketWriter::new(Arc::clone(&schema), &session)?;
     let mut rows = 0;
-    for batch in &batches {
-        let columns = |names: &[String]| -> Result<Vec<ArrayRef>, JobError> {
-            let column = |name: &String| {
-                let column = batch.column_by_name(name).map(Arc::clone);
-                let missing = || JobError::new(Kind::Verification, format!("the release has no column `{name}`"));
-                Ok(to_canonical_array(&column.ok_or_else(missing)?)?)
-            };
-            names.iter().map(column).collect()
-        };
-        let classes = fingerprints(&columns(&promise.quasi)?, place.key)?;
-        let codes = codes(&columns(&sensitive)?, place.key)?;
-        let width = sensitive.len();
-        for (row, class) in classes.into_iter().enumerate() {
-            *balance.entry((class, codes[row * width..(row + 1) * width].to_vec())).or_default() += 1;
-            rows += 1;
-        }
+    while let Some(batch) = stream.try_next().await.map_err(failed)? {
+        rows += batch.num_rows() as u64;
+        let classes = fingerprints(&canonical(&batch, &promise.quasi)?, place.key)?;
+        let codes = codes(&canonical(&batch, &sensitive)?, place.key)?;
+        let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(classes.clone()))];
+        columns.extend(code_columns(&codes, width));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(kernel)?;
+        released.push(batch, classes.into_iter().map(part_of))?;
     }
-    let (state, width) = (&ledger.state, ledger.header.width);
-    for (row, remembered) in state.rows.iter().enumerate() {
-        let class = state.last_class(remembered.block);
-        if class != ABSENT {
-            *balance.entry((class, state.codes(row, width).to_vec())).or_default() -= 1;
-        }
-    }
+    let released = released.finish()?;
     let crowd = Crowd::new(policy.privacy.k, promise.sensitive.iter().map(|column| column.p));
-    let is_broken = |rows: &Vec<u32>| {
-        let row = |row: &u32| (state.rows[*row as usize].key.unit, state.codes(*row as usize, width));
-        !crowd.is_satisfied(rows.iter().map(row))
-    };
-    let blocks = state.blocks();
-    Ok(SeriesFindings {
-        releases: state.releases,
-        rows,
-        blocks: blocks.len() as u64,
-        broken_blocks: blocks.iter().filter(|rows| is_broken(rows)).count() as u64,
-        unknown_rows: balance.values().map(|surplus| surplus.unsigned_abs()).sum(),
-    })
+    let mut findings =
+        SeriesFindings { releases: ledger.header.releases, rows, blocks: 0, broken_blocks: 0, unknown_rows: 0 };
+    let room = reservation(&session);
+    for number in 0..BUCKETS as u32 {
+        let part = ledger.parts.iter().find(|part| part.number == number);
+        reserve(&room, part.map_or(0, LedgerPart::state_room) + 2 * released.room(number as usize))?;
+        let state = match part {
+            Some(part) => ledger.state(part).ok_or_else(|| place.damaged(&run_id))?,
+            None => SeriesState::default(),
+        };
+        findings.add(&state, &released.read(number as usize)?, &crowd);
+    }
+    Ok(findings)
+}
+
+impl SeriesFindings {
+    /// Adds a part of the ledger, and the rows of the release in the classes of this part.
+    fn add(&mut self, state: &SeriesState, released: &RecordBatch, crowd: &Crowd) {
+        let width = crowd.width();
+        let classes = released.column(0).as_primitive::<UInt64Type>();
+        let order: Vec<u32> = (0..released.num_rows() as u32).collect();
+        let codes = codes_of(released, 1, width, &order);
+        let mut balance: FxHashMap<(u64, &[u64]), i64> = FxHashMap::default();
+        for (row, class) in classes.values().iter().enumerate() {
+            *balance.entry((*class, &codes[row * width..(row + 1) * width])).or_default() += 1;
+        }
+        for (row, remembered) in state.rows.iter().enumerate() {
+            let class = state.last_class(remembered.block);
+            if class != ABSENT {
+                *balance.entry((class, state.codes(row, width))).or_default() -= 1;
+            }
+        }
+        self.unknown_rows += balance.values().map(|surplus| surplus.unsigned_abs()).sum::<u64>();
+        let is_broken = |rows: &&Vec<u32>| {
+            let row = |row: &u32| (state.rows[*row as usize].key.unit, state.codes(*row as usize, width));
+            !crowd.is_satisfied(rows.iter().map(row))
+        };
+        let blocks = state.blocks();
+        self.blocks += blocks.len() as u64;
+        self.broken_blocks += blocks.iter().filter(is_broken).count() as u64;
+    }
 }
 
 /// Returns the files of the release that stands, and the run that made it.
