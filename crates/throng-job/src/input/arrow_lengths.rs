@@ -26,21 +26,23 @@ const LZ4_RATIO: u64 = 255;
 /// Most bytes that Zstandard makes of one: a block of 128 KiB takes four bytes at least.
 const ZSTD_RATIO: u64 = 32 << 10;
 
+const NO_DESCRIPTION: &str = "one of its batches has no description that can be read";
+
 /// Checks all blocks of an Arrow file. Returns the size of the largest, decoded.
 pub(super) async fn check_blocks(file: &InputFile, footer: Footer<'_>) -> Result<u64, JobError> {
     let blocks = || [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten();
     if blocks().any(|block| block.metaDataLength() == 0) {
-        return Err(damaged(file, "one of its batches has no description"));
+        return Err(damaged(file, NO_DESCRIPTION));
     }
     let blocks: Option<Vec<(Range<u64>, u64)>> = blocks().map(|block| parts_of(block, file.meta.size)).collect();
     let blocks = blocks.ok_or_else(|| too_long(file))?;
     let metadata: Vec<Range<u64>> = blocks.iter().map(|(metadata, _)| metadata.clone()).collect();
     let mut largest = 0;
     for (bytes, (metadata, body_bytes)) in read_ranges(file, &metadata).await?.into_iter().zip(blocks) {
-        let message =
-            metadata_length(&bytes).and_then(|(prefix, _)| root_as_message(bytes.get(prefix as usize..)?).ok());
-        // What is no message is left to the reader, which reports it.
-        let Some(message) = message else { continue };
+        // A reader would accept a message that reaches into the body.
+        let (prefix, _) = metadata_length(&bytes).ok_or_else(|| damaged(file, NO_DESCRIPTION))?;
+        let message = bytes.get(prefix as usize..).and_then(|message| root_as_message(message).ok());
+        let message = message.ok_or_else(|| damaged(file, NO_DESCRIPTION))?;
         // Old files have no version in their footer.
         if footer.version() != MetadataVersion::V1 && message.version() != footer.version() {
             let text = format!("{} is not readable: its footer and its batches declare different versions", file.place);

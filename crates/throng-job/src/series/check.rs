@@ -55,7 +55,8 @@ pub(super) async fn check_staged(
     let mut found = Checksum::default();
     while let Some(batch) = stream.try_next().await.map_err(failed)? {
         let classes = fingerprints(&canonical(&batch, &quasi)?, key)?;
-        let columns = counted_columns(&canonical(&batch, &secret)?, &binding.sensitive)?;
+        let rules = binding.sensitive.iter().map(|bound| &bound.spec.look_alikes);
+        let columns = counted_columns(&canonical(&batch, &secret)?, rules)?;
         found.merge(class_checksum(&classes, &codes(&columns, key)?, secret.len(), key));
     }
     match found == *expected {

@@ -471,7 +471,8 @@ impl Night<'_> {
         let missing = || JobError::internal("a column of the series is missing");
         let column = |bound: &BoundSensitive| rows.column_by_name(&bound.column.name).cloned().ok_or_else(missing);
         let columns = sensitive.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-        codes(&counted_columns(&columns, sensitive)?, self.place.key)
+        let rules = sensitive.iter().map(|bound| &bound.spec.look_alikes);
+        codes(&counted_columns(&columns, rules)?, self.place.key)
     }
 }
 

@@ -9,10 +9,10 @@ use datafusion::prelude::SessionContext;
 use futures::TryStreamExt;
 use rayon::prelude::*;
 use throng_core::key::ReleaseKey;
+use throng_core::look_alikes::LookAlikeRule;
 use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
 use throng_datafusion::{Anonymizer, catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
-use throng_policy::BoundSensitive;
 
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
@@ -210,7 +210,8 @@ impl RowsToKey<'_> {
         let content = hashes(&known, key.derive("series content", &[]))?;
         let keys: Vec<RowKey> =
             units.iter().zip(content).map(|(unit, content)| RowKey { unit: *unit, content }).collect();
-        let codes = codes(&counted_columns(&columns(&secret)?, &binding.sensitive)?, *key)?;
+        let rules = binding.sensitive.iter().map(|bound| &bound.spec.look_alikes);
+        let codes = codes(&counted_columns(&columns(&secret)?, rules)?, *key)?;
         let width = secret.len();
         let schema = rows.schema();
         let of_content = kept.iter().filter_map(|name| schema.field_with_name(name).ok().cloned());
@@ -241,12 +242,11 @@ pub(super) fn hashes(columns: &[ArrayRef], key: ReleaseKey) -> Result<Vec<u128>,
 }
 
 /// Returns sensitive columns as p counts them: look-alikes are equal, and values that count for nothing are null.
-pub(super) fn counted_columns(columns: &[ArrayRef], sensitive: &[BoundSensitive]) -> Result<Vec<ArrayRef>, JobError> {
-    let counted = columns.iter().zip(sensitive).map(|(column, bound)| match bound.categories {
-        Some(_) => Ok(Arc::clone(column)),
-        None => Ok(bound.spec.look_alikes.keys_of(column)?),
-    });
-    counted.collect()
+pub(super) fn counted_columns<'a>(
+    columns: &[ArrayRef],
+    rules: impl IntoIterator<Item = &'a LookAlikeRule>,
+) -> Result<Vec<ArrayRef>, JobError> {
+    columns.iter().zip(rules).map(|(column, rule)| Ok(rule.keys_of(column)?)).collect()
 }
 
 /// Returns the codes of sensitive values, row by row. Nulls count for nothing.

@@ -164,6 +164,26 @@ async fn people_with_several_rows_are_counted_once() {
     assert_eq!(error.kind(), Kind::Infeasible, "{error}");
 }
 
+/// Illnesses that look alike count once, in the ledger and when a release is compared with it.
+#[tokio::test]
+async fn a_ledger_knows_values_that_look_alike() {
+    let mut town = Town::new(60);
+    for (id, person) in &mut town.people {
+        person.2 = match (person.2, id % 2) {
+            ("flu", 0) => "Flu",
+            ("gout", 0) => " gout",
+            ("asthma", 0) => "N/A",
+            (illness, _) => illness,
+        };
+    }
+    town.night().await.unwrap();
+    town.come(20);
+    town.night().await.unwrap();
+    let findings = town.verify().await;
+    assert_eq!((findings.unknown_rows, findings.broken_blocks), (0, 0), "{findings:?}");
+    assert!(findings.rows >= 60);
+}
+
 #[tokio::test]
 async fn releases_without_a_ledger_are_found_out() {
     let mut town = Town::new(60);

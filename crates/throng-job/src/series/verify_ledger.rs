@@ -25,7 +25,7 @@ use super::check::canonical;
 use super::kernel;
 use super::ledger::{LedgerPart, part_of};
 use super::place::{LedgerPlace, ledger_key};
-use super::rows::{code_columns, code_fields, codes, codes_of, fingerprints};
+use super::rows::{code_columns, code_fields, codes, codes_of, counted_columns, fingerprints};
 use super::run::{of_others, series_digest, standing_release};
 
 /// What a ledger says about the release that stands, and whether it is true.
@@ -93,7 +93,8 @@ pub(super) async fn verify_with_key(
     while let Some(batch) = stream.try_next().await.map_err(failed)? {
         rows += batch.num_rows() as u64;
         let classes = fingerprints(&canonical(&batch, &promise.quasi)?, place.key)?;
-        let codes = codes(&canonical(&batch, &sensitive)?, place.key)?;
+        let rules = promise.sensitive.iter().map(|promised| &promised.look_alikes);
+        let codes = codes(&counted_columns(&canonical(&batch, &sensitive)?, rules)?, place.key)?;
         let mut columns: Vec<ArrayRef> = vec![Arc::new(UInt64Array::from(classes.clone()))];
         columns.extend(code_columns(&codes, width));
         let batch = RecordBatch::try_new(Arc::clone(&schema), columns).map_err(kernel)?;
