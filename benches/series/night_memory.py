@@ -1,4 +1,4 @@
-"""Nights of a series over the generated census: peak memory, time and the size of the ledger.
+"""Nights of a series over the generated census: peak memory, times and the size of the ledger.
 
     python3 benches/series/night_memory.py --throng target/release/throng --scratch /tmp/nights [--rows 1000000] [--limit 512MiB]
 
@@ -42,12 +42,13 @@ def main():
         shutil.rmtree(place, ignore_errors=True)
 
     def throng(*words):
-        command = ["/usr/bin/time", "-f", "%M %e", options.throng, *map(str, words)]
+        command = ["/usr/bin/time", "-f", "%M %e %U %S", options.throng, *map(str, words)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(f"{words[0]} ended with {done.returncode}: {done.stderr[-800:]}")
-        peak, seconds = re.search(r"(\d+) ([\d.]+)\s*$", done.stderr).groups()
-        return json.loads(done.stdout.splitlines()[-1]), int(peak) / 1024, float(seconds)
+        peak, seconds, user, system = re.search(r"(\d+) ([\d.]+) ([\d.]+) ([\d.]+)\s*$", done.stderr).groups()
+        times = f"{float(seconds):.1f} | {float(user) + float(system):.1f}"
+        return json.loads(done.stdout.splitlines()[-1]), int(peak) / 1024, times
 
     policy = CONFIG.read_text().replace('mode = "error"', 'mode = "series"')
     policy = policy.replace("[privacy]\n", '[privacy]\nunit = "person_id"\n', 1)
@@ -56,23 +57,23 @@ def main():
     policy = policy.replace("data/census/", "input/").replace("out/census/", "release/")
     pathlib.Path("policy.toml").write_text(policy)
     limit = [] if options.limit == "none" else ["--memory-limit", options.limit]
-    print("| night | input | rows | classes | peak, MiB | time, s | ledger, bytes per row | release |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| night | input | rows | classes | peak, MiB | time, s | CPU, s | ledger, bytes per row | release |")
+    print("|---|---|---|---|---|---|---|---|---|")
     census(throng, options.rows)
     for night in range(1, options.nights + 1):
         if night > 1:
             pass_a_night(night)
-        said, peak, seconds = throng("run", "policy.toml", *limit)
+        said, peak, times = throng("run", "policy.toml", *limit)
         ledger = sum(file.stat().st_size for file in pathlib.Path("ledger").glob("ledger-*"))
         people = sum(pq.ParquetFile(file).metadata.num_rows for file in pathlib.Path("input").glob("*.parquet"))
         digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(pathlib.Path("release").glob("part-*"))))
         print(
-            f"| {night} | {people:,} | {said['rows']:,} | {said['classes']:,} | {peak:.0f} | {seconds:.1f} | {ledger / said['rows']:.0f} |"
+            f"| {night} | {people:,} | {said['rows']:,} | {said['classes']:,} | {peak:.0f} | {times} | {ledger / said['rows']:.0f} |"
             f" {digest.hexdigest()[:12]} |",
             flush=True,
         )
-    _, peak, seconds = throng("verify", "release", "--policy", "policy.toml", "--ledger", *limit)
-    print(f"| verify | | | | {peak:.0f} | {seconds:.1f} | | |")
+    _, peak, times = throng("verify", "release", "--policy", "policy.toml", "--ledger", *limit)
+    print(f"| verify | | | | {peak:.0f} | {times} | | |")
     if not options.keep:
         for place in ["input", "release", "ledger", "hierarchies"]:
             shutil.rmtree(place, ignore_errors=True)
