@@ -110,8 +110,9 @@ fn wide_rows_stay_within_the_limit_in_every_command() {
     }
     // Values that do not fit are refused, and not collected.
     let make = ["hierarchy", "make", "input/", "--column", "note", "--builder", "mask = \"right\"", "-o", "notes.csv"];
-    let ended = workshop.throng(&[&make[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
+    let (peak, ended) = peak_of(&workshop, &[&make[..], &["--memory-limit", &limit, "--threads", "2"]].concat());
     assert_says(&ended.refused(78), &["the distinct values of the column", "to at least "]);
+    assert!(peak <= LIMIT + DEBUG_BYTES, "{} MiB", peak >> 20);
     let limited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();
     workshop.run(&["--overwrite"]);
     let unlimited: Vec<Vec<u8>> = data_files(&workshop.release()).iter().map(|file| fs::read(file).unwrap()).collect();

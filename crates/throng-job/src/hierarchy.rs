@@ -1,13 +1,14 @@
 //! `throng hierarchy`: hierarchies for the columns of a table.
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::compute::{cast, concat};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Float64Type};
+use datafusion::arrow::row::{RowConverter, SortField};
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryConsumer;
-use datafusion::physical_plan::spill::get_record_batch_memory_size;
-use datafusion::prelude::{Column, DataFrame, Expr, SessionContext};
+use datafusion::prelude::{DataFrame, SessionContext};
 use futures::TryStreamExt;
+use rustc_hash::FxHashSet;
 use throng_core::hierarchy::{BuildError, HierarchySpec, Tree, build_tree};
 use throng_datafusion::{EngineFailure, classify};
 use throng_policy::Store;
@@ -79,32 +80,16 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
     }
     options.observer.begin(Stage::Survey, None);
     let failed = |error| JobError::reading("the input", &error);
-    let value = || Expr::Column(Column::from_name(column));
     input.read_plan(Some(&[column])).apply(&session)?;
     let frame = input.rows(&session)?.select_columns(&[column]).map_err(failed)?;
-    let frame = frame.filter(value().is_not_null()).map_err(failed)?.distinct().map_err(failed)?;
-    let frame = frame.sort(vec![value().sort(true, false)]).map_err(failed)?;
-    let plain_type = match frame.schema().field(0).data_type() {
-        DataType::Dictionary(_, values) => values.as_ref().clone(),
-        other => other.clone(),
-    };
-    let batches = match collect(frame, &session).await {
-        Ok(batches) => batches,
+    let values = match collect_distinct(frame, &session).await {
+        Ok(values) => values,
         Err(error) => {
             return Err(match classify(&error) {
                 EngineFailure::Memory(least) => too_little(VALUES, least),
                 _ => input.locate(&session, &[column], &error).await,
             });
         }
-    };
-    let broken = |_| JobError::internal("the values of a column could not be put together");
-    let pieces = batches.iter().map(|batch| cast(batch.column(0), &plain_type)).collect::<Result<Vec<_>, _>>();
-    let pieces = pieces.map_err(broken)?;
-    let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
-    let values = if pieces.is_empty() {
-        datafusion::arrow::array::new_empty_array(&plain_type)
-    } else {
-        concat(&pieces).map_err(broken)?
     };
     check_finite(&values, column)?;
     Ok(values)
@@ -113,15 +98,41 @@ async fn distinct_values(location: &str, column: &str, options: &JobOptions) -> 
 /// Name of the resource in the out-of-memory error.
 const VALUES: &str = "the distinct values of the column";
 
-/// Returns all batches, within the memory of a session. They are put together afterwards, which takes as much again.
-async fn collect(frame: DataFrame, session: &SessionContext) -> Result<Vec<RecordBatch>, DataFusionError> {
+/// Memory per value besides itself, in the set of values and when they are put in order.
+const VALUE_BYTES: usize = 64;
+
+/// Returns the distinct values of the only column of a frame in ascending order, without null, within the memory of a session.
+///
+/// They are collected as they arrive: an aggregate of the engine would hold several copies of long ones.
+async fn collect_distinct(frame: DataFrame, session: &SessionContext) -> Result<ArrayRef, DataFusionError> {
+    let plain_type = match frame.schema().field(0).data_type() {
+        DataType::Dictionary(_, values) => values.as_ref().clone(),
+        other => other.clone(),
+    };
+    let converter = RowConverter::new(vec![SortField::new(plain_type.clone())])?;
     let memory = MemoryConsumer::new("throng hierarchy").register(&session.runtime_env().memory_pool);
-    let (mut stream, mut batches) = (frame.execute_stream().await?, Vec::new());
+    let (mut stream, mut bytes) = (frame.execute_stream().await?, 0);
+    let mut known: FxHashSet<Box<[u8]>> = FxHashSet::default();
     while let Some(batch) = stream.try_next().await? {
-        memory.try_grow(2 * get_record_batch_memory_size(&batch))?;
-        batches.push(batch);
+        let values = cast(batch.column(0), &plain_type)?;
+        let rows = converter.convert_columns(std::slice::from_ref(&values))?;
+        let nulls = values.logical_nulls();
+        for (place, row) in rows.iter().enumerate() {
+            if nulls.as_ref().is_some_and(|nulls| nulls.is_null(place)) || known.contains(row.as_ref()) {
+                continue;
+            }
+            let row: Box<[u8]> = row.as_ref().into();
+            bytes += row.len() + VALUE_BYTES;
+            known.insert(row);
+        }
+        // The values, and the array of them.
+        memory.try_resize(2 * bytes)?;
     }
-    Ok(batches)
+    let mut known: Vec<Box<[u8]>> = known.into_iter().collect();
+    known.sort_unstable();
+    let parser = converter.parser();
+    let mut columns = converter.convert_rows(known.iter().map(|row| parser.parse(row)))?;
+    columns.pop().ok_or_else(|| DataFusionError::Internal("a row without a column".to_owned()))
 }
 
 fn check_finite(values: &ArrayRef, column: &str) -> Result<(), JobError> {
