@@ -123,21 +123,21 @@ impl BucketWriter {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<Buckets, JobError> {
+    pub(super) fn finish(mut self) -> Result<StoredBuckets, JobError> {
         self.write()?;
-        Ok(Buckets { file: Mutex::new(self.file), schema: self.schema, pieces: self.pieces })
+        Ok(StoredBuckets { file: Mutex::new(self.file), schema: self.schema, pieces: self.pieces })
     }
 }
 
 /// Finished buckets.
 #[derive(Debug)]
-pub(super) struct Buckets {
+pub(super) struct StoredBuckets {
     file: Mutex<File>,
     schema: SchemaRef,
     pieces: Vec<Vec<Piece>>,
 }
 
-impl Buckets {
+impl StoredBuckets {
     /// Returns the columns of the rows.
     pub(super) fn schema(&self) -> &SchemaRef {
         &self.schema

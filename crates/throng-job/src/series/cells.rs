@@ -13,7 +13,7 @@ use throng_core::series::{Crowd, UNCOUNTED};
 
 use crate::error::JobError;
 
-use super::buckets::{BUCKETS, BucketWriter, Buckets, reservation, reserve};
+use super::buckets::{BUCKETS, BucketWriter, StoredBuckets, reservation, reserve};
 use super::kernel;
 use super::ledger::part_of;
 use super::rows::{code_columns, code_fields, codes_of};
@@ -113,7 +113,7 @@ pub(super) struct CellCounts {
 /// Adds the classes of a bucket that have rows of cells that lend some.
 fn add_borrowed(
     to: &mut BorrowedRows,
-    mixed: &Buckets,
+    mixed: &StoredBuckets,
     bucket: usize,
     lenders: &FxHashSet<u64>,
     crowd: &Crowd,

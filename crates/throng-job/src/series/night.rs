@@ -32,7 +32,7 @@ use crate::memory::too_little;
 use crate::progress::Stage;
 use crate::stage_timer::StageTimer;
 
-use super::buckets::{BUCKETS, BucketWriter, Buckets, WRITING_BYTES, reservation, reserve};
+use super::buckets::{BUCKETS, BucketWriter, StoredBuckets, WRITING_BYTES, reservation, reserve};
 use super::cells::{CellCounter, CellCounts};
 use super::check::class_checksum;
 use super::disk_table::disk_table;
@@ -65,7 +65,7 @@ pub(super) struct Night<'a> {
 /// A night that has been decided.
 pub(super) struct DecidedNight {
     /// Rows of the release, with their classes as blocks, in the parts of their classes.
-    pub(super) rows: Arc<Buckets>,
+    pub(super) rows: Arc<StoredBuckets>,
     /// Checksum of the classes and codes of these rows.
     pub(super) checksum: Checksum,
     /// The next ledger, but for its end.
@@ -81,7 +81,7 @@ pub(super) struct DecidedNight {
 /// Newcomers that are shown, in the parts of their classes, and rows that wait.
 struct ChosenRows {
     /// Key, codes, class and content of each row.
-    rows: Buckets,
+    rows: StoredBuckets,
     waiting: Vec<WaitingRow>,
     counts: NightCounts,
     formed: (u64, u32),
@@ -317,7 +317,7 @@ impl Night<'_> {
     fn in_first_classes(
         &self,
         rules: &SeriesRules,
-        classes: &Buckets,
+        classes: &StoredBuckets,
         formed: (u64, u32),
     ) -> Result<ChosenRows, JobError> {
         let room = reservation(self.session);
@@ -440,7 +440,7 @@ impl Night<'_> {
     }
 
     /// Reads the newcomers of a part, in ascending order of their keys.
-    fn newcomers(&self, new: &Buckets, number: usize) -> Result<NewRows, JobError> {
+    fn newcomers(&self, new: &StoredBuckets, number: usize) -> Result<NewRows, JobError> {
         let batch = new.read(number)?;
         let width = self.anonymizer.binding().sensitive.len();
         let first = KEY_COLUMNS.len();

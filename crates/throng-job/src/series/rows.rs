@@ -17,7 +17,7 @@ use throng_datafusion::{Anonymizer, catch_decode_panic, catch_decode_panics, to_
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
 
-use super::buckets::{BUCKETS, BucketWriter, Buckets};
+use super::buckets::{BUCKETS, BucketWriter, StoredBuckets};
 use super::kernel;
 
 /// Names of the columns that hold the key of a row: the halves of its unit, and those of its content.
@@ -27,7 +27,7 @@ pub(super) const KEY_COLUMNS: [&str; 4] = ["series key 1", "series key 2", "seri
 #[derive(Debug)]
 pub(super) struct TonightRows {
     /// Key, codes and content of each row.
-    buckets: Buckets,
+    buckets: StoredBuckets,
     /// Number of rows.
     pub(super) rows: u64,
     /// Number of codes of a row.

@@ -327,7 +327,7 @@ fn check_suppression(counts: &NightCounts, rows: u64, limit: Option<f64>) -> Res
 async fn recoded(
     anonymizer: &Anonymizer,
     session: &SessionContext,
-    rows: Arc<super::buckets::Buckets>,
+    rows: Arc<super::buckets::StoredBuckets>,
     count: u64,
     options: &JobOptions,
     clock: &Arc<StageTimer>,
