@@ -98,8 +98,11 @@ pub(super) struct WrittenLedger {
 
 impl LedgerWriter {
     pub(super) fn create(key: ReleaseKey) -> Result<Self, JobError> {
-        let file = tempfile::tempfile().map_err(|error| JobError::temporary_file(&error))?;
-        let sealing = SealingFile::create(file, key).ok_or_else(unsealed)?;
+        Self::in_file(tempfile::tempfile().map_err(|error| JobError::temporary_file(&error))?, key)
+    }
+
+    fn in_file(file: File, key: ReleaseKey) -> Result<Self, JobError> {
+        let sealing = SealingFile::create(file, key).map_err(|error| JobError::temporary_file(&error))?;
         Ok(Self { sealing, parts: Vec::new() })
     }
 
@@ -122,8 +125,8 @@ impl LedgerWriter {
     }
 
     fn section(&mut self, plain: &[u8]) -> Result<Section, JobError> {
-        let compressed = zstd::bulk::compress(plain, ZSTD_LEVEL).map_err(|_| unsealed())?;
-        self.sealing.push(compressed).ok_or_else(unsealed)
+        let compressed = zstd::bulk::compress(plain, ZSTD_LEVEL);
+        compressed.and_then(|bytes| self.sealing.push(bytes)).map_err(|error| JobError::temporary_file(&error))
     }
 
     pub(super) fn finish(mut self, header: LedgerHeader, waiting: &[WaitingRow]) -> Result<WrittenLedger, JobError> {
@@ -136,14 +139,11 @@ impl LedgerWriter {
         let rows = self.parts.iter().map(|part| part.rows).sum();
         let run_id = header.run_id.clone();
         let directory = Directory { header, parts: self.parts, waiting };
-        let directory = serde_json::to_vec(&directory).map_err(|_| unsealed())?;
-        let (file, size) = self.sealing.finish(directory).ok_or_else(unsealed)?;
+        let directory =
+            serde_json::to_vec(&directory).map_err(|_| JobError::internal("a ledger without a directory"))?;
+        let (file, size) = self.sealing.finish(directory).map_err(|error| JobError::temporary_file(&error))?;
         Ok(WrittenLedger { file, size, run_id, rows })
     }
-}
-
-fn unsealed() -> JobError {
-    JobError::internal("the ledger could not be encrypted, or written to the temporary folder")
 }
 
 /// A ledger.
@@ -241,6 +241,16 @@ mod tests {
     use datafusion::arrow::array::{ArrayRef, Int32Array, StringArray};
 
     use super::*;
+    use crate::Kind;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_no_bug() {
+        let full = || File::options().write(true).open("/dev/full").unwrap();
+        let error = LedgerWriter::in_file(full(), ReleaseKey::PUBLIC).err().unwrap();
+        assert_eq!(error.kind(), Kind::TemporaryIo, "{error}");
+        assert!(error.to_string().contains("free room"), "{error}");
+    }
 
     #[test]
     fn a_ledger_survives_sealing() {

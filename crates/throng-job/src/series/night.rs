@@ -26,6 +26,7 @@ use throng_core::series::{
 };
 use throng_datafusion::{AnonymizedTable, Anonymizer, Progress};
 use throng_policy::{BoundSensitive, LeaverSetting, Policy, SeriesSettings};
+use tracing::Instrument;
 
 use crate::error::{JobError, Kind};
 use crate::memory::too_little;
@@ -103,13 +104,15 @@ impl Night<'_> {
         let (is_present, chosen) = match &self.ledger {
             None => (BooleanBufferBuilder::new(0), self.first_rows(&rules, clock).await?),
             Some(ledger) => {
-                let _span = span.entered();
-                let matched = self.matched(ledger)?;
-                let chosen = self.new_rows(ledger, &matched, &rules)?;
-                (matched.is_present, chosen)
+                let decided = async {
+                    let matched = self.matched(ledger).await?;
+                    let chosen = self.new_rows(ledger, &matched, &rules).await?;
+                    Ok::<_, JobError>((matched.is_present, chosen))
+                };
+                decided.instrument(span).await?
             }
         };
-        self.closed(releases, &is_present, chosen, &rules)
+        self.closed(releases, &is_present, chosen, &rules).await
     }
 
     fn rules(&self) -> SeriesRules {
@@ -132,13 +135,15 @@ impl Night<'_> {
     }
 
     /// Matches the rows of the input with those of the ledger, unit by unit.
-    fn matched(&self, ledger: &Ledger) -> Result<MatchedRows, JobError> {
+    async fn matched(&self, ledger: &Ledger) -> Result<MatchedRows, JobError> {
         let room = reservation(self.session);
         let index = Field::new("index", DataType::UInt64, false);
         let schema = Arc::new(Schema::new(key_fields().chain([index]).collect::<Vec<_>>()));
         let mut known = BucketWriter::new(Arc::clone(&schema), self.session)?;
         let mut first = 0;
         for part in &ledger.parts {
+            // A job that is asked to stop does so here.
+            tokio::task::yield_now().await;
             reserve(&room, part.state_room())?;
             let keys: Vec<RowKey> = self.state(ledger, part)?.rows.iter().map(|row| row.key).collect();
             let mut columns = key_columns(&keys);
@@ -156,6 +161,7 @@ impl Night<'_> {
         let (mut keys, mut codes, mut content) = (Vec::new(), Vec::new(), Vec::new());
         let width = self.anonymizer.binding().sensitive.len();
         for bucket in 0..BUCKETS {
+            tokio::task::yield_now().await;
             let bucket_room = known.room(bucket) + self.tonight.room(bucket);
             largest = largest.max(bucket_room);
             reserve(&room, bucket_room)?;
@@ -231,13 +237,19 @@ impl Night<'_> {
     }
 
     /// Forms classes of newcomers, and chooses those that are shown.
-    fn new_rows(&self, ledger: &Ledger, matched: &MatchedRows, rules: &SeriesRules) -> Result<ChosenRows, JobError> {
+    async fn new_rows(
+        &self,
+        ledger: &Ledger,
+        matched: &MatchedRows,
+        rules: &SeriesRules,
+    ) -> Result<ChosenRows, JobError> {
         let MatchedRows { is_present, pool, .. } = matched;
         let room = reservation(self.session);
         let all: Vec<u32> = (0..pool.keys.len() as u32).collect();
         let units = Pool::units_of(&pool.keys, all.iter().copied());
         let (mut shown_units, mut first) = (FxHashSet::default(), 0);
         for part in &ledger.parts {
+            tokio::task::yield_now().await;
             reserve(&room, part.state_room())?;
             let state = self.state(ledger, part)?;
             let is_present = bits(is_present, first, state.rows.len());
@@ -310,11 +322,11 @@ impl Night<'_> {
             classes.push(batch, keys.iter().map(|key| bucket_of(key.unit)))?;
         }
         drop(batches);
-        self.in_first_classes(rules, &classes.finish()?, formed)
+        self.in_first_classes(rules, &classes.finish()?, formed).await
     }
 
     /// Puts the rows of the first release into the parts of their classes.
-    fn in_first_classes(
+    async fn in_first_classes(
         &self,
         rules: &SeriesRules,
         classes: &StoredBuckets,
@@ -324,6 +336,7 @@ impl Night<'_> {
         let mut new = BucketWriter::new(self.new_schema(), self.session)?;
         let (mut waiting, mut counts) = (Vec::new(), NightCounts::default());
         for bucket in 0..BUCKETS {
+            tokio::task::yield_now().await;
             reserve(&room, classes.room(bucket) + self.tonight.room(bucket))?;
             let rows = self.tonight.read(bucket)?;
             let found = classes.read(bucket)?;
@@ -362,7 +375,7 @@ impl Night<'_> {
 
     /// Ends the night part by part: the rows of the release, and the next ledger. Checks every part against the memory once
     /// more, from the values to release.
-    fn closed(
+    async fn closed(
         &self,
         releases: u64,
         is_present: &BooleanBufferBuilder,
@@ -380,6 +393,7 @@ impl Night<'_> {
         let room = reservation(self.session);
         let (mut checksum, mut first, mut broken) = (Checksum::default(), 0, 0);
         for number in 0..BUCKETS as u32 {
+            tokio::task::yield_now().await;
             let of_number = |ledger: &'_ Ledger| ledger.parts.iter().find(|part| part.number == number).copied();
             let part = self.ledger.as_ref().and_then(|ledger| Some((ledger, of_number(ledger)?)));
             let of_ledger = part.as_ref().map_or(0, |(_, part)| part.room());
