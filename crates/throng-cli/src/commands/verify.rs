@@ -33,7 +33,7 @@ pub(super) async fn verify(args: &VerifyArgs, job: &JobOptions) -> Result<Outcom
 pub struct Promised<'a> {
     policy: Option<&'a Policy>,
     promise: Promise,
-    /// Names that the release may have, if a policy tells them.
+    /// Names that the release may have, if a policy gives them.
     columns: Option<Vec<String>>,
     store: Store,
 }

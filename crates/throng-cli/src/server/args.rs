@@ -66,7 +66,7 @@ pub(crate) struct SchedulerArgs {
     #[arg(long, env = "THRONG_SCHEDULER_ADVERTISE", value_name = "HOST")]
     advertise: Option<String>,
 
-    /// An executor that was not heard of for this many seconds is lost, and others do its tasks
+    /// An executor without a heartbeat for this many seconds is lost, and others run its tasks
     #[arg(
         long,
         env = "THRONG_SCHEDULER_EXECUTOR_TIMEOUT",
@@ -85,7 +85,7 @@ pub(crate) struct SchedulerArgs {
     )]
     no_executors_timeout: u64,
 
-    /// How often a task is tried, and a lost shuffle is made again, before the job fails
+    /// How often a task is tried, and a lost shuffle is recomputed, before the job fails
     #[arg(
         long,
         env = "THRONG_SCHEDULER_ATTEMPTS",
@@ -133,7 +133,7 @@ pub(crate) struct ExecutorArgs {
     #[arg(long, env = "THRONG_EXECUTOR_BIND", value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: IpAddr,
 
-    /// The name or address by which others find the executor [default: the one from which the scheduler hears it]
+    /// The name or address by which others reach the executor [default: the address that the scheduler sees]
     #[arg(long, env = "THRONG_EXECUTOR_ADVERTISE", value_name = "HOST")]
     advertise: Option<String>,
 
@@ -141,7 +141,7 @@ pub(crate) struct ExecutorArgs {
     #[arg(long, env = "THRONG_EXECUTOR_PORT", value_name = "PORT", default_value_t = ExecutorOptions::DEFAULT_PORT)]
     port: u16,
 
-    /// The port where the scheduler brings tasks; 0 is any free port
+    /// The port on which the scheduler assigns tasks; 0 is any free port
     #[arg(
         long,
         env = "THRONG_EXECUTOR_GRPC_PORT",
@@ -168,7 +168,7 @@ pub(crate) struct ExecutorArgs {
     #[arg(long, env = "THRONG_EXECUTOR_MEMORY_LIMIT", value_name = "SIZE", value_parser = bytes)]
     memory_limit: Option<u64>,
 
-    /// The scheduler hears of the executor at this interval
+    /// Interval of the heartbeats to the scheduler
     #[arg(
         long,
         env = "THRONG_EXECUTOR_HEARTBEAT",

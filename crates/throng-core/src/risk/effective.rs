@@ -1,4 +1,4 @@
-//! The protection that is left against an intruder who can tell borrowed rows from the others.
+//! The protection that is left against an intruder who can distinguish borrowed rows from the others.
 //!
 //! A class that lacks rows borrows some of a cell that can spare them. An intruder who knows the quasi-identifiers
 //! of everyone in the table may work out which cells a class covers, and so how many of its rows are its own. For that intruder the people

@@ -216,7 +216,7 @@ impl Pool<'_> {
         chosen
     }
 
-    /// Returns the rows that wait, in ascending order of their keys, and counts them. `is_new` tells which of tonight's
+    /// Returns the rows that wait, in ascending order of their keys, and counts them. `is_new` says which of tonight's
     /// rows are shown for the first time.
     pub fn wait(&self, is_new: &[bool], counts: &mut NightCounts) -> Vec<WaitingRow> {
         let number = self.releases + 1;

@@ -31,8 +31,8 @@ pub(super) fn sorted<T: Copy + Default + Send + Sync>(
 ) -> Vec<T> {
     let middle = middle_key(&entries, key);
     let below = entries.par_iter().filter(|entry| key(entry) < middle).count();
-    let mut parted = vec![T::default(); entries.len()];
-    let (first, second) = parted.split_at_mut(below);
+    let mut scattered = vec![T::default(); entries.len()];
+    let (first, second) = scattered.split_at_mut(below);
     rayon::join(
         || gather(&entries, |entry| key(entry) < middle, first),
         || gather(&entries, |entry| key(entry) >= middle, second),
@@ -40,7 +40,7 @@ pub(super) fn sorted<T: Copy + Default + Send + Sync>(
     let other = entries.split_at_mut(below);
     rayon::join(|| sort(first, other.0, bits, key), || sort(second, other.1, bits, key));
     // Each pass moves the entries to the other buffer.
-    if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { parted } else { entries }
+    if bits.div_ceil(DIGIT_BITS).is_multiple_of(2) { scattered } else { entries }
 }
 
 /// Returns an estimate of the median key.

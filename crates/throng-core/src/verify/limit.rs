@@ -116,8 +116,8 @@ fn ends(text: &str) -> Option<(f64, f64)> {
         return Some((value, value));
     }
     let inside = text.strip_prefix('[')?.strip_suffix(']')?;
-    let parted = |(at, hyphen): (usize, &str)| Some((number(&inside[..at])?, number(&inside[at + hyphen.len()..])?));
-    inside.match_indices('-').filter_map(parted).find(|(lower, upper)| lower <= upper)
+    let range = |(at, hyphen): (usize, &str)| Some((number(&inside[..at])?, number(&inside[at + hyphen.len()..])?));
+    inside.match_indices('-').filter_map(range).find(|(lower, upper)| lower <= upper)
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -38,7 +38,7 @@ pub(crate) struct DeltaHistory {
     pub(crate) removed: BTreeMap<String, i64>,
     /// Run of Throng that wrote the latest version; `None` if another program did.
     pub(crate) latest_run: Option<String>,
-    /// Run of Throng that wrote the files of the latest version; `None` if another program did, or the log no longer tells.
+    /// Run of Throng that wrote the files of the latest version; `None` if another program did, or the log no longer says.
     pub(crate) files_run: Option<String>,
 }
 

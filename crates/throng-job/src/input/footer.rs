@@ -136,8 +136,8 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<u64, &'static str> {
 fn corrected(metadata: ParquetMetaData, rows: u64) -> Result<ParquetMetaData, ParquetError> {
     let has_false_place = |chunk: &ColumnChunkMetaData| chunk.dictionary_page_offset() == Some(0);
     let mut chunks = metadata.row_groups().iter().flat_map(RowGroupMetaData::columns);
-    let told = metadata.file_metadata();
-    if told.num_rows().unsigned_abs() == rows && !chunks.any(has_false_place) {
+    let declared = metadata.file_metadata();
+    if declared.num_rows().unsigned_abs() == rows && !chunks.any(has_false_place) {
         return Ok(metadata);
     }
     let chunk = |chunk: &ColumnChunkMetaData| match has_false_place(chunk) {
@@ -150,12 +150,12 @@ fn corrected(metadata: ParquetMetaData, rows: u64) -> Result<ParquetMetaData, Pa
     };
     let groups = metadata.row_groups().iter().map(group).collect::<Result<_, _>>()?;
     let file = FileMetaData::new(
-        told.version(),
+        declared.version(),
         i64::try_from(rows)?,
-        told.created_by().map(str::to_owned),
-        told.key_value_metadata().cloned(),
-        told.schema_descr_ptr(),
-        told.column_orders().cloned(),
+        declared.created_by().map(str::to_owned),
+        declared.key_value_metadata().cloned(),
+        declared.schema_descr_ptr(),
+        declared.column_orders().cloned(),
     );
     Ok(ParquetMetaData::new(file, groups))
 }

@@ -152,7 +152,7 @@ pub(super) fn check_widths(schemas: &[(InputFile, SchemaRef)]) -> Result<(), Job
     Ok(())
 }
 
-/// Returns the name of a type beside another one: that of the policy file if it tells them apart, except for numbers, whose width
+/// Returns the name of a type beside another one: that of the policy file if it distinguishes them, except for numbers, whose width
 /// matters.
 fn type_name(data_type: &DataType, other: &DataType) -> String {
     let words = describe_type(data_type);

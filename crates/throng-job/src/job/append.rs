@@ -4,7 +4,7 @@
 //!
 //! The files of an append show which rows arrived together, so the intruder is assumed to know when a row arrived: the
 //! rows of each append satisfy the models on their own, in distinct units where the policy names a unit. A promise for
-//! someone who does not know it would let few new rows join the classes of earlier ones; whoever compares the files
+//! someone who does not know it would let few new rows join the classes of earlier ones; someone who compares the files
 //! would see these few. It could be kept only if all files were written again in one order, and only against someone who has
 //! not kept the earlier ones.
 //!

@@ -2,7 +2,7 @@
 //!
 //! The manifest is the memory of an appended release: it says which input files were released. Without it, or with an earlier
 //! one, files would be released a second time, in other classes, and both releases together disclose more than one. So a
-//! manifest that is lost, damaged or older than the release is refused. The sidecar tells: it is written after the manifest,
+//! manifest that is lost, damaged or older than the release is refused. The sidecar shows it: it is written after the manifest,
 //! and never before.
 
 use object_store::ObjectStoreExt;

@@ -7,7 +7,7 @@
 //! the rule turns into the class that was released. This is minimality [Wong 2007] of the loan instead of the label.
 //!
 //! `prior` is the share of the value in the class. Against a release that draws borrowed rows at random, as Throng does, the
-//! hypotheses are wrong or tell no more than the class, and the gain is 1 or less.
+//! hypotheses are wrong or say no more than the class, and the gain is 1 or less.
 
 use rayon::prelude::*;
 

@@ -96,12 +96,12 @@ mod tests {
             let at = at.index(keys.len());
             let mut sorted = keys.clone();
             sorted.sort_unstable();
-            let mut parted = keys.clone();
-            part(&mut parted, at);
+            let mut divided = keys.clone();
+            part(&mut divided, at);
             let is_in_front = |key: &CoordinateKey| sorted[..at].contains(key);
             let expected: Vec<CoordinateKey> =
                 keys.iter().filter(|key| is_in_front(key)).chain(keys.iter().filter(|key| !is_in_front(key))).copied().collect();
-            prop_assert_eq!(parted, expected);
+            prop_assert_eq!(divided, expected);
         }
     }
 
