@@ -5,6 +5,7 @@ mod context;
 pub(crate) mod euclidean_embedding;
 mod greedy;
 pub(crate) mod leaf_view;
+mod level_groups;
 mod merge_unsatisfied;
 mod one_class;
 mod spatial_greedy;
@@ -12,6 +13,7 @@ mod spatial_greedy;
 pub use centroid::Centroid;
 pub use context::{ClusterContext, DEFAULT_CYCLES, FormedClasses, IgnoreProgress, ProgressSink};
 pub use greedy::Greedy;
+pub(crate) use level_groups::level_groups;
 use merge_unsatisfied::merge_unsatisfied;
 pub use one_class::OneClass;
 

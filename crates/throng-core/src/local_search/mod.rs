@@ -26,10 +26,14 @@ mod split;
 mod split_into_neighbourhoods;
 mod surplus;
 
-use crate::cluster::{Class, ClusterContext, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, IgnoreProgress};
+use rayon::prelude::*;
+
+use crate::cluster::{
+    Class, ClusterContext, ClusterMethod, DEFAULT_CYCLES, FormedClasses, Greedy, IgnoreProgress, level_groups,
+};
 use crate::model::Privacy;
 use crate::partition::Leaf;
-use crate::table::Table;
+use crate::table::{QuasiColumn, Table};
 use anneal::Temperature;
 use nearest_cells::NearestCells;
 use rng::SplitMix64;
@@ -45,7 +49,7 @@ const ROUND_PROPOSALS: u32 = 4;
 
 /// Budget of column evaluations per cycle; divided by cells and columns it gives the proposals per cell, clamped to the
 /// two constants below. Cycles of several lengths have at least `LEAST_OF_LONG` per length.
-const PROPOSALS: u64 = 1 << 20;
+const PROPOSALS: u64 = 1 << 21;
 const MOST_PER_CELL: u64 = 64;
 const LEAST_PER_CELL: u64 = 1;
 const LEAST_OF_LONG: u32 = 2;
@@ -110,7 +114,7 @@ pub struct Effort<'a> {
     pub may_continue: &'a (dyn Fn() -> bool + Sync),
 }
 
-/// Greedy clustering of each leaf, then local search across the leaves of a region.
+/// Greedy clustering of each leaf, or grouping by levels where that loses less, then local search across the leaves of a region.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalSearch {
     /// Forms the initial classes.
@@ -133,12 +137,56 @@ impl ClusterMethod for LocalSearch {
         privacy: &Privacy,
         context: &ClusterContext<'_>,
     ) -> FormedClasses {
-        let start = self.start.cluster_region(leaves, table, privacy, context).classes;
+        let (start, grouped) = rayon::join(
+            || self.start.cluster_region(leaves, table, privacy, context).classes,
+            || level_groups(leaves, table, privacy, self.start.seed, context),
+        );
         let may_continue = || context.may_search();
         let effort = Effort { cycles: context.cycles(), seed: self.seed, may_continue: &may_continue };
-        let (classes, cycles) = improve(table, privacy, start, effort);
+        let (classes, cycles) = match grouped {
+            None => improve(table, privacy, start, effort),
+            Some(grouped) => improve_better(table, privacy, [start, grouped], effort),
+        };
         FormedClasses { classes, cycles }
     }
+}
+
+/// Improves `clustered`, or `grouped` if these classes lose less than the others do after the first cycle: grouped classes gain
+/// little from a search, and clustered ones much. The choice is the same for any larger number of cycles, so a longer
+/// search never loses more.
+fn improve_better(
+    table: &Table,
+    privacy: &Privacy,
+    [clustered, grouped]: [Vec<Class>; 2],
+    effort: Effort<'_>,
+) -> (Vec<Class>, u32) {
+    let once = Effort { cycles: effort.cycles.min(1), ..effort };
+    let (improved, cycles) = improve(table, privacy, clustered.clone(), once);
+    if total_loss(table, &grouped) < total_loss(table, &improved) {
+        return improve(table, privacy, grouped, effort);
+    }
+    if effort.cycles <= 1 || cycles < once.cycles {
+        return (improved, cycles);
+    }
+    improve(table, privacy, clustered, effort)
+}
+
+/// Returns the weighted loss of classes, summed over their rows.
+fn total_loss(table: &Table, classes: &[Class]) -> f64 {
+    let cell_of = table.cells_of_groups();
+    let loss = |class: &Class| {
+        let cells = || class.portions.iter().map(|portion| cell_of[portion.group as usize]);
+        let of_column = |(column, quasi): (usize, &QuasiColumn)| {
+            let positions = cells().map(|cell| table.positions(cell)[column]);
+            let (lo, hi) = positions.fold((u32::MAX, 0), |(lo, hi), at| (lo.min(at), hi.max(at)));
+            quasi.spec.weight * quasi.domain.loss(lo.min(hi), hi)
+        };
+        let rows: u64 = class.portions.iter().map(|portion| u64::from(portion.rows)).sum();
+        rows as f64 * table.quasi().iter().enumerate().map(of_column).sum::<f64>()
+    };
+    // Summed in order, so that the sum does not depend on threads.
+    let losses: Vec<f64> = classes.par_iter().map(loss).collect();
+    losses.iter().sum()
 }
 
 /// Returns classes of the same rows that lose no more than `classes`, and the number of completed cycles. All of

@@ -18,14 +18,14 @@ const BLOCK: u32 = 1 << 14;
 
 /// Leaf size of the k-d trees; `PART_OF_MANY` if every cell gets a single proposal. The cells of a leaf share a
 /// candidate pool around their middle cell.
-const PART: usize = 6;
+const PART: usize = 4;
 const PART_OF_MANY: usize = 8;
 
 /// Size of the candidate pool per proposal that a cell gets, and its bounds; the pool of lenders is a third as large. A
 /// pool no larger than the leaf needs no search.
-const POOL_PER_PROPOSAL: u32 = 4;
+const POOL_PER_PROPOSAL: u32 = 8;
 const LEAST_POOL: u32 = 4;
-const MOST_POOL: u32 = 64;
+const MOST_POOL: u32 = 128;
 
 /// Sentinel: no cell or lender.
 pub(super) const NO_CELL: u32 = u32::MAX;
