@@ -64,7 +64,7 @@ fn main() -> Result<()> {
         );
     });
     group.bench_function("search: one cycle", |bencher| {
-        let effort = Effort { cycles: 1, seed: 0, may_continue: &|| true };
+        let effort = Effort { cycles: 1, most_proposals: u32::MAX, seed: 0, may_continue: &|| true };
         bencher.iter_batched(
             || classes.clone(),
             |classes| improve(table, &privacy, classes, effort),

@@ -8,8 +8,8 @@ use anyhow::Result;
 use arrow::array::{Array, ArrayRef, AsArray};
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::anonymize::{ClusterChoice, Method, PartitionChoice};
-use throng_core::cluster::IgnoreProgress;
 use throng_core::cluster::{Class, Portion};
+use throng_core::cluster::{DEFAULT_CYCLES, IgnoreProgress};
 use throng_core::metrics::Utility;
 use throng_core::model::Privacy;
 use throng_core::partition::FeasibleRegions;
@@ -21,6 +21,20 @@ use throng_core::table::Table;
 use throng_policy::{Overrides, Policy};
 
 use crate::world::{Resident, World};
+
+/// Length of the local search.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Number of cycles.
+    pub cycles: u32,
+    /// Maximum number of proposals per cell in a cycle.
+    pub most_proposals: u32,
+}
+
+impl Effort {
+    /// The search of a table under `balanced`.
+    pub const BALANCED: Self = Self { cycles: DEFAULT_CYCLES, most_proposals: u32::MAX };
+}
 
 /// Forms classes under a policy.
 #[derive(Debug)]
@@ -68,7 +82,7 @@ impl Former {
 
     /// Forms classes of rows. Returns them with their loss, and the loss of all of them; no classes if the rows can't satisfy the
     /// models.
-    pub fn form(&self, world: &World, rows: &[Resident], k: u64, cycles: u32) -> Result<(Vec<PoolClass>, f64)> {
+    pub fn form(&self, world: &World, rows: &[Resident], k: u64, effort: Effort) -> Result<(Vec<PoolClass>, f64)> {
         if (rows.len() as u64) < k {
             return Ok((Vec::new(), 0.0));
         }
@@ -78,7 +92,8 @@ impl Former {
         if !privacy.is_satisfied_by(&table, 0..table.cell_count() as u32) {
             return Ok((Vec::new(), 0.0));
         }
-        let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Search).with_cycles(cycles);
+        let method = Method::new(PartitionChoice::Mondrian, ClusterChoice::Search).with_cycles(effort.cycles);
+        let method = method.with_most_proposals(effort.most_proposals);
         let leaves = method.leaves(&allowed, &table)?;
         let formed = method.classes(&leaves, &table, &privacy, &IgnoreProgress).classes;
         let recoding = Recoding::without(&table, &formed, &allowed.suppressed_cells)?;

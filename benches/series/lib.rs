@@ -9,7 +9,7 @@ mod simulation;
 mod stream;
 mod world;
 
-pub use classes::Former;
+pub use classes::{Effort, Former};
 pub use intruder::{Exposed, Intruder, SeenRow};
 pub use plot::svg;
 pub use simulation::{NightFigures, Simulation};
@@ -19,6 +19,7 @@ pub use world::{Churn, Dice, Resident, World};
 #[cfg(test)]
 mod tests {
     use throng_core::series::Leavers;
+    use throng_core::stream::EMISSION_PROPOSALS;
 
     use super::*;
 
@@ -52,7 +53,8 @@ mod tests {
     fn a_stream_loses_more_than_one_release_and_holds_no_more_rows_than_allowed() {
         let number = |name: &str, default: usize| std::env::var(name).map_or(default, |text| text.parse().unwrap());
         let (rows, max_delay) = (number("THRONG_STREAM_ROWS", 6_000), number("THRONG_STREAM_DELAY", 1_000));
-        let trial = StreamTrial { rows, max_delay, k: 10, p: 3, cycles: 1 };
+        let most_proposals = number("THRONG_STREAM_PROPOSALS", EMISSION_PROPOSALS as usize) as u32;
+        let trial = StreamTrial { rows, max_delay, k: 10, p: 3, cycles: 1, most_proposals };
         let world = trial.world().unwrap();
         for order in [None, Some("age"), Some("region")] {
             let stream = trial.stream(&world, order).unwrap();

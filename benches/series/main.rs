@@ -1,10 +1,11 @@
 //! Simulates nights of a series. Prints a table, and writes a plot.
 //!
 //! `cargo bench -p throng-nights -- --rate 0.01 --svg nights.svg`; `--trade-offs` prints a table of settings instead, and
-//! `--stream --people 100000 --delay 10000` a stream beside one release of the same rows.
+//! `--stream --people 100000 --delay 10000 [--proposals 2]` a stream beside one release of the same rows.
 
 use anyhow::Result;
 use throng_core::series::Leavers;
+use throng_core::stream::EMISSION_PROPOSALS;
 use throng_nights::{Churn, NightFigures, Simulation, StreamTrial, svg};
 
 fn argument(name: &str) -> Option<String> {
@@ -40,6 +41,7 @@ fn main() -> Result<()> {
             k: simulation.k,
             p: simulation.p,
             cycles: option("--cycles", 1.0) as u32,
+            most_proposals: option("--proposals", f64::from(EMISSION_PROPOSALS)) as u32,
         });
     }
     if std::env::args().any(|arg| arg == "--trade-offs") {
@@ -91,9 +93,9 @@ fn line(night: &NightFigures) -> String {
 fn stream(trial: &StreamTrial) -> Result<()> {
     let world = trial.world()?;
     println!(
-        "| rows arrive | emissions | held at most | suppressed | NCP | over batch | rows/s over batch | memory, MiB |"
+        "| rows arrive | emissions | held at most | suppressed | NCP | over batch | rows/s over batch | by CPU time | memory, MiB |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     let orders = [("as they come", None), ("sorted by age", Some("age")), ("sorted by region", Some("region"))];
     let mut streams = Vec::new();
     for (name, order) in orders {
@@ -102,13 +104,14 @@ fn stream(trial: &StreamTrial) -> Result<()> {
     let batch = trial.batch(&world)?;
     for (name, figures) in streams.into_iter().chain([("all at once", batch)]) {
         println!(
-            "| {name} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.0} |",
+            "| {name} | {} | {} | {} | {:.4} | {:.2} | {:.2} | {:.2} | {:.0} |",
             figures.emissions,
             figures.held,
             figures.suppressed,
             figures.ncp,
             figures.ncp / batch.ncp,
             batch.seconds / figures.seconds,
+            batch.cpu_seconds / figures.cpu_seconds,
             figures.memory_mib
         );
     }

@@ -9,7 +9,7 @@ use throng_core::series::{
     Crowd, Leavers, NightCounts, OpenNight, PoolClass, RowKey, SeriesRules, SeriesState, ShownRow, audit,
 };
 
-use crate::classes::Former;
+use crate::classes::{Effort, Former};
 use crate::intruder::{Intruder, SeenRow};
 use crate::world::{Churn, Resident, World};
 
@@ -81,7 +81,7 @@ impl Simulation {
             let codes = codes(&world, &residents)?;
             let open = OpenNight::new(&state, &rules, &keys, &codes);
             let pool: Vec<Resident> = open.pool().iter().map(|row| residents[*row as usize]).collect();
-            let mut classes: Vec<PoolClass> = former.form(&world, &pool, self.k + self.reserve, 1)?.0;
+            let mut classes: Vec<PoolClass> = former.form(&world, &pool, self.k + self.reserve, Effort::BALANCED)?.0;
             for class in &mut classes {
                 class.rows.iter_mut().for_each(|row| *row = open.pool()[*row as usize]);
             }
@@ -110,7 +110,7 @@ impl Simulation {
             let (mut loss, mut fresh) = (None, None);
             if is_measured {
                 loss = Some(former.loss(&world, &shown, &residents)?);
-                fresh = Some(former.form(&world, &residents, self.k, 1)?.1);
+                fresh = Some(former.form(&world, &residents, self.k, Effort::BALANCED)?.1);
             }
             each(&NightFigures { night, rows: residents.len(), counts: closed.counts, loss, fresh });
             state = closed.state;

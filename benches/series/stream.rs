@@ -7,7 +7,7 @@ use arrow::array::UInt32Array;
 use arrow::compute::sort_to_indices;
 use throng_core::stream::{Arrivals, DelayLimits};
 
-use crate::classes::Former;
+use crate::classes::{Effort, Former};
 use crate::world::{Resident, World};
 
 /// A stream of a census.
@@ -23,6 +23,8 @@ pub struct StreamTrial {
     pub p: u64,
     /// Cycles of local search per emission.
     pub cycles: u32,
+    /// Maximum number of proposals per cell in a cycle of an emission.
+    pub most_proposals: u32,
 }
 
 /// What came of a stream.
@@ -40,6 +42,8 @@ pub struct StreamFigures {
     pub ncp: f64,
     /// Seconds to form the classes.
     pub seconds: f64,
+    /// Seconds of processors' time for the same.
+    pub cpu_seconds: f64,
     /// Growth of the peak of resident memory while the classes were formed, in MiB.
     pub memory_mib: f64,
 }
@@ -54,6 +58,8 @@ impl StreamTrial {
     pub fn stream(&self, world: &World, sorted_by: Option<&str>) -> Result<StreamFigures> {
         let (former, rows) = (Former::new(world, self.k, self.p)?, arrivals(world, sorted_by)?);
         let (mut figures, before, start) = (StreamFigures::default(), peak_mib(), Instant::now());
+        let cpu = cpu_seconds();
+        let effort = Effort { cycles: self.cycles, most_proposals: self.most_proposals };
         let limits = DelayLimits { rows: Some(self.max_delay as u64), millis: None };
         let (mut waiting, mut arrivals) = (Vec::new(), Arrivals::new(limits));
         let mut released: Vec<(Resident, u64)> = Vec::with_capacity(rows.len());
@@ -68,7 +74,7 @@ impl StreamTrial {
             let due = if is_last { waiting.len() } else { arrivals.due(0) };
             let emission = former.emission(world, &waiting, due)?;
             let chosen: Vec<Resident> = emission.released.iter().map(|row| waiting[*row as usize]).collect();
-            let (classes, _) = former.form(world, &chosen, self.k, self.cycles)?;
+            let (classes, _) = former.form(world, &chosen, self.k, effort)?;
             for (class, rows) in classes.iter().enumerate() {
                 // Classes of two emissions are two classes, also with equal labels.
                 let class = (figures.emissions as u64 + 1) << 32 | class as u64;
@@ -80,6 +86,7 @@ impl StreamTrial {
             arrivals.retain(&emission.waiting);
         }
         figures.seconds = start.elapsed().as_secs_f64();
+        figures.cpu_seconds = cpu_seconds() - cpu;
         figures.memory_mib = peak_mib() - before;
         figures.released = released.len();
         figures.ncp = former.loss(world, &released, &rows)?.0;
@@ -89,8 +96,9 @@ impl StreamTrial {
     /// Releases all rows at once.
     pub fn batch(&self, world: &World) -> Result<StreamFigures> {
         let former = Former::new(world, self.k, self.p)?;
-        let (before, start) = (peak_mib(), Instant::now());
-        let (classes, ncp) = former.form(world, world.present(), self.k, self.cycles)?;
+        let (before, cpu, start) = (peak_mib(), cpu_seconds(), Instant::now());
+        let (classes, ncp) =
+            former.form(world, world.present(), self.k, Effort { cycles: self.cycles, ..Effort::BALANCED })?;
         Ok(StreamFigures {
             emissions: 1,
             released: classes.iter().map(|class| class.rows.len()).sum(),
@@ -98,6 +106,7 @@ impl StreamTrial {
             held: world.present().len(),
             ncp,
             seconds: start.elapsed().as_secs_f64(),
+            cpu_seconds: cpu_seconds() - cpu,
             memory_mib: peak_mib() - before,
         })
     }
@@ -108,6 +117,13 @@ fn arrivals(world: &World, sorted_by: Option<&str>) -> Result<Vec<Resident>> {
     let Some(name) = sorted_by else { return Ok(rows.to_vec()) };
     let order: UInt32Array = sort_to_indices(&world.column(name, rows.iter().map(|row| row.person))?, None, None)?;
     Ok(order.values().iter().map(|row| rows[*row as usize]).collect())
+}
+
+/// Processors' time of this process, where the system reports it in hundredths of a second.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+    fields.skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// Peak of the resident memory of this process, where the system reports it.

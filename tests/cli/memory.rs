@@ -231,3 +231,45 @@ fn a_quasi_identifier_that_is_different_for_everybody_stays_within_the_limit() {
     ended.done();
     assert!(limited == released(), "the limit changes bytes");
 }
+
+/// Limit of the test of compared releases.
+const COMPARED_LIMIT: u64 = 224 << 20;
+
+/// Writes the rows of a release, in classes of 20.
+fn write_classes(workshop: &Workshop, folder: &str, rows: std::ops::Range<i64>) {
+    fs::create_dir_all(workshop.path(folder)).unwrap();
+    let all: Vec<i64> = rows.collect();
+    for (file, rows) in all.chunks(400_000).enumerate() {
+        let column = |value: fn(i64) -> i64| -> ArrayRef {
+            Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| value(*row))))
+        };
+        let columns = vec![
+            ("age", column(|row| row / 20 % 1000)),
+            ("place", column(|row| row / 20 / 1000)),
+            ("note", column(|row| row)),
+            ("ill", column(|row| row % 6)),
+        ];
+        write_parquet(&workshop.path(&format!("{folder}/{file}.parquet")), &table(columns));
+    }
+}
+
+/// Rows of both releases are matched on disk, a bucket at a time.
+#[test]
+fn releases_of_any_size_are_compared_within_the_limit() {
+    let workshop = Workshop::new();
+    let limit = format!("{}MiB", COMPARED_LIMIT >> 20);
+    let peaks = [1_200_000, 4_800_000].map(|rows| {
+        write_classes(&workshop, &format!("monday-{rows}"), 0..rows);
+        write_classes(&workshop, &format!("tuesday-{rows}"), 400..rows + 400);
+        let (monday, tuesday) = (format!("monday-{rows}"), format!("tuesday-{rows}"));
+        let arguments = ["verify", &tuesday, "--quasi", "age,place", "--sensitive", "ill", "-k", "20", "-p", "2"];
+        let more = ["--against", &monday, "--memory-limit", &limit, "--threads", "2"];
+        let (peak, ended) = peak_of(&workshop, &[&arguments[..], &more].concat());
+        let found = ended.done()["against"][0].clone();
+        let counts = ["stayed", "moved", "left", "come", "rows_below_k"].map(|count| found[count].as_i64().unwrap());
+        assert_eq!(counts, [rows - 400, 0, 400, 400, 0], "{found}");
+        assert!(peak <= COMPARED_LIMIT + DEBUG_BYTES, "{rows} rows: {} MiB", peak >> 20);
+        peak
+    });
+    assert!(peaks[1] <= peaks[0] + peaks[0] / 3, "{:?} MiB", peaks.map(|peak| peak >> 20));
+}

@@ -1,4 +1,4 @@
-//! Appends on a cluster write the same bytes as in one process, and a series is refused.
+//! Appends on a cluster write the same bytes as in one process.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,15 +25,13 @@ fn deliveries(folder: &Path) -> [std::path::PathBuf; 2] {
     [first, both]
 }
 
-/// Writes the policy of the census for a mode of output.
-fn policy(folder: &Path, mode: &str, more: &str) -> String {
+/// Writes the policy of the census for appends.
+fn policy(folder: &Path) -> String {
     let configs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs");
     let text = std::fs::read_to_string(configs.join("census.toml")).unwrap();
     let text = text.replace("hierarchies/", &format!("{}/hierarchies/", configs.display()));
-    let text = text
-        .replace("mode = \"error\"", &format!("mode = \"{mode}\""))
-        .replace("[privacy]", &format!("{more}[privacy]"));
-    let path = folder.join(format!("{mode}.toml"));
+    let text = text.replace("mode = \"error\"", "mode = \"append\"");
+    let path = folder.join("append.toml");
     std::fs::write(&path, text).unwrap();
     path.to_str().unwrap().to_owned()
 }
@@ -42,7 +40,7 @@ fn policy(folder: &Path, mode: &str, more: &str) -> String {
 fn appends_have_the_bytes_of_one_process() {
     let Some(server) = server() else { return };
     let (bucket, folder) = (Bucket::new(server, "appends"), TempDir::new().unwrap());
-    let policy = policy(folder.path(), "append", "");
+    let policy = policy(folder.path());
     let cluster = Cluster::start(&bucket, 2);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let output = folder.path().join("embedded").to_str().unwrap().to_owned();
@@ -67,21 +65,4 @@ fn appends_have_the_bytes_of_one_process() {
         let again = cluster.client(&arguments);
         assert!(again.code == Some(0) && again.stdout.contains("\"unchanged\":true"), "{again:?}");
     }
-}
-
-#[test]
-fn a_series_is_refused_by_name() {
-    let Some(server) = server() else { return };
-    let (bucket, folder) = (Bucket::new(server, "nights"), TempDir::new().unwrap());
-    let ledger = folder.path().join("ledger");
-    let more = format!("[series]\nledger = \"{}\"\n", ledger.display());
-    let policy = policy(folder.path(), "series", &more);
-    let text = std::fs::read_to_string(&policy).unwrap().replace("[privacy]\n", "[privacy]\nunit = \"person_id\"\n");
-    std::fs::write(&policy, text).unwrap();
-    let cluster = Cluster::start(&bucket, 1);
-    let (input, output) = (bucket.url("arrived"), bucket.url("nights"));
-    let ended = cluster.client(&["run", &policy, "--input", &input, "--output", &output]);
-    assert_eq!(ended.code, Some(78), "{ended:?}");
-    assert!(ended.stderr.contains("a series of releases is made in one process"), "{ended:?}");
-    assert!(!ledger.exists());
 }

@@ -87,6 +87,11 @@ impl Cluster {
         self.wait_for_any(&format!("a task begins: {task}"), |executor| executor.has_begun(task))
     }
 
+    /// Returns how many tasks of this name each executor has begun.
+    pub fn begun(&self, task: &str) -> Vec<usize> {
+        self.executors.iter().map(|executor| executor.as_ref().map_or(0, |executor| executor.begun(task))).collect()
+    }
+
     /// `kill -9` of an executor.
     pub fn kill_executor(&mut self, number: usize) {
         self.executors[number].take().unwrap().kill();

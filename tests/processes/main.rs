@@ -23,4 +23,5 @@ mod killed;
 mod lists;
 mod lost;
 mod secured;
+mod series;
 mod sql;

@@ -65,7 +65,12 @@ impl Process {
 
     /// Whether the process has begun a task.
     pub fn has_begun(&self, task: &str) -> bool {
-        told(&self.log.0.lock().unwrap(), "a task begins").any(|line| line["fields"]["task"] == task)
+        self.begun(task) > 0
+    }
+
+    /// Returns how often the process has begun a task.
+    pub fn begun(&self, task: &str) -> usize {
+        told(&self.log.0.lock().unwrap(), "a task begins").filter(|line| line["fields"]["task"] == task).count()
     }
 
     /// Waits until the process has logged a message `times` times, and returns the fields of the last one.
@@ -103,6 +108,11 @@ impl Process {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         self.wait()
+    }
+
+    /// Whether the process has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits for the end of the process.

@@ -52,6 +52,17 @@ impl Backend {
         }
     }
 
+    /// Begins a new series of releases.
+    pub(crate) async fn rebase(&self, policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
+        match self {
+            Self::Local => throng_job::rebase(policy, options).await,
+            #[cfg(feature = "cluster")]
+            Self::Cluster { url, partitions, security } => {
+                throng_job::rebase_on(&connect(url, *partitions, security).await?, policy, options).await
+            }
+        }
+    }
+
     /// Appends the rows of new input files to the release of a policy.
     pub(crate) async fn append(&self, policy: &Policy, options: &JobOptions) -> Result<AppendOutcome, JobError> {
         match self {

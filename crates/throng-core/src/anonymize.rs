@@ -109,6 +109,8 @@ pub struct Method {
     pub key: ReleaseKey,
     /// Maximum number of cycles of local search.
     pub cycles: u32,
+    /// Maximum number of proposals per cell in a cycle of local search. There are fewer in large tables.
+    pub most_proposals: u32,
 }
 
 impl Method {
@@ -139,7 +141,7 @@ impl Method {
 
     /// Creates a method with the public key and the default number of cycles.
     pub const fn new(partition: PartitionChoice, cluster: ClusterChoice) -> Self {
-        Self { partition, cluster, key: ReleaseKey::PUBLIC, cycles: DEFAULT_CYCLES }
+        Self { partition, cluster, key: ReleaseKey::PUBLIC, cycles: DEFAULT_CYCLES, most_proposals: u32::MAX }
     }
 
     /// Sets the key.
@@ -150,6 +152,11 @@ impl Method {
     /// Sets the number of cycles.
     pub const fn with_cycles(self, cycles: u32) -> Self {
         Self { cycles, ..self }
+    }
+
+    /// Sets the maximum number of proposals per cell in a cycle of local search.
+    pub const fn with_most_proposals(self, most_proposals: u32) -> Self {
+        Self { most_proposals, ..self }
     }
 
     /// Cuts the feasible regions into leaves that satisfy their models.
@@ -207,7 +214,7 @@ impl Method {
         progress: &dyn ProgressSink,
     ) -> FormedClasses {
         let clustering = self.clustering();
-        let context = ClusterContext::new(self.cycles, progress);
+        let context = ClusterContext::new(self.cycles, progress).with_most_proposals(self.most_proposals);
         let regions: Vec<&[Leaf]> = leaves.chunk_by(|a, b| a.block == b.block).collect();
         let formed = regions.par_iter().map(|leaves| clustering.cluster_region(leaves, table, privacy, &context));
         let formed: Vec<FormedClasses> = formed.collect();

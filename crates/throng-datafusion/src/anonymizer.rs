@@ -9,6 +9,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use throng_core::anonymize::Method;
 use throng_core::feasibility::Feasibility;
 use throng_core::key::ReleaseKey;
+use throng_core::stream::EMISSION_PROPOSALS;
 use throng_policy::{Binding, Policy};
 use tracing::Instrument;
 
@@ -33,6 +34,7 @@ pub struct Anonymizer {
     key: ReleaseKey,
     part_sizes: PartSizes,
     expected_rows: Option<u64>,
+    most_proposals: u32,
 }
 
 impl Anonymizer {
@@ -42,7 +44,8 @@ impl Anonymizer {
         let key = policy.release_key()?;
         let binding = Arc::new(policy.bind(&input)?);
         let schema = released_schema(&binding, &input);
-        Ok(Self { policy, binding, input, schema, key, part_sizes: PartSizes::default(), expected_rows: None })
+        let part_sizes = PartSizes::default();
+        Ok(Self { policy, binding, input, schema, key, part_sizes, expected_rows: None, most_proposals: u32::MAX })
     }
 
     /// Sets about how many rows the input has, by which a refusal of memory tells how much all of them would take. By default
@@ -63,10 +66,11 @@ impl Anonymizer {
         Self { part_sizes, ..self }
     }
 
-    /// Returns the same without a limit of suppressed rows, for parts of an input whose limit is checked over all parts.
-    pub(crate) fn without_suppression_limit(&self) -> Self {
+    /// Returns the same for emissions of a stream. The limit of suppressed rows is checked over all of them, and their search is as
+    /// short as that of the whole input would be.
+    pub(crate) fn for_emissions(&self) -> Self {
         let binding = Binding { suppression_limit: None, ..self.binding.as_ref().clone() };
-        Self { binding: Arc::new(binding), ..self.clone() }
+        Self { binding: Arc::new(binding), most_proposals: EMISSION_PROPOSALS, ..self.clone() }
     }
 
     /// Returns the policy.
@@ -116,7 +120,7 @@ impl Anonymizer {
     /// Returns the method that forms the classes, and the reason for its choice.
     pub fn method(&self) -> (Method, &'static str) {
         let (method, reason) = choose_method(&self.policy.algorithm, &self.binding);
-        (method.with_key(self.key), reason)
+        (method.with_key(self.key).with_most_proposals(self.most_proposals), reason)
     }
 
     /// Executes `input` and returns the release of its rows. The plan must yield at least [`Anonymizer::columns_read`],

@@ -109,11 +109,24 @@ pub async fn run_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) ->
 
 /// Begins a new series of releases under a policy with `mode = "series"`. The release is checked against none before it.
 pub async fn rebase(policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
+    rebase_with(policy, options, None).await
+}
+
+/// Begins a new series as [`rebase`] does, with the same release, on a compute cluster.
+pub async fn rebase_on(cluster: &Cluster, policy: &Policy, options: &JobOptions) -> Result<PublishedRelease, JobError> {
+    rebase_with(policy, options, Some(cluster)).await
+}
+
+async fn rebase_with(
+    policy: &Policy,
+    options: &JobOptions,
+    cluster: Option<&Cluster>,
+) -> Result<PublishedRelease, JobError> {
     if policy.series.is_none() {
         let text = "a policy without [series] has no series to begin; set `mode = \"series\"` under [output]";
         return Err(JobError::new(Kind::BadPolicy, text));
     }
-    run_series(policy, options, true).await
+    run_series(policy, options, cluster, true).await
 }
 
 async fn run_with(
@@ -122,14 +135,7 @@ async fn run_with(
     cluster: Option<&Cluster>,
 ) -> Result<PublishedRelease, JobError> {
     if policy.series.is_some() {
-        return match cluster {
-            None => run_series(policy, options, false).await,
-            Some(_) => {
-                let text = "a series of releases is made in one process, which alone may read its ledger; run it without \
-                            --cluster";
-                Err(JobError::new(Kind::BadPolicy, text))
-            }
-        };
+        return run_series(policy, options, cluster, false).await;
     }
     if policy.output.mode == Mode::Append {
         let appended = match cluster {
@@ -240,10 +246,7 @@ async fn anonymize(
     #[cfg(feature = "leaky")]
     crate::leaky::look(input.as_ref());
     let anonymizer = Arc::clone(table.anonymizer());
-    if cluster.is_some() && !input.is_distributable() {
-        let text = "an input with partition columns is read in one process; run the job without --cluster";
-        return Err(JobError::new(Kind::BadPolicy, text));
-    }
+    check_distributable(cluster, input.as_ref())?;
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
@@ -293,6 +296,15 @@ async fn anonymize(
     let input_digest = digest_of_input(policy, input.as_ref())?;
     let columns = columns_of(anonymizer.schema());
     Ok(StagedRelease { sidecar, read_back, input_digest, columns, clock, warnings })
+}
+
+/// Returns an error if a compute cluster is to read an input that only this process can.
+pub(crate) fn check_distributable(cluster: Option<&Cluster>, input: &dyn JobInput) -> Result<(), JobError> {
+    if cluster.is_some() && !input.is_distributable() {
+        let text = "an input with partition columns is read in one process; run the job without --cluster";
+        return Err(JobError::new(Kind::BadPolicy, text));
+    }
+    Ok(())
 }
 
 /// Returns the digest by which a later run recognizes that nothing has changed. The version of a table of the population is not in

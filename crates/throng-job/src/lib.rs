@@ -64,8 +64,8 @@ pub use draft::{Draft, draft};
 pub use error::{JobError, Kind};
 pub use hierarchy::{HierarchyFit, check_hierarchy, make_hierarchy};
 pub use job::{
-    AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, append_on, make_release, rebase, run,
-    run_on,
+    AppendOutcome, JobOptions, PublishedRelease, UnpublishedRelease, append, append_on, make_release, rebase,
+    rebase_on, run, run_on,
 };
 pub use lab::{
     AttackRequest, DiffRequest, LabColumns, LabTable, OracleRequest, UtilityRequest, attack, diff, examine_releases,

@@ -54,7 +54,7 @@ impl Policy {
                 "columns" => self.write_columns(node, &mut text),
                 "privacy" => {
                     text.push_str("privacy = ");
-                    write_privacy(node, &mut text);
+                    self.write_privacy(node, &mut text);
                     text.push('\n');
                 }
                 _ => {
@@ -89,6 +89,20 @@ impl Policy {
         }
     }
 
+    /// Writes `[privacy]` without the location of a population. A unit that was taken from the policy, as a series does that counts
+    /// units by its ledger, is left out.
+    fn write_privacy(&self, privacy: &SpannedNode, text: &mut String) {
+        let is_kept = |name: &str| !(self.privacy.unit.is_empty() && ["unit", "unit_nulls"].contains(&name));
+        let kept = entries(privacy).iter().filter(|(name, _)| is_kept(name));
+        write_table(kept, text, |name, value, text| match (name, value) {
+            ("population", SpannedValue::Table(fields)) => write_table(fields, text, |name, value, text| match name {
+                "table" => toml_string(POPULATION, text),
+                _ => write_value(value, text),
+            }),
+            _ => write_value(value, text),
+        });
+    }
+
     fn tree_of(&self, column: &str) -> Option<&Tree> {
         let (_, role) = self.columns.by_name.iter().find(|(name, _)| name == column)?;
         let hierarchy = match role {
@@ -112,17 +126,6 @@ fn entries(table: &SpannedNode) -> &[(String, SpannedNode)] {
 
 /// Name of the table of a population, which is not read elsewhere.
 const POPULATION: &str = "population";
-
-/// Writes `[privacy]` without the location of a population.
-fn write_privacy(privacy: &SpannedNode, text: &mut String) {
-    write_table(entries(privacy), text, |name, value, text| match (name, value) {
-        ("population", SpannedValue::Table(fields)) => write_table(fields, text, |name, value, text| match name {
-            "table" => toml_string(POPULATION, text),
-            _ => write_value(value, text),
-        }),
-        _ => write_value(value, text),
-    });
-}
 
 fn write_column_with_tree(fields: &[(String, SpannedNode)], tree: &Tree, text: &mut String) {
     write_table(fields, text, |name, value, text| match name {
@@ -156,9 +159,13 @@ fn write_value(value: &SpannedValue, text: &mut String) {
     }
 }
 
-fn write_table(entries: &[(String, SpannedNode)], text: &mut String, write: impl Fn(&str, &SpannedValue, &mut String)) {
+fn write_table<'a>(
+    entries: impl IntoIterator<Item = &'a (String, SpannedNode)>,
+    text: &mut String,
+    write: impl Fn(&str, &SpannedValue, &mut String),
+) {
     text.push_str("{ ");
-    for (position, (name, node)) in entries.iter().enumerate() {
+    for (position, (name, node)) in entries.into_iter().enumerate() {
         text.push_str(if position > 0 { ", " } else { "" });
         toml_string(name, text);
         text.push_str(" = ");

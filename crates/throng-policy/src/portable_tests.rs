@@ -44,6 +44,20 @@ fn a_portable_policy_means_the_same_and_names_no_place() {
     }
 }
 
+/// A series counts units by its ledger, which is not taken along, and neither are the columns of the unit.
+#[test]
+fn a_unit_that_was_taken_from_a_policy_is_not_in_its_portable_text() {
+    let text = "version = 1\ninput.location = 'in'\noutput = { location = 'out', mode = 'series' }\n\
+                columns = { person.role = 'identifier', age.role = 'quasi' }\n\
+                privacy = { k = 3, unit = 'person' }\nseries.ledger = 'kept'\n";
+    let mut policy = read(text).unwrap();
+    assert!(policy.to_portable().contains("unit"));
+    policy.privacy.unit.clear();
+    let portable = policy.to_portable();
+    assert!(!portable.contains("unit") && !portable.contains("kept") && !portable.contains("series"), "{portable}");
+    assert!(Policy::from_portable(&portable).unwrap().privacy.unit.is_empty());
+}
+
 #[test]
 fn the_policies_that_come_with_throng_are_portable() {
     let configs = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../configs");

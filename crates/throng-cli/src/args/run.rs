@@ -29,7 +29,7 @@ pub(crate) struct RunArgs {
     /// The release takes the place of the one that stands, and is checked against none before it: someone who keeps releases
     /// of the old series may learn more from both than either promises. Needed when the ledger is lost, or the policy has
     /// changed.
-    #[arg(long, conflicts_with_all = ["if_changed", "cluster"])]
+    #[arg(long, conflicts_with = "if_changed")]
     pub(crate) rebase: bool,
 
     /// Watch the input for new files, and append their rows to the release as they come, for a policy with `mode = "append"`

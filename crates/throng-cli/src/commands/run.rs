@@ -34,7 +34,7 @@ pub(super) async fn run(args: &RunArgs, job: JobOptions, files: &RunFiles) -> Re
         return Ok(append_outcome(&appended));
     }
     let released = match args.rebase {
-        true => throng_job::rebase(&policy, &job).await?,
+        true => backend.rebase(&policy, &job).await?,
         false => backend.run(&policy, &job).await?,
     };
     recorder.released(&released);

@@ -43,6 +43,7 @@ pub struct FormedClasses {
 /// Budget, progress and cancellation of one clustering, shared by its threads.
 pub struct ClusterContext<'a> {
     cycles: u32,
+    most_proposals: u32,
     progress: &'a dyn ProgressSink,
     is_cancelled: AtomicBool,
 }
@@ -50,12 +51,23 @@ pub struct ClusterContext<'a> {
 impl<'a> ClusterContext<'a> {
     /// Creates the context of a clustering that may search for `cycles` cycles.
     pub fn new(cycles: u32, progress: &'a dyn ProgressSink) -> Self {
-        Self { cycles, progress, is_cancelled: AtomicBool::new(false) }
+        Self { cycles, most_proposals: u32::MAX, progress, is_cancelled: AtomicBool::new(false) }
+    }
+
+    /// Sets the maximum number of proposals per cell in a search cycle.
+    #[must_use]
+    pub fn with_most_proposals(self, most_proposals: u32) -> Self {
+        Self { most_proposals, ..self }
     }
 
     /// Returns the maximum number of search cycles. The cost of a cycle is the method's own choice.
     pub fn cycles(&self) -> u32 {
         self.cycles
+    }
+
+    /// Returns the maximum number of proposals per cell in a search cycle, whose actual number follows from the size of the table.
+    pub fn most_proposals(&self) -> u32 {
+        self.most_proposals
     }
 
     /// Reports that `cells` more cells are done. Each cell of a table is reported once.

@@ -54,8 +54,8 @@ struct Node {
     levels: Vec<usize>,
 }
 
-/// Returns the classes of the leaves of one feasible region, or `None` if numbers dominate, there are too many nodes, or the
-/// run was interrupted. All of the cells together must satisfy the models, which must be closed under adding rows.
+/// Returns the classes of the leaves of one feasible region, or `None` if numbers dominate, there are too many nodes, the
+/// budget allows fewer proposals than usual, or the run was interrupted. All of the cells together must satisfy the models, which must be closed under adding rows.
 pub(crate) fn level_groups(
     leaves: &[Leaf],
     table: &Table,
@@ -66,7 +66,8 @@ pub(crate) fn level_groups(
     let quasi = table.quasi();
     let numbers = quasi.iter().filter(|quasi| LossForm::is_line(quasi)).count();
     let is_small = quasi.iter().all(|quasi| quasi.domain.len() <= MOST_POSITIONS);
-    if 2 * numbers >= quasi.len() || !is_small || !privacy.is_closed_under_adding_rows() {
+    let is_limited = context.most_proposals() < u32::MAX;
+    if 2 * numbers >= quasi.len() || !is_small || is_limited || !privacy.is_closed_under_adding_rows() {
         return None;
     }
     let cells: Vec<u32> = leaves.iter().flat_map(|leaf| leaf.cells.iter().copied()).collect();

@@ -8,7 +8,13 @@ use crate::test_tables::{Surveyed, ancestor, cases, countries, interval, ints, m
 const ALWAYS: &(dyn Fn() -> bool + Sync) = &|| true;
 
 fn search(rows: &Surveyed, privacy: &Privacy, classes: Vec<Class>, cycles: u32) -> Vec<Class> {
-    let found = improve(&rows.table, privacy, classes, Effort { cycles, seed: 7, may_continue: ALWAYS }).0;
+    let found = improve(
+        &rows.table,
+        privacy,
+        classes,
+        Effort { cycles, most_proposals: u32::MAX, seed: 7, may_continue: ALWAYS },
+    )
+    .0;
     for class in &found {
         assert!(privacy.is_satisfied(&class.tally(&rows.table)), "{class:?}");
     }
@@ -86,7 +92,7 @@ fn nothing_is_done_without_a_cycle_or_when_told_to_stop() {
     let privacy = Privacy::p_sensitive_k_anonymity(2, 1, 0);
     let classes = rows.clusters(&[&[0, 1], &[2, 3]]);
     assert_eq!(search(&rows, &privacy, classes.clone(), 0), classes);
-    let stopped = Effort { cycles: 5, seed: 0, may_continue: &|| false };
+    let stopped = Effort { cycles: 5, most_proposals: u32::MAX, seed: 0, may_continue: &|| false };
     assert_eq!(improve(&rows.table, &privacy, classes.clone(), stopped), (classes, 0));
 }
 

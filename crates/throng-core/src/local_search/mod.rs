@@ -108,6 +108,8 @@ impl Schedule {
 pub struct Effort<'a> {
     /// Maximum number of cycles. The first is a cycle of its own; the others are made in cycles that count for several.
     pub cycles: u32,
+    /// Maximum number of proposals per cell in a cycle, where small tables would get more.
+    pub most_proposals: u32,
     /// Seed of the proposals.
     pub seed: u64,
     /// Polled before every round; once it returns false, the search ends with its best result.
@@ -142,7 +144,8 @@ impl ClusterMethod for LocalSearch {
             || level_groups(leaves, table, privacy, self.start.seed, context),
         );
         let may_continue = || context.may_search();
-        let effort = Effort { cycles: context.cycles(), seed: self.seed, may_continue: &may_continue };
+        let (cycles, most_proposals) = (context.cycles(), context.most_proposals());
+        let effort = Effort { cycles, most_proposals, seed: self.seed, may_continue: &may_continue };
         let (classes, cycles) = match grouped {
             None => improve(table, privacy, start, effort),
             Some(grouped) => improve_better(table, privacy, [start, grouped], effort),
@@ -204,6 +207,7 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
     let columns = state.table.quasi().len() as u64;
     let per_cell =
         (PROPOSALS / (cells * columns)).clamp(LEAST_PER_CELL, MOST_PER_CELL).max(LEAST_PROPOSALS / cells) as u32;
+    let per_cell = per_cell.min(effort.most_proposals.max(LEAST_PER_CELL as u32));
     let (mut near, mut sought) = (NearestCells::find(&state, per_cell, &draws), per_cell);
     state.measure();
     let (mut done, mut length) = (0, 1);
@@ -215,7 +219,7 @@ pub fn improve(table: &Table, privacy: &Privacy, classes: Vec<Class>, effort: Ef
             sought = schedule.proposals();
             near = NearestCells::find(&state, sought, &draws);
         }
-        if !cycle(&mut state, &near, schedule, &draws.of_part(u64::from(done) + 1), effort.may_continue) {
+        if !cycle(&mut state, &near, schedule, &draws.of_part(u64::from(done) + 1), effort) {
             break;
         }
         done += schedule.length;
@@ -230,7 +234,7 @@ fn cycle(
     near: &NearestCells,
     schedule: Schedule,
     draws: &SplitMix64,
-    may_continue: &(dyn Fn() -> bool + Sync),
+    effort: Effort<'_>,
 ) -> bool {
     let (cost, loss) = (state.cost(), state.loss());
     let share = (HEATING_COLUMNS / state.table.quasi().len() as f64).min(1.0);
@@ -242,7 +246,7 @@ fn cycle(
     let cooling = (LAST_HEAT.min(first) / first).powf(1.0 / rounds as f32);
     let mut heat = Temperature { from: first * mean, to: first * mean * cooling };
     let (mut before, mut round) = (None, 0);
-    while round < rounds && mean > 0.0 && may_continue() {
+    while round < rounds && mean > 0.0 && (effort.may_continue)() {
         let proposals = per_cell / rounds;
         let classes = Round { proposals, heat }.run(state, near, &draws.of_part(u64::from(round) + 1));
         let replaced = state.set_classes(classes);
@@ -251,7 +255,7 @@ fn cycle(
         round += 1;
     }
     let is_whole = round == rounds;
-    let cold = COLD_PER_CELL.min(COLD_PROPOSALS / state.movable.len()) as u32;
+    let cold = (COLD_PER_CELL.min(COLD_PROPOSALS / state.movable.len()) as u32).min(effort.most_proposals);
     if is_whole && cold > 0 && mean > 0.0 {
         let heat = Temperature { from: COLD_HEAT * mean, to: COLD_HEAT * mean };
         let classes = Round { proposals: cold, heat }.run(state, near, &draws.of_part(u64::from(rounds) + 1));

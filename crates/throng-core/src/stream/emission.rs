@@ -6,6 +6,11 @@ use crate::partition::FeasibleRegions;
 use crate::survey::SUPPRESSED;
 use crate::table::Table;
 
+/// Maximum number of proposals per cell in a cycle of the local search of an emission: as many as a very large table gets. A table as
+/// small as an emission gets many times as many, and all emissions together would be searched that much longer than all of their rows
+/// in one table. On a census that lost 6 to 9 % less, in five times the time.
+pub const EMISSION_PROPOSALS: u32 = 1;
+
 /// What becomes of the rows of a buffer. Rows are indices in the order of their arrival; each is in one of three sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Emission {

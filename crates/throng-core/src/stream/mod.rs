@@ -47,7 +47,7 @@ mod arrivals;
 mod emission;
 
 pub use arrivals::{Arrivals, DelayLimits, SLACK};
-pub use emission::Emission;
+pub use emission::{EMISSION_PROPOSALS, Emission};
 
 #[cfg(test)]
 #[path = "stream_tests.rs"]

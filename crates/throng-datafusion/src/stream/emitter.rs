@@ -45,7 +45,7 @@ pub(super) struct StreamEmitter {
 /// Makes the releases of emissions.
 #[derive(Clone)]
 struct EmissionMaker {
-    /// Without a limit of suppressed rows, which is checked over the whole stream.
+    /// With the search of an emission, and without a limit of suppressed rows, which is checked over the whole stream.
     anonymizer: Arc<Anonymizer>,
     workspace: Resources,
     batch_rows: usize,
@@ -99,7 +99,7 @@ impl StreamEmitter {
         let limits = DelayLimits { rows: delay.rows, millis: delay.time.map(|time| time.as_millis() as u64) };
         let buffer = RowBuffer::new(input.schema(), limits, &workspace);
         let maker = EmissionMaker {
-            anonymizer: Arc::new(anonymizer.without_suppression_limit()),
+            anonymizer: Arc::new(anonymizer.for_emissions()),
             workspace,
             batch_rows: context.session_config().batch_size(),
             ahead: context.session_config().target_partitions(),

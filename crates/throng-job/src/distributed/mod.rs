@@ -10,6 +10,9 @@
 //!  publish ◄───────────────────┘
 //! ```
 //!
+//! A night of a series ([`crate::series`]) has its input read and its files verified by the cluster, and is decided and written by
+//! the driver, which alone has the ledger.
+//!
 //! The driver holds the content of the release's documents, and neither rows nor groups. Only the driver publishes,
 //! through the same chain of types as a job in one process. Files of failed attempts are not referenced, and are
 //! removed.
@@ -19,6 +22,7 @@ mod write_task;
 
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
+use futures::future::BoxFuture;
 use throng_datafusion::distributed::TaskKind;
 
 pub(crate) use release::{StagedFacts, release_on, verify_on};
@@ -38,8 +42,22 @@ pub struct Cluster {
 /// Tasks of this crate, for the codecs of a compute cluster.
 pub static JOB_TASKS: [&TaskKind; 1] = [&WRITE_TASK];
 
+/// Runs a query, and once more if it failed for a reason that may have passed: a compute cluster that has lost an executor may
+/// fail a query that succeeds on retry.
+pub(crate) async fn retried<'a, T>(
+    query: impl Fn() -> BoxFuture<'a, Result<T, JobError>> + Send,
+) -> Result<T, JobError> {
+    match query().await {
+        Err(error) if error.kind() == Kind::TemporaryIo => {
+            tracing::warn!("{error}; the query is tried once more");
+            query().await
+        }
+        answered => answered,
+    }
+}
+
 /// Classifies the error of a query on a compute cluster. The text of an engine error may quote values and is dropped.
-fn failed(doing: &str, error: &DataFusionError) -> JobError {
+pub(crate) fn failed(doing: &str, error: &DataFusionError) -> JobError {
     crate::sql::ours(error).unwrap_or_else(|| {
         let advice = "look into the logs of its executors, then try again";
         JobError::new(Kind::TemporaryIo, format!("the cluster failed while {doing}; {advice}"))

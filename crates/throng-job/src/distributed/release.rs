@@ -8,6 +8,7 @@ use datafusion::arrow::datatypes::{UInt32Type, UInt64Type};
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig};
+use futures::{FutureExt, TryFutureExt};
 use object_store::ObjectStoreExt;
 use throng_core::row_hash::Checksum;
 use throng_datafusion::distributed::{
@@ -19,7 +20,7 @@ use throng_report::document::ClusterFacts;
 use tracing::Instrument;
 
 use super::write_task::WRITE_TASK;
-use super::{Cluster, failed};
+use super::{Cluster, failed, retried};
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
 use crate::manifest::FileEntry;
@@ -161,19 +162,13 @@ async fn run(
 ) -> Result<Vec<RecordBatch>, JobError> {
     let table: Arc<dyn TableProvider> =
         Arc::new(TaskTable::new(table, columns, tasks).map_err(|error| failed(doing, &error))?);
-    let answers = async || {
-        let answers = cluster.session.read_table(Arc::clone(&table))?.collect();
-        answers.await
+    // Files of an attempt that failed have other names and are not referenced.
+    let table = &table;
+    let query = || {
+        let answers = async move { cluster.session.read_table(Arc::clone(table))?.collect().await };
+        answers.map_err(|error| failed(doing, &error)).boxed()
     };
-    match answers().await.map_err(|error| failed(doing, &error)) {
-        // A compute cluster that has lost an executor may fail a query that succeeds on retry. Files of the first
-        // attempt have other names and are not referenced.
-        Err(error) if error.kind() == Kind::TemporaryIo => {
-            tracing::warn!("{error}; the query is tried once more");
-            answers().await.map_err(|error| failed(doing, &error))
-        }
-        answered => answered,
-    }
+    retried(query).await
 }
 
 /// Combined answers of the writers.

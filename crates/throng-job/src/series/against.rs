@@ -4,25 +4,37 @@
 //! classes if neither release has another row like it. What remains of a class of the earlier release has left, and what
 //! remains of a class of the later one has come. Each of these sets must be empty or satisfy k and p, as far as rows tell:
 //! an intruder without the ledger can't count units.
+//!
+//! ```text
+//!  earlier ─┐                    ┌─ in both: stayed ───────────────────────────┐
+//!  later ───┴─ by row ─► matched ┴─ in one ─► by rest ─► moved, left or come ──┴─ by set ─► rows and values counted
+//! ```
+//!
+//! Rows wait on disk between the steps. Each step takes one bucket at a time, and counts what it reads, so that memory follows
+//! neither the rows of the releases nor those of their largest class.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use datafusion::arrow::array::ArrayRef;
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use datafusion::prelude::SessionContext;
+use futures::TryStreamExt;
 use rustc_hash::{FxHashMap, FxHashSet};
 use throng_core::key::ReleaseKey;
 use throng_core::series::UNCOUNTED;
 use throng_core::verify::Promise;
-use throng_datafusion::{catch_decode_panic, to_canonical_array};
+use throng_datafusion::{catch_decode_panic, catch_decode_panics, to_canonical_array};
 use throng_policy::Store;
 
 use crate::error::{JobError, Kind};
-use crate::input::{FileInput, JobInput, open_locations};
 use crate::job::JobOptions;
 use crate::session::session;
-use crate::verify::{listed_files, release_at};
+use crate::verify::open_release;
 
-use super::rows::{codes, hashes};
+use super::buckets::{BUCKETS, reservation, reserve};
+use super::rows::{codes, counted_columns, hashes};
+use super::seen_rows::{BucketBy, SeenColumns, SeenRows, SeenWriter, SetKey, StoredSeen};
+
+/// Memory of an entry of a table of hashes, at most, and of a value in one.
+const ENTRY_BYTES: usize = 256;
+const VALUE_BYTES: usize = 32;
 
 /// What two releases give away together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,16 +62,6 @@ impl SeriesComparison {
     }
 }
 
-/// A row as an intruder sees it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct SeenRow {
-    class: u128,
-    /// All released columns except the quasi-identifiers.
-    rest: u128,
-    /// Codes of the sensitive values.
-    values: Vec<u64>,
-}
-
 /// Compares a release with each of the earlier ones.
 pub async fn verify_against(
     release: &str,
@@ -71,33 +73,55 @@ pub async fn verify_against(
     if previous.is_empty() {
         return Ok(Vec::new());
     }
-    let later = read(release, promise, store, options).await?;
+    let session = session(options)?;
+    let comparer = Comparer { promise, session: &session, buckets: BUCKETS };
+    let later = comparer.read(release, store, |seen| seen.later = seen.earlier.take()).await?;
     let mut comparisons = Vec::new();
     for location in previous {
-        let earlier = read(location, promise, store, options).await?;
-        comparisons.push(SeriesComparison { previous: location.clone(), ..compare(&earlier, &later, promise) });
+        let earlier = comparer.read(location, store, |_| ()).await?;
+        comparisons.push(SeriesComparison { previous: location.clone(), ..comparer.compare(&earlier, &later)? });
     }
     Ok(comparisons)
 }
 
-async fn read(
-    location: &str,
-    promise: &Promise,
-    store: &Store,
-    options: &JobOptions,
-) -> Result<Vec<SeenRow>, JobError> {
-    let session = session(options)?;
-    let locations = [location.to_owned()];
-    let input: Arc<dyn JobInput> = match release_at(&locations, store).await? {
-        Some((place, manifest)) => {
-            Arc::new(FileInput::of_release(&session, listed_files(&place, &manifest).await?).await?)
+/// Compares releases on disk.
+pub(super) struct Comparer<'a> {
+    pub(super) promise: &'a Promise,
+    pub(super) session: &'a SessionContext,
+    /// Number of buckets, which changes nothing of what is found.
+    pub(super) buckets: usize,
+}
+
+impl Comparer<'_> {
+    pub(super) fn writer(&self, by: BucketBy) -> Result<SeenWriter, JobError> {
+        SeenWriter::new(self.promise.sensitive.len(), by, self.buckets, self.session)
+    }
+
+    /// Reads a release. `place` changes rows of an earlier release into those of another one.
+    async fn read(&self, location: &str, store: &Store, place: impl Fn(&mut SeenRows)) -> Result<StoredSeen, JobError> {
+        let input = open_release(self.session, &[location.to_owned()], store).await?;
+        input.read_plan(None).apply(self.session)?;
+        let failed = |error| JobError::reading("the release", &error);
+        let stream = catch_decode_panic(input.rows(self.session)?.execute_stream()).await.map_err(failed)?;
+        let mut stream = catch_decode_panics(stream);
+        let mut writer = self.writer(BucketBy::Row)?;
+        while let Some(batch) = stream.try_next().await.map_err(failed)? {
+            let mut rows = writer.columns();
+            self.see(location, &batch, &place, &mut rows)?;
+            writer.push(rows)?;
         }
-        None => open_locations(&session, &locations, store).await?,
-    };
-    let failed = |error| JobError::reading("the release", &error);
-    let batches = catch_decode_panic(input.rows(&session)?.collect()).await.map_err(failed)?;
-    let mut rows = Vec::new();
-    for batch in &batches {
+        writer.finish()
+    }
+
+    /// Adds the rows of a batch as an intruder sees them.
+    fn see(
+        &self,
+        location: &str,
+        batch: &RecordBatch,
+        place: impl Fn(&mut SeenRows),
+        to: &mut SeenColumns,
+    ) -> Result<(), JobError> {
+        let promise = self.promise;
         let column = |name: &str| -> Result<ArrayRef, JobError> {
             let missing = || JobError::new(Kind::Verification, format!("{location} has no column `{name}`"));
             Ok(to_canonical_array(batch.column_by_name(name).ok_or_else(missing)?)?)
@@ -116,64 +140,161 @@ async fn read(
         let quasi: Vec<&str> = promise.quasi.iter().map(String::as_str).collect();
         let (classes, rest) = (hash(&quasi)?, hash(&rest)?);
         let secret = promise.sensitive.iter().map(|sensitive| column(&sensitive.column));
-        let (values, width) =
-            (codes(&secret.collect::<Result<Vec<_>, _>>()?, ReleaseKey::PUBLIC)?, promise.sensitive.len());
+        let secret = secret.collect::<Result<Vec<_>, _>>()?;
+        let rules = promise.sensitive.iter().map(|sensitive| &sensitive.look_alikes);
+        let values = codes(&counted_columns(&secret, rules)?, ReleaseKey::PUBLIC)?;
+        let width = promise.sensitive.len();
         for (row, (class, rest)) in classes.into_iter().zip(rest).enumerate() {
-            rows.push(SeenRow { class, rest, values: values[row * width..(row + 1) * width].to_vec() });
+            let mut seen = SeenRows { earlier: Some(class), later: None, rest, rows: 1 };
+            place(&mut seen);
+            to.push(&seen, &values[row * width..(row + 1) * width]);
         }
+        Ok(())
     }
-    Ok(rows)
+
+    /// Compares two releases whose rows are in buckets by row.
+    pub(super) fn compare(&self, earlier: &StoredSeen, later: &StoredSeen) -> Result<SeriesComparison, JobError> {
+        let mut found = SeriesComparison::default();
+        let mut sets = self.writer(BucketBy::Set)?;
+        let unmatched = self.match_equal(earlier, later, &mut sets, &mut found)?;
+        self.match_moved(&unmatched, &mut sets, &mut found)?;
+        self.count_sets(&sets.finish()?, &mut found)?;
+        Ok(found)
+    }
+
+    /// Matches equal rows of one class. Returns the rows of either release that the other does not have in that class.
+    fn match_equal(
+        &self,
+        earlier: &StoredSeen,
+        later: &StoredSeen,
+        sets: &mut SeenWriter,
+        found: &mut SeriesComparison,
+    ) -> Result<StoredSeen, JobError> {
+        let (room, width) = (reservation(self.session), self.promise.sensitive.len());
+        let mut unmatched = self.writer(BucketBy::Rest)?;
+        for bucket in 0..self.buckets {
+            // Rows in the earlier release and in the later one, and where the values are.
+            let mut alike: FxHashMap<(u128, u128), ([u64; 2], usize)> = FxHashMap::default();
+            let mut all_values = Vec::new();
+            for (release, stored) in [earlier, later].into_iter().enumerate() {
+                for part in stored.parts(bucket) {
+                    for (seen, values) in part?.iter() {
+                        let Some(class) = seen.earlier.or(seen.later) else { continue };
+                        let (rows, _) = alike.entry((class, seen.rest)).or_insert_with(|| {
+                            all_values.extend(values);
+                            ([0, 0], all_values.len() - width)
+                        });
+                        rows[release] += seen.rows;
+                    }
+                    reserve(&room, alike.len() * (ENTRY_BYTES + width * VALUE_BYTES))?;
+                }
+            }
+            let (mut stayed, mut alone) = (sets.columns(), unmatched.columns());
+            for ((class, rest), ([before, after], at)) in alike {
+                let (class, values, both) = (Some(class), &all_values[at..at + width], before.min(after));
+                found.stayed += both;
+                if both > 0 {
+                    stayed.push(&SeenRows { earlier: class, later: class, rest, rows: both }, values);
+                }
+                if before > both {
+                    alone.push(&SeenRows { earlier: class, later: None, rest, rows: before - both }, values);
+                }
+                if after > both {
+                    alone.push(&SeenRows { earlier: None, later: class, rest, rows: after - both }, values);
+                }
+            }
+            sets.push(stayed)?;
+            unmatched.push(alone)?;
+        }
+        unmatched.finish()
+    }
+
+    /// Matches rows that are equal but for their class, where either release has one of them.
+    fn match_moved(
+        &self,
+        unmatched: &StoredSeen,
+        sets: &mut SeenWriter,
+        found: &mut SeriesComparison,
+    ) -> Result<(), JobError> {
+        let room = reservation(self.session);
+        for bucket in 0..self.buckets {
+            // By all other columns: the rows of the earlier release and of the later one, and a class of each.
+            let mut alike: FxHashMap<u128, ([u64; 2], SetKey)> = FxHashMap::default();
+            for part in unmatched.parts(bucket) {
+                for (seen, _) in part?.iter() {
+                    let ([before, after], classes) = alike.entry(seen.rest).or_default();
+                    *before += if seen.earlier.is_some() { seen.rows } else { 0 };
+                    *after += if seen.later.is_some() { seen.rows } else { 0 };
+                    *classes = (classes.0.or(seen.earlier), classes.1.or(seen.later));
+                }
+                reserve(&room, alike.len() * ENTRY_BYTES)?;
+            }
+            for part in unmatched.parts(bucket) {
+                let mut rows = sets.columns();
+                for (seen, values) in part?.iter() {
+                    match alike.get(&seen.rest) {
+                        // Counted once, as a row of the later release.
+                        Some(([1, 1], _)) if seen.later.is_none() => continue,
+                        Some(([1, 1], (earlier, _))) => {
+                            found.moved += 1;
+                            rows.push(&SeenRows { earlier: *earlier, ..*seen }, values);
+                        }
+                        _ => {
+                            *if seen.later.is_some() { &mut found.come } else { &mut found.left } += seen.rows;
+                            rows.push(seen, values);
+                        }
+                    }
+                }
+                sets.push(rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the rows and values of each set, and the rows of sets that do not satisfy the promise.
+    fn count_sets(&self, sets: &StoredSeen, found: &mut SeriesComparison) -> Result<(), JobError> {
+        let (room, sensitive) = (reservation(self.session), &self.promise.sensitive);
+        for bucket in 0..self.buckets {
+            let (mut counted, mut held): (FxHashMap<SetKey, CountedSet>, usize) = (FxHashMap::default(), 0);
+            for part in sets.parts(bucket) {
+                for (seen, values) in part?.iter() {
+                    let set = counted.entry(seen.set()).or_insert_with(|| CountedSet::new(sensitive.len()));
+                    set.rows += seen.rows;
+                    for ((known, value), promised) in set.values.iter_mut().zip(values).zip(sensitive) {
+                        // More values than p make no difference.
+                        if *value != UNCOUNTED && (known.len() as u64) < promised.p {
+                            held += usize::from(known.insert(*value));
+                        }
+                    }
+                }
+                reserve(&room, counted.len() * (ENTRY_BYTES + sensitive.len() * ENTRY_BYTES) + held * VALUE_BYTES)?;
+            }
+            for CountedSet { rows, values } in counted.values() {
+                let is_poor = values
+                    .iter()
+                    .zip(sensitive)
+                    .any(|(values, promised)| promised.p > 1 && (values.len() as u64) < promised.p);
+                found.rows_below_k += if *rows < self.promise.k { *rows } else { 0 };
+                found.rows_below_p += if is_poor { *rows } else { 0 };
+            }
+        }
+        Ok(())
+    }
 }
 
-fn compare(earlier: &[SeenRow], later: &[SeenRow], promise: &Promise) -> SeriesComparison {
-    let mut found = SeriesComparison::default();
-    let mut unmatched: FxHashMap<&SeenRow, usize> = FxHashMap::default();
-    earlier.iter().for_each(|row| *unmatched.entry(row).or_default() += 1);
-    // The sets: by the class in the earlier release and in the later one, if any.
-    let mut sets: BTreeMap<(Option<u128>, Option<u128>), Vec<&SeenRow>> = BTreeMap::new();
-    let mut new = Vec::new();
-    for row in later {
-        match unmatched.get_mut(row).filter(|count| **count > 0) {
-            Some(count) => {
-                *count -= 1;
-                found.stayed += 1;
-                sets.entry((Some(row.class), Some(row.class))).or_default().push(row);
-            }
-            None => new.push(row),
-        }
-    }
-    let old: Vec<&SeenRow> = unmatched.iter().flat_map(|(row, count)| std::iter::repeat_n(*row, *count)).collect();
-    let alike = |rows: &[&SeenRow]| {
-        let mut alike: FxHashMap<u128, Vec<usize>> = FxHashMap::default();
-        rows.iter().enumerate().for_each(|(at, row)| alike.entry(row.rest).or_default().push(at));
-        alike
-    };
-    let old_alike = alike(&old);
-    let mut has_moved: FxHashSet<usize> = FxHashSet::default();
-    for (rest, at) in alike(&new) {
-        if let ([from], [to]) = (old_alike.get(&rest).map_or(&[][..], Vec::as_slice), at.as_slice()) {
-            found.moved += 1;
-            sets.entry((Some(old[*from].class), Some(new[*to].class))).or_default().push(new[*to]);
-            has_moved.insert(*from);
-        } else {
-            for row in at {
-                found.come += 1;
-                sets.entry((None, Some(new[row].class))).or_default().push(new[row]);
-            }
-        }
-    }
-    for (_, row) in old.iter().enumerate().filter(|(at, _)| !has_moved.contains(at)) {
-        found.left += 1;
-        sets.entry((Some(row.class), None)).or_default().push(row);
-    }
-    for rows in sets.values() {
-        found.rows_below_k += if (rows.len() as u64) < promise.k { rows.len() as u64 } else { 0 };
-        let is_poor = promise.sensitive.iter().enumerate().any(|(at, sensitive)| {
-            let values: FxHashSet<u64> =
-                rows.iter().map(|row| row.values[at]).filter(|code| *code != UNCOUNTED).collect();
-            sensitive.p > 1 && (values.len() as u64) < sensitive.p
-        });
-        found.rows_below_p += if is_poor { rows.len() as u64 } else { 0 };
-    }
-    found
+/// Rows that are singled out together.
+struct CountedSet {
+    rows: u64,
+    /// Distinct values of each sensitive column, up to p.
+    values: Vec<FxHashSet<u64>>,
 }
+
+impl CountedSet {
+    fn new(width: usize) -> Self {
+        Self { rows: 0, values: vec![FxHashSet::default(); width] }
+    }
+}
+
+#[cfg(test)]
+#[path = "against_tests.rs"]
+mod tests;

@@ -150,16 +150,19 @@ impl StoredBuckets {
 
     /// Reads a bucket, in the order in which its rows were added.
     pub(super) fn read(&self, bucket: usize) -> Result<RecordBatch, JobError> {
-        let mut batches = Vec::new();
-        for piece in &self.pieces[bucket] {
+        concat_batches(&self.schema, &self.pieces(bucket).collect::<Result<Vec<_>, _>>()?).map_err(kernel)
+    }
+
+    /// Reads a bucket piece by piece, in the order in which its rows were added.
+    pub(super) fn pieces(&self, bucket: usize) -> impl Iterator<Item = Result<RecordBatch, JobError>> {
+        self.pieces[bucket].iter().map(|piece| {
             let mut bytes = vec![0; piece.bytes as usize];
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             let read = file.seek(SeekFrom::Start(piece.offset)).and_then(|_| file.read_exact(&mut bytes));
             drop(file);
             read.map_err(|error| JobError::temporary_file(&error))?;
-            batches.push(decode(&bytes).ok_or_else(|| JobError::internal("rows on disk can't be read"))?);
-        }
-        concat_batches(&self.schema, &batches).map_err(kernel)
+            decode(&bytes).ok_or_else(|| JobError::internal("rows on disk can't be read"))
+        })
     }
 }
 

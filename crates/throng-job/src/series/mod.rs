@@ -24,6 +24,7 @@ mod place;
 mod rows;
 mod run;
 mod sealed;
+mod seen_rows;
 mod verify_ledger;
 
 use crate::error::JobError;

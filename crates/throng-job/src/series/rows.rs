@@ -5,15 +5,18 @@ use std::sync::Arc;
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array, UInt64Array};
 use datafusion::arrow::compute::take_record_batch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, UInt64Type};
+use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
-use futures::TryStreamExt;
+use futures::{FutureExt, TryFutureExt, TryStreamExt};
 use rayon::prelude::*;
 use throng_core::key::ReleaseKey;
 use throng_core::look_alikes::LookAlikeRule;
 use throng_core::row_hash::RowHasher;
 use throng_core::series::{RowKey, UNCOUNTED};
+use throng_datafusion::distributed::batch_bytes;
 use throng_datafusion::{Anonymizer, catch_decode_panic, catch_decode_panics, to_canonical_array, to_canonical_field};
 
+use crate::distributed::{Cluster, failed, retried};
 use crate::error::{JobError, Kind};
 use crate::input::JobInput;
 
@@ -30,6 +33,8 @@ pub(super) struct TonightRows {
     buckets: StoredBuckets,
     /// Number of rows.
     pub(super) rows: u64,
+    /// Size of the rows, as they were received.
+    pub(super) bytes: u64,
     /// Number of codes of a row.
     width: usize,
     key: ReleaseKey,
@@ -130,9 +135,11 @@ pub(super) fn codes_of(batch: &RecordBatch, first: usize, width: usize, order: &
     order.iter().flat_map(|row| columns.iter().map(|column| column[*row as usize])).collect()
 }
 
-/// Reads all rows of an input, and replaces the columns of the unit by a pseudonym.
+/// Reads all rows of an input, and replaces the columns of the unit by a pseudonym. On a compute cluster, its executors read
+/// files and send the columns that are needed; keys and pseudonyms are made in this process.
 pub(super) async fn read_rows(
     session: &SessionContext,
+    cluster: Option<&Cluster>,
     input: &dyn JobInput,
     anonymizer: &Anonymizer,
     unit: &[String],
@@ -152,36 +159,71 @@ pub(super) async fn read_rows(
     }
     let mut read = kept.clone();
     read.extend(unit.iter().map(String::as_str).filter(|name| !kept.contains(name)));
-    let frame = input.rows(session)?.select_columns(&read);
-    let frame = frame.map_err(|error| JobError::reading("the input", &error))?;
-    let mut stream = match catch_decode_panic(frame.execute_stream()).await {
-        Ok(stream) => catch_decode_panics(stream),
-        Err(error) => return Err(input.locate(session, &read, &error).await),
-    };
     let keyed = RowsToKey { anonymizer, kept: &kept, unit, key };
-    let (mut writer, mut rows, mut nulls) = (None, 0, 0);
-    loop {
-        let batch = match stream.try_next().await {
-            Ok(Some(batch)) => batch,
-            Ok(None) => break,
-            Err(error) => return Err(input.locate(session, &read, &error).await),
-        };
-        let (batch, units, without) = keyed.of(&plain(&batch)?)?;
-        (rows, nulls) = (rows + batch.num_rows() as u64, nulls + without);
-        let writer = match &mut writer {
-            Some(writer) => writer,
-            None => writer.insert(BucketWriter::new(batch.schema(), session)?),
-        };
-        writer.push(batch, units.into_iter().map(bucket_of))?;
-    }
+    let received = match cluster {
+        None => match keyed.read(input, &read, session, session).await {
+            Err(ReadFailure::Engine(error)) => return Err(input.locate(session, &read, &error).await),
+            Err(ReadFailure::Other(error)) => return Err(error),
+            Ok(received) => received,
+        },
+        Some(cluster) => {
+            let query = || {
+                let received = keyed.read(input, &read, &cluster.session, session);
+                received.map_err(ReadFailure::on_cluster).boxed()
+            };
+            let received = retried(query).await;
+            // If the input changed while it was read, that is reported first.
+            input.check_unchanged().await?;
+            received?
+        }
+    };
     input.check_unchanged().await?;
+    let ReceivedRows { writer, rows, nulls, bytes } = received;
     let Some(writer) = writer else { return Err(JobError::new(Kind::NoInput, "the input has no rows")) };
     input.check_rows(rows)?;
     if nulls > 0 {
         let text = format!("the columns of the `unit` have {nulls} nulls, and a series must know whose row is whose");
         return Err(JobError::new(Kind::BadData, text));
     }
-    Ok(TonightRows { buckets: writer.finish()?, rows, width: anonymizer.binding().sensitive.len(), key })
+    Ok(TonightRows { buckets: writer.finish()?, rows, bytes, width: anonymizer.binding().sensitive.len(), key })
+}
+
+/// Rows that are being read.
+#[derive(Default)]
+struct ReceivedRows {
+    writer: Option<BucketWriter>,
+    rows: u64,
+    /// Nulls in the columns of the unit.
+    nulls: usize,
+    bytes: u64,
+}
+
+/// Why rows could not be read.
+enum ReadFailure {
+    /// The engine failed; its error may quote values.
+    Engine(DataFusionError),
+    Other(JobError),
+}
+
+impl ReadFailure {
+    fn on_cluster(self) -> JobError {
+        match self {
+            Self::Engine(error) => failed("the input was read", &error),
+            Self::Other(error) => error,
+        }
+    }
+}
+
+impl From<DataFusionError> for ReadFailure {
+    fn from(error: DataFusionError) -> Self {
+        Self::Engine(error)
+    }
+}
+
+impl From<JobError> for ReadFailure {
+    fn from(error: JobError) -> Self {
+        Self::Other(error)
+    }
 }
 
 /// How rows of the input get their keys.
@@ -193,6 +235,32 @@ struct RowsToKey<'a> {
 }
 
 impl RowsToKey<'_> {
+    /// Reads these columns of all rows by queries of `reader`, to buckets in the memory of `session`.
+    async fn read(
+        &self,
+        input: &dyn JobInput,
+        columns: &[&str],
+        reader: &SessionContext,
+        session: &SessionContext,
+    ) -> Result<ReceivedRows, ReadFailure> {
+        let frame = input.rows(reader)?.select_columns(columns)?;
+        let stream = catch_decode_panic(frame.execute_stream()).await?;
+        let mut stream = catch_decode_panics(stream);
+        let mut received = ReceivedRows::default();
+        while let Some(batch) = stream.try_next().await? {
+            received.rows += batch.num_rows() as u64;
+            received.bytes += batch_bytes(&batch);
+            let (batch, units, nulls) = self.of(&plain(&batch)?)?;
+            received.nulls += nulls;
+            let writer = match &mut received.writer {
+                Some(writer) => writer,
+                None => received.writer.insert(BucketWriter::new(batch.schema(), session)?),
+            };
+            writer.push(batch, units.into_iter().map(bucket_of))?;
+        }
+        Ok(received)
+    }
+
     /// Returns key, codes and content of rows, their units, and the number of nulls in the columns of the unit.
     fn of(&self, rows: &RecordBatch) -> Result<(RecordBatch, Vec<u128>, usize), JobError> {
         let Self { anonymizer, kept, unit, key } = self;

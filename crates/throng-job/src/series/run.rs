@@ -1,5 +1,6 @@
 //! One release of a series: from the ledger and the input to a release and the next ledger.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use datafusion::prelude::SessionContext;
@@ -11,13 +12,17 @@ use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, Release};
 use throng_policy::{Guards, Policy, SeriesSettings, delta_table};
 use throng_report::Sidecar;
 use throng_report::document::{
-    AlgorithmFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
+    AlgorithmFacts, ClusterFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
 };
 use tracing::Instrument;
 
+use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
-use crate::job::{BoundJob, JobOptions, PublishedRelease, bind, check_apart, column_counts, privacy_unit, run_facts};
+use crate::job::{
+    BoundJob, JobOptions, PublishedRelease, bind, check_apart, check_distributable, column_counts, privacy_unit,
+    run_facts,
+};
 use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
 use crate::privacy_facts::complete;
@@ -49,19 +54,22 @@ struct StagedNight {
     warnings: Vec<String>,
 }
 
-/// Publishes the next release of a series. With `is_rebase` it is the first of a new one, whatever was published before.
+/// Publishes the next release of a series. With `is_rebase` it is the first of a new one, whatever was published before. A
+/// compute cluster reads the input and verifies the release; the ledger and its key stay in this process.
 pub(crate) async fn run_series(
     policy: &Policy,
     options: &JobOptions,
+    cluster: Option<&Cluster>,
     is_rebase: bool,
 ) -> Result<PublishedRelease, JobError> {
-    run_with_key(policy, options, is_rebase, ledger_key()?).await
+    run_with_key(policy, options, cluster, is_rebase, ledger_key()?).await
 }
 
 /// Publishes the next release of a series whose ledger has this key.
 pub(super) async fn run_with_key(
     policy: &Policy,
     options: &JobOptions,
+    cluster: Option<&Cluster>,
     is_rebase: bool,
     key: ReleaseKey,
 ) -> Result<PublishedRelease, JobError> {
@@ -105,7 +113,7 @@ pub(super) async fn run_with_key(
             if let (Some(ledger), Some(earlier)) = (&ledger, earlier) {
                 check_remembered(&output, earlier, ledger.header.releases.min(settings.remember))?;
             }
-            let night = stage(policy, settings, options, &place, ledger, &staged, &run).await?;
+            let night = stage(policy, settings, options, cluster, &place, ledger, &staged, &run).await?;
             let replaced = match standing {
                 StandingRelease::OfRun(run_id) => Some(run_id),
                 StandingRelease::Nothing | StandingRelease::OfOthers => None,
@@ -172,10 +180,12 @@ pub(crate) async fn standing_release(output: &StorePath) -> Result<Option<Manife
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "the state of a night, in the order of its stages")]
 async fn stage(
     policy: &Policy,
     settings: &SeriesSettings,
     options: &JobOptions,
+    cluster: Option<&Cluster>,
     place: &LedgerPlace,
     ledger: Option<Ledger>,
     staged: &Staged,
@@ -188,11 +198,14 @@ async fn stage(
         recorder.bound(ColumnOrigins::of(table.anonymizer()));
     }
     let anonymizer = Arc::clone(table.anonymizer());
+    check_distributable(cluster, input.as_ref())?;
     let guards = DeliveryGuards::of(policy).await?;
     guards.check_declared(input.expected_rows())?;
     let gate = ReleaseGate::open(policy, &session, &input).await?;
     let span = clock.begin(Stage::Survey, None);
-    let tonight = read_rows(&session, input.as_ref(), &anonymizer, &settings.unit, place.key).instrument(span).await?;
+    let tonight = read_rows(&session, cluster, input.as_ref(), &anonymizer, &settings.unit, place.key);
+    let tonight = tonight.instrument(span).await?;
+    let of_cluster = cluster.map(|cluster| cluster_facts(cluster, tonight.bytes));
     let delivered = tonight.rows;
     let night = Night {
         anonymizer: &anonymizer,
@@ -244,7 +257,7 @@ async fn stage(
     let (count, bytes) = (files.len() as u64, files.iter().map(|file| file.bytes).sum());
     let staged_files = files.clone();
     let written = StagedFiles { files, place: &staging, facts: &facts, units: None };
-    let (findings, read_back) = read_back(written, &anonymizer, options, None).instrument(span).await?;
+    let (findings, read_back) = read_back(written, &anonymizer, options, cluster).instrument(span).await?;
     check_staged(&staging, &staged_files, &anonymizer, place.key, &checksum, options).await?;
     let examined = gate.examine_files(&staging, &staged_files).await?;
 
@@ -282,7 +295,8 @@ async fn stage(
         borrowed: facts.borrowed,
         people: None,
     };
-    let resources = ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: None };
+    let resources =
+        ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
     let series = series_facts(&counts, releases, settings, anonymizer.binding().k);
     let sidecar = Sidecar { series: Some(series), ..Sidecar::new(run, release, &findings, resources) };
     let mut sidecar = Sidecar { attacks: examined.attacks, ..sidecar };
@@ -290,6 +304,12 @@ async fn stage(
     let warnings = read_back.exposure().map(InsensitiveExposure::warnings).unwrap_or_default();
     let input_digest = input.fingerprint().map(|fingerprint| input_digest(policy, fingerprint)).transpose()?;
     Ok(StagedNight { sidecar, read_back, input_digest, ledger, clock, warnings })
+}
+
+/// Returns what a cluster has sent. There is no release plan on a store, because the decision about rows stays with the driver.
+fn cluster_facts(cluster: &Cluster, bytes: u64) -> ClusterFacts {
+    let shuffle_bytes = BTreeMap::from([("survey".into(), bytes)]);
+    ClusterFacts { partitions: cluster.partitions, groups: 0, outline_bytes: 0, shuffle_bytes }
 }
 
 /// Counts of rows are rounded up to the next multiple of k: a sidecar reveals nothing about fewer than k rows.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use datafusion::prelude::{SessionConfig, SessionContext};
 use tempfile::TempDir;
 use throng_core::key::ReleaseKey;
 use throng_policy::{Overrides, Policy, Secret};
@@ -12,6 +13,7 @@ use throng_policy::{Overrides, Policy, Secret};
 use super::run::run_with_key;
 use super::verify_ledger::verify_with_key;
 use super::*;
+use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::job::{JobOptions, PublishedRelease};
 
@@ -80,7 +82,12 @@ impl Town {
     /// Runs a night within a memory limit.
     async fn night_within(&self, memory_limit: Option<u64>) -> Result<PublishedRelease, JobError> {
         let options = JobOptions { memory_limit, ..JobOptions::default() };
-        run_with_key(&self.policy("series"), &options, false, KEY).await
+        run_with_key(&self.policy("series"), &options, None, false, KEY).await
+    }
+
+    /// Runs a night on a session in place of a compute cluster.
+    async fn night_on(&self, cluster: &Cluster, is_rebase: bool) -> Result<PublishedRelease, JobError> {
+        run_with_key(&self.policy("series"), &JobOptions::default(), Some(cluster), is_rebase, KEY).await
     }
 
     /// Keeps the release that stands, as an intruder would.
@@ -228,6 +235,44 @@ async fn releases_do_not_depend_on_the_memory_limit() {
     }
 }
 
+/// A cluster reads and verifies. Its tasks have the policy without ledger and unit, and one process goes on with the series.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_gives_the_nights_of_one_process() {
+    let digests =
+        |release: &PublishedRelease| -> Vec<String> { release.files.iter().map(|file| file.sha256.clone()).collect() };
+    for rows_per_unit in [1, 3] {
+        let config = SessionConfig::new().with_target_partitions(3).with_batch_size(100);
+        let cluster = Cluster { session: SessionContext::new_with_config(config), partitions: 3 };
+        let (mut here, mut there) = (Town::new(600), Town::new(600));
+        (here.rows_per_unit, there.rows_per_unit) = (rows_per_unit, rows_per_unit);
+        for night in 0..4 {
+            let (one, other) = (
+                here.night().await.unwrap(),
+                match night {
+                    3 => there.night().await.unwrap(),
+                    _ => there.night_on(&cluster, false).await.unwrap(),
+                },
+            );
+            assert_eq!(digests(&one), digests(&other), "night {night}");
+            assert_eq!(one.sidecar.series, other.sidecar.series);
+            assert_eq!(one.sidecar.privacy.counts, other.sidecar.privacy.counts);
+            assert!(there.verify().await.holds());
+            let of_cluster = other.sidecar.resources.cluster.as_ref();
+            assert_eq!(of_cluster.is_some_and(|cluster| cluster.shuffle_bytes["survey"] > 0), night < 3);
+            for town in [&mut here, &mut there] {
+                for id in 0..12 {
+                    town.people.remove(&(night * 12 + id));
+                    town.people.get_mut(&(300 + night * 12 + id)).unwrap().2 = "measles";
+                }
+                town.come(30);
+            }
+        }
+        let begun = there.night_on(&cluster, true).await.unwrap();
+        assert_eq!(series(&begun).releases, 1);
+        assert!(there.verify().await.holds());
+    }
+}
+
 /// The pool of newcomers is held in memory, and refused if it does not fit, before anything is published.
 #[tokio::test]
 async fn newcomers_that_do_not_fit_into_memory_are_refused_with_the_limit_that_would_do() {
@@ -282,7 +327,8 @@ async fn a_ledger_that_is_lost_damaged_or_foreign_is_refused() {
     fs::write(&path, &sealed[..sealed.len() / 2]).unwrap();
     refused(&town, Kind::BadPolicy, "damaged").await;
     fs::write(&path, &sealed).unwrap();
-    let other = run_with_key(&town.policy("series"), &JobOptions::default(), false, KEY.derive("other", b"")).await;
+    let other =
+        run_with_key(&town.policy("series"), &JobOptions::default(), None, false, KEY.derive("other", b"")).await;
     assert!(other.unwrap_err().to_string().contains("THRONG_LEDGER_KEY"));
 
     fs::rename(town.path("out"), town.path("away")).unwrap();
@@ -292,7 +338,7 @@ async fn a_ledger_that_is_lost_damaged_or_foreign_is_refused() {
 
     fs::remove_file(&path).unwrap();
     town.come(5);
-    let begun = run_with_key(&town.policy("series"), &JobOptions::default(), true, KEY).await.unwrap();
+    let begun = run_with_key(&town.policy("series"), &JobOptions::default(), None, true, KEY).await.unwrap();
     assert_eq!((series(&begun).releases, begun.sidecar.output.rows), (1, 45));
     town.night().await.unwrap();
 }
@@ -347,7 +393,7 @@ async fn a_new_column_and_a_new_type_are_refused() {
         fs::write(town.path("people.csv"), table.lines().enumerate().map(line).collect::<String>()).unwrap();
     };
     let options = JobOptions::default();
-    let night = || run_with_key(&policy, &options, false, KEY);
+    let night = || run_with_key(&policy, &options, None, false, KEY);
 
     changed(|(number, line)| format!("{line},{}\n", if number == 0 { "shoe_size" } else { "40" }));
     let error = night().await.unwrap_err();
@@ -373,7 +419,7 @@ async fn a_changed_policy_is_refused() {
     let text = town.policy("series");
     let mut changed = text.clone();
     changed.privacy.k = 4;
-    let error = run_with_key(&changed, &JobOptions::default(), false, KEY).await.unwrap_err();
+    let error = run_with_key(&changed, &JobOptions::default(), None, false, KEY).await.unwrap_err();
     assert!(error.to_string().contains("policy has changed") && error.to_string().contains("--rebase"), "{error}");
     // Settings of the series may change.
     town.more = "max_delay = 3\n";
@@ -418,6 +464,6 @@ async fn a_ledger_inside_the_output_is_refused() {
     let town = Town::new(40);
     let mut policy = town.policy("series");
     policy.series.as_mut().unwrap().ledger = town.path("out/ledger").display().to_string();
-    let error = run_with_key(&policy, &JobOptions::default(), false, KEY).await.unwrap_err();
+    let error = run_with_key(&policy, &JobOptions::default(), None, false, KEY).await.unwrap_err();
     assert!(error.to_string().contains("overlap"), "{error}");
 }
