@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Builds the wheel, installs it into a fresh virtual environment, and tries it there.
 
-    python3 crates/throng-python/try_wheel.py [--profile dist] [--wheel FILE]
+    python3 crates/throng-python/try_wheel.py [--profile dist] [--wheel FILE | --library FILE] [--packages ENVIRONMENT] [-- ARGUMENTS]
 
-Runs the lines of the README with `python -c`, the command, and the tests. `--profile dev` builds faster than `dist`; `--wheel` tries one
-that is built. Tells the time of the build, the size of the wheel, and what is installed with it. Needs Python 3.11 and a package index.
+Runs the lines of the README with `python -c`, the command, and the tests. `--profile dev` builds faster than `dist`. `--wheel` tries a wheel
+that is built, and `--library` packs one of a library that cargo has built. The packages of the tests are installed from a package index,
+unless a virtual environment that has them is given. What follows `--` goes to pytest. Prints the time of the build, the size of the wheel, and what is
+installed with it. Needs Python 3.11.
 """
 
 from __future__ import annotations
@@ -18,9 +20,15 @@ import time
 import zipfile
 from pathlib import Path
 
+# Run from anywhere, it leaves no compiled files among the sources.
+sys.dont_write_bytecode = True
+
+from pack_wheel import pack  # noqa: E402
+
 HERE = Path(__file__).resolve().parent
 MATURIN = "maturin==1.16.0"
 PIP = ["-m", "pip", "--quiet", "--disable-pip-version-check"]
+SITE = "import sysconfig; print(sysconfig.get_path('platlib'))"
 
 
 def run(*line: object, **settings: object) -> str:
@@ -62,25 +70,56 @@ def describe(wheel: Path) -> None:
         raise SystemExit("the wheel needs other packages")
 
 
-def main() -> None:
+def install(python: Path, wheel: Path) -> None:
+    """Installs the wheel without a package index, and fails if anything else is installed with it."""
+    before = packages(python)
+    run(python, *PIP, "install", "--no-index", wheel)
+    installed = sorted(packages(python) - before)
+    print("installed:", *installed)
+    if installed != ["throng-privacy"]:
+        raise SystemExit("the wheel is not installed, or not alone")
+
+
+def add_packages(python: Path, known: Path | None) -> None:
+    """Adds the packages of the tests: those of another environment, or else from a package index."""
+    if known is None:
+        run(python, *PIP, "install", "--no-deps", "--requirement", HERE / "tests/requirements.txt")
+        return
+    theirs = run(known / "bin/python", "-c", SITE).strip()
+    Path(run(python, "-c", SITE).strip(), "packages.pth").write_text(f"{theirs}\n")
+
+
+def arguments() -> argparse.Namespace:
+    """The arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--profile", default="dist", help="profile of cargo")
     parser.add_argument("--wheel", type=Path, help="try this wheel, and build none")
-    args = parser.parse_args()
+    parser.add_argument("--library", type=Path, help="pack a wheel of this library, and build none")
+    parser.add_argument("--packages", type=Path, help="a virtual environment that has the packages of the tests")
+    parser.add_argument("pytest", nargs="*", help="arguments for pytest")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = arguments()
     with tempfile.TemporaryDirectory() as folder:
-        wheel = args.wheel.resolve(strict=True) if args.wheel else build(Path(folder), args.profile)
+        if args.wheel:
+            wheel = args.wheel.resolve(strict=True)
+        elif args.library:
+            wheel = pack(args.library, Path(folder) / "wheels")
+        else:
+            wheel = build(Path(folder), args.profile)
         describe(wheel)
         programs = environment(Path(folder) / "fresh")
         python = programs / "python"
-        before = packages(python)
-        run(python, *PIP, "install", wheel)
-        print("installed:", *sorted(packages(python) - before))
+        install(python, wheel)
         print(run(programs / "throng", "--version").strip())
-        run(python, *PIP, "install", "--no-deps", "--requirement", HERE / "tests/requirements.txt")
+        add_packages(python, args.packages)
         (lines,) = re.findall(r"```python\n(.*?)```", (HERE / "README.md").read_text(), re.DOTALL)
         print(run(python, "-c", f"{lines}\nprint(release)", cwd=folder).strip())
         package = run(python, "-c", "import throng_privacy; print(throng_privacy.__path__[0])", cwd=folder).strip()
-        tests = [python, "-m", "pytest", "--quiet", "-rs", "--config-file", HERE / "pyproject.toml", HERE / "tests", package]
+        tests = [python, "-m", "pytest", "--quiet", "-rs", "--config-file", HERE / "pyproject.toml", HERE / "tests", package, *args.pytest]
+        sys.stdout.flush()
         ended = subprocess.run([str(part) for part in tests], cwd=folder, check=False)
         raise SystemExit(ended.returncode)
 

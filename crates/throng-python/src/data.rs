@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{RecordBatch, RecordBatchReader};
-use arrow::datatypes::{Field, Schema, SchemaRef};
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::streaming::StreamingTable;
 use datafusion::datasource::MemTable;
@@ -16,9 +18,12 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use pyo3::prelude::*;
 use pyo3_arrow::PyRecordBatchReader;
 use throng_job::Kind;
+use tokio::time::timeout;
 
 use crate::capsules::foreign_table;
 use crate::errors::failure;
+use crate::job_call::TICK;
+use crate::runtime::runtime;
 
 /// Rows of a batch at most: a frame of one batch is read by all threads.
 const BATCH_ROWS: usize = 1 << 16;
@@ -30,6 +35,8 @@ const AHEAD: usize = 4;
 #[pyclass(frozen, module = "throng_privacy._native")]
 pub(crate) struct NativeTable {
     table: Arc<dyn TableProvider>,
+    /// Whether a stream has given its text as views.
+    has_views: bool,
 }
 
 #[pymethods]
@@ -40,12 +47,12 @@ impl NativeTable {
     fn held(py: Python<'_>, frame: &Bound<'_, PyAny>, in_order: bool) -> PyResult<Self> {
         let reader = reader(frame)?;
         let schema = schema_of(py, &reader)?;
-        let read = py.detach(|| reader.collect::<Result<Vec<_>, _>>());
-        let batches = read.map_err(|_| unreadable(py, FAILED))?;
+        let batches = collect(py, reader)?.map_err(|_| unreadable(py, FAILED))?;
         let threads = if in_order { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
         let parts = parts(batches, &schema, threads).ok_or_else(|| unreadable(py, CHANGED))?;
+        let has_views = has_views(&schema);
         let table = MemTable::try_new(schema, parts).map_err(|_| unreadable(py, CHANGED))?;
-        Ok(Self { table: Arc::new(table) })
+        Ok(Self { table: Arc::new(table), has_views })
     }
 
     /// Takes an Arrow stream, which is read once, and no faster than its rows are used.
@@ -54,14 +61,15 @@ impl NativeTable {
         let reader = reader(stream)?;
         let schema = schema_of(py, &reader)?;
         let stream = Arc::new(ReaderStream { schema: Arc::clone(&schema), reader: Mutex::new(Some(reader)) });
+        let has_views = has_views(&schema);
         let table = StreamingTable::try_new(schema, vec![stream]).map_err(|_| unreadable(py, CHANGED))?;
-        Ok(Self { table: Arc::new(table) })
+        Ok(Self { table: Arc::new(table), has_views })
     }
 
     /// Takes a table of DataFusion from another library.
     #[staticmethod]
     fn foreign(table: &Bound<'_, PyAny>) -> PyResult<Self> {
-        Ok(Self { table: foreign_table(table)? })
+        Ok(Self { table: foreign_table(table)?, has_views: false })
     }
 
     /// Names of the columns.
@@ -75,6 +83,11 @@ impl NativeTable {
     /// Returns the table.
     pub(crate) fn provider(&self) -> Arc<dyn TableProvider> {
         Arc::clone(&self.table)
+    }
+
+    /// Returns whether a stream has given its text as views.
+    pub(crate) fn has_views(&self) -> bool {
+        self.has_views
     }
 }
 
@@ -98,9 +111,30 @@ fn reader(stream: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Sen
     })
 }
 
+/// Reads all batches of a stream on another thread: it may wait for long, and this one looks at signals. On a signal whose handler
+/// raises, no further batch is read.
+fn collect(
+    py: Python<'_>,
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> PyResult<Result<Vec<RecordBatch>, ArrowError>> {
+    let runtime = runtime(py)?;
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&is_stopped);
+    let mut task = runtime.spawn_blocking(move || reader.take_while(|_| !stop.load(Ordering::Relaxed)).collect());
+    loop {
+        if let Ok(read) = py.detach(|| runtime.block_on(async { timeout(TICK, &mut task).await })) {
+            return read.map_err(|_| unreadable(py, FAILED));
+        }
+        py.check_signals().inspect_err(|_| is_stopped.store(true, Ordering::Relaxed))?;
+    }
+}
+
 /// Returns the plain schema of a stream. Roles are given by name, so that each column needs one of its own.
 fn schema_of(py: Python<'_>, reader: &(dyn RecordBatchReader + Send)) -> PyResult<SchemaRef> {
     let schema = plain(&reader.schema());
+    if schema.fields().is_empty() {
+        return Err(unreadable(py, "the table has no columns"));
+    }
     let mut seen = HashSet::new();
     match schema.fields().iter().find(|field| !seen.insert(field.name())) {
         Some(field) => {
@@ -115,6 +149,14 @@ fn plain(schema: &Schema) -> SchemaRef {
     let fields = schema.fields().iter();
     let fields = fields.map(|field| Field::new(field.name(), field.data_type().clone(), field.is_nullable()));
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Whether a column has strings as views.
+fn has_views(schema: &Schema) -> bool {
+    schema.fields().iter().any(|field| match field.data_type() {
+        DataType::Dictionary(_, values) => **values == DataType::Utf8View,
+        other => *other == DataType::Utf8View,
+    })
 }
 
 /// Deals batches to `threads` parts, in slices that share their memory. `None` if a batch does not fit the schema.

@@ -13,7 +13,7 @@ use crate::logs;
 use crate::runtime::runtime;
 
 /// Time between two looks at signals, progress and logs.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Time that a job has after an interrupt to remove its staging.
 const GRACE: Duration = Duration::from_secs(10);

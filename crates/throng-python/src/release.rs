@@ -37,10 +37,11 @@ pub fn anonymize(
     table: Option<&NativeTable>,
     settings: CallSettings,
 ) -> PyResult<NativeRelease> {
+    let has_views = table.is_some_and(NativeTable::has_views);
     let call = JobCall::new(settings, table);
     let (policy, options) = (policy.policy().clone(), call.options.clone());
     let release = call.wait(py, async move { make_release(&policy, &options).await })?;
-    Ok(NativeRelease { release: Arc::new(release) })
+    Ok(NativeRelease { release: Arc::new(release), has_views })
 }
 
 /// Makes a release, verifies it and publishes it to the output of the policy, as the command does. Returns the outcome, and the sidecar
@@ -81,12 +82,24 @@ fn outcome_of(published: PublishedRelease) -> (String, Option<Sidecar>) {
 #[pyclass(frozen, module = "throng_privacy._native")]
 pub(crate) struct NativeRelease {
     release: Arc<UnpublishedRelease>,
+    /// Whether text leaves as views, as it came: libraries with views take them as they are, and would make them of strings.
+    has_views: bool,
+}
+
+impl NativeRelease {
+    fn schema(&self) -> SchemaRef {
+        if self.has_views { self.release.schema_of_views() } else { self.release.schema() }
+    }
+
+    fn rows(&self) -> SendableRecordBatchStream {
+        if self.has_views { self.release.stream_of_views() } else { self.release.stream() }
+    }
 }
 
 #[pymethods]
 impl NativeRelease {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.release.schema().as_ref())
+        to_schema_pycapsule(py, self.schema().as_ref())
     }
 
     #[pyo3(signature = (requested_schema=None))]
@@ -95,8 +108,8 @@ impl NativeRelease {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let rows = BlockingRows { runtime: runtime(py)?, rows: self.release.stream() };
-        let field = Field::new_struct("", self.release.schema().fields().clone(), false);
+        let rows = BlockingRows { runtime: runtime(py)?, rows: self.rows() };
+        let field = Field::new_struct("", self.schema().fields().clone(), false);
         to_stream_pycapsule(py, Box::new(ArrayIterator::new(rows, Arc::new(field))), requested_schema)
     }
 

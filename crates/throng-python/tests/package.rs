@@ -1,6 +1,7 @@
-//! Runs the tests of the Python package with the library that cargo has built.
+//! Packs a wheel of the library that cargo has built, installs it into a fresh virtual environment, and runs the lines of the README, the
+//! command and the tests of the Python package there: `try_wheel.py`, without the build of its own.
 //!
-//! The packages of the tests go to a virtual environment in the cache of the user, which is made by the first run.
+//! The packages of the tests are in a virtual environment in the cache of the user, which is made by the first run.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -26,39 +27,24 @@ fn the_python_package() {
         Err(why) if std::env::var_os(REQUIRE).is_some() => panic!("{REQUIRE} is set, but {why}"),
         Err(why) => return skip(&format!("the Python package can't be tested: {why}")),
     };
-    let package = tempfile::tempdir().unwrap();
-    lay_out(package.path());
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let status = Command::new(environment.join("bin/python"))
-        .args(["-m", "pytest", "--quiet", "-rs", "--config-file"])
-        .arg(root.join("pyproject.toml"))
-        .args([root.join("tests"), package.path().join("throng_privacy")])
-        .env("PYTHONPATH", package.path())
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("try_wheel.py"))
+        .arg("--library")
+        .arg(library())
+        .arg("--packages")
+        .arg(&environment)
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(root)
         .stdin(Stdio::null())
         .status()
         .unwrap();
-    assert!(status.success(), "the tests of the Python package fail; their output is above");
+    assert!(status.success(), "the Python package fails; the output of its wheel and its tests is above");
 }
 
-/// Puts the package together: its sources, and the library as its native module.
-fn lay_out(folder: &Path) {
-    let package = folder.join("throng_privacy");
-    fs::create_dir(&package).unwrap();
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/throng_privacy");
-    for source in fs::read_dir(sources).unwrap() {
-        let source = source.unwrap().path();
-        if source.is_file() {
-            fs::copy(&source, package.join(source.file_name().unwrap())).unwrap();
-        }
-    }
-    // Cargo builds the library before the tests of its package, into the folder of their executables.
+/// Returns the path of the library: cargo builds it before the tests of its package, into the folder of their executables.
+fn library() -> PathBuf {
     let executable = std::env::current_exe().unwrap();
     let name = format!("{}throng_privacy_native{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
-    let library = executable.parent().unwrap().join(name);
-    let module = package.join("_native.abi3.so");
-    fs::hard_link(&library, &module).or_else(|_| fs::copy(&library, &module).map(drop)).unwrap();
+    executable.parent().unwrap().join(name)
 }
 
 /// Returns the virtual environment with the packages of the tests. Safe for concurrent runs.

@@ -47,6 +47,51 @@ def test_a_release_goes_on_in_every_library(census, policy):
     assert len(release) == release.rows == ROWS
 
 
+@pytest.mark.parametrize("library", ["polars", "polars-lazy", "pyarrow-views", "categories"])
+def test_text_leaves_as_views_if_it_came_so(library, census, policy):
+    views = pl.DataFrame(census).to_arrow(compat_level=pl.CompatLevel.newest())
+    frame = {
+        "polars": lambda: pl.DataFrame(census),
+        "polars-lazy": lambda: pl.LazyFrame(census),
+        "pyarrow-views": lambda: views,
+        "categories": lambda: pl.DataFrame(census).with_columns(pl.col(pl.String).cast(pl.Categorical)),
+    }[library]()
+    plain = pa.table(throng.anonymize(census, policy))
+    release = throng.anonymize(frame, policy)
+    table = pa.table(release)
+    text = [field.name for field in plain.schema if field.type == pa.string()]
+    assert {"age", "occupation"} <= set(text)
+    assert pa.schema(release).field("age").type == pa.string_view()
+    assert [field.name for field in table.schema if field.type == pa.string_view()] == text
+    assert table.to_pylist() == plain.to_pylist()
+    assert pa.table(release, schema=plain.schema).equals(plain)
+    assert pl.DataFrame(release).equals(pl.DataFrame(plain))
+    assert pd.DataFrame.from_arrow(release).equals(pd.DataFrame.from_arrow(plain))
+    assert duckdb.sql("select * from release").fetchall() == duckdb.sql("select * from plain").fetchall()
+    assert throng.verify(release, policy).holds
+
+
+def test_no_buffer_of_a_release_has_text_of_rows_that_are_left_out(tmp_path):
+    canary = "an illness that only the row without an age has"
+    people = pl.DataFrame(
+        {
+            "age": [None, *(row % 20 for row in range(60))],
+            "illness": [canary, *(f"an illness with a long name, {row % 3}" for row in range(60))],
+            "note": [canary, *(f"a note that nobody else has, {row}" for row in range(60))],
+        }
+    )
+    settings = {"k": 3, "p": 2, "quasi": {"age": {"nulls": "suppress"}}, "sensitive": ["illness"], "insensitive": ["note"]}
+    release = throng.anonymize(people, **settings)
+    assert release.suppressed_rows == 1
+    pl.DataFrame(release).write_ipc(tmp_path / "released.arrow")
+    for column in pa.table(release).itercolumns():
+        for buffer in (buffer for chunk in column.chunks for buffer in chunk.buffers() if buffer is not None):
+            assert canary.encode() not in buffer.to_pybytes()
+    assert canary.encode() not in (tmp_path / "released.arrow").read_bytes()
+    people.write_ipc(tmp_path / "people.arrow")
+    assert canary.encode() in (tmp_path / "people.arrow").read_bytes()
+
+
 def test_a_release_is_a_table_for_another_call(census, policy):
     release = throng.anonymize(census, policy)
     risk = throng.risk(release, quasi=["age", "region", "sex"])

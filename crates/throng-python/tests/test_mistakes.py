@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -42,7 +43,7 @@ def test_columns_are_forgotten():
 def test_k_or_p_is_missing_wrong_or_too_high():
     assert "give k" in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, **ROLES))
     assert "give k" in refused(throng.UsageError, lambda: throng.sweep(PEOPLE, **ROLES))
-    for k, told in ((3.5, "k is a float"), ("3", "k is a str"), (-1, "k = -1 is too small"), (None, "give k")):
+    for k, told in ((3.5, "k is a float"), ("3", "k is a str"), (-1, "k = -1 is too small"), (None, "give k"), (True, "k is a bool"), (2**70, "too large")):
         assert told in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=k, **ROLES))
     assert "k = 0 protects nobody" in refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=0, **ROLES))
     assert "highest p that works for it is 3" in refused(throng.PrivacyError, lambda: throng.anonymize(PEOPLE, k=10, p=5, **ROLES))
@@ -68,6 +69,59 @@ def test_an_index_with_a_name_is_a_column():
     assert "`name`" in refused(throng.PolicyError, lambda: throng.anonymize(named, k=3, quasi=["age"], sensitive=["illness"]))
 
 
+def test_an_index_has_the_name_of_a_column():
+    both = PEOPLE.set_index("age", drop=False)
+    level = PEOPLE.set_index(pd.MultiIndex.from_arrays([PEOPLE["age"], range(60)], names=["age", "row"]))
+    for frame in (both, level):
+        text = refused(throng.DataError, lambda: throng.anonymize(frame, k=3, **ROLES, unlisted="drop"))
+        assert "a column and an index named `age`" in text
+    assert throng.anonymize(both.reset_index(drop=True), k=3, **ROLES).rows == 60
+
+
+def test_columns_are_named_by_other_things_than_lists():
+    expected = pa.table(throng.anonymize(PEOPLE, k=3, **ROLES))
+    for kind in (tuple, pd.Index, pd.Series, np.array, pl.Series, iter):
+        named = {role: kind(names) for role, names in ROLES.items()}
+        assert pa.table(throng.anonymize(PEOPLE, k=3, **named)).equals(expected), kind
+        assert throng.risk(PEOPLE, quasi=kind(["age"]), sensitive=kind(["illness"])).classes == 6
+        assert throng.verify(PEOPLE, quasi=kind(["age"]), sensitive=kind(["illness"]), k=2, p=1).holds
+        assert throng.utility(PEOPLE, PEOPLE, quasi=kind(["age"]), sensitive=kind(["illness"])).median_query_error == 0
+    for named in ({"age"}, "age", 7, None):
+        assert "quasi" in refused(throng.UsageError, lambda: throng.risk(PEOPLE, quasi=named))
+    assert "not a set" in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=3, **{**ROLES, "quasi": {"age"}}))
+    assert "at least one column" in refused(throng.UsageError, lambda: throng.risk(PEOPLE, quasi=[]))
+
+
+def test_there_is_no_table():
+    rules = throng.policy(k=3, **ROLES)
+    for call in (throng.anonymize, throng.check, throng.plan, throng.bound):
+        assert "there is no table" in refused(throng.UsageError, lambda: call(None, k=3, **ROLES))
+        assert "there is no table" in refused(throng.UsageError, lambda: call(None, rules))
+    assert "there is no table" in refused(throng.UsageError, lambda: throng.sweep(None, rules, k=[3]))
+    assert "there is no table" in refused(throng.UsageError, lambda: throng.run(None, rules, output="out"))
+    for empty in (pl.DataFrame(), pd.DataFrame(), pd.DataFrame(index=range(5)), pa.table({})):
+        assert "no columns" in refused(throng.DataError, lambda: throng.anonymize(empty, k=3, **ROLES))
+
+
+def test_a_table_has_one_row():
+    for one in (PEOPLE.head(1), pl.DataFrame(PEOPLE.head(1).to_dict("list")), pa.Table.from_pandas(PEOPLE.head(1))):
+        assert "there is 1 row" in refused(throng.PrivacyError, lambda: throng.anonymize(one, k=3, **ROLES))
+        assert throng.risk(one, quasi=["age"]).uniques == 1
+        assert not throng.check(one, k=3, **ROLES)
+
+
+def test_missing_and_infinite_numbers():
+    ages = PEOPLE.assign(age=PEOPLE["age"].where(PEOPLE["age"] > 26))
+    missing = pa.table(throng.anonymize(ages, k=3, **ROLES))["age"].null_count
+    assert missing == 10, "NaN of pandas is a missing value"
+    for number in (float("nan"), float("inf")):
+        frame = pl.DataFrame(PEOPLE.to_dict("list")).with_columns(pl.col("age").cast(pl.Float64).replace(25, number))
+        assert "10 rows" in refused(throng.DataError, lambda: throng.anonymize(frame, k=3, **ROLES))
+    nothing = pl.DataFrame(PEOPLE.to_dict("list")).with_columns(age=pl.lit(None, pl.Int64))
+    released = pl.DataFrame(throng.anonymize(nothing, k=3, **ROLES))
+    assert released["age"].null_count() == 60
+
+
 def test_columns_have_the_same_name():
     twice = PEOPLE.set_axis(["name", "age", "age"], axis=1)
     assert "more than one column `age`" in refused(throng.DataError, lambda: throng.anonymize(twice, k=3, quasi=["age"]))
@@ -84,6 +138,7 @@ def test_a_column_has_values_of_several_types():
     assert "`mixed`" in str(caught.value)
     assert "Ada" not in str(caught.value)
     assert caught.value.__cause__ is None and caught.value.__suppress_context__
+    assert "frame.drop(columns=['mixed'])" in str(caught.value)
     whole = mixed.assign(mixed=mixed["mixed"].astype(str))
     assert throng.anonymize(whole, k=3, **ROLES, unlisted="drop").rows == 60
 
@@ -94,6 +149,15 @@ def test_an_empty_column_of_polars_has_no_type():
     for frame in (people, people.lazy()):
         release = throng.anonymize(frame, k=3, **ROLES, insensitive=["note"])
         assert pl.DataFrame(release)["note"].null_count() == 60
+
+
+def test_a_column_of_polars_has_a_type_of_its_own():
+    people = pl.DataFrame(PEOPLE.to_dict("list")).with_columns(wide=pl.col("age").cast(pl.Int128))
+    with pytest.raises(throng.DataError) as caught:
+        throng.anonymize(people, k=3, **ROLES, unlisted="drop")
+    assert caught.value.column == "wide"
+    assert "frame.drop(['wide'])" in str(caught.value)
+    assert throng.anonymize(people.drop("wide"), k=3, **ROLES).rows == 60
 
 
 def test_other_things_are_taken_for_tables():
@@ -111,8 +175,19 @@ def test_a_setting_of_the_call_is_wrong():
         ({"threads": "all"}, "threads is a str"),
         ({"seed": -1}, "seed = -1"),
         ({"memory_limit": "much"}, "no amount of memory"),
+        ({"memory_limit": -5}, "memory_limit = -5 is too small"),
+        ({"memory_limit": 1.5e9}, "memory_limit is a float"),
+        ({"memory_limit": "9" * 400}, "too large"),
+        ({"seed": 2**64}, "too large"),
     ):
         assert told in refused(throng.UsageError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, **settings))
+    for call in (
+        lambda: throng.generate_census(-1),
+        lambda: throng.verify(PEOPLE, quasi=["age"], k=-1),
+        lambda: throng.utility(PEOPLE, PEOPLE, quasi=["age"], queries=-1),
+        lambda: throng.bound(PEOPLE, k=3, **ROLES, seconds=-1),
+    ):
+        assert "= -1 is too small" in refused(throng.UsageError, call)
     text = refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, memory_limit="1MB"))
     assert "`memory_limit`" in text
     assert refused(throng.PolicyError, lambda: throng.anonymize(PEOPLE, k=3, **ROLES, budget="slow")).startswith("budget:")

@@ -122,6 +122,34 @@ def test_ctrl_c_stops_within_a_second_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ctrl_c_stops_reading_a_stream_that_waits():
+    text = """
+        import os, signal, threading, time
+        import pyarrow as pa, throng_privacy as throng
+        batch = pa.record_batch({"age": [1, 2, 3]})
+        def batches():
+            while True:
+                time.sleep(0.05)
+                yield batch
+        sent = []
+        def interrupt():
+            time.sleep(0.7)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        for call in (throng.draft, lambda table: throng.risk(table, quasi=["age"])):
+            threading.Thread(target=interrupt).start()
+            try:
+                call(pa.RecordBatchReader.from_batches(batch.schema, batches()))
+            except KeyboardInterrupt:
+                print(time.monotonic() - sent.pop(), flush=True)
+        os._exit(0)
+    """
+    done = script(text)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+    assert all(float(seconds) < 1 for seconds in done.stdout.splitlines())
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_fork_is_refused_with_a_message():
     text = """

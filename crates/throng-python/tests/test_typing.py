@@ -54,7 +54,9 @@ def test_type_checkers_are_content_with_the_examples(tmp_path):
 
 def test_pyright_finds_the_types_of_everything_public():
     line = [sys.executable, "-m", "pyright", "--verifytypes", "throng_privacy", "--ignoreexternal", "--outputjson"]
-    done = subprocess.run(line, capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout)
-    unknown = [symbol["name"] for symbol in found["typeCompleteness"]["symbols"] if symbol["isExported"] and not symbol["isTypeKnown"]]
-    assert unknown == []
+    # It looks for the package with the first Python of the path.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env={**os.environ, "PATH": path})
+    symbols = json.loads(done.stdout)["typeCompleteness"]["symbols"]
+    assert len(symbols) > 300, "those of the package"
+    assert [symbol["name"] for symbol in symbols if not symbol["isTypeKnown"]] == []

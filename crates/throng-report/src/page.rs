@@ -26,7 +26,8 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
     without_controls(page.into_string())
 }
 
-/// Returns the content of a page as a part of another page: without the head, and with styles that apply to nothing else.
+/// Returns the content of a page as a part of another page: without the head, and with styles that apply to nothing else and that
+/// take precedence over those of the other page. Notebooks have styles for every table and list.
 ///
 /// ```
 /// # use throng_core::risk::Risk;
@@ -37,8 +38,8 @@ pub(crate) fn page(title: &str, body: &Markup) -> String {
 pub fn fragment(page: &str) -> String {
     let begin = page.find(BODY).map_or(0, |place| place + BODY.len());
     let end = page.rfind("</body>").filter(|end| *end >= begin).unwrap_or(page.len());
-    let styles = include_str!("style.css").replace(":root", ":scope").replace("body {", ":scope {");
-    let styles = format!("@scope (.throng-page) {{\n{styles}}}\n");
+    let styles = include_str!("style.css").replace(":root", "&").replace("body {", "& {");
+    let styles = format!("{SCOPE} {{\n{RESET}\n{styles}}}\n");
     html! {
         div class="throng-page" {
             style { (PreEscaped(styles)) }
@@ -47,6 +48,13 @@ pub fn fragment(page: &str) -> String {
     }
     .into_string()
 }
+
+/// Selects the fragment. A class counts as often as it is named, so that styles with a class or two of the other page count less.
+const SCOPE: &str = ".throng-page.throng-page.throng-page";
+
+/// Takes back what the other page has set, and counts less than the styles after it. Drawings have their settings in attributes, which it
+/// would take back as well.
+const RESET: &str = ":where(:not(style, svg, svg *)) { all: revert; }";
 
 /// The tag after which the content of a page begins.
 const BODY: &str = "<body>";
@@ -104,10 +112,7 @@ mod tests {
     fn a_fragment_has_the_content_of_the_page_and_styles_for_it_alone() {
         let fragment = fragment(&page("A title", &html! { p { "</body> & more" } }));
         assert!(fragment.ends_with("<p>&lt;/body&gt; &amp; more</p></div>"), "{fragment}");
-        assert!(
-            fragment.contains("@scope (.throng-page) {\n:scope {") && fragment.contains("\n:scope {\n  margin"),
-            "{fragment}"
-        );
+        assert!(fragment.contains("throng-page {\n:where(") && fragment.contains("\n& {\n  margin"), "{fragment}");
         assert!(
             !fragment.contains("A title") && !fragment.contains("<html") && !fragment.contains("<meta"),
             "{fragment}"

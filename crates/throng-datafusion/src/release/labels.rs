@@ -21,6 +21,8 @@ pub(crate) enum Form {
     Plain,
     /// Dictionary-encoded where possible, with one dictionary shared by all batches.
     Compact,
+    /// String views. A batch has no byte of a string that none of its rows has: consumers may write its buffers as they are.
+    Views,
 }
 
 /// A run of rows of one class.
@@ -42,6 +44,7 @@ pub(crate) struct ClassLabels {
 pub(crate) struct ReleasedLabels {
     schema: SchemaRef,
     compact_schema: SchemaRef,
+    view_schema: SchemaRef,
     sources: Vec<ReleasedFrom>,
     labels: Arc<ClassLabels>,
     /// Global dictionary of each pass-through column, if it has one.
@@ -69,7 +72,8 @@ impl ReleasedLabels {
         };
         let fields: Vec<Arc<Field>> = schema.fields().iter().zip(&sources).map(compact).collect();
         let compact_schema = Arc::new(Schema::new(fields));
-        Self { schema, compact_schema, sources, labels, strings, _reservation: reservation }
+        let view_schema = Arc::new(Schema::new(schema.fields().iter().map(view_field).collect::<Vec<_>>()));
+        Self { schema, compact_schema, view_schema, sources, labels, strings, _reservation: reservation }
     }
 
     /// Creates labels for pass-through columns without global dictionaries; also returns their number.
@@ -82,8 +86,13 @@ impl ReleasedLabels {
         (Self::new(anonymizer, labels, vec![None; kept], reservation), kept)
     }
 
-    pub(crate) fn schema(&self) -> &SchemaRef {
-        &self.schema
+    /// Returns the schema of the release, or of its batches in another form.
+    pub(crate) fn schema(&self, form: Form) -> &SchemaRef {
+        match form {
+            Form::Plain => &self.schema,
+            Form::Compact => &self.compact_schema,
+            Form::Views => &self.view_schema,
+        }
     }
 
     /// Builds a released batch from class runs. `kept` returns a pass-through column of its rows. Columns are built in
@@ -94,21 +103,26 @@ impl ReleasedLabels {
         runs: &[Run],
         kept: impl Fn(usize) -> Result<ArrayRef, AnonymizeError> + Sync,
     ) -> Result<RecordBatch, AnonymizeError> {
-        let schema = match form {
-            Form::Plain => &self.schema,
-            Form::Compact => &self.compact_schema,
-        };
-        let column = |(source, field): (&ReleasedFrom, &Arc<Field>)| {
+        let schema = self.schema(form);
+        let column = |(place, (source, field)): (usize, (&ReleasedFrom, &Arc<Field>))| {
             let (numbers, values) = match *source {
                 ReleasedFrom::Label { quasi, part } => {
                     (self.label_indices(runs, quasi), &self.labels.columns[quasi][part])
                 }
                 ReleasedFrom::Kept(column) => match &self.strings[column] {
                     Some(strings) => (kept(column)?, strings),
+                    None if form == Form::Views => {
+                        // Kept views share buffers with rows of other batches, and strings have what their rows have.
+                        let plain = in_type(kept(column)?, self.schema.field(place).data_type())?;
+                        return in_type(plain, field.data_type());
+                    }
                     None => return in_type(kept(column)?, field.data_type()),
                 },
             };
             let numbers = numbers.as_primitive::<UInt32Type>();
+            if field.data_type() == &DataType::Utf8View {
+                return views(values, numbers);
+            }
             if field.data_type() == &dictionary_type() {
                 let compact = DictionaryArray::try_new(numbers.clone(), Arc::clone(values));
                 return Ok(
@@ -118,7 +132,8 @@ impl ReleasedLabels {
             let values = take(values, numbers, None).map_err(|source| AnonymizeError::Kernel("take", source))?;
             in_type(values, field.data_type())
         };
-        let columns = self.sources.par_iter().zip(&schema.fields()[..]).map(column).collect::<Result<Vec<_>, _>>()?;
+        let columns = self.sources.par_iter().zip(&schema.fields()[..]).enumerate().map(column);
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
         RecordBatch::try_new(Arc::clone(schema), columns).map_err(|source| AnonymizeError::Kernel("batch", source))
     }
 
@@ -140,3 +155,38 @@ fn in_type(column: ArrayRef, data_type: &DataType) -> Result<ArrayRef, Anonymize
         false => cast(&column, data_type).map_err(|source| AnonymizeError::Kernel("cast", source)),
     }
 }
+
+/// Returns the field with strings as views.
+fn view_field(field: &Arc<Field>) -> Arc<Field> {
+    match field.data_type() {
+        DataType::Utf8 => Arc::new(field.as_ref().clone().with_data_type(DataType::Utf8View)),
+        _ => Arc::clone(field),
+    }
+}
+
+/// Returns strings by number, as views of one buffer that has each of these strings once, and no other.
+fn views(strings: &ArrayRef, numbers: &UInt32Array) -> Result<ArrayRef, AnonymizeError> {
+    const UNUSED: u32 = u32::MAX;
+    let failed = |source| AnonymizeError::Kernel("views", source);
+    let mut place_of = vec![UNUSED; strings.len()];
+    let mut used = Vec::new();
+    let mut place = |number: u32| {
+        let place = &mut place_of[number as usize];
+        if *place == UNUSED {
+            *place = used.len() as u32;
+            used.push(number);
+        }
+        *place
+    };
+    let places: UInt32Array = match numbers.null_count() {
+        0 => numbers.values().iter().map(|number| place(*number)).collect::<Vec<_>>().into(),
+        _ => numbers.iter().map(|number| number.map(&mut place)).collect(),
+    };
+    let used = take(strings, &UInt32Array::from(used), None).map_err(failed)?;
+    let views = in_type(in_type(used, &DataType::Utf8)?, &DataType::Utf8View)?;
+    take(&views, &places, None).map_err(failed)
+}
+
+#[cfg(test)]
+#[path = "labels_tests.rs"]
+mod tests;

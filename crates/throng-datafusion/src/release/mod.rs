@@ -275,7 +275,16 @@ impl Release {
 
     /// Returns the schema of the release.
     pub fn schema(&self) -> SchemaRef {
-        let schema = self.labels.schema();
+        self.schema_in(Form::Plain)
+    }
+
+    /// Returns the schema of [`Release::stream_of_views`]: that of the release, with strings as views.
+    pub fn schema_of_views(&self) -> SchemaRef {
+        self.schema_in(Form::Views)
+    }
+
+    fn schema_in(&self, form: Form) -> SchemaRef {
+        let schema = self.labels.schema(form);
         match schema.index_of(UNIT_COLUMN) {
             Ok(unit) => Arc::new(Schema::new(schema.fields()[..unit].to_vec())),
             Err(_) => Arc::clone(schema),
@@ -284,7 +293,7 @@ impl Release {
 
     /// Returns the schema of the release, followed by the unit of privacy if the policy has one.
     pub fn schema_with_units(&self) -> SchemaRef {
-        Arc::clone(self.labels.schema())
+        Arc::clone(self.labels.schema(Form::Plain))
     }
 
     /// Returns the metrics of the release.
@@ -321,6 +330,16 @@ impl Release {
         ahead: usize,
     ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
         self.stream_with_units(batch_rows, ahead).map(|batch| batch.and_then(without_unit)).boxed()
+    }
+
+    /// Like [`Release::stream`], with strings as views: a string that many rows have is in memory once per batch. No buffer has
+    /// a byte of a string that no row of its batch has.
+    pub fn stream_of_views(
+        self: &Arc<Self>,
+        batch_rows: usize,
+        ahead: usize,
+    ) -> Pin<Box<dyn Stream<Item = Result<RecordBatch, DataFusionError>> + Send>> {
+        self.stream_in(Form::Views, batch_rows, ahead).map(|batch| batch.and_then(without_unit)).boxed()
     }
 
     /// Like [`Release::stream`], with the unit of privacy as the last column if the policy has one. For verification

@@ -165,11 +165,6 @@ async fn verify(
     Ok(verified)
 }
 
-fn rows(release: &Arc<Release>, threads: usize) -> SendableRecordBatchStream {
-    let rows = release.stream(BATCH_ROWS, threads);
-    Box::pin(RecordBatchStreamAdapter::new(release.schema(), rows))
-}
-
 impl UnpublishedRelease {
     /// Returns the schema of the release.
     pub fn schema(&self) -> SchemaRef {
@@ -178,7 +173,19 @@ impl UnpublishedRelease {
 
     /// Returns all rows in the canonical order of the release. Every call starts at the first row.
     pub fn stream(&self) -> SendableRecordBatchStream {
-        rows(&self.release, self.threads)
+        let rows = self.release.stream(BATCH_ROWS, self.threads);
+        Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows))
+    }
+
+    /// Returns the schema of [`UnpublishedRelease::stream_of_views`].
+    pub fn schema_of_views(&self) -> SchemaRef {
+        self.release.schema_of_views()
+    }
+
+    /// Returns the same rows, with strings as views, for hosts whose tables have them: text is in memory once per batch.
+    pub fn stream_of_views(&self) -> SendableRecordBatchStream {
+        let rows = self.release.stream_of_views(BATCH_ROWS, self.threads);
+        Box::pin(RecordBatchStreamAdapter::new(self.schema_of_views(), rows))
     }
 
     /// Returns the content of the sidecar, in which the release has no files yet.

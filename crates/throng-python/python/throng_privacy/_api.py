@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._data import locations_of, open_data
-from ._policy import policy as build_policy, read_policy
+from ._policy import column_names, policy as build_policy, read_policy
 from ._draft import Draft
 from ._release import Release, Written
 from ._results import Bound, Check, Plan, Risk, Sweep, Verification, verified
-from ._settings import call_settings
+from ._settings import call_settings, check_number
 from .exceptions import PolicyError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ._data import Data
     from ._policy import Columns, Policy
@@ -33,16 +33,18 @@ _MANY = 8
 
 
 def _given_policy(
+    data: Data | None,
     policy: Policy | None,
     quasi: Columns | None,
     sensitive: Columns | None,
-    identifiers: Sequence[str] | None,
-    insensitive: Sequence[str] | None,
+    identifiers: Iterable[str] | None,
+    insensitive: Iterable[str] | None,
     hierarchies: Mapping[str, object] | None,
     unlisted: str | None,
     k: object,
 ) -> Policy:
     """Returns the policy, or one that is built from the columns, for which ``k`` must be given too."""
+    _check_input(data, policy)
     named = (quasi, sensitive, identifiers, insensitive, hierarchies, unlisted)
     if policy is None:
         if quasi is None:
@@ -53,9 +55,9 @@ def _given_policy(
             raise UsageError(msg)
         return build_policy(
             quasi=quasi,
-            sensitive=sensitive or (),
-            identifiers=identifiers or (),
-            insensitive=insensitive or (),
+            sensitive=() if sensitive is None else sensitive,
+            identifiers=() if identifiers is None else identifiers,
+            insensitive=() if insensitive is None else insensitive,
             hierarchies=hierarchies,
             unlisted=unlisted,
         )
@@ -63,6 +65,13 @@ def _given_policy(
         msg = "give either a policy or columns, and not both"
         raise UsageError(msg)
     return policy
+
+
+def _check_input(data: Data | None, policy: Policy | None) -> None:
+    """Raises an exception if there is no table: a variable that is ``None`` by mistake."""
+    if data is None and (policy is None or isinstance(policy, Mapping) and "input" not in policy):
+        msg = "there is no table: the first argument is None, and no policy names an input"
+        raise UsageError(msg)
 
 
 def anonymize(
@@ -73,8 +82,8 @@ def anonymize(
     p: int | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
-    identifiers: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     budget: str | None = None,
@@ -104,7 +113,7 @@ def anonymize(
     >>> sorted(set(pyarrow.table(release)["age"].to_pylist()))
     ['[25-29]', '[60-64]']
     """
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     read = read_policy(
         chosen,
         locations=None if data is None else locations_of(data),
@@ -145,6 +154,7 @@ def run(
     if policy is None:
         msg = "give a policy"
         raise UsageError(msg)
+    _check_input(data, policy)
     if output is None and isinstance(policy, Mapping) and "location" not in policy.get("output", {}):
         msg = "the policy has no output; give its location: output=..."
         raise UsageError(msg)
@@ -168,9 +178,9 @@ def run(
 
 def risk(
     data: Data,
-    quasi: Sequence[str],
+    quasi: Iterable[str],
     *,
-    sensitive: Sequence[str] = (),
+    sensitive: Iterable[str] = (),
     threshold: float = _THRESHOLD,
     fraction: float | None = None,
     weight: str | None = None,
@@ -189,8 +199,9 @@ def risk(
     >>> risk(pyarrow.table({"age": [25, 25, 25, 64]}), quasi=["age"]).uniques
     1
     """
-    if isinstance(quasi, str) or isinstance(sensitive, str):
-        msg = "columns are given as lists of names"
+    known, secrets = column_names("quasi", quasi), column_names("sensitive", sensitive)
+    if not known:
+        msg = "name at least one column by which people could be found: quasi=[...]"
         raise UsageError(msg)
     if sum(given is not None for given in (fraction, weight, population)) > 1:
         msg = "give one of fraction, weight and population"
@@ -199,7 +210,7 @@ def risk(
     others = None if population is None else open_data(population)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         document, page, part = _native.risk(
-            opened.table, opened.locations, list(quasi), list(sensitive), threshold, fraction, weight, others, settings
+            opened.table, opened.locations, known, secrets, threshold, fraction, weight, others, settings
         )
     return Risk(json.loads(document), page, part)
 
@@ -226,8 +237,8 @@ def check(
     p: int | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
-    identifiers: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     threads: int | None = None,
@@ -235,7 +246,7 @@ def check(
     on_progress: OnProgress = None,
 ) -> Check:
     """Checks whether a table can be released under a policy. The result is true if it can."""
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
@@ -251,8 +262,8 @@ def plan(
     p: int | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
-    identifiers: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     threads: int | None = None,
@@ -260,7 +271,7 @@ def plan(
     on_progress: OnProgress = None,
 ) -> Plan:
     """Tells what a release would take: method, leaves, memory, and its loss approximately. Reads the table and clusters a few leaves."""
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     read = read_policy(chosen, locations=None if opened is None else opened.locations, k=k, p=p)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
@@ -276,8 +287,8 @@ def bound(
     p: int | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
-    identifiers: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     budget: str | None = None,
@@ -298,7 +309,8 @@ def bound(
     >>> 0 <= found.lower_bound <= found.loss
     True
     """
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    check_number("seconds", seconds)
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     locations = None if opened is None else opened.locations
     read = read_policy(chosen, locations=locations, k=k, p=p, budget=budget, seed=seed, secret=secret)
@@ -317,8 +329,8 @@ def sweep(
     loss: float | None = None,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
-    identifiers: Sequence[str] | None = None,
-    insensitive: Sequence[str] | None = None,
+    identifiers: Iterable[str] | None = None,
+    insensitive: Iterable[str] | None = None,
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     budget: str | None = None,
@@ -335,7 +347,7 @@ def sweep(
     ``loss`` is the highest NCP that is acceptable; :attr:`Sweep.best` is then the safest policy within it. A pair that can't be kept
     is no error, and has its reason.
     """
-    chosen = _given_policy(policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
+    chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
     locations = None if opened is None else opened.locations
     base_k, base_p = _grid_base(chosen, next(iter(k), None), next(iter(p), None), secret)
@@ -385,8 +397,8 @@ def verify(
     *,
     k: int | None = None,
     p: int | None = None,
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] = (),
+    quasi: Iterable[str] | None = None,
+    sensitive: Iterable[str] = (),
     unit: str | None = None,
     against: Sequence[str | os.PathLike[str]] = (),
     ledger: bool = False,
@@ -406,11 +418,14 @@ def verify(
     >>> verify(claimed, quasi=["age"], k=2, raises=False).holds
     False
     """
+    for name, number in (("k", k), ("p", p)):
+        check_number(name, number)
+    secrets = column_names("sensitive", sensitive)
     opened = open_data(data)
     read: _native.NativePolicy | None = None
     columns: tuple[list[str], list[str], int, int, str | None] | None = None
     if policy is not None:
-        if quasi is not None or sensitive or unit is not None:
+        if quasi is not None or secrets or unit is not None:
             msg = "give either a policy or columns, and not both"
             raise UsageError(msg)
         # The ledger is that of the release at hand.
@@ -418,17 +433,14 @@ def verify(
     elif quasi is None:
         msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
         raise UsageError(msg)
-    elif isinstance(quasi, str) or isinstance(sensitive, str):
-        msg = "columns are given as lists of names"
-        raise UsageError(msg)
-    elif k is None or (sensitive and p is None):
+    elif k is None or (secrets and p is None):
         msg = "give the promise: k, and p if there are sensitive columns"
         raise UsageError(msg)
     elif ledger:
         msg = "a ledger is compared under the policy of its series"
         raise UsageError(msg)
     else:
-        columns = (list(quasi), list(sensitive), k, 1 if p is None else p, unit)
+        columns = (column_names("quasi", quasi), secrets, k, 1 if p is None else p, unit)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
         earlier = [os.fspath(location) for location in against]
         found = _native.verify(opened.table, opened.locations, read, columns, earlier, ledger, settings)
@@ -468,6 +480,8 @@ def generate_census(
     >>> pyarrow.table(generate_census(100)).num_rows
     100
     """
+    for name, number in (("rows", rows), ("seed", seed), ("files", files)):
+        check_number(name, number)
     if location is not None:
         with call_settings(on_progress=False) as settings:
             _native.generate_census(location, rows, seed, files, overwrite, settings)

@@ -81,6 +81,8 @@ def _table(data: object, reads: int, in_order: bool) -> _native.NativeTable:
         data = data.to_reader()
     if isinstance(data, ArrowStream):
         library, name = _origin(data)
+        if (library, name) == ("polars", "DataFrame"):
+            return _of_polars(data, in_order)
         is_held = (library, name) in _HELD or reads > 1
         return _native.NativeTable.held(data, in_order) if is_held else _native.NativeTable.streamed(data)
     if isinstance(data, TableProvider):
@@ -107,19 +109,40 @@ def _of_pandas(frame: Any, in_order: bool) -> _native.NativeTable:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         msg = f"the frame has more than one column {_quoted(twice)}; rename all but one"
         raise DataError(msg)
+    levels = {str(name) for name in frame.index.names if name is not None}
+    if twice := sorted(levels.intersection(names)):
+        msg = f"the frame has a column and an index named {_quoted(twice)}; rename one of them, or leave the index out: frame.reset_index(drop=True)"
+        raise DataError(msg)
     try:
         return _native.NativeTable.held(frame, in_order)
     except DataError:
         mixed = [str(name) for name in frame.columns if not _is_convertible(frame[[name]])]
         if not mixed:
             raise
-        msg = f"{_quoted(mixed)}: no type of Arrow has all values of the column; give it one, as by frame[{mixed[0]!r}].astype(str)"
-        raise DataError(msg, column=mixed[0] if len(mixed) == 1 else None) from None
+        remedy = f"give it one, as by frame[{mixed[0]!r}].astype(str), or leave it out: frame.drop(columns={mixed!r})"
+        raise _without_type(mixed, remedy) from None
+
+
+def _of_polars(frame: Any, in_order: bool) -> _native.NativeTable:
+    """Takes a frame of polars, which has types that Arrow does not have."""
+    try:
+        return _native.NativeTable.held(frame, in_order)
+    except DataError:
+        foreign = [name for name in frame.columns if not _is_convertible(frame.select(name).clear())]
+        if not foreign:
+            raise
+        remedy = f"cast it, as by frame.cast({{{foreign[0]!r}: pl.Int64}}), or leave it out: frame.drop({foreign!r})"
+        raise _without_type(foreign, remedy) from None
+
+
+def _without_type(columns: list[str], remedy: str) -> DataError:
+    msg = f"{_quoted(columns)}: no type of Arrow has all values of the column; {remedy}"
+    return DataError(msg, column=columns[0] if len(columns) == 1 else None)
 
 
 def _is_convertible(frame: Any) -> bool:
     try:
-        frame.__arrow_c_stream__()
+        _native.NativeTable.held(frame)
     except Exception:  # its message may quote a value
         return False
     return True
@@ -136,9 +159,8 @@ def _without_null_type(frame: Any) -> Any:
     return frame.with_columns(polars.selectors.by_dtype(polars.Null).cast(polars.Boolean))
 
 
-# Frames whose rows are in memory already, so that taking them all costs nothing.
+# Other frames whose rows are in memory already, so that taking them all costs nothing.
 _HELD = {
-    ("polars", "DataFrame"),
     ("pyarrow", "RecordBatch"),
     ("pyarrow", "Table"),
     ("arro3", "RecordBatch"),

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._data import Opened, open_data
-from ._policy import read_policy
+from ._policy import column_names, read_policy
 from ._results import Document
-from ._settings import call_settings
+from ._settings import call_settings, check_number
 from .exceptions import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from ._data import Data
     from ._policy import Policy
@@ -190,24 +190,24 @@ def _open(data: object) -> Opened:
 
 def _columns(
     policy: Policy | None,
-    quasi: Sequence[str] | None,
-    sensitive: Sequence[str],
+    quasi: Iterable[str] | None,
+    sensitive: Iterable[str],
     k: int | None,
     p: int | None,
 ) -> tuple[_native.NativePolicy | None, _native.NamedColumns | None]:
     """Returns a policy, or columns."""
+    for name, number in (("k", k), ("p", p)):
+        check_number(name, number)
+    secrets = column_names("sensitive", sensitive)
     if policy is not None:
-        if quasi is not None or sensitive:
+        if quasi is not None or secrets:
             msg = "give either a policy or columns, and not both"
             raise UsageError(msg)
         return read_policy(policy, locations=["table"], k=k, p=p), None
     if quasi is None:
         msg = "give a policy, or name the quasi-identifiers: quasi=[...]"
         raise UsageError(msg)
-    if isinstance(quasi, str) or isinstance(sensitive, str):
-        msg = "columns are given as lists of names"
-        raise UsageError(msg)
-    return None, (list(quasi), list(sensitive), _LEAST if k is None else k, _LEAST if p is None else p)
+    return None, (column_names("quasi", quasi), secrets, _LEAST if k is None else k, _LEAST if p is None else p)
 
 
 def attack(
@@ -235,6 +235,8 @@ def attack(
     >>> attack(anonymize(people, rules), people, rules)["linkage"].gain
     1.0
     """
+    for name, number in (("targets", targets), ("seed", seed)):
+        check_number(name, number)
     opened = [_open(release), _open(original)]
     earlier: list[_native.OpenedTable] = [_open(one) for one in previous]
     others = None if population is None else _open(population)
@@ -249,8 +251,8 @@ def utility(
     original: Data,
     policy: Policy | None = None,
     *,
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] = (),
+    quasi: Iterable[str] | None = None,
+    sensitive: Iterable[str] = (),
     target: str | None = None,
     queries: int = _QUERIES,
     seed: int = 0,
@@ -267,6 +269,8 @@ def utility(
     >>> utility(people, people, quasi=["age"], sensitive=["illness"]).median_query_error
     0.0
     """
+    for name, number in (("queries", queries), ("seed", seed)):
+        check_number(name, number)
     opened = [_open(release), _open(original)]
     read, columns = _columns(policy, quasi, sensitive, None, None)
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
@@ -282,8 +286,8 @@ def diff(
     second_policy: Policy | None = None,
     k: int | None = None,
     p: int | None = None,
-    quasi: Sequence[str] | None = None,
-    sensitive: Sequence[str] = (),
+    quasi: Iterable[str] | None = None,
+    sensitive: Iterable[str] = (),
     original: Data | None = None,
     link: str | None = None,
     targets: int = _COMPARED,
@@ -305,6 +309,8 @@ def diff(
     >>> diff(release, release, k=3, p=2, quasi=["age"], sensitive=["illness"]).people_below_k
     0
     """
+    for name, number in (("targets", targets), ("seed", seed)):
+        check_number(name, number)
     opened = (_open(first), _open(second))
     people = None if original is None else _open(original)
     read, columns = _columns(policy, quasi, sensitive, k, p)

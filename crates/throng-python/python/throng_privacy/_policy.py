@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, Union
 
 from . import _native, hierarchy as hierarchies
@@ -16,7 +16,7 @@ from .exceptions import UsageError
 Policy: TypeAlias = Union[str, "os.PathLike[str]", Mapping[str, Any], Draft]
 """A policy: the path of a file, its text in TOML, a dict with the same fields, or a draft."""
 
-Columns: TypeAlias = Union[Sequence[str], Mapping[str, Any]]
+Columns: TypeAlias = Union[Iterable[str], Mapping[str, Any]]
 """Names of columns, or names with settings."""
 
 
@@ -26,8 +26,8 @@ def policy(
     p: int | None = None,
     quasi: Columns = (),
     sensitive: Columns = (),
-    identifiers: Sequence[str] = (),
-    insensitive: Sequence[str] = (),
+    identifiers: Iterable[str] = (),
+    insensitive: Iterable[str] = (),
     hierarchies: Mapping[str, object] | None = None,
     unlisted: str | None = None,
     **sections: Any,
@@ -71,16 +71,22 @@ def policy(
     return _replaced(built, k, p)
 
 
-def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
-    if isinstance(named, str):
-        msg = f"the {role} columns need a list of names or a dict"
+def column_names(role: str, named: object) -> list[Any]:
+    """Returns the names of columns as a list. A series, an index and an array have them too; a set has no order.
+
+    >>> column_names("quasi", (name for name in ("age", "zip")))
+    ['age', 'zip']
+    """
+    if isinstance(named, (str, bytes, set, frozenset)) or not isinstance(named, Iterable):
+        msg = f"the {role} columns need a list of names or a dict, and not a {type(named).__name__}"
         raise UsageError(msg)
+    return list(named)
+
+
+def _settings(role: str, named: object) -> dict[str, dict[str, Any]]:
     if isinstance(named, Mapping):
         return {name: dict(settings or {}) for name, settings in named.items()}
-    if isinstance(named, Sequence):
-        return {name: {} for name in named}
-    msg = f"the {role} columns need a list of names or a dict"
-    raise UsageError(msg)
+    return {name: {} for name in column_names(role, named)}
 
 
 def _replaced(built: dict[str, Any], k: int | None, p: int | None) -> dict[str, Any]:

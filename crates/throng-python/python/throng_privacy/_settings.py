@@ -7,7 +7,9 @@ import re
 import sys
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from fractions import Fraction
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TextIO
 
 from .exceptions import UsageError
 
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from . import _native
 
+
+# What fits into 64 bits.
+_MOST = 2**64 - 1
 
 # A bar is drawn for work that takes longer than this, in seconds.
 _DELAY = 0.5
@@ -29,13 +34,18 @@ def memory_bytes(limit: int | str | None) -> int | None:
     >>> memory_bytes("2GiB")
     2147483648
     """
-    if limit is None or isinstance(limit, int):
-        return limit
+    if limit is None:
+        return None
+    if not isinstance(limit, str):
+        check_number("memory_limit", limit)
+        return operator.index(limit)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", limit.lower())
     if not found:
         msg = f"{limit!r} is no amount of memory; write it like '2GiB' or '500MB'"
         raise UsageError(msg)
-    return int(float(found[1]) * _UNITS[found[2] or ""])
+    amount = int(Fraction(found[1]) * _UNITS[found[2] or ""])
+    check_number("memory_limit", amount)
+    return amount
 
 
 def check_number(name: str, number: object, least: int = 0) -> None:
@@ -49,12 +59,17 @@ def check_number(name: str, number: object, least: int = 0) -> None:
     if number is None:
         return
     try:
+        if isinstance(number, bool):
+            raise TypeError
         whole = operator.index(number)  # type: ignore[arg-type]
     except TypeError:
         msg = f"{name} is a {type(number).__name__}, and must be a whole number"
         raise UsageError(msg) from None
     if whole < least:
         msg = f"{name} = {whole} is too small; it must be at least {least}"
+        raise UsageError(msg)
+    if whole > _MOST:
+        msg = f"{name} = {whole} is too large; it must be at most {_MOST}"
         raise UsageError(msg)
 
 
@@ -69,7 +84,7 @@ def call_settings(
     check_number("threads", threads, 1)
     bar = None
     if on_progress is True or (on_progress is None and is_interactive(sys.stderr)):
-        bar = Bar(sys.stderr)
+        bar = NotebookBar() if is_notebook(sys.stderr) else Bar(sys.stderr)
     callback = bar if bar is not None else (on_progress if callable(on_progress) else None)
     try:
         yield {"threads": threads, "memory_limit": memory_bytes(memory_limit), "on_progress": callback}
@@ -85,6 +100,11 @@ def is_interactive(stream: TextIO) -> bool:
             return True
     except (AttributeError, ValueError):
         return False
+    return is_notebook(stream)
+
+
+def is_notebook(stream: TextIO) -> bool:
+    """Whether a stream is shown below the cell of a notebook."""
     return type(stream).__module__.startswith("ipykernel")
 
 
@@ -99,14 +119,8 @@ class Bar:
         self._width = 0
 
     def __call__(self, stage: str, done: int, total: int | None) -> None:
-        if time.monotonic() < self._start:
-            return
-        if total:
-            filled = min(self._CELLS, self._CELLS * done // total)
-            line = f"{stage:>10} [{'=' * filled}{' ' * (self._CELLS - filled)}] {done:,}/{total:,}"
-        else:
-            line = f"{stage:>10} {done:,}"
-        self._write(line)
+        if time.monotonic() >= self._start:
+            self._write(self._line(stage, done, total))
 
     def close(self) -> None:
         """Removes the bar."""
@@ -115,7 +129,37 @@ class Bar:
             self._stream.write("\r")
             self._stream.flush()
 
+    def _line(self, stage: str, done: int, total: int | None) -> str:
+        if not total:
+            return f"{stage:>10} {done:,}"
+        filled = min(self._CELLS, self._CELLS * done // total)
+        return f"{stage:>10} [{'=' * filled}{' ' * (self._CELLS - filled)}] {done:,}/{total:,}"
+
     def _write(self, line: str) -> None:
         self._stream.write("\r" + line.ljust(self._width))
         self._stream.flush()
         self._width = len(line)
+
+
+class NotebookBar(Bar):
+    """The bar in a notebook: one output, which is empty at the end. Text that is written over itself would be saved line by line."""
+
+    def __init__(self, delay: float = _DELAY) -> None:
+        super().__init__(sys.stderr, delay)
+        self._shown: Any = None
+
+    def close(self) -> None:
+        """Removes the bar."""
+        if self._shown is not None:
+            self._show("")
+
+    def _write(self, line: str) -> None:
+        self._show(line)
+
+    def _show(self, line: str) -> None:
+        content = {"text/plain": line}
+        if self._shown is None:
+            # A notebook has loaded it.
+            self._shown = import_module("IPython.display").display(content, raw=True, display_id=True)
+        else:
+            self._shown.update(content, raw=True)
