@@ -27,13 +27,6 @@ fn a_cluster_that_does_not_answer_is_a_temporary_failure() {
 
 #[test]
 #[cfg(feature = "cluster")]
-fn a_series_is_not_begun_again_on_a_cluster() {
-    let message = workshop().run_refused(2, &["--cluster", NOWHERE, "--rebase"]);
-    assert_says(&message, &["--rebase", "--cluster"]);
-}
-
-#[test]
-#[cfg(feature = "cluster")]
 fn a_cluster_is_named_by_its_scheduler() {
     let message = workshop().run_refused(2, &["--cluster", "http://localhost:50050"]);
     assert_says(&message, &["--cluster", "df://host:port"]);
