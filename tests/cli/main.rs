@@ -10,6 +10,7 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+mod field_metadata;
 mod fixture_table;
 mod label_covers;
 mod prometheus_parser;

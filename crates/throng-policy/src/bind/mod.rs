@@ -4,6 +4,7 @@
 //! columns.
 
 mod cover;
+mod field_role;
 mod limit;
 mod quasi;
 mod released_names;
@@ -24,6 +25,7 @@ use crate::problem::{PolicyError, Report};
 use crate::raw::{Borrow, RawRelease, RawRole, UnitNulls};
 use crate::settings::ClusterSetting;
 
+pub use field_role::FieldRole;
 pub use sensitive::BoundSensitive;
 
 use released_names::ReleasedColumn;
