@@ -258,7 +258,7 @@ fn write_classes(workshop: &Workshop, folder: &str, rows: std::ops::Range<i64>) 
 fn releases_of_any_size_are_compared_within_the_limit() {
     let workshop = Workshop::new();
     let limit = format!("{}MiB", COMPARED_LIMIT >> 20);
-    let peaks = [1_200_000, 4_800_000].map(|rows| {
+    let peaks = [600_000, 2_400_000].map(|rows| {
         write_classes(&workshop, &format!("monday-{rows}"), 0..rows);
         write_classes(&workshop, &format!("tuesday-{rows}"), 400..rows + 400);
         let (monday, tuesday) = (format!("monday-{rows}"), format!("tuesday-{rows}"));
