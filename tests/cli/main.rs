@@ -92,3 +92,4 @@ mod units;
 mod verify;
 mod web_inputs;
 mod widths;
+mod workload;

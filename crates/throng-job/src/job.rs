@@ -14,7 +14,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
-use throng_core::columns::BLOCK_COLUMN;
+use throng_core::columns::{BLOCK_COLUMN, DEFAULT_WEIGHT};
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, ColumnRole, Mode, OutputFormat, Policy, PopulationSource, delta_table};
@@ -400,6 +400,7 @@ fn release_facts(
             budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
             search_cycles: facts.cycles,
+            workload: policy.workload.clone(),
         },
         utility: facts.utility,
         cells: facts.cells,
@@ -434,7 +435,12 @@ pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
 }
 
 fn released_column(of: ColumnRole<'_>) -> ReleasedColumnFacts {
-    ReleasedColumnFacts { column: of.column.to_owned(), role: of.role.into(), release: of.release.map(Into::into) }
+    ReleasedColumnFacts {
+        column: of.column.to_owned(),
+        role: of.role.into(),
+        release: of.release.map(Into::into),
+        weight: of.weight.filter(|weight| *weight != DEFAULT_WEIGHT),
+    }
 }
 
 /// A policy bound to its input, before any row is read.

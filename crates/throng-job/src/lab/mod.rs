@@ -76,7 +76,8 @@ pub async fn utility(request: &UtilityRequest, options: &JobOptions) -> Result<U
     let mut lexicon = Lexicon::new(spec)?;
     let original = read_original(&mut lexicon, &original, 0, request.seed).await?;
     let release = read_release(&mut lexicon, &release, None).await?.finish(&mut lexicon)?;
-    let asked = UtilityOptions { queries: request.queries, target: Some(target), seed: request.seed };
+    let workload = request.columns.workload();
+    let asked = UtilityOptions { queries: request.queries, workload, target: Some(target), seed: request.seed };
     Ok(throng_lab::utility::utility(&lexicon, &original, &release, &asked))
 }
 

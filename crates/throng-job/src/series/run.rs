@@ -276,6 +276,7 @@ async fn stage(
             budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
             search_cycles: facts.cycles,
+            workload: policy.workload.clone(),
         },
         utility: facts.utility,
         cells: facts.cells,
