@@ -4,6 +4,7 @@
 //! or from names, and batches are passed on in the order of the files.
 
 mod columns;
+mod counts;
 mod gate;
 mod oracle;
 mod population;
@@ -15,6 +16,7 @@ use throng_lab::{DiffReport, LabError, LabSpec, Lexicon};
 use throng_policy::{Policy, Store};
 
 pub use columns::LabColumns;
+pub(crate) use counts::SweepCounts;
 pub use gate::examine_releases;
 pub(crate) use gate::{ExaminedRelease, ReleaseGate};
 pub use oracle::OracleRequest;
