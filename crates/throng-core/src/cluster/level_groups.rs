@@ -49,7 +49,7 @@ struct Level {
 }
 
 /// A node of the lattice: the index of a level per column.
-struct Node {
+struct LatticeNode {
     loss: f64,
     levels: Vec<usize>,
 }
@@ -133,8 +133,8 @@ fn grid(domain: &Domain, intervals: u32, draws: &mut SplitMix64) -> Level {
 }
 
 /// Returns all nodes, ordered by their mean loss over the rows of `cells`, with noise.
-fn nodes_by_loss(table: &Table, cells: &[u32], columns: &[Vec<Level>], draws: &mut SplitMix64) -> Vec<Node> {
-    let mut nodes = vec![Node { loss: 0.0, levels: Vec::new() }];
+fn nodes_by_loss(table: &Table, cells: &[u32], columns: &[Vec<Level>], draws: &mut SplitMix64) -> Vec<LatticeNode> {
+    let mut nodes = vec![LatticeNode { loss: 0.0, levels: Vec::new() }];
     for (column, levels) in columns.iter().enumerate() {
         let weight = table.quasi()[column].spec.weight;
         let loss_at = |level: &Level| {
@@ -143,10 +143,10 @@ fn nodes_by_loss(table: &Table, cells: &[u32], columns: &[Vec<Level>], draws: &m
             weight * cells.iter().map(of_cell).sum::<f64>()
         };
         let losses: Vec<f64> = levels.iter().map(loss_at).collect();
-        let above = |node: &Node| -> Vec<Node> {
+        let above = |node: &LatticeNode| -> Vec<LatticeNode> {
             let with = |(level, loss): (usize, &f64)| {
                 let levels = node.levels.iter().copied().chain([level]).collect();
-                Node { loss: node.loss + loss, levels }
+                LatticeNode { loss: node.loss + loss, levels }
             };
             losses.iter().enumerate().map(with).collect()
         };

@@ -82,7 +82,7 @@ fn calendar(profile: &Profile, data_type: &DataType, can_be_named: bool) -> Buil
     }
     Builder {
         why: format!(
-            "{}, from the beginning of a {cover} to the end of one; for parts of the calendar as text, such as 2024-02, take \
+            "{}, from the beginning of a {cover} to the end of one; for parts of the calendar as text, such as 1999-02, take \
              instead of both lines: {hierarchy}",
             two_columns("dates")
         ),
