@@ -10,7 +10,6 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-mod field_metadata;
 mod fixture_table;
 mod label_covers;
 mod prometheus_parser;
@@ -92,4 +91,3 @@ mod units;
 mod verify;
 mod web_inputs;
 mod widths;
-mod workload;
