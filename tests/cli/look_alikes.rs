@@ -5,6 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
+use arrow::datatypes::Schema;
 use parquet::arrow::ArrowWriter;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -162,4 +163,42 @@ fn verify_refuses_files_with_metadata_of_unknown_origin() {
     let ended = workshop.throng(&arguments);
     assert_says(&ended.refused(4), &["release.parquet has an entry of key-value metadata that no known writer makes"]);
     assert!(!ended.said().contains("Jane"), "{ended:?}");
+}
+
+/// The Arrow schema in a file has metadata of its own.
+#[test]
+fn verify_refuses_fields_with_metadata_of_unknown_origin() {
+    let workshop = Workshop::new();
+    let arguments = ["verify", "release.parquet", "--quasi", "age", "-k", "3"];
+    let verify = |of_field: &[(&str, &str)], of_schema: &[(&str, &str)]| {
+        let map = |pairs: &[(&str, &str)]| -> HashMap<String, String> {
+            pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let plain = ill(21, &["flu", "gout"]);
+        let fields = plain.schema_ref().fields().iter().map(|field| match field.name().as_str() {
+            "age" => field.as_ref().clone().with_metadata(map(of_field)),
+            _ => field.as_ref().clone(),
+        });
+        let schema = Schema::new(fields.collect::<Vec<_>>()).with_metadata(map(of_schema));
+        let batch = RecordBatch::try_new(Arc::new(schema), plain.columns().to_vec()).unwrap();
+        let file = fs::File::create(workshop.path("release.parquet")).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        workshop.throng(&arguments)
+    };
+    let ours = [("throng.role", "quasi"), ("throng.form", "interval")];
+    assert_eq!(verify(&ours, &[("pandas", "{}")]).code, Some(0));
+    let refused = |of_field: &[(&str, &str)], of_schema: &[(&str, &str)]| {
+        let ended = verify(of_field, of_schema);
+        assert_says(&ended.refused(4), &["an entry of key-value metadata that no known writer makes"]);
+        assert!(!ended.said().contains("Jane"), "{ended:?}");
+    };
+    refused(&[("comment", "Jane Doe is 21")], &[]);
+    refused(&[], &[("names", "Jane Doe is 21")]);
+    // Nor under the keys of Throng.
+    refused(&[("throng.role", "Jane Doe is 21")], &[]);
+    refused(&[("throng.form", "Jane Doe is 21")], &[]);
+    refused(&[("throng.column", "Jane Doe is 21")], &[]);
+    refused(&[("throng.note", "Jane Doe is 21")], &[]);
 }

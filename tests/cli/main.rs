@@ -10,6 +10,7 @@
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
+mod field_metadata;
 mod fixture_table;
 mod label_covers;
 mod prometheus_parser;
@@ -91,3 +92,4 @@ mod units;
 mod verify;
 mod web_inputs;
 mod widths;
+mod workload;

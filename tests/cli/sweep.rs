@@ -49,6 +49,62 @@ fn every_trial_is_like_the_release_that_a_run_makes() {
 }
 
 #[test]
+fn errors_of_counts_are_those_of_the_release_that_a_run_makes() {
+    let workshop = workshop();
+    let grid =
+        ["sweep", "policy.toml", "--k", "3,20,900", "--algorithm", "mondrian,mdr", "--utility", "-o", "sweep.html"];
+    let ended = workshop.throng(&grid);
+    assert_says(&ended.stderr, &["average     error      95 %"]);
+    let swept = ended.done();
+    let trials = swept["trials"].as_array().unwrap();
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    let mut medians = Vec::new();
+    for trial in trials.iter().filter(|trial| trial["feasible"] == true) {
+        let k = trial["k"].to_string();
+        workshop.write("policy.toml", format!("{policy}\n[algorithm]\npartition = {}\n", trial["algorithm"]));
+        workshop.run(&["--overwrite", "-k", &k]);
+        let measured = workshop.throng(&["utility", "out/release", "--original", "input/", "--policy", "policy.toml"]);
+        let queries = &measured.done()["count_queries"];
+        assert_eq!(trial["count_queries"]["median_error"], queries["median_error"], "{trial}");
+        assert_eq!(trial["count_queries"]["p95_error"], queries["p95_error"], "{trial}");
+        medians.push(queries["median_error"].as_f64().unwrap());
+    }
+    assert!(medians.len() == 4 && 0.0 < medians[0] && medians[0] < medians[1], "{medians:?}");
+    assert!(trials[2]["feasible"] == false && trials[2].get("count_queries").is_none(), "{}", trials[2]);
+    let page = fs::read_to_string(workshop.path("sweep.html")).unwrap();
+    assert_says(&page, &["Errors of counts", "median error of a count"]);
+    assert_eq!(page.matches("count_queries.p95_error").count(), 4);
+    // Without the option nothing is measured.
+    let plain = workshop.throng(&["sweep", "policy.toml", "--k", "3"]).done();
+    assert!(plain["trials"][0].get("count_queries").is_none(), "{plain}");
+}
+
+#[test]
+fn limits_on_the_finished_release_do_not_keep_errors_from_being_measured() {
+    let workshop = workshop();
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", format!("{policy}\n[privacy.attacks]\nmax_gain = 1.0\n"));
+    let swept = workshop.throng(&["sweep", "policy.toml", "--utility"]).done();
+    assert!(swept["trials"][0]["count_queries"]["median_error"].as_f64().unwrap() > 0.0, "{swept}");
+}
+
+#[test]
+fn a_bound_says_how_near_each_trial_is_to_the_best() {
+    let workshop = workshop();
+    let policy = fs::read_to_string(workshop.path("policy.toml")).unwrap();
+    workshop.write("policy.toml", format!("{policy}\n[algorithm]\nbound = true\n"));
+    let ended = workshop.throng(&["sweep", "policy.toml", "--k", "3,6", "-o", "sweep.html"]);
+    assert_says(&ended.stderr, &["lost       gap   highest"]);
+    let trials = ended.done()["trials"].clone();
+    let page = fs::read_to_string(workshop.path("sweep.html")).unwrap();
+    for at in 0..2 {
+        let figure = |field: &str| trials[at][field].as_f64().unwrap();
+        assert!((figure("ncp") / figure("lower_bound") - 1.0 - figure("gap")).abs() < 1e-9, "{}", trials[at]);
+        assert_says(&page, &[&format!("data-key=\"trials.{at}.gap\""), "of the best possible"]);
+    }
+}
+
+#[test]
 fn trials_are_not_logged_one_by_one_unless_asked() {
     let sweep = ["sweep", "policy.toml", "--k", "3,6", "--p", "1,2"];
     let ended = workshop().throng(&sweep);

@@ -12,10 +12,9 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::TableProvider;
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::prelude::SessionContext;
 use futures::Stream;
-use throng_core::columns::BLOCK_COLUMN;
+use throng_core::columns::{BLOCK_COLUMN, DEFAULT_WEIGHT};
 use throng_core::exposure::InsensitiveExposure;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts};
 use throng_policy::{Binding, ColumnRole, Mode, OutputFormat, Policy, PopulationSource, delta_table};
@@ -51,7 +50,7 @@ use crate::staged_units::StagedUnits;
 use crate::stop::{Stop, Stopper};
 use crate::store_path::{Location, StorePath};
 use crate::telemetry::{ColumnOrigins, Recorder};
-use crate::write::{ROW_GROUP_ROWS, check_writable, write};
+use crate::write::{ROW_GROUP_ROWS, check_writable, with_field_roles, write};
 
 /// Execution options of a job. They do not affect its result, except for the table that is read.
 #[derive(Clone)]
@@ -348,13 +347,14 @@ async fn run_local(
     input.check_rows(facts.rows_read)?;
     guards.check_facts(&facts)?;
     let batches = release.compact_stream_with_units(ROW_GROUP_ROWS, options.threads);
-    let has_units = table.anonymizer().binding().unit.is_some();
+    let binding = table.anonymizer().binding();
+    let has_units = binding.unit.is_some();
+    let schema = with_field_roles(&release.schema(), binding);
     // From here on the stream alone owns the release, and frees memory and spill files with its last row.
     drop((release, table));
 
     let rows = facts.rows_read - facts.suppressed;
     let span = clock.begin(Stage::Write, Some(rows));
-    let schema = plan.schema();
     drop(plan);
     let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
     let (files, units) = write_rows(batches, has_units, schema, place, rows_per_file, options).instrument(span).await?;
@@ -412,6 +412,7 @@ fn release_facts(
             budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
             search_cycles: facts.cycles,
+            workload: policy.workload.clone(),
         },
         utility: facts.utility,
         cells: facts.cells,
@@ -446,7 +447,12 @@ pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
 }
 
 fn released_column(of: ColumnRole<'_>) -> ReleasedColumnFacts {
-    ReleasedColumnFacts { column: of.column.to_owned(), role: of.role.into(), release: of.release.map(Into::into) }
+    ReleasedColumnFacts {
+        column: of.column.to_owned(),
+        role: of.role.into(),
+        release: of.release.map(Into::into),
+        weight: of.weight.filter(|weight| *weight != DEFAULT_WEIGHT),
+    }
 }
 
 /// A policy bound to its input, before any row is read.

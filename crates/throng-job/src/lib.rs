@@ -84,8 +84,10 @@ pub use series::{SeriesComparison, SeriesFindings, verify_against, verify_ledger
 pub use session::POOL_SHARE;
 pub use sql::{SqlSession, Statement, StatementResult, Stores, is_complete, planning_failure, running_failure};
 pub use stop::{Stop, Stopper};
-pub use sweep::{Trial, check_sweep, sweep};
+pub use sweep::{SweepSettings, Trial, check_sweep, sweep};
 pub use throng_datafusion::is_decoding;
-pub use throng_report::{Attempt, Figures, Quantity, Sidecar, SweepReport, fragment, report, risk_page, sweep_page};
+pub use throng_report::{
+    Attempt, CountErrors, Figures, Quantity, Sidecar, SweepReport, fragment, report, risk_page, sweep_page,
+};
 pub use up_to_date::{CurrentRelease, up_to_date};
 pub use verify::{verify_release, verify_release_with};

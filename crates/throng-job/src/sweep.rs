@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  input ──► survey, once ──► (k, p, algorithm) ──► classes, recoded and held against the models ──► risk and loss
-//!                                   │ can't be kept
+//!                                   │ can't be kept         with `utility`: release in memory ──► errors of counts
 //!                                   ▼
 //!                             why, in its place
 //! ```
@@ -17,6 +17,7 @@ use throng_report::{Attempt, Figures, SweepReport};
 
 use crate::error::{JobError, Kind};
 use crate::job::{BoundJob, JobOptions, bind, failure};
+use crate::lab::SweepCounts;
 use crate::session::session;
 use crate::stage_timer::StageTimer;
 
@@ -33,8 +34,17 @@ pub struct Trial {
     pub policy: Result<Policy, String>,
 }
 
+/// What a sweep reports besides risk and loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SweepSettings {
+    /// The loss within which the best policy is named, if any.
+    pub loss: Option<f64>,
+    /// Whether the release of each policy is made in memory, and random counts in it are compared with the true ones.
+    pub utility: bool,
+}
+
 /// Evaluates policies on the input of the first valid one.
-pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) -> Result<SweepReport, JobError> {
+pub async fn sweep(trials: Vec<Trial>, settings: SweepSettings, options: &JobOptions) -> Result<SweepReport, JobError> {
     let mut outcomes: Vec<Option<Result<Candidate, String>>> = trials.iter().map(|_| None).collect();
     let mut rows = 0;
     // MDR builds the trees of its columns during the survey, so it can't share a survey with other methods.
@@ -56,16 +66,19 @@ pub async fn sweep(trials: Vec<Trial>, loss: Option<f64>, options: &JobOptions) 
             outcomes[at] = Some(tried.map_err(|error| error.to_string()));
         }
     }
-    let attempts: Vec<Attempt> = trials
-        .into_iter()
-        .zip(outcomes)
-        .map(|(trial, tried)| {
-            let why = trial.policy.err().unwrap_or_default();
-            let outcome = tried.unwrap_or(Err(why)).map(|tried| figures(&tried));
-            Attempt { k: trial.k, p: trial.p, algorithm: trial.algorithm, outcome }
-        })
-        .collect();
-    Ok(SweepReport::new(rows, attempts, loss))
+    let (mut counts, mut attempts) = (SweepCounts::default(), Vec::with_capacity(trials.len()));
+    for (Trial { k, p, algorithm, policy }, tried) in trials.into_iter().zip(outcomes) {
+        let outcome = match (tried, policy) {
+            (Some(Ok(tried)), Ok(policy)) => {
+                let count_errors = if settings.utility { Some(counts.measure(&policy, options).await?) } else { None };
+                Ok(Figures { count_errors, ..figures(&tried) })
+            }
+            (Some(Err(why)), _) | (_, Err(why)) => Err(why),
+            (None, Ok(_)) => return Err(JobError::internal("a policy was not evaluated")),
+        };
+        attempts.push(Attempt { k, p, algorithm, outcome });
+    }
+    Ok(SweepReport::new(rows, attempts, settings.loss))
 }
 
 /// Evaluates policies that share a survey; `None` if there are no policies.
@@ -96,6 +109,7 @@ fn figures(tried: &Candidate) -> Figures {
         ncp: tried.utility.ncp,
         lower_bound: tried.utility.bound.map(|bound| bound.value),
         gap: tried.utility.gap(),
+        count_errors: None,
         highest_risk: risk.highest,
         average_risk: risk.average,
         suppressed_rows: tried.suppressed,

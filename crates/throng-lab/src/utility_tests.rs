@@ -75,3 +75,25 @@ fn labels_that_are_not_understood_are_counted() {
     people.iter_mut().for_each(|person| person.label = "grown up".to_owned());
     assert_eq!(measured(&people).unread_labels, 1);
 }
+
+#[test]
+fn questions_of_a_workload_are_about_its_columns_alone() {
+    // Ages are shown in decades, and everything else as it is.
+    let people = in_intervals(with_gout(2000), 10, 20);
+    let errors = |workload: &[&[&str]]| {
+        let mut lexicon = Lexicon::new(spec(10, 3)).unwrap();
+        let table = read_original(&mut lexicon, &original(&people));
+        let released = read_release(&mut lexicon, &release(&people), None);
+        let workload = workload.iter().map(|query| query.iter().map(|name| (*name).to_owned()).collect()).collect();
+        let options = UtilityOptions { queries: 200, workload, ..UtilityOptions::default() };
+        let report = utility(&lexicon, &table, &released, &options);
+        assert_eq!(report.count_queries.queries, 600, "the other questions are not changed");
+        report.count_queries.workload
+    };
+    assert!(errors(&[]).is_none());
+    let of_age = errors(&[&["age"]]).unwrap();
+    assert!(of_age.queries == 200 && of_age.median_error > 0.0, "{of_age:?}");
+    let of_illness = errors(&[&["illness"]]).unwrap();
+    assert!(of_illness.queries == 200 && of_illness.p95_error == 0.0, "{of_illness:?}");
+    assert_eq!(errors(&[&["age", "illness"], &["illness"], &["unknown"]]).unwrap().queries, 400);
+}

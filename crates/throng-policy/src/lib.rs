@@ -67,7 +67,7 @@ mod toml_quote;
 mod unexamined;
 mod validate;
 
-pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit, ColumnRole};
+pub use bind::{Binding, BoundColumn, BoundQuasi, BoundSensitive, BoundUnit, ColumnRole, FieldRole};
 pub use budget::Budget;
 pub use builder::{PolicyBuilder, QuasiBuilder, SensitiveBuilder};
 pub use declared_type::{DeclaredType, TypeMismatch, describe_type};

@@ -48,7 +48,8 @@ impl Policy {
             ..self.privacy.clone()
         };
         let place = FieldPath::of(&["tables", &part.name]);
-        Self { privacy, place, input: part.input.clone(), columns: part.columns.clone(), ..self.clone() }
+        let (input, columns) = (part.input.clone(), part.columns.clone());
+        Self { privacy, place, input, columns, workload: Vec::new(), ..self.clone() }
     }
 
     /// Returns the policy that puts people into groups by one row of each. Groups do not cross blocks, and people who fit into

@@ -43,6 +43,8 @@ pub struct Policy {
     pub series: Option<SeriesSettings>,
     /// How long a row of a stream may wait; `None` if a stream is released when it ends.
     pub stream: Option<StreamDelay>,
+    /// Columns of each question that classes are formed for. The weights of the quasi-identifiers follow from them already.
+    pub workload: Vec<Vec<String>>,
     /// Roles of the columns.
     pub columns: Columns,
     /// Name of the table of the input, if there are others.

@@ -18,7 +18,7 @@ use throng_cli::documents::{
 use throng_core::hierarchy::HierarchySpec;
 use throng_core::risk::SamplingFraction;
 use throng_core::verify::{Promise, SensitivePromise};
-use throng_job::{JobError, Kind, RiskOptions, Trial, fragment, risk_page, sweep_page};
+use throng_job::{JobError, Kind, RiskOptions, SweepSettings, Trial, fragment, risk_page, sweep_page};
 use throng_policy::{Policy, Role, hierarchy_lines};
 use throng_synthetic::{CensusBatches, CensusOptions, GenerateError, census_schema, write_census};
 
@@ -139,11 +139,12 @@ type PolicyTrial = (u64, u64, String, Option<Py<NativePolicy>>, String);
 
 /// Tries policies on one table.
 #[pyfunction]
-#[pyo3(signature = (trials, loss, table, settings))]
+#[pyo3(signature = (trials, loss, utility, table, settings))]
 pub fn sweep(
     py: Python<'_>,
     trials: Vec<PolicyTrial>,
     loss: Option<f64>,
+    utility: bool,
     table: Option<&NativeTable>,
     settings: CallSettings,
 ) -> PyResult<PagedDocument> {
@@ -154,7 +155,8 @@ pub fn sweep(
     let trials = trials.into_iter().map(trial).collect();
     let call = JobCall::new(settings, table);
     let options = call.options.clone();
-    let swept = call.wait(py, async move { throng_job::sweep(trials, loss, &options).await })?;
+    let asked = SweepSettings { loss, utility };
+    let swept = call.wait(py, async move { throng_job::sweep(trials, asked, &options).await })?;
     Ok(paged(&sweep_json(&swept), sweep_page(&swept)))
 }
 

@@ -128,6 +128,18 @@ def test_sweep_tries_all_pairs(census, policy):
     assert len(repr(swept).splitlines()) == 7
 
 
+def test_sweep_measures_errors_of_counts(census, policy):
+    swept = throng.sweep(census, policy, k=[5, 4000], p=[1], utility=True)
+    measured, refused = swept.trials
+    released = throng.anonymize(census, policy, k=5, p=1)
+    errors = throng.utility(released, census, policy).to_dict()["count_queries"]
+    assert measured.median_query_error == errors["median_error"]
+    assert measured.p95_query_error == errors["p95_error"]
+    assert (refused.median_query_error, refused.p95_query_error) == (None, None)
+    assert throng.sweep(census, policy, k=[5], p=[1]).trials[0].median_query_error is None
+    assert "Errors of counts" in swept._repr_html_()
+
+
 def test_a_pair_that_is_no_policy_is_a_trial_with_its_reason(census, policy):
     swept = throng.sweep(census, policy, k=[5], p=[2, 9])
     assert [trial.feasible for trial in swept.trials] == [True, False]

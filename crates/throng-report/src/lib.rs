@@ -25,4 +25,4 @@ pub use document::{Quantity, Sidecar};
 pub use page::fragment;
 pub use report::report;
 pub use risk_page::risk_page;
-pub use sweep::{Attempt, Figures, SweepReport, sweep_page};
+pub use sweep::{Attempt, CountErrors, Figures, SweepReport, sweep_page};

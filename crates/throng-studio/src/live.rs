@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use throng::throng_datafusion::Anonymizer;
 use throng::throng_policy::BoundSetting;
 use throng::{Overrides, Policy};
-use throng_job::{JobError, Kind, OpenTable, SweepReport, Trial};
+use throng_job::{JobError, Kind, OpenTable, SweepReport, SweepSettings, Trial};
 
 use crate::answer::LiveAnswer;
 use crate::held_survey::{HeldSurvey, survey_key};
@@ -157,7 +157,7 @@ impl LiveLook {
             };
             frontier_grid(k).into_iter().map(trial).collect::<Vec<_>>()
         });
-        throng_job::sweep(trials.unwrap_or_default(), None, &self.state.quiet_options()).await
+        throng_job::sweep(trials.unwrap_or_default(), SweepSettings::default(), &self.state.quiet_options()).await
     }
 }
 

@@ -17,7 +17,7 @@ Longer examples with comments are in [`configs/`](../../../configs).
 ";
 
 /// Tables of a policy in the order of the page: heading and name of the definition.
-const TABLES: [(&str, &str); 17] = [
+const TABLES: [(&str, &str); 18] = [
     ("`[input]`", "Input"),
     ("`[output]`", "Output"),
     ("`[store]`", "Store"),
@@ -27,6 +27,7 @@ const TABLES: [(&str, &str); 17] = [
     ("`[algorithm]`", "Algorithm"),
     ("`[series]`", "Series"),
     ("`max_delay` of a stream", "StreamDelay"),
+    ("`[workload]`", "Workload"),
     ("`[columns]`", "Columns"),
     ("`[columns.NAME]`", "Column"),
     ("`[tables.NAME]`", "Table"),

@@ -70,6 +70,7 @@ fn the_reference_of_the_documents_has_every_field() {
         (people(2000), format!("attacks = {{ max_gain = 100.0 }}\n{COLUMNS}")),
         (people(2000), format!("population = {{ fraction = 0.1 }}\n{COLUMNS}")),
         (people(2000), format!("population = {{ table = \"input/\", {LIMITS} }}\n{COLUMNS}")),
+        (people(2000), format!("[workload]\nqueries = [[\"age\"]]\n{COLUMNS}")),
         (coded(), CODED.to_owned()),
         (crowd_and_one(), "[columns]\nage.role = \"quasi\"\nillness.role = \"sensitive\"\n".to_owned()),
     ];

@@ -34,6 +34,12 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "NCP", value_parser = share)]
     pub(crate) loss: Option<f64>,
 
+    /// Measure how far random counts in each release are from the true ones, as `throng utility` does
+    ///
+    /// Makes each release once more, in memory, and reads the input for it.
+    #[arg(long)]
+    pub(crate) utility: bool,
+
     /// How long the search for better classes may go on: fast, balanced, thorough, or a time such as 30s
     #[arg(long, value_name = "BUDGET")]
     budget: Option<String>,

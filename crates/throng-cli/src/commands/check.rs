@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_job::{Checked, JobError, JobOptions, Kind, plural};
-use throng_policy::{Policy, Preset, highest_risk};
+use throng_policy::{Policy, Preset, Role, highest_risk};
 
 use crate::args::PolicyArgs;
 use crate::outcome::Outcome;
@@ -79,6 +79,14 @@ pub(super) fn text(checked: &Checked, policy: &Policy) -> String {
     }
     if !checked.dropped.is_empty() {
         lines.push(format!("left out of the release: {}", checked.dropped.join(", ")));
+    }
+    if !policy.workload.is_empty() {
+        let weight = |(name, role): &(String, Role)| match role {
+            Role::Quasi(quasi) if quasi.weight != 1.0 => Some(format!("`{name}` {}", quasi.weight)),
+            _ => None,
+        };
+        let weights: Vec<String> = policy.columns.by_name.iter().filter_map(weight).collect();
+        lines.push(format!("weights, with those of [workload]: {}", weights.join(", ")));
     }
     for column in &checked.feasibility.columns {
         lines.push(format!(

@@ -58,6 +58,9 @@ pub(super) async fn utility(args: &UtilityArgs, job: &JobOptions) -> Result<Outc
     for (name, of) in lines.into_iter().filter(|(_, of)| of.queries > 0) {
         errors.row([name.to_owned(), percent(of.median_error), percent(of.p95_error)]);
     }
+    if let Some(of) = queries.workload {
+        errors.row(["those of [workload]".to_owned(), percent(of.median_error), percent(of.p95_error)]);
+    }
     let mut marginals = TextTable::new(&["column", "total variation"]);
     for column in &report.marginals {
         marginals.row([column.column.clone(), format!("{:.4}", column.total_variation)]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use throng_core::anonymize::PartitionChoice;
-use throng_job::{Attempt, JobError, JobOptions, SweepReport, Trial, check_sweep, sweep_page};
+use throng_job::{Attempt, Figures, JobError, JobOptions, SweepReport, SweepSettings, Trial, check_sweep, sweep_page};
 use throng_policy::{ClusterSetting, Policy};
 
 use super::report::write;
@@ -10,7 +10,8 @@ use crate::args::SweepArgs;
 use crate::outcome::Outcome;
 
 pub(super) async fn sweep(args: &SweepArgs, job: &JobOptions) -> Result<Outcome, JobError> {
-    let swept = throng_job::sweep(trials(args)?, args.loss, job).await?;
+    let settings = SweepSettings { loss: args.loss, utility: args.utility };
+    let swept = throng_job::sweep(trials(args)?, settings, job).await?;
     let (mut text, mut json) = (text(&swept), json(&swept));
     if let Some(path) = &args.output {
         write(path, &sweep_page(&swept))?;
@@ -62,25 +63,45 @@ fn name(partition: PartitionChoice, cluster: ClusterSetting) -> String {
 /// Formats the results as a table, with the advice below it.
 fn text(swept: &SweepReport) -> String {
     let widest = swept.attempts.iter().map(|attempt| attempt.algorithm.len()).fold(9, usize::max);
-    let mut lines = vec![format!(
-        "{:>5} {:>3}  {:widest$}  {:>8}  {:>8}  {:>8}  {:>8}  {:>8}",
-        "k", "p", "algorithm", "classes", "lost", "highest", "average", "time"
-    )];
+    let columns = columns(swept);
+    let line = |cell: &dyn Fn(&Column) -> String| -> String {
+        columns.iter().map(|column| format!("  {:>8}", cell(column))).collect()
+    };
+    let head = line(&|(name, _)| (*name).to_owned());
+    let mut lines = vec![format!("{:>5} {:>3}  {:widest$}{head}", "k", "p", "algorithm")];
     for Attempt { k, p, algorithm, outcome } in &swept.attempts {
-        lines.push(match outcome {
-            Ok(found) => format!(
-                "{k:>5} {p:>3}  {algorithm:widest$}  {:>8}  {:>8.4}  {:>8.4}  {:>8.4}  {:>6.2} s",
-                found.classes,
-                found.ncp,
-                found.highest_risk,
-                found.average_risk,
-                found.milliseconds as f64 / 1000.0
-            ),
-            Err(why) => format!("{k:>5} {p:>3}  {algorithm:widest$}  can't be kept: {}", why.replace('\n', "; ")),
-        });
+        let found = match outcome {
+            Ok(found) => line(&|(_, figure)| figure(found)),
+            Err(why) => format!("  can't be kept: {}", why.replace('\n', "; ")),
+        };
+        lines.push(format!("{k:>5} {p:>3}  {algorithm:widest$}{found}"));
     }
     lines.extend(swept.advice());
     lines.join("\n")
+}
+
+/// A column of the table: its name, and the text of a figure.
+type Column = (&'static str, fn(&Figures) -> String);
+
+/// Returns the columns of the table; those of gaps and of errors only if there are any.
+fn columns(swept: &SweepReport) -> Vec<Column> {
+    let mut columns: Vec<Column> =
+        vec![("classes", |found| found.classes.to_string()), ("lost", |found| format!("{:.4}", found.ncp))];
+    if swept.has_bounds() {
+        columns.push(("gap", |found| percent(found.gap)));
+    }
+    columns.push(("highest", |found| format!("{:.4}", found.highest_risk)));
+    columns.push(("average", |found| format!("{:.4}", found.average_risk)));
+    if swept.has_count_errors() {
+        columns.push(("error", |found| percent(found.count_errors.map(|errors| errors.median))));
+        columns.push(("95 %", |found| percent(found.count_errors.map(|errors| errors.p95))));
+    }
+    columns.push(("time", |found| format!("{:.2} s", found.milliseconds as f64 / 1000.0)));
+    columns
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.2} %", 100.0 * share))
 }
 
 /// Formats the results of a sweep as JSON.
@@ -100,6 +121,9 @@ pub fn json(swept: &SweepReport) -> Value {
                 if let Some(bound) = found.lower_bound {
                     trial["lower_bound"] = bound.into();
                     trial["gap"] = found.gap.into();
+                }
+                if let Some(errors) = found.count_errors {
+                    trial["count_queries"] = json!({ "median_error": errors.median, "p95_error": errors.p95 });
                 }
                 trial["highest_risk"] = found.highest_risk.into();
                 trial["average_risk"] = found.average_risk.into();

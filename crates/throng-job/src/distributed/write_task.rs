@@ -22,7 +22,7 @@ use crate::error::JobError;
 use crate::manifest::FileEntry;
 use crate::staged_units::{UnitWriter, units_name};
 use crate::store_path::StorePath;
-use crate::write::{Upload, write_file};
+use crate::write::{Upload, with_field_roles, write_file};
 
 /// Capacity of the channel to the file writer, in batches.
 const WAITING: usize = 2;
@@ -77,7 +77,7 @@ async fn run(params: Arc<TaskParams>, input: TaskInput) -> Result<(), AnonymizeE
     let staging = Staging {
         folder: params.folder.clone(),
         context: Arc::clone(&context),
-        schema: Arc::clone(anonymizer.schema()),
+        schema: with_field_roles(anonymizer.schema(), anonymizer.binding()),
         has_units: anonymizer.binding().unit.is_some(),
     };
     let mut current: Option<FileInProgress> = None;
@@ -129,7 +129,7 @@ fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
 struct Staging {
     folder: StoreFolder,
     context: Arc<TaskContext>,
-    /// Schema of the release.
+    /// Schema of the files.
     schema: SchemaRef,
     /// Whether rows have units, which go to an object of their own.
     has_units: bool,

@@ -1,12 +1,15 @@
 //! Text that a Parquet file holds beside its values: key-value metadata, and the smallest and largest values of its statistics.
 
+use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::parquet::DecodeResult;
+use datafusion::parquet::arrow::parquet_to_arrow_schema;
 use datafusion::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataPushDecoder};
 use throng_datafusion::catch_decode_panic;
 
 use super::InputFile;
 use super::footer::{read, unreadable};
 use crate::error::JobError;
+use crate::write::is_field_role;
 
 /// Returns the texts of one file.
 pub(super) async fn of_parquet(file: &InputFile) -> Result<Vec<String>, JobError> {
@@ -32,12 +35,48 @@ const KNOWN_KEYS: [&str; 7] =
 /// Beginnings of such keys.
 const KNOWN_PREFIXES: [&str; 5] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta.", "throng."];
 
-/// Returns the number of entries of the key-value metadata of a file under keys that no known writer uses. They may hold anything.
+/// Keys of the metadata of a field that writers make from its type.
+const KNOWN_FIELD_KEYS: [&str; 3] = ["PARQUET:field_id", "ARROW:extension:name", "ARROW:extension:metadata"];
+
+/// Beginning of the keys by which polars knows its own types again.
+const POLARS_TYPES: &str = "_PL_";
+
+/// Returns the number of entries of the key-value metadata of a file, and of the Arrow schema in it, under keys that no known
+/// writer uses. They may hold anything.
 pub(super) async fn unknown_entries(file: &InputFile) -> Result<usize, JobError> {
     let metadata = metadata(file).await?;
     let is_known = |key: &str| KNOWN_KEYS.contains(&key) || KNOWN_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
-    let entries = metadata.file_metadata().key_value_metadata().into_iter().flatten();
-    Ok(entries.filter(|entry| !is_known(&entry.key)).count())
+    let file = metadata.file_metadata();
+    let entries = || file.key_value_metadata().into_iter().flatten();
+    let unknown = entries().filter(|entry| !is_known(&entry.key)).count();
+    let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata());
+    // A schema that can't be read may hold anything, too.
+    let Ok(schema) = schema else { return Ok(unknown + 1) };
+    // The entries of the file are among those of the schema.
+    let is_counted = |key: &str| is_known(key) || entries().any(|entry| entry.key == *key);
+    let of_schema = schema.metadata().keys().filter(|key| !is_counted(key)).count();
+    Ok(unknown + of_schema + schema.fields().iter().map(|field| unknown_in(field)).sum::<usize>())
+}
+
+/// Returns the number of entries of the metadata of a field, and of those inside, that no known writer makes.
+fn unknown_in(field: &Field) -> usize {
+    let is_known = |(key, value): &(&String, &String)| {
+        KNOWN_FIELD_KEYS.contains(&key.as_str())
+            || key.starts_with(POLARS_TYPES)
+            || is_field_role(field.name(), key, value)
+    };
+    let inside: usize = match field.data_type() {
+        DataType::Struct(fields) => fields.iter().map(|field| unknown_in(field)).sum(),
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _)
+        | DataType::RunEndEncoded(_, item) => unknown_in(item),
+        _ => 0,
+    };
+    inside + field.metadata().iter().filter(|entry| !is_known(entry)).count()
 }
 
 /// Reads the footer of a file that was checked when it was opened.

@@ -30,7 +30,7 @@ use crate::readback::{StagedFiles, read_back};
 use crate::resources::peak_memory_bytes;
 use crate::session::session;
 use crate::stage_timer::{StageTimer, StageTimes};
-use crate::write::ROW_GROUP_ROWS;
+use crate::write::{ROW_GROUP_ROWS, with_field_roles};
 
 /// Rows of a batch that a host receives.
 const BATCH_ROWS: usize = 1 << 16;
@@ -259,8 +259,9 @@ impl UnpublishedRelease {
         let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
         let batches = self.release.compact_stream_with_units(ROW_GROUP_ROWS, options.threads);
         let has_units = self.anonymizer.binding().unit.is_some();
+        let schema = with_field_roles(&self.schema(), self.anonymizer.binding());
         let (files, units) =
-            write_rows(batches, has_units, self.schema(), &place, rows_per_file, options).instrument(span).await?;
+            write_rows(batches, has_units, schema, &place, rows_per_file, options).instrument(span).await?;
 
         let facts = self.release.facts().clone();
         let span = clock.begin(Stage::Verify, Some(self.release.rows()));

@@ -38,6 +38,14 @@ impl LabColumns {
         }
     }
 
+    /// Returns the columns of each question of the workload.
+    pub(super) fn workload(&self) -> Vec<Vec<String>> {
+        match self {
+            Self::Policy(policy) => policy.workload.clone(),
+            Self::Named { .. } => Vec::new(),
+        }
+    }
+
     /// Returns what the lab has to know, with the types of an original. Without one, `original` is the release, and types are
     /// guessed from its labels.
     pub(crate) async fn spec(&self, original: &LabSource, release: &LabSource) -> Result<LabSpec, JobError> {

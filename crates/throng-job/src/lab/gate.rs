@@ -89,12 +89,9 @@ impl ReleaseGate {
         if !self.examines() {
             return Ok(ExaminedRelease::default());
         }
-        let stream = Arc::new(ReleaseStream { schema: release.schema(), release: Arc::clone(release) });
-        let table = StreamingTable::try_new(release.schema(), vec![stream])
-            .map_err(|_| JobError::internal("a release could not be read"))?;
-        let table: Arc<dyn TableProvider> = Arc::new(table);
+        let source = source_of_release(release, &self.session)?;
         let rows = release.facts().rows_read;
-        self.examine(&LabSource::of_input(of_host(&table), &self.session), Some(rows)).await
+        self.examine(&source, Some(rows)).await
     }
 
     fn examines(&self) -> bool {
@@ -212,6 +209,15 @@ impl ExamineRelease for SessionGate {
         };
         examined.boxed()
     }
+}
+
+/// Returns the rows of a release of this process as a table that the lab can read.
+pub(super) fn source_of_release(release: &Arc<Release>, session: &SessionContext) -> Result<LabSource, JobError> {
+    let stream = Arc::new(ReleaseStream { schema: release.schema(), release: Arc::clone(release) });
+    let table = StreamingTable::try_new(release.schema(), vec![stream])
+        .map_err(|_| JobError::internal("a release could not be read"))?;
+    let table: Arc<dyn TableProvider> = Arc::new(table);
+    Ok(LabSource::of_input(of_host(&table), session))
 }
 
 /// The rows of a release of this process, as the only partition of a table.

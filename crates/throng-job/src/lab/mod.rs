@@ -4,6 +4,7 @@
 //! or from names, and batches are passed on in the order of the files.
 
 mod columns;
+mod counts;
 mod gate;
 mod oracle;
 mod population;
@@ -15,6 +16,7 @@ use throng_lab::{DiffReport, LabError, LabSpec, Lexicon};
 use throng_policy::{Policy, Store};
 
 pub use columns::LabColumns;
+pub(crate) use counts::SweepCounts;
 pub use gate::examine_releases;
 pub(crate) use gate::{ExaminedRelease, ReleaseGate};
 pub use oracle::OracleRequest;
@@ -76,7 +78,8 @@ pub async fn utility(request: &UtilityRequest, options: &JobOptions) -> Result<U
     let mut lexicon = Lexicon::new(spec)?;
     let original = read_original(&mut lexicon, &original, 0, request.seed).await?;
     let release = read_release(&mut lexicon, &release, None).await?.finish(&mut lexicon)?;
-    let asked = UtilityOptions { queries: request.queries, target: Some(target), seed: request.seed };
+    let workload = request.columns.workload();
+    let asked = UtilityOptions { queries: request.queries, workload, target: Some(target), seed: request.seed };
     Ok(throng_lab::utility::utility(&lexicon, &original, &release, &asked))
 }
 

@@ -75,6 +75,7 @@ fn sidecar(run_id: &str) -> Sidecar {
             budget: "fast".to_owned(),
             leaves: 1,
             search_cycles: 0,
+            workload: Vec::new(),
         },
         utility,
         cells: ClassSizes::default(),

@@ -34,7 +34,7 @@ use crate::session::session;
 use crate::stage_timer::StageTimer;
 use crate::store_path::{Location, StorePath};
 use crate::telemetry::ColumnOrigins;
-use crate::write::{ROW_GROUP_ROWS, write};
+use crate::write::{ROW_GROUP_ROWS, with_field_roles, write};
 
 use super::cells::CellCounts;
 use super::check::check_staged;
@@ -250,7 +250,7 @@ async fn stage(
     // From here on the stream alone owns the release, and frees memory and spill files with its last row.
     drop(release);
     let rows_per_file = usize::try_from(policy.output.rows_per_file).unwrap_or(usize::MAX);
-    let (schema, staging) = (Arc::clone(anonymizer.schema()), staged.place()?);
+    let (schema, staging) = (with_field_roles(anonymizer.schema(), anonymizer.binding()), staged.place()?);
     let files = write(batches, schema, &staging, rows_per_file, options).instrument(span).await?;
 
     let span = clock.begin(Stage::Verify, Some(counts.shown));
@@ -289,6 +289,7 @@ async fn stage(
             budget: policy.algorithm.budget.to_string(),
             leaves: facts.leaves,
             search_cycles: facts.cycles,
+            workload: policy.workload.clone(),
         },
         utility: facts.utility,
         cells: facts.cells,

@@ -3,6 +3,7 @@
 //! The file and row group of a row follow from the rows alone, so the bytes are the same with any number of threads and any
 //! memory limit. The limit decides how many row groups are encoded at a time.
 
+mod field_metadata;
 mod plain_size;
 mod rle_bit_packing;
 mod row_groups;
@@ -37,6 +38,7 @@ use crate::job::JobOptions;
 use crate::manifest::FileEntry;
 use crate::memory::transfer_bytes;
 use crate::store_path::StorePath;
+pub(crate) use field_metadata::{is_field_role, with_field_roles};
 pub(crate) use row_groups::{ROW_GROUP_BYTES, ROW_GROUP_ROWS};
 use row_groups::{RowGroup, row_groups};
 use strings::StringChunk;

@@ -23,7 +23,7 @@ use serde::Serialize;
 pub use association::{AssociationReport, PairAssociation};
 pub use marginals::ColumnDistance;
 pub use models::{ModelReport, ModelScore};
-pub use queries::{QueryErrors, QueryReport};
+pub use queries::{CountQueries, QueryErrors, QueryReport};
 
 pub(crate) use binning::{Binning, LabelShares};
 pub(crate) use features::{Example, FeatureSpace};
@@ -40,6 +40,8 @@ pub const DEFAULT_QUERIES: usize = 500;
 pub struct UtilityOptions {
     /// Number of random questions with one, two and three conditions each.
     pub queries: usize,
+    /// Columns of each question of a workload: as many random questions are put about each of them.
+    pub workload: Vec<Vec<String>>,
     /// Index of the sensitive column that models predict, if any.
     pub target: Option<usize>,
     /// Seed of every random choice.
@@ -48,7 +50,7 @@ pub struct UtilityOptions {
 
 impl Default for UtilityOptions {
     fn default() -> Self {
-        Self { queries: DEFAULT_QUERIES, target: Some(0), seed: 0 }
+        Self { queries: DEFAULT_QUERIES, workload: Vec::new(), target: Some(0), seed: 0 }
     }
 }
 
@@ -84,7 +86,7 @@ pub fn utility(
         original_rows: original.rows,
         released_rows: release.rows,
         unread_labels: release.unread_labels,
-        count_queries: queries::measure(lexicon, &exact, release, options),
+        count_queries: CountQueries::of(lexicon, &exact, options).errors(release),
         marginals: marginals::measure(lexicon, &exact, release),
         association: association::measure(lexicon, &exact, release),
         models: options

@@ -12,7 +12,7 @@ use crate::extent::{Code, Condition, NULL, code_number};
 use crate::lexicon::{CodeDomain, Lexicon};
 use crate::random::LabRandom;
 use crate::statistics::{quantile, rounded};
-use crate::table::ReleasedTable;
+use crate::table::{OriginalTable, ReleasedTable};
 
 /// Smallest and largest share of the people that satisfy one condition.
 const SELECTIVITY: [f64; 2] = [0.1, 0.5];
@@ -35,6 +35,9 @@ pub struct QueryReport {
     pub two: QueryErrors,
     /// Questions with three conditions.
     pub three: QueryErrors,
+    /// Questions about the columns of the workload, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<QueryErrors>,
 }
 
 /// Errors of questions with the same number of conditions.
@@ -56,38 +59,80 @@ struct CountQuery {
     sensitive: Option<(usize, Vec<bool>)>,
 }
 
-pub(super) fn measure(
-    lexicon: &Lexicon,
-    exact: &ReleasedTable,
-    release: &ReleasedTable,
-    options: &UtilityOptions,
-) -> QueryReport {
-    let columns = QueryColumns::of(lexicon, exact);
-    let mut random = LabRandom::new(options.seed, "count queries");
-    let mut all = Vec::new();
-    let mut of = |conditions: usize| {
-        let queries: Vec<CountQuery> = match columns.len() < conditions {
+/// Random counts and their true answers, which can be put to any number of releases of one original.
+#[derive(Debug)]
+pub struct CountQueries {
+    /// The questions with one, two and three conditions, with their answers.
+    by_conditions: [Vec<(CountQuery, f64)>; 3],
+    /// Those of the workload.
+    workload: Vec<(CountQuery, f64)>,
+    /// Least count that an error is relative to.
+    least: f64,
+}
+
+impl CountQueries {
+    /// Draws questions about an original by the seed of the options.
+    pub fn draw(lexicon: &Lexicon, original: &OriginalTable, options: &UtilityOptions) -> Self {
+        Self::of(lexicon, &ReleasedTable::of_original(original, lexicon), options)
+    }
+
+    pub(super) fn of(lexicon: &Lexicon, exact: &ReleasedTable, options: &UtilityOptions) -> Self {
+        let columns = QueryColumns::of(lexicon, exact);
+        let mut random = LabRandom::new(options.seed, "count queries");
+        let answered = |queries: Vec<CountQuery>| {
+            let answered = |query: CountQuery| {
+                let truth = query.count(exact);
+                (query, truth)
+            };
+            queries.into_par_iter().map(answered).collect::<Vec<_>>()
+        };
+        let by_conditions = [1, 2, 3].map(|conditions| match columns.len() < conditions {
             true => Vec::new(),
-            false => (0..options.queries).map(|_| columns.draw(conditions, &mut random)).collect(),
-        };
-        let least = SANITY * exact.rows as f64;
-        let error = |query: &CountQuery| {
-            let truth = query.count(exact);
-            (query.count(release) - truth).abs() / truth.max(least)
-        };
-        let mut errors: Vec<f64> = queries.par_iter().map(error).collect();
+            false => answered((0..options.queries).map(|_| columns.draw(conditions, &mut random)).collect()),
+        });
+        let mut random = LabRandom::new(options.seed, "workload");
+        let mut workload = Vec::new();
+        for names in &options.workload {
+            let asked = columns.named(lexicon, names);
+            if !asked.is_empty() {
+                workload.extend((0..options.queries).map(|_| columns.draw_on(&asked, &mut random)));
+            }
+        }
+        Self { by_conditions, workload: answered(workload), least: SANITY * exact.rows as f64 }
+    }
+
+    /// Returns the errors of the answers that a release gives.
+    pub fn errors(&self, release: &ReleasedTable) -> QueryReport {
+        let mut all = Vec::new();
+        let error = |(query, truth): &(CountQuery, f64)| (query.count(release) - truth).abs() / truth.max(self.least);
+        let [one, two, three] = self.by_conditions.each_ref().map(|queries| {
+            let errors: Vec<f64> = queries.par_iter().map(error).collect();
+            all.extend_from_slice(&errors);
+            QueryErrors::of(errors)
+        });
+        let QueryErrors { queries, median_error, p95_error } = QueryErrors::of(all);
+        let workload = QueryErrors::of(self.workload.par_iter().map(error).collect());
+        let workload = (workload.queries > 0).then_some(workload);
+        QueryReport { queries, median_error, p95_error, one, two, three, workload }
+    }
+}
+
+impl QueryErrors {
+    fn of(mut errors: Vec<f64>) -> Self {
         errors.sort_unstable_by(f64::total_cmp);
-        all.extend_from_slice(&errors);
-        QueryErrors {
+        Self {
             queries: errors.len() as u64,
             median_error: rounded(quantile(&errors, 0.5)),
             p95_error: rounded(quantile(&errors, 0.95)),
         }
-    };
-    let (one, two, three) = (of(1), of(2), of(3));
-    all.sort_unstable_by(f64::total_cmp);
-    let (median_error, p95_error) = (rounded(quantile(&all, 0.5)), rounded(quantile(&all, 0.95)));
-    QueryReport { queries: all.len() as u64, median_error, p95_error, one, two, three }
+    }
+}
+
+/// A column that a condition is on.
+#[derive(Clone, Copy, Debug)]
+enum AskedColumn {
+    Quasi(usize),
+    Sensitive(usize),
 }
 
 /// The values of all columns with their rows, from which conditions are drawn.
@@ -131,10 +176,30 @@ impl QueryColumns {
         self.quasi.len() + usize::from(!self.sensitive.is_empty())
     }
 
+    /// Draws a question with conditions on this many columns.
     fn draw(&self, conditions: usize, random: &mut LabRandom) -> CountQuery {
         let mut query = CountQuery { quasi: Vec::new(), sensitive: None };
         for column in random.sample(self.len(), conditions) {
-            if let Some((is_ordered, values)) = self.quasi.get(column) {
+            let asked = match column < self.quasi.len() {
+                true => AskedColumn::Quasi(column),
+                false => AskedColumn::Sensitive(random.below(self.sensitive.len())),
+            };
+            self.add_condition(&mut query, asked, random);
+        }
+        query
+    }
+
+    /// Draws a question with a condition on each of these columns.
+    fn draw_on(&self, asked: &[AskedColumn], random: &mut LabRandom) -> CountQuery {
+        let mut query = CountQuery { quasi: Vec::new(), sensitive: None };
+        asked.iter().for_each(|column| self.add_condition(&mut query, *column, random));
+        query
+    }
+
+    fn add_condition(&self, query: &mut CountQuery, column: AskedColumn, random: &mut LabRandom) {
+        match column {
+            AskedColumn::Quasi(column) => {
+                let (is_ordered, values) = &self.quasi[column];
                 let run = self.run(values, random);
                 let condition = match is_ordered {
                     true => {
@@ -148,13 +213,21 @@ impl QueryColumns {
                     }
                 };
                 query.quasi.push((column, condition));
-            } else {
-                let column = random.below(self.sensitive.len());
+            }
+            AskedColumn::Sensitive(column) => {
                 let run = self.run(&self.sensitive[column], random);
                 query.sensitive = Some((column, included(run, self.names[column])));
             }
         }
-        query
+    }
+
+    /// Returns the columns of a question by their names: quasi-identifiers, and the first sensitive column. Others say nothing
+    /// about classes.
+    fn named(&self, lexicon: &Lexicon, names: &[String]) -> Vec<AskedColumn> {
+        let quasi = |name: &String| lexicon.spec.quasi.iter().position(|column| column.name == *name);
+        let sensitive = |name: &String| lexicon.spec.sensitive.iter().position(|column| column.name == *name);
+        let asked = names.iter().filter_map(quasi).map(AskedColumn::Quasi);
+        asked.chain(names.iter().find_map(sensitive).map(AskedColumn::Sensitive)).collect()
     }
 
     /// Draws a run of values that a drawn share of the people have.

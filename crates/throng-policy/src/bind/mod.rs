@@ -4,6 +4,7 @@
 //! columns.
 
 mod cover;
+mod field_role;
 mod limit;
 mod quasi;
 mod released_names;
@@ -24,6 +25,7 @@ use crate::problem::{PolicyError, Report};
 use crate::raw::{Borrow, RawRelease, RawRole, UnitNulls};
 use crate::settings::ClusterSetting;
 
+pub use field_role::FieldRole;
 pub use sensitive::BoundSensitive;
 
 use released_names::ReleasedColumn;
@@ -84,8 +86,8 @@ pub struct BoundQuasi {
     pub spec: QuasiSpec,
 }
 
-/// Role and released form of an input column that is released, in the words of the policy file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Role, released form and weight of an input column that is released, in the words of the policy file.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ColumnRole<'a> {
     /// Name of the column in the input.
     pub column: &'a str,
@@ -93,28 +95,34 @@ pub struct ColumnRole<'a> {
     pub role: &'static str,
     /// Released form; `None` for a column that is released as it is.
     pub release: Option<&'static str>,
+    /// Weight of a quasi-identifier in the loss; `None` for other columns.
+    pub weight: Option<f64>,
 }
 
 impl Binding {
     /// Returns the role of each input column that is released, in schema order.
     pub fn released_roles(&self) -> Vec<ColumnRole<'_>> {
         let quasi = self.quasi.iter().filter(|quasi| !quasi.spec.is_hidden());
-        let quasi = quasi.map(|quasi| (&quasi.column, RawRole::Quasi, Some(RawRelease::from(quasi.spec.release))));
+        let quasi = quasi.map(|quasi| {
+            let (release, weight) = (RawRelease::from(quasi.spec.release), quasi.spec.weight);
+            (&quasi.column, RawRole::Quasi, Some(release), Some(weight))
+        });
         let sensitive = self.sensitive.iter().map(|bound| {
             let release = bound.categories.as_ref().map(|_| RawRelease::from(bound.release));
-            (&bound.column, RawRole::Sensitive, release)
+            (&bound.column, RawRole::Sensitive, release, None)
         });
-        let insensitive = self.insensitive.iter().map(|column| (column, RawRole::Insensitive, None));
+        let insensitive = self.insensitive.iter().map(|column| (column, RawRole::Insensitive, None, None));
         let pseudonym = self.pseudonym.iter();
-        let pseudonym = pseudonym.map(|column| (column, RawRole::Identifier, Some(RawRelease::Pseudonym)));
+        let pseudonym = pseudonym.map(|column| (column, RawRole::Identifier, Some(RawRelease::Pseudonym), None));
         let mut roles: Vec<_> = quasi.chain(sensitive).chain(insensitive).chain(pseudonym).collect();
         roles.sort_by_key(|(column, ..)| column.index);
         let roles = roles.into_iter();
         roles
-            .map(|(column, role, release)| ColumnRole {
+            .map(|(column, role, release, weight)| ColumnRole {
                 column: &column.name,
                 role: role.as_str(),
                 release: release.map(RawRelease::as_str),
+                weight,
             })
             .collect()
     }

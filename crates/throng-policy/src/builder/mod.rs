@@ -181,6 +181,14 @@ impl PolicyBuilder {
         self.with("algorithm", "seed", SpannedValue::Integer(seed.into()))
     }
 
+    /// Sets `workload.queries`: the columns of each question that the release should answer well.
+    pub fn with_workload<T: Into<String>, Q: IntoIterator<Item = T>>(
+        self,
+        queries: impl IntoIterator<Item = Q>,
+    ) -> Self {
+        self.with("workload", "queries", list(queries.into_iter().map(texts)))
+    }
+
     /// Sets `series.max_delay` of a stream: the number of rows that may arrive until a row is released.
     pub fn with_max_delay_rows(self, rows: u64) -> Self {
         let rows = ("rows".to_owned(), SpannedNode::unplaced(SpannedValue::Integer(rows.into())));

@@ -8,12 +8,12 @@ use throng_core::profile::{Profile, TextShape, ValueKind};
 
 use super::names::has_word;
 
-/// Suggested generalization of a column: its line in the policy, and the reason.
+/// Suggested generalization of a column: its lines in the policy, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Builder {
     pub(super) why: String,
-    /// A field with its value; `None` if the default of the type is right.
-    pub(super) line: Option<String>,
+    /// Fields with their values; none if the default of the type is right.
+    pub(super) lines: Vec<String>,
 }
 
 /// Maximum number of characters of a code.
@@ -25,15 +25,16 @@ const NEARLY_ALL: f64 = 0.95;
 /// Spread in days above which decades are suggested.
 const DECADES: f64 = 20.0 * 365.25;
 
-/// Returns the generalization that suits a column.
-pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Builder {
+/// Returns the generalization that suits a column. Bounds are suggested only if they `can_be_named`: the table has no column of
+/// their names.
+pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType, can_be_named: bool) -> Builder {
     let is_postal = has_word(name, &["zip", "zipcode", "postcode", "postal", "plz"]);
     match profile.kind() {
-        ValueKind::Date | ValueKind::Timestamp => calendar(profile, data_type),
+        ValueKind::Date | ValueKind::Timestamp => calendar(profile, data_type, can_be_named),
         ValueKind::Integer if is_postal => {
             mask("a postal code says less from the right on; as a number it has lost leading zeros")
         }
-        ValueKind::Integer | ValueKind::Fraction => numbers(profile, data_type),
+        ValueKind::Integer | ValueKind::Fraction => numbers(profile, data_type, can_be_named),
         ValueKind::Text if is_postal && profile.longest() <= LONGEST_CODE => {
             mask("a postal code says less from the right on")
         }
@@ -47,13 +48,13 @@ pub(super) fn builder(name: &str, profile: &Profile, data_type: &DataType) -> Bu
                  hierarchy = \"file.csv\"",
                 profile.distinct()
             ),
-            line: None,
+            lines: Vec::new(),
         },
         ValueKind::Text | ValueKind::Boolean => Builder {
             why: "few values: a class shows the set of those that occur in it, such as {a, b}".to_owned(),
-            line: Some("release = \"set\"".to_owned()),
+            lines: vec!["release = \"set\"".to_owned()],
         },
-        ValueKind::Time | ValueKind::Other => Builder { why: "shown as intervals".to_owned(), line: None },
+        ValueKind::Time | ValueKind::Other => Builder { why: "shown as intervals".to_owned(), lines: Vec::new() },
     }
 }
 
@@ -64,36 +65,57 @@ fn is_code(profile: &Profile) -> bool {
 }
 
 fn mask(why: &str) -> Builder {
-    Builder { why: why.to_owned(), line: Some("hierarchy = { mask = \"right\" }".to_owned()) }
+    Builder { why: why.to_owned(), lines: vec!["hierarchy = { mask = \"right\" }".to_owned()] }
 }
 
-fn calendar(profile: &Profile, data_type: &DataType) -> Builder {
+fn calendar(profile: &Profile, data_type: &DataType, can_be_named: bool) -> Builder {
     // A date has no finer level than the day.
-    let day = if profile.kind() == ValueKind::Timestamp { "\"day\", " } else { "" };
+    let (cover, finest) = match profile.kind() {
+        ValueKind::Timestamp => ("day", "\"day\", "),
+        _ => ("month", ""),
+    };
     let is_long = profile.spread(data_type).is_some_and(|days| days > DECADES);
     let decade = if is_long { ", \"decade\"" } else { "" };
+    let hierarchy = format!("hierarchy = {{ date = [{finest}\"month\", \"quarter\", \"year\"{decade}] }}");
+    if !can_be_named {
+        return Builder { why: "parts of the calendar, as readers know them".to_owned(), lines: vec![hierarchy] };
+    }
     Builder {
-        why: "parts of the calendar, as readers know them".to_owned(),
-        line: Some(format!("hierarchy = {{ date = [{day}\"month\", \"quarter\", \"year\"{decade}] }}")),
+        why: format!(
+            "{}, from the beginning of a {cover} to the end of one; for parts of the calendar as text, such as 1999-02, take \
+             instead of both lines: {hierarchy}",
+            two_columns("dates")
+        ),
+        lines: vec!["release = \"bounds\"".to_owned(), format!("cover = \"{cover}\"")],
     }
 }
 
-fn numbers(profile: &Profile, data_type: &DataType) -> Builder {
-    let line = Some("release = \"interval\"".to_owned());
+fn two_columns(of: &str) -> String {
+    format!("two columns of {of}, the least and the greatest of a class, which are easy to compute with")
+}
+
+fn numbers(profile: &Profile, data_type: &DataType, can_be_named: bool) -> Builder {
+    let release = if can_be_named { "bounds" } else { "interval" };
     let is_whole = profile.kind() == ValueKind::Integer;
-    let mut why =
-        "intervals such as [25-39], whose borders follow from the classes; release = \"bounds\" gives two columns of \
-                   numbers instead, which are easier to compute with"
-            .to_owned();
+    let mut why = match can_be_named {
+        true => format!(
+            "{}; release = \"interval\" gives one column of text instead, such as [25-39]",
+            two_columns("numbers")
+        ),
+        false => "intervals such as [25-39], whose borders follow from the classes".to_owned(),
+    };
     if is_whole && profile.distinct() <= SET {
         why += "; if the numbers are codes and no amounts, take release = \"set\"";
     }
     let width = profile.spread(data_type).and_then(|spread| round_width(spread, is_whole));
     if let Some(width) = width {
         let widths = [width, 2.0 * width, 4.0 * width].map(|width| width.to_string()).join(", ");
-        why += &format!("; for fixed borders take instead of release: hierarchy = {{ intervals = [{widths}] }}");
+        why += &format!(
+            "; for round ends add: cover = {width}; for intervals that do not overlap take instead of release: hierarchy = \
+             {{ intervals = [{widths}] }}"
+        );
     }
-    Builder { why, line }
+    Builder { why, lines: vec![format!("release = \"{release}\"")] }
 }
 
 /// Returns about a sixteenth of the spread, as 1, 2 or 5 times a power of ten, and at least 1 for integers.

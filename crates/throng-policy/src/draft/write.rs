@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use throng_core::columns::{ColumnRecoding, released_names};
 use throng_core::profile::{Profile, ValueKind};
 use throng_core::risk::Risk;
 
@@ -37,15 +38,16 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
     let share = |column: &DraftColumn| share_of(risk, &column.name).unwrap_or(0.0);
     // Columns of equal share are ordered by their distinct values.
     quasi.sort_by(|a, b| share(b).total_cmp(&share(a)).then(b.profile.distinct().cmp(&a.profile.distinct())));
-    section("Identifiers: left out of the release.", of(GuessedRole::Identifier, false), risk, &mut text);
+    section("Identifiers: left out of the release.", of(GuessedRole::Identifier, false), columns, risk, &mut text);
     let title = match risk.is_none_or(tells_columns_apart) {
         true => "Quasi-identifiers: generalized. Those that single people out most come first.",
         false => "Quasi-identifiers: generalized. Those with most values come first.",
     };
-    section(title, quasi.into_iter(), risk, &mut text);
+    section(title, quasi.into_iter(), columns, risk, &mut text);
     section(
         "Sensitive: released as they are, with at least p different values in every class.",
         of(GuessedRole::Sensitive, false),
+        columns,
         risk,
         &mut text,
     );
@@ -54,6 +56,7 @@ pub(super) fn policy(locations: &[String], rows: u64, columns: &[DraftColumn], r
         "Questions: quasi if others can know it, sensitive if it must not be learned from the release, insensitive if \
          neither (it is then released as it is), identifier to leave it out, which is always safe.",
         open,
+        columns,
         risk,
         &mut text,
     );
@@ -185,7 +188,13 @@ fn privacy(rows: u64, columns: &[DraftColumn], text: &mut String) {
     }
 }
 
-fn section<'a>(title: &str, columns: impl Iterator<Item = &'a DraftColumn>, risk: Option<&Risk>, text: &mut String) {
+fn section<'a>(
+    title: &str,
+    columns: impl Iterator<Item = &'a DraftColumn>,
+    all: &[DraftColumn],
+    risk: Option<&Risk>,
+    text: &mut String,
+) {
     let mut is_begun = false;
     for column in columns {
         if !is_begun {
@@ -193,11 +202,11 @@ fn section<'a>(title: &str, columns: impl Iterator<Item = &'a DraftColumn>, risk
             comment(title, text);
             is_begun = true;
         }
-        write_column(column, risk, text);
+        write_column(column, all, risk, text);
     }
 }
 
-fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
+fn write_column(column: &DraftColumn, all: &[DraftColumn], risk: Option<&Risk>, text: &mut String) {
     let _ = writeln!(text, "\n[columns.{}]", toml_quoted(&column.name));
     let guess = &column.guess;
     comment(&format!("{}: {}.", if guess.is_question { "Unclear" } else { "Why" }, guess.why), text);
@@ -206,12 +215,17 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
     if let Some(earlier) = &column.same_days_as {
         comment(&format!("It has the day of {} in every row: leave one of the two out.", plain(earlier)), text);
     }
+    let built = || {
+        let bounds = released_names(&column.name, ColumnRecoding::Bounds);
+        let can_be_named = !all.iter().any(|other| bounds.contains(&other.name));
+        builder(&column.name, &column.profile, &column.data_type, can_be_named)
+    };
     if guess.is_question {
-        let built = builder(&column.name, &column.profile, &column.data_type);
-        let suggested = match (guess.role, built.line) {
-            (GuessedRole::Identifier, _) => "identifier, which leaves it out".to_owned(),
-            (GuessedRole::Quasi, Some(line)) => format!("quasi, with {line}"),
-            (role, _) => role.as_str().to_owned(),
+        let lines = built().lines;
+        let suggested = match guess.role {
+            GuessedRole::Identifier => "identifier, which leaves it out".to_owned(),
+            GuessedRole::Quasi if !lines.is_empty() => format!("quasi, with {}", lines.join(" and ")),
+            role => role.as_str().to_owned(),
         };
         comment(&format!("Suggested: {suggested}."), text);
         let _ = writeln!(text, "role = \"{OPEN_QUESTION}\"");
@@ -223,9 +237,9 @@ fn write_column(column: &DraftColumn, risk: Option<&Risk>, text: &mut String) {
         write_type(column, text);
     }
     if guess.role == GuessedRole::Quasi {
-        let built = builder(&column.name, &column.profile, &column.data_type);
+        let built = built();
         comment(&format!("How: {}.", built.why), text);
-        if let Some(line) = built.line {
+        for line in built.lines {
             let _ = writeln!(text, "{line}");
         }
         if column.profile.nulls() > 0 {

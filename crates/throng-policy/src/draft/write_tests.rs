@@ -1,6 +1,7 @@
 use std::path::Path;
 
-use arrow::array::{ArrayRef, Int64Array, StringArray};
+use arrow::array::{ArrayRef, Date32Array, Int64Array, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
 
 use super::*;
 use crate::draft::role::guess;
@@ -48,6 +49,26 @@ fn no_value_of_the_table_is_in_the_draft() {
     }
     assert!(text.contains("intervals = [5, 10, 20]"), "{text}");
     assert!(text.contains("mask = \"right\""), "{text}");
+}
+
+#[test]
+fn numbers_and_dates_are_drafted_as_two_typed_columns() {
+    let days = || Date32Array::from_iter_values((0..400).map(|row| 18_000 + 3 * row));
+    let of_rows = |name: &str| column(name, numbers((0..400).map(|row| 20 + row % 60)));
+    let born = || column("birth_date", std::sync::Arc::new(days()));
+    let text = policy(&["t.parquet".to_owned()], 400, &[of_rows("age"), born()], None);
+    assert_eq!(text.matches("\nrelease = \"bounds\"\n").count(), 2, "{text}");
+    assert_eq!(text.matches("release = \"bounds\"\ncover = \"month\"\n").count(), 1, "{text}");
+    let answered = text.replace("p = \"?\"", "p = 1");
+    let parsed = Policy::parse(&answered, Path::new("."), &Overrides::default()).unwrap();
+    let schema =
+        Schema::new(vec![Field::new("age", DataType::Int64, true), Field::new("birth_date", DataType::Date32, true)]);
+    let bound = parsed.bind(&schema).unwrap();
+    assert_eq!(bound.released_quasi_names(), ["age_min", "age_max", "birth_date_min", "birth_date_max"]);
+    // Names that the table has already are not given twice.
+    let taken = [of_rows("age"), of_rows("age_max"), born()];
+    let text = policy(&["t.parquet".to_owned()], 400, &taken, None);
+    assert!(text.contains("[columns.\"age\"]") && text.contains("\nrelease = \"interval\"\n"), "{text}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod population;
 mod release;
 mod series;
 mod store;
+mod workload;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,6 +31,7 @@ pub use population::RawPopulation;
 pub use release::RawRelease;
 pub use series::{RawMaxDelay, RawSeries};
 pub use store::RawStore;
+pub use workload::RawWorkload;
 
 use crate::budget::PATTERN;
 use crate::preset::Preset;
@@ -85,6 +87,10 @@ pub struct RawPolicy {
     #[serde(default)]
     #[schemars(with = "RawSeries")]
     pub series: Option<RawSeries>,
+    /// The questions that the release should answer well.
+    #[serde(default)]
+    #[schemars(with = "RawWorkload")]
+    pub workload: Option<RawWorkload>,
     /// What each column of the input means. Every column needs a role, so that a new one never slips into a release.
     pub columns: RawColumns,
     /// With `[tables]`: the name of the table of `[input]`, which is its folder in the release.

@@ -19,6 +19,7 @@ mod sensitive;
 mod series;
 mod store;
 mod tables;
+mod workload;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +48,8 @@ pub fn validate(
     surroundings: &ValidationContext<'_>,
     report: &mut Report<'_>,
 ) -> Policy {
-    let columns = columns::columns(&raw.columns, surroundings.folder, report);
+    let mut columns = columns::columns(&raw.columns, surroundings.folder, report);
+    let workload = workload::workload(raw.workload.as_ref(), &mut columns, report);
     series::append(raw, &columns, report);
     series::pseudonyms(raw, &columns, report);
     let privacy = privacy::privacy(&raw.privacy, &columns, surroundings.environment, report);
@@ -64,6 +66,7 @@ pub fn validate(
         algorithm: algorithm::algorithm(raw.algorithm.as_ref(), raw.privacy.borrow, report),
         series: series::series(raw, &columns, surroundings.environment, report),
         stream: series::stream(raw, report),
+        workload,
         columns,
         has_blocks: false,
         key: KeySource::default(),

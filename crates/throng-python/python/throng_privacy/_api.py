@@ -327,6 +327,7 @@ def sweep(
     p: Sequence[int] = (),
     algorithms: Sequence[str] = (),
     loss: float | None = None,
+    utility: bool = False,
     quasi: Columns | None = None,
     sensitive: Columns | None = None,
     identifiers: Iterable[str] | None = None,
@@ -346,6 +347,9 @@ def sweep(
 
     ``loss`` is the highest NCP that is acceptable; :attr:`Sweep.best` is then the safest policy within it. A pair that can't be kept
     is no error, and has its reason.
+
+    With ``utility``, each release is made in memory, and :attr:`Trial.median_query_error` and :attr:`Trial.p95_query_error` are the errors of random
+    counts in it, as :func:`utility` measures them.
     """
     chosen = _given_policy(data, policy, quasi, sensitive, identifiers, insensitive, hierarchies, unlisted, k)
     opened = None if data is None else open_data(data)
@@ -380,7 +384,8 @@ def sweep(
         # All of them fail for the same reason, most likely: a policy that is wrong in itself.
         read(trials[0][0], trials[0][1], next(iter(algorithms), None))
     with call_settings(threads=threads, memory_limit=memory_limit, on_progress=on_progress) as settings:
-        document, page, part = _native.sweep(trials, loss, None if opened is None else opened.table, settings)
+        table = None if opened is None else opened.table
+        document, page, part = _native.sweep(trials, loss, utility, table, settings)
     return Sweep(json.loads(document), page, part)
 
 

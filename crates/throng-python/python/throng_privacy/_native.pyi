@@ -103,6 +103,7 @@ def bound(
 def sweep(
     trials: list[tuple[int, int, str, NativePolicy | None, str]],
     loss: float | None,
+    utility: bool,
     table: NativeTable | None,
     settings: CallSettings,
 ) -> tuple[str, str, str]: ...

@@ -243,6 +243,16 @@ class Trial(Document):
         return self._document.get("highest_risk")
 
     @property
+    def median_query_error(self) -> float | None:
+        """Median relative error of random counts, if it was measured."""
+        return self._document.get("count_queries", {}).get("median_error")
+
+    @property
+    def p95_query_error(self) -> float | None:
+        """95th percentile of the relative error of random counts, if it was measured."""
+        return self._document.get("count_queries", {}).get("p95_error")
+
+    @property
     def reason(self) -> str | None:
         """Why the policy can't be kept."""
         return self._document.get("reason")

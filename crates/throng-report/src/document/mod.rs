@@ -145,7 +145,7 @@ pub struct OutputFacts {
 }
 
 /// Input columns by treatment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnCounts {
     /// Not released: identifiers, and columns that the policy drops.
     pub dropped: u64,
@@ -162,7 +162,7 @@ pub struct ColumnCounts {
 }
 
 /// A column that is released.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReleasedColumnFacts {
     /// Its name in the input.
     pub column: String,
@@ -171,6 +171,9 @@ pub struct ReleasedColumnFacts {
     /// Its released form; absent for a column that is released as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Cow<'static, str>>,
+    /// Its weight in the loss that classes are formed by; absent where it is 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 /// Required and achieved privacy.
@@ -401,6 +404,9 @@ pub struct AlgorithmFacts {
     pub leaves: u64,
     /// Cycles of local search; the minimum over parts.
     pub search_cycles: u32,
+    /// Columns of each question that classes were formed for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workload: Vec<Vec<String>>,
 }
 
 /// Resource usage of the job.

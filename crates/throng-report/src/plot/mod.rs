@@ -12,7 +12,7 @@ mod slices;
 use std::fmt::Write;
 
 pub use bars::{Bar, PairedBar, bars, paired_bars};
-pub use frontier::{Frontier, FrontierPoint, SHAPES, frontier};
+pub use frontier::{Frontier, FrontierPoint, LOSS_AXIS, SHAPES, frontier};
 use maud::{Markup, Render, html};
 pub use shares::{ShareBar, shares};
 pub use slices::{SliceBar, slices};

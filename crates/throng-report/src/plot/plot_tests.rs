@@ -32,9 +32,9 @@ fn the_areas_of_slices_are_their_shares() {
 
 #[test]
 fn the_line_goes_through_what_nothing_beats() {
-    let point = |loss, risk| FrontierPoint { loss, risk, shape: 0, label: Some(format!("{loss}/{risk}")) };
+    let point = |cost, risk| FrontierPoint { cost, risk, shape: 0, label: Some(format!("{cost}/{risk}")) };
     let points = vec![point(0.02, 0.1), point(0.01, 0.2), point(0.03, 0.1), point(0.03, 0.15), point(0.05, 0.05)];
-    let svg = frontier(CAPTION, &Frontier { points, budget: Some(0.04) }).into_string();
+    let svg = frontier(CAPTION, &Frontier { points, budget: Some(0.04), axis: LOSS_AXIS }).into_string();
     assert_eq!(svg.matches(r#"class="point on-line""#).count(), 3, "{svg}");
     assert_eq!(svg.matches(r#"class="point""#).count(), 2);
     for label in ["0.01/0.2", "0.02/0.1", "0.05/0.05"] {
@@ -46,11 +46,15 @@ fn the_line_goes_through_what_nothing_beats() {
 
 #[test]
 fn one_point_and_none_are_drawn_too() {
-    let one = Frontier { points: vec![FrontierPoint { loss: 0.0, risk: 1.0, shape: 9, label: None }], budget: None };
-    let none = Frontier { points: Vec::new(), budget: None };
+    let one = Frontier {
+        points: vec![FrontierPoint { cost: 0.0, risk: 1.0, shape: 9, label: None }],
+        budget: None,
+        axis: LOSS_AXIS,
+    };
+    let none = Frontier { points: Vec::new(), budget: None, axis: LOSS_AXIS };
     for frontier_drawn in [one, none] {
         let svg = frontier(CAPTION, &frontier_drawn).into_string();
         assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains("\"-inf"), "{svg}");
-        assert!(svg.contains(">1%<"), "the axis reaches one percent at least: {svg}");
+        assert!(svg.contains(">0.1%<"), "the axis reaches a tenth of a percent at least: {svg}");
     }
 }

@@ -44,10 +44,10 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
     }
 }
 
-/// Returns the name of a column, with its released form if it is not released as it is.
+/// Returns the name of a column, with its released form if it is not released as it is, and its weight if that is not 1.
 fn name(column: &ReleasedColumnFacts) -> String {
-    match column.release.as_deref() {
-        None | Some("value" | "pseudonym") => column.column.clone(),
-        Some(form) => format!("{} ({form})", column.column),
-    }
+    let form = column.release.as_deref().filter(|form| !["value", "pseudonym"].contains(form));
+    let weight = column.weight.map(|weight| format!("weight {weight}"));
+    let facts: Vec<String> = form.map(str::to_owned).into_iter().chain(weight).collect();
+    if facts.is_empty() { column.column.clone() } else { format!("{} ({})", column.column, facts.join(", ")) }
 }

@@ -31,12 +31,24 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                      count in each part the share that lies in it."
                 }
             }
+            @let questions = questions(&sidecar.algorithm.workload);
+            @if !questions.is_empty() {
+                p id="workload" {
+                    "The classes were formed for questions about " (list(&questions)) ": these columns keep more detail, and others \
+                     less."
+                }
+            }
             (loss(&columns))
             (detail(&columns))
             (distributions(&columns))
             (table(&sidecar.utility, &columns))
         }
     }
+}
+
+/// Returns the questions of a workload: `age × sex`.
+fn questions(workload: &[Vec<String>]) -> Vec<String> {
+    workload.iter().map(|query| query.join(" × ")).collect()
 }
 
 /// Returns the columns that show numbers or dates less exactly.

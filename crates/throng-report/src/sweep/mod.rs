@@ -30,6 +30,8 @@ pub struct Figures {
     pub lower_bound: Option<f64>,
     /// How far the release is above the lower bound, relative to it.
     pub gap: Option<f64>,
+    /// Errors of random counts, if they were measured.
+    pub count_errors: Option<CountErrors>,
     /// Maximum risk of a row.
     pub highest_risk: f64,
     /// Mean risk of a row.
@@ -40,6 +42,15 @@ pub struct Figures {
     pub cluster: &'static str,
     /// Duration without reading the input.
     pub milliseconds: u64,
+}
+
+/// Relative errors of random counts in a release, against the true counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountErrors {
+    /// Median.
+    pub median: f64,
+    /// 95th percentile.
+    pub p95: f64,
 }
 
 /// Result of a sweep.
@@ -58,6 +69,21 @@ impl SweepReport {
     pub fn new(rows: u64, attempts: Vec<Attempt>, loss: Option<f64>) -> Self {
         let budget = loss.map(|loss| (loss, best(&attempts, loss)));
         Self { rows, attempts, budget }
+    }
+
+    /// Returns whether lower bounds of the loss were computed.
+    pub fn has_bounds(&self) -> bool {
+        self.figures().any(|figures| figures.lower_bound.is_some())
+    }
+
+    /// Returns whether errors of random counts were measured.
+    pub fn has_count_errors(&self) -> bool {
+        self.figures().any(|figures| figures.count_errors.is_some())
+    }
+
+    /// Returns the figures of the policies that can be satisfied.
+    fn figures(&self) -> impl Iterator<Item = &Figures> {
+        self.attempts.iter().filter_map(|attempt| attempt.outcome.as_ref().ok())
     }
 
     /// Returns the best policy within the loss budget in one line, if there is a budget.

@@ -6,6 +6,7 @@ fn attempt(k: u64, p: u64, ncp: f64) -> Attempt {
         ncp,
         lower_bound: None,
         gap: None,
+        count_errors: None,
         highest_risk: 1.0 / k as f64,
         average_risk: 0.01,
         suppressed_rows: 0,
@@ -48,4 +49,26 @@ fn the_page_has_every_trial_and_tells_why_some_can_not_be_kept() {
     assert!(page.contains("too few &lt;values&gt;") && !page.contains("<values>"), "{page}");
     assert_eq!(page.matches(r#"class="point on-line""#).count(), 2);
     assert!(page.contains("k = 10, p = 1"), "{page}");
+    assert!(!page.contains("Errors of counts") && !page.contains("of the best possible"), "{page}");
+}
+
+#[test]
+fn errors_and_gaps_are_shown_where_they_were_measured() {
+    let measured = |k: u64, ncp: f64, median: f64, p95: f64| {
+        let mut attempt = attempt(k, 1, ncp);
+        let figures = attempt.outcome.as_mut().unwrap();
+        (figures.lower_bound, figures.gap) = (Some(ncp / 1.25), Some(0.25));
+        figures.count_errors = Some(CountErrors { median, p95 });
+        attempt
+    };
+    // The second loses less than the third, and errs more.
+    let attempts = vec![refused(), measured(5, 0.02, 0.05, 0.5), measured(10, 0.03, 0.01, 0.125)];
+    let page = sweep_page(&swept(attempts, 0.05));
+    let errors = page.split(r#"id="errors-description""#).nth(1).unwrap().split("</svg>").next().unwrap();
+    assert!(errors.contains("k 5, p 1: errs by 5%, highest risk 20%; k 10, p 1: errs by 1%"), "{errors}");
+    assert_eq!(errors.matches(r#"class="point on-line""#).count(), 1, "{errors}");
+    assert!(errors.contains("median error of a count") && !errors.contains(r#"class="budget""#), "{errors}");
+    assert!(page.contains(r#"data-key="trials.2.count_queries.p95_error" value="0.125">12.5%<"#), "{page}");
+    assert!(page.contains("within ") && page.contains(r#"data-key="trials.1.gap" value="0.25">25%<"#), "{page}");
+    assert!(page.contains(r#"<td colspan="5">"#), "{page}");
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::json;
 use throng_report::SweepReport;
 use throng_report::numbers::{count, percent};
-use throng_report::plot::{Caption, Frontier, FrontierPoint, frontier as plot};
+use throng_report::plot::{Caption, Frontier, FrontierPoint, LOSS_AXIS, frontier as plot};
 
 use super::figure;
 use crate::project::Project;
@@ -30,7 +30,7 @@ fn drawn(swept: &SweepReport, chosen: Option<u64>) -> Markup {
         let figures = attempt.outcome.as_ref().ok()?;
         let is_chosen = Some(attempt.k) == chosen;
         Some(FrontierPoint {
-            loss: figures.ncp,
+            cost: figures.ncp,
             risk: figures.highest_risk,
             shape: if is_chosen { SHAPES.1 } else { SHAPES.0 },
             label: Some(format!("k {}{}", attempt.k, if is_chosen { ", chosen" } else { "" })),
@@ -55,7 +55,7 @@ fn drawn(swept: &SweepReport, chosen: Option<u64>) -> Markup {
     html! {
         p class="soft" { "Highest risk of a person, against the detail that is lost. Choose a row to take its k." }
         div class="pair" {
-        @if !points.is_empty() { div { (plot(caption, &Frontier { points, budget: None })) } }
+        @if !points.is_empty() { div { (plot(caption, &Frontier { points, budget: None, axis: LOSS_AXIS })) } }
         table class="grid" {
             caption { "The same policy with other k" }
             thead {
