@@ -8,7 +8,8 @@ use throng_policy::{Overrides, Policy};
 use super::job::{Texts, run};
 use super::read::NAMES;
 
-const POLICY: &str = "\
+/// A policy for tables with an age, a city and an illness.
+pub(super) const POLICY: &str = "\
 version = 1
 [privacy]
 k = 2

@@ -22,26 +22,9 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
 use throng_policy::{Overrides, Policy};
 
+use super::file::POLICY;
 use super::job::{Texts, released_or_kind};
 use super::read::{check_init, check_risk, check_sql, check_verify};
-
-const POLICY: &str = "\
-version = 1
-[privacy]
-k = 2
-p = 2
-[algorithm]
-budget = 'fast'
-[columns]
-default = 'drop'
-[columns.age]
-role = 'quasi'
-[columns.city]
-role = 'quasi'
-release = 'set'
-[columns.illness]
-role = 'sensitive'
-";
 
 /// Columns that a release keeps as they are.
 const KEPT: [&str; 7] = ["weight", "born", "cents", "flag", "photo", "visits", "address"];

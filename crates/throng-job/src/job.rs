@@ -392,7 +392,7 @@ fn output_facts(files: &[FileEntry], facts: &Facts, staged: &Staged) -> OutputFa
 }
 
 /// Returns what the sidecar says about a release.
-fn release_facts(
+pub(crate) fn release_facts(
     policy: &Policy,
     anonymizer: &Anonymizer,
     input: &InputDescription,
@@ -432,11 +432,11 @@ pub(crate) fn run_facts(policy: &Policy, run_id: String) -> Result<RunFacts, Job
 }
 
 /// Returns what k and p count under a policy.
-pub(crate) fn privacy_unit(policy: &Policy) -> PrivacyUnit {
+fn privacy_unit(policy: &Policy) -> PrivacyUnit {
     if policy.privacy.unit.is_empty() { PrivacyUnit::Rows } else { PrivacyUnit::Units }
 }
 
-pub(crate) fn column_counts(binding: &Binding) -> ColumnCounts {
+fn column_counts(binding: &Binding) -> ColumnCounts {
     ColumnCounts {
         dropped: binding.dropped.len() as u64,
         quasi: binding.quasi.iter().filter(|quasi| !quasi.spec.is_hidden()).count() as u64,

@@ -197,7 +197,7 @@ fn a_file_of_another_version_is_told_so_besides_its_unknown_fields() {
         [
             "policy.toml:1:11: version: version 2 is not known here; use 1",
             "policy.toml:2:1: new: unknown field; use `version`, `input`, `output`, `store`, `privacy`, \
-             `algorithm`, `series`, `columns`, `table` or `tables`",
+             `algorithm`, `series`, `workload`, `columns`, `table` or `tables`",
         ]
     );
 }

@@ -11,7 +11,19 @@ fn the_schema_lists_the_fields_of_every_table() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert_eq!(
         names(&schema),
-        ["version", "input", "output", "store", "privacy", "algorithm", "series", "columns", "table", "tables"]
+        [
+            "version",
+            "input",
+            "output",
+            "store",
+            "privacy",
+            "algorithm",
+            "series",
+            "workload",
+            "columns",
+            "table",
+            "tables"
+        ]
     );
     assert_eq!(schema["properties"]["tables"]["additionalProperties"]["$ref"], "#/$defs/Table");
     assert_eq!(names(&schema["$defs"]["Table"]), ["input", "unit", "columns"]);

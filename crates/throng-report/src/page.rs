@@ -2,6 +2,8 @@
 
 use maud::{Markup, PreEscaped, Render, html};
 
+use crate::numbers::{cell, count};
+
 /// Content security policy: inline styles only; no script runs and nothing is fetched.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
@@ -83,6 +85,20 @@ pub(crate) fn head(caption: &str, columns: &[(&str, bool)]) -> Markup {
             tr {
                 @for (name, is_number) in columns {
                     th scope="col" class=[is_number.then_some("n")] { (name) }
+                }
+            }
+        }
+    }
+}
+
+/// Renders a table of counts: what each counts, its key in the sidecar, and the number.
+pub(crate) fn count_table(id: &str, caption: &str, counts: &[(&str, &str, u64)]) -> Markup {
+    html! {
+        table id=(id) {
+            (head(caption, &[("What", false), ("How many", true)]))
+            tbody {
+                @for (words, key, number) in counts {
+                    tr { (row_head(words, "")) (cell(key, *number, count(*number))) }
                 }
             }
         }

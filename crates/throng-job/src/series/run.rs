@@ -11,17 +11,14 @@ use throng_core::series::NightCounts;
 use throng_datafusion::{AnonymizedTable, Anonymizer, Facts, Progress, Release};
 use throng_policy::{Guards, Policy, SeriesSettings, delta_table};
 use throng_report::Sidecar;
-use throng_report::document::{
-    AlgorithmFacts, ClusterFacts, InputFacts, OutputFacts, ReleaseFacts, ResourceFacts, RunFacts, SeriesFacts,
-};
+use throng_report::document::{ClusterFacts, OutputFacts, ResourceFacts, RunFacts, SeriesFacts};
 use tracing::Instrument;
 
 use crate::distributed::Cluster;
 use crate::error::{JobError, Kind};
 use crate::guards::DeliveryGuards;
 use crate::job::{
-    BoundJob, JobOptions, PublishedRelease, bind, check_apart, check_distributable, column_counts, privacy_unit,
-    run_facts,
+    BoundJob, JobOptions, PublishedRelease, bind, check_apart, check_distributable, release_facts, run_facts,
 };
 use crate::lab::ReleaseGate;
 use crate::manifest::{MANIFEST, Manifest, input_digest, policy_digest};
@@ -264,38 +261,11 @@ async fn stage(
     let described = input.describe();
     let (version, earlier_versions) = staged.table_version().unzip();
     let waiting = counts.held + counts.outdated + counts.suppressed;
-    let release = ReleaseFacts {
-        input: InputFacts {
-            rows: delivered,
-            files: described.files,
-            bytes: described.bytes,
-            version: described.version,
-        },
-        output: OutputFacts {
-            rows: counts.shown,
-            files: count,
-            bytes,
-            suppressed_rows: waiting,
-            version,
-            earlier_versions,
-        },
-        columns: column_counts(anonymizer.binding()),
-        counts: privacy_unit(policy),
-        algorithm: AlgorithmFacts {
-            partition: policy.algorithm.partition.as_str().into(),
-            cluster: facts.method.cluster.as_str().into(),
-            reason: facts.reason.into(),
-            seed: policy.algorithm.seed,
-            budget: policy.algorithm.budget.to_string(),
-            leaves: facts.leaves,
-            search_cycles: facts.cycles,
-            workload: policy.workload.clone(),
-        },
-        utility: facts.utility,
-        cells: facts.cells,
-        borrowed: facts.borrowed,
-        people: None,
-    };
+    let output =
+        OutputFacts { rows: counts.shown, files: count, bytes, suppressed_rows: waiting, version, earlier_versions };
+    // The release has rows that are no longer in the input.
+    let facts = Facts { rows_read: delivered, ..facts };
+    let release = release_facts(policy, &anonymizer, &described, output, facts);
     let resources =
         ResourceFacts { threads: options.threads, peak_memory_bytes: peak_memory_bytes(), cluster: of_cluster };
     let series = series_facts(&counts, releases, settings, anonymizer.binding().k);

@@ -3,22 +3,21 @@
 use maud::{Markup, html};
 
 use crate::document::Sidecar;
-use crate::numbers::{cell, count};
-use crate::page::{head, row_head};
+use crate::page::count_table;
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
     let Some(append) = &sidecar.append else { return Markup::default() };
     let mut lines = vec![
-        ("appends", "appends", append.appends),
-        ("input files", "input_files", append.input_files),
-        ("rows released", "rows", append.rows),
-        ("files", "files", append.files),
+        ("appends", "append.appends", append.appends),
+        ("input files", "append.input_files", append.input_files),
+        ("rows released", "append.rows", append.rows),
+        ("files", "append.files", append.files),
     ];
     if let Some(totals) = &append.totals {
         lines.extend([
-            ("rows read", "input_rows", totals.input_rows),
-            ("rows suppressed", "suppressed_rows", totals.suppressed_rows),
-            ("classes, each append on its own", "classes", totals.classes),
+            ("rows read", "append.input_rows", totals.input_rows),
+            ("rows suppressed", "append.suppressed_rows", totals.suppressed_rows),
+            ("classes, each append on its own", "append.classes", totals.classes),
         ]);
     }
     html! {
@@ -28,14 +27,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                 "Rows are added to this release as they come, and the rows of each append satisfy every requirement on their own. The \
                  other parts of this page describe the rows that the last append added; these are the sums over all of them."
             }
-            table id="append" {
-                (head("Sums over all appends", &[("What", false), ("How many", true)]))
-                tbody {
-                    @for (words, field, number) in lines {
-                        tr { (row_head(words, "")) (cell(&format!("append.{field}"), number, count(number))) }
-                    }
-                }
-            }
+            (count_table("append", "Sums over all appends", &lines))
         }
     }
 }

@@ -3,14 +3,24 @@
 use maud::{Markup, html};
 
 use crate::document::Sidecar;
-use crate::numbers::{cell, count, percent};
-use crate::page::{head, row_head};
+use crate::numbers::percent;
+use crate::page::count_table;
 
 pub(super) fn section(sidecar: &Sidecar) -> Markup {
     let (input, output) = (&sidecar.input, &sidecar.output);
-    let line = |words: &str, key: &str, number: u64| {
-        html! { tr { (row_head(words, "")) (cell(key, number, count(number))) } }
-    };
+    let mut counts = vec![
+        ("rows read", "input.rows", input.rows),
+        ("rows released", "output.rows", output.rows),
+        ("rows suppressed", "output.suppressed_rows", output.suppressed_rows),
+    ];
+    if let Some(columns) = &sidecar.columns {
+        counts.extend([
+            ("columns left out, such as identifiers", "columns.dropped", columns.dropped),
+            ("columns generalized", "columns.quasi", columns.quasi),
+            ("sensitive columns", "columns.sensitive", columns.sensitive),
+            ("columns released as they are", "columns.unchanged", columns.unchanged),
+        ]);
+    }
     html! {
         section {
             h2 { "What was left out" }
@@ -26,20 +36,7 @@ pub(super) fn section(sidecar: &Sidecar) -> Markup {
                      value that the policy insists on. They are counted here and listed nowhere."
                 }
             }
-            table id="suppressed" {
-                (head("Rows and columns", &[("What", false), ("How many", true)]))
-                tbody {
-                    (line("rows read", "input.rows", input.rows))
-                    (line("rows released", "output.rows", output.rows))
-                    (line("rows suppressed", "output.suppressed_rows", output.suppressed_rows))
-                    @if let Some(columns) = &sidecar.columns {
-                        (line("columns left out, such as identifiers", "columns.dropped", columns.dropped))
-                        (line("columns generalized", "columns.quasi", columns.quasi))
-                        (line("sensitive columns", "columns.sensitive", columns.sensitive))
-                        (line("columns released as they are", "columns.unchanged", columns.unchanged))
-                    }
-                }
-            }
+            (count_table("suppressed", "Rows and columns", &counts))
         }
     }
 }

@@ -64,7 +64,8 @@ fn errors_and_gaps_are_shown_where_they_were_measured() {
     // The second loses less than the third, and errs more.
     let attempts = vec![refused(), measured(5, 0.02, 0.05, 0.5), measured(10, 0.03, 0.01, 0.125)];
     let page = sweep_page(&swept(attempts, 0.05));
-    let errors = page.split(r#"id="errors-description""#).nth(1).unwrap().split("</svg>").next().unwrap();
+    // Each point is an element of its own within the plot.
+    let errors = page.split(r#"id="errors-description""#).nth(1).unwrap().split("</figure>").next().unwrap();
     assert!(errors.contains("k 5, p 1: errs by 5%, highest risk 20%; k 10, p 1: errs by 1%"), "{errors}");
     assert_eq!(errors.matches(r#"class="point on-line""#).count(), 1, "{errors}");
     assert!(errors.contains("median error of a count") && !errors.contains(r#"class="budget""#), "{errors}");
