@@ -245,12 +245,16 @@ class Trial(Document):
     @property
     def median_query_error(self) -> float | None:
         """Median relative error of random counts, if it was measured."""
-        return self._document.get("count_queries", {}).get("median_error")
+        return self._query_error("median_error")
 
     @property
     def p95_query_error(self) -> float | None:
         """95th percentile of the relative error of random counts, if it was measured."""
-        return self._document.get("count_queries", {}).get("p95_error")
+        return self._query_error("p95_error")
+
+    def _query_error(self, of: str) -> float | None:
+        errors: dict[str, float] = self._document.get("count_queries", {})
+        return errors.get(of)
 
     @property
     def reason(self) -> str | None:
