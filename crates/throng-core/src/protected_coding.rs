@@ -1,7 +1,8 @@
-//! Codes of sensitive values under protected labels of a hierarchy by rule: a mask, intervals or parts of the calendar.
+//! Codes of sensitive values under protected labels of a rule-based hierarchy: a mask, intervals or parts of the
+//! calendar.
 //!
 //! The strong value of a value is the highest protected label above it, or the value itself [Truta 2007, Def. 4]. Labels of a
-//! mask depend on the longest code of the table, and so a protected label stands for all codes with its visible characters,
+//! mask depend on the longest code of the table, so a protected label stands for all codes with its visible characters,
 //! however many are hidden.
 
 use arrow::array::{Array, ArrayRef};
