@@ -6,7 +6,7 @@ use throng_report::document::{InsensitiveFacts, PrivacyFacts};
 
 use crate::guards::DeliveryGuards;
 
-/// Adds the guards, how look-alikes are counted, and what insensitive columns expose.
+/// Adds the guards, the counting of look-alikes, and the exposure by insensitive columns.
 pub(crate) fn complete(
     facts: &mut PrivacyFacts,
     binding: &Binding,

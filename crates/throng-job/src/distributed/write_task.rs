@@ -131,7 +131,7 @@ struct Staging {
     context: Arc<TaskContext>,
     /// Schema of the release.
     schema: SchemaRef,
-    /// Whether rows have units, which go to an object of their own.
+    /// Whether rows have units, which are written to a separate object.
     has_units: bool,
 }
 
@@ -223,7 +223,7 @@ impl FileInProgress {
         if let Some(units) = &mut self.units {
             rows = units.split(rows).await?;
         }
-        // Sending fails only if the writer has ended early; `finish` returns its error.
+        // Sending fails only if the writer ended early; `finish` returns its error.
         let _ = self.to.send(Ok(rows)).await;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Text that a Parquet file holds beside its values: key-value metadata, and the smallest and largest values of its statistics.
+//! Text that a Parquet file holds besides its values: key-value metadata, and the minimum and maximum values of its statistics.
 
 use datafusion::parquet::DecodeResult;
 use datafusion::parquet::file::metadata::{ParquetMetaData, ParquetMetaDataPushDecoder};
@@ -25,11 +25,11 @@ pub(super) async fn of_parquet(file: &InputFile) -> Result<Vec<String>, JobError
     Ok(texts)
 }
 
-/// Keys of the metadata that writers make from the schema, or that name the writer.
+/// Metadata keys that writers derive from the schema, or that name the writer.
 const KNOWN_KEYS: [&str; 7] =
     ["ARROW:schema", "pandas", "avro.schema", "parquet.avro.schema", "writer.model.name", "writer.time.zone", "geo"];
 
-/// Beginnings of such keys.
+/// Prefixes of such keys.
 const KNOWN_PREFIXES: [&str; 5] = ["org.apache.spark.", "org.apache.parquet.", "iceberg.", "delta.", "throng."];
 
 /// Returns the number of entries of the key-value metadata of a file under keys that no known writer uses. They may hold anything.

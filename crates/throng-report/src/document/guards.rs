@@ -9,7 +9,7 @@ pub struct GuardFacts {
     /// Minimum number of rows of the input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_rows: Option<u64>,
-    /// Maximum relative difference of the rows from those of the release that stood before.
+    /// Maximum relative difference of the number of rows from that of the previous release.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rows_change: Option<f64>,
     /// Maximum NCP.
