@@ -40,7 +40,7 @@ pub(super) fn balls(
     let tree = KdTree::new(&space, &places, (0..block.len() as u32).collect(), LEAF);
     let weights = || table.quasi().iter().map(|quasi| quasi.spec.weight);
     let (heaviest, total) = (weights().fold(0.0, f64::max), weights().sum::<f64>());
-    // Pairs lose less in a set than in the hierarchy of its values, in which the space measures.
+    // Pairs lose less in a set than in the hierarchy of its values, which is what the space measures.
     let is_set = |quasi: &QuasiColumn| quasi.spec.release == ColumnRecoding::Set;
     let scale = if table.quasi().iter().any(is_set) { 0.0 } else { heaviest / total };
     let margin = ROUNDING * table.quasi().len() as f64;
