@@ -329,7 +329,7 @@ fn a_query_passes_the_same_gate() {
     let shown = query(&even, GATED, released);
     assert_eq!(shown.code, Some(0), "{shown:?}");
     assert_eq!(shown.stdout, "age,people\n30,500\n31,500\n32,500\n33,500\n");
-    // Of four ages of five hundred people each, no class has as many people of the population as this asks for.
+    // With four ages of five hundred people each, no class has as many people of the population as this requires.
     let people = |k_map: u64| {
         GATED.replacen(
             "attacks = { max_gain = 1.5 }",

@@ -28,7 +28,7 @@ pub(crate) enum LogScope {
     All,
     /// Only targets of our own crates.
     OwnTargets,
-    /// As `OwnTargets`, in a server: records of the engine, which uses the crate `log`, are reported by their source
+    /// Like `OwnTargets`, for a server: records of the engine, which uses the crate `log`, are reported by their source
     /// location only.
     #[cfg(feature = "cluster")]
     Server,

@@ -15,7 +15,7 @@ use crate::hierarchy::{HierarchySpec, MaskSide, build_tree, label_range, mask_af
 use crate::look_alikes::{LookAlikeRule, is_text_type, look_alike_key};
 use crate::numeric_view::labels;
 
-/// What a value counts as: a protected label, by its index, or itself.
+/// The strong value of a value: a protected label, by its index, or the value itself.
 #[derive(PartialEq, Eq, Hash)]
 enum Strong {
     Label(usize),

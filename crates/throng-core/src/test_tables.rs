@@ -165,14 +165,14 @@ pub(crate) fn set_partitions(n: usize) -> Vec<Vec<Vec<usize>>> {
     partitions
 }
 
-/// What a class shows in the first released column of a quasi-identifier.
+/// Returns the released value of a class in the first released column of a quasi-identifier.
 pub(crate) fn shown(recoding: &Recoding, class: u32, column: usize) -> Option<String> {
     let array = recoding.columns()[column].columns[0].1.as_string::<i32>();
     let label = recoding.label(class, column) as usize;
     array.is_valid(label).then(|| array.value(label).to_owned())
 }
 
-/// What all classes show in one column, in their order.
+/// Returns the released values of all classes in one column, in their order.
 pub(crate) fn all_shown(recoding: &Recoding, column: usize) -> Vec<Option<String>> {
     (0..recoding.class_rows().len() as u32).map(|class| shown(recoding, class, column)).collect()
 }

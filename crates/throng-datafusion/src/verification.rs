@@ -52,14 +52,14 @@ struct ExposureCheck {
     seed: u64,
 }
 
-/// What was counted in one stream.
+/// Counts of one stream.
 pub(crate) struct CountedRows {
     pub(crate) verifier: Verifier,
     pub(crate) checksum: Checksum,
     pub(crate) exposure: Option<ExposureSketch>,
 }
 
-/// What was found in a release.
+/// Findings about a release.
 #[derive(Clone, Debug)]
 pub struct VerifiedTable {
     /// Findings of the verifier.

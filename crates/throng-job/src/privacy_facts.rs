@@ -1,4 +1,4 @@
-//! What the sidecar says about privacy besides the findings of the verifier.
+//! Facts about privacy in the sidecar besides the findings of the verifier.
 
 use throng_core::exposure::InsensitiveExposure;
 use throng_policy::{Binding, LookAlikes};

@@ -50,7 +50,7 @@ pub(crate) struct Project {
     pub(crate) settings: Option<usize>,
 }
 
-/// How far a table has been opened.
+/// Progress of opening a table.
 #[derive(Clone, Debug)]
 pub(crate) enum Opened {
     /// Its rows are being counted.

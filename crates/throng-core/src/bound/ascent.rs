@@ -25,7 +25,7 @@ const REPAIR_RATE: f64 = 0.5;
 /// Maximum factor by which the pressure on a cell changes its price, before the rate is applied.
 const MOST_IMBALANCE: f64 = 4.0;
 
-/// What a sweep does with the prices.
+/// Effect of a sweep on the prices.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SweepKind {
     /// Sets them to the nearest boxes.

@@ -5,7 +5,7 @@
 //! that `F < f`, is no more useful than the `f` rows themselves. Every class has at least k people under k-map [El Emam 2008], and
 //! the share of them who are in the release lies between two limits under delta-presence [Nergiz 2007].
 //!
-//! Where `F` is the sum of sampling weights, it is an estimate, and so is the risk: its expectation given the class's own sampling
+//! If `F` is the sum of sampling weights, it is an estimate, and so is the risk: its expectation given the class's own sampling
 //! fraction ([`SamplingFraction::expected_risk`]).
 
 use super::population::SamplingFraction;

@@ -37,7 +37,7 @@ pub struct WaitingRow {
     pub since: u64,
 }
 
-/// What a series remembers.
+/// The memory of a series.
 ///
 /// Rows with equal *trails* (the classes that they were shown in, release by release) form a *block*. Blocks are the
 /// finest sets that can be singled out by intersecting and subtracting classes of the remembered releases.

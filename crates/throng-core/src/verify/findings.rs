@@ -39,7 +39,8 @@ pub struct RequirementFindings {
     pub column: Option<String>,
     /// Required minimum or maximum per class; for a constraint, the number of rows that may violate it.
     pub required: Amount,
-    /// What the worst class achieves, zero for a release without rows; for a constraint, the number of violating rows.
+    /// Amount achieved by the worst class, zero for a release without rows; for a constraint, the number of violating
+    /// rows.
     pub achieved: Amount,
     /// Number of failing classes.
     pub failing_classes: u64,

@@ -72,7 +72,7 @@ impl StreamCounts {
     }
 }
 
-/// What ended the wait for rows.
+/// The event that ended the wait for rows.
 enum NextInput {
     Rows(RecordBatch),
     Deadline,

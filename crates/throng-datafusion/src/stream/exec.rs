@@ -41,9 +41,9 @@ use crate::single_input_methods;
 ///
 /// # Barrier
 ///
-/// As for [`AnonymizeExec`](crate::AnonymizeExec), nothing above this node is evaluated below it, and it enters a query only
-/// through [`AnonymizedStreamTable`](super::AnonymizedStreamTable). A limit above it ends the stream early, which drops rows
-/// of emissions that were released as a whole.
+/// As with [`AnonymizeExec`](crate::AnonymizeExec), nothing above this node is evaluated below it, and it enters a query
+/// only through [`AnonymizedStreamTable`](super::AnonymizedStreamTable). A limit above it ends the stream early, which drops
+/// rows of emissions that were released as a whole.
 ///
 /// # Execution
 ///

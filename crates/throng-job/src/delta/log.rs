@@ -36,7 +36,7 @@ enum LogFile {
     SecondCheckpoint(u64),
 }
 
-/// Where a replay begins, and the entries that follow.
+/// The checkpoint at which a replay begins, if any, and the entries that follow.
 pub(super) struct LogSegment<'a> {
     pub(super) checkpoint: Option<(u64, Vec<&'a ObjectMeta>)>,
     pub(super) commits: Vec<(u64, &'a ObjectMeta)>,

@@ -83,7 +83,7 @@ impl DeltaHistory {
     }
 }
 
-/// What a replay has seen so far.
+/// State of a replay so far.
 #[derive(Debug, Default)]
 struct ReplayState {
     protocol: Option<DeltaProtocol>,

@@ -125,7 +125,7 @@ fn runs(files: &[u32], classes: &[u32]) -> Vec<Range<usize>> {
     starts.windows(2).map(|pair| pair[0]..pair[1]).collect()
 }
 
-/// Where and how files are written.
+/// Target and settings of the files that are written.
 struct Staging {
     folder: StoreFolder,
     context: Arc<TaskContext>,

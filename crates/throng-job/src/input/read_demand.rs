@@ -1,4 +1,4 @@
-//! How much memory it takes to read a file, before it is read.
+//! Estimates the memory for reading a file before it is read.
 //!
 //! A decoder holds a row group of the columns that it reads, as stored (for an Arrow file a batch), and the batch that it
 //! is about to return. Both sizes are declared by the file, so wide rows get small batches, and a memory limit decides how

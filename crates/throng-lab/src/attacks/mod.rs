@@ -64,7 +64,7 @@ pub struct AttackInput<'a> {
     pub seed: u64,
 }
 
-/// What an attack returns: outcomes, or the reason why it can't be run.
+/// Result of an attack: outcomes, or the reason why it can't be run.
 pub(crate) type Attempts = Result<Vec<AttackOutcome>, &'static str>;
 
 /// An attack with its name.

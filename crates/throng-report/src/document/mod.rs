@@ -193,7 +193,7 @@ pub struct PrivacyFacts {
     /// Conditions of the delivery and of the release beyond the promise; absent where the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guards: Option<GuardFacts>,
-    /// What insensitive columns expose; absent where there are none, or it was not measured.
+    /// Exposure by insensitive columns; absent if there are none, or it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub insensitive: Option<InsensitiveFacts>,
     /// Columns that were left out and may identify people with several rows, where the policy names no unit.
@@ -224,7 +224,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What the requirements count.
+/// The unit that the requirements count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PrivacyUnit {
